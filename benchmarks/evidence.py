@@ -30,13 +30,13 @@ from math import exp, inf
 from pathlib import Path
 
 from adjudge import EvidenceJudge, RagEvaluator, ScriptedModel
-from adjudge.domain.evidence_result import EvidenceResult
-from adjudge.domain.message import Request, Usage
-from adjudge.judges.evidence_flags import SURE, odds_in
-from adjudge.rag import RagResult
-from adjudge.reading.fragments import fragments_in
-from adjudge.reading.sentences import sentences
-from adjudge.reading.words import content_words
+from adjudge.core.domain.message import Request, Usage
+from adjudge.core.reading.words import content_words
+from adjudge.features.evidence.flags import SURE, odds_in
+from adjudge.features.evidence.fragments import fragments_in
+from adjudge.features.evidence.result import EvidenceResult
+from adjudge.features.evidence.sentences import sentences
+from adjudge.features.rag import RagResult
 from adjudge.stats.selective import Stage, cascade_thresholds
 
 RESAMPLES = 400

@@ -24,7 +24,7 @@ from collections.abc import Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-from adjudge.reading.sentences import sentences
+from adjudge.features.evidence.sentences import sentences
 
 Schema = Mapping[str, object]
 

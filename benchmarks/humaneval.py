@@ -25,8 +25,8 @@ from pathlib import Path
 from typing import Any
 
 from adjudge.errors import SandboxError, SetupError
-from adjudge.sandbox.base import Limits, Sandbox
-from adjudge.sandbox.find import find_sandbox
+from adjudge.features.generate.sandbox.base import Limits, Sandbox
+from adjudge.features.generate.sandbox.find import find_sandbox
 
 Task = dict[str, Any]
 Candidate = dict[str, Any]

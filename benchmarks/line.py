@@ -24,9 +24,9 @@ import pyreqwest.client
 from server import running
 
 from adjudge import AspectCritic, Instance, open_model
-from adjudge.domain.question import Choice
-from adjudge.gateway import http, redact
-from adjudge.prompts.render import render
+from adjudge.core.domain.question import Choice
+from adjudge.core.gateway import http, redact
+from adjudge.core.prompts.render import render
 
 IN_FLIGHT = 100
 LATENCY, _SLOW = 20, 200

@@ -21,8 +21,8 @@ import time
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 
-from adjudge.ledger.file import FILE, connect, make_tables, write_meta
-from adjudge.ledger.rows import insert, with_checksum
+from adjudge.core.ledger.file import FILE, connect, make_tables, write_meta
+from adjudge.core.ledger.rows import insert, with_checksum
 
 ROWS = 1_000_000
 WORDS = [

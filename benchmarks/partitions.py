@@ -14,10 +14,10 @@ import time
 from collections import deque
 from pathlib import Path
 
-from adjudge.ledger.stores.shared import Buffer
+from adjudge.features.scale.partition import judge_partition, merge_partitions, partitions
+from adjudge.features.scale.stores.shared import Buffer
 from adjudge.runs.eval_file import EvalFile, parse_eval
 from adjudge.runs.execute import EvalRun
-from adjudge.runs.partition import judge_partition, merge_partitions, partitions
 
 EVAL = (
     "data: rows.jsonl\nmodels: scripted\njudges: [{kind: aspect, criteria: It is short., "

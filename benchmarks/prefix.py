@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from statistics import median
 
 from adjudge import AspectCritic, Instance
-from adjudge.domain.message import Prompt
-from adjudge.local.llama import Llama
-from adjudge.local.weights.shipped import adapter_for
-from adjudge.local.weights.store import find
-from adjudge.prompts.render import render_likelihood
+from adjudge.core.domain.message import Prompt
+from adjudge.core.prompts.render import render_likelihood
+from adjudge.features.local.llama import Llama
+from adjudge.features.local.weights.shipped import adapter_for
+from adjudge.features.local.weights.store import find
 
 TEXTS = [
     f"The tower number {place} is in Paris, and it was painted last year." for place in range(20)

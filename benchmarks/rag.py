@@ -14,10 +14,10 @@ import tempfile
 import time
 from pathlib import Path
 
-from adjudge.domain.message import Reply, Request
-from adjudge.exporters.pages import write_reports
-from adjudge.rag import RagEvaluator
-from adjudge.results.report import judgments_of, report_of
+from adjudge.core.domain.message import Reply, Request
+from adjudge.features.rag import RagEvaluator
+from adjudge.runs.exporters.pages import write_reports
+from adjudge.runs.results.report import judgments_of, report_of
 
 
 class Digest:

@@ -1,7 +1,7 @@
 """How often replies are asked again, per family of models: ``python benchmarks/replies.py``.
 
-Reads the table of hard replies (``tests/verdicts/replies``) and, if the public records are there,
-the recorded replies of real judges. ``--data``: the folder with the public records.
+Reads the table of hard replies (``tests/core/verdicts/replies``) and, if the public records are
+there, the recorded replies of real judges. ``--data``: the folder with the public records.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from adjudge.domain.message import Reply
-from adjudge.domain.question import Choice
-from adjudge.verdicts.read import read
+from adjudge.core.domain.message import Reply
+from adjudge.core.domain.question import Choice
+from adjudge.core.verdicts.read import read
 
 ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "verdicts")]

@@ -22,8 +22,8 @@ from pathlib import Path
 from server import running
 
 from adjudge import AspectCritic, Instance, open_model
-from adjudge.aio import event_loop
-from adjudge.domain.message import Capabilities, Reply, Request, Usage
+from adjudge.core.aio import event_loop
+from adjudge.core.domain.message import Capabilities, Reply, Request, Usage
 
 
 class Scripted:
@@ -107,8 +107,8 @@ def _report(rows: int, folder: Path) -> None:
         with tempfile.TemporaryDirectory(dir=folder.parent) as target:
             started, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
             code = (
-                f"{_REPORT_PEAK}\nfrom adjudge.cli.main import main\nimport sys\nsys.argv[0] = "
-                "'adjudge'\nmain()"
+                f"{_REPORT_PEAK}\nfrom adjudge.runs.cli.main import main\nimport sys\n"
+                "sys.argv[0] = 'adjudge'\nmain()"
             )
             command = [sys.executable, "-c", code, *arguments]
             done = subprocess.run(

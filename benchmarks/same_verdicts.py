@@ -31,20 +31,20 @@ from training.prompts import ballot as ballot_of
 from training.rows import all_kinds
 from training.texts import World
 
-from adjudge.aio import event_loop
-from adjudge.catalog.criteria import criteria, criteria_names, languages
-from adjudge.domain.criteria import Criteria
-from adjudge.domain.frozen import FrozenDict
-from adjudge.domain.instance import Instance
-from adjudge.domain.message import Capabilities, Reply, Request
-from adjudge.domain.question import question_of
-from adjudge.domain.vote import Ballot
-from adjudge.engine.ask import ask
-from adjudge.gateway.model import Model
-from adjudge.gateway.providers.local import LocalModel
-from adjudge.local.llama import Llama
-from adjudge.local.weights.shipped import adapter_for, calibration_for
-from adjudge.local.weights.store import find
+from adjudge.core.aio import event_loop
+from adjudge.core.catalog.criteria import criteria, criteria_names, languages
+from adjudge.core.domain.criteria import Criteria
+from adjudge.core.domain.frozen import FrozenDict
+from adjudge.core.domain.instance import Instance
+from adjudge.core.domain.message import Capabilities, Reply, Request
+from adjudge.core.domain.question import question_of
+from adjudge.core.domain.vote import Ballot
+from adjudge.core.engine.ask import ask
+from adjudge.core.gateway.model import Model
+from adjudge.features.local.llama import Llama
+from adjudge.features.local.provider import LocalModel
+from adjudge.features.local.weights.shipped import adapter_for, calibration_for
+from adjudge.features.local.weights.store import find
 
 TEXTS = 14
 """Of one kind of criteria, or under one of the catalogue's."""

@@ -16,13 +16,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
 
-from adjudge.agents.expected import Expectations, ExpectedCall, Order
-from adjudge.agents.rules import measure
-from adjudge.domain.trajectory import Trajectory
-from adjudge.results.repeats import PassAll, TrialCounts, pass_all
+from adjudge.features.agents.expected import Expectations, ExpectedCall, Order
+from adjudge.features.agents.rules import measure
+from adjudge.features.agents.traces.files import read_traces
+from adjudge.features.agents.trajectory import Trajectory
+from adjudge.runs.results.repeats import PassAll, TrialCounts, pass_all
 from adjudge.stats.agreement import cohen_kappa
 from adjudge.stats.intervals import Interval, mean_interval
-from adjudge.traces.files import read_traces
 
 WRITING = frozenset(
     {

@@ -20,9 +20,9 @@ from pathlib import Path
 from statistics import fmean
 
 from adjudge import AgentEvaluator, Trajectory
-from adjudge.agents.item import as_instance
+from adjudge.features.agents.item import as_instance
+from adjudge.features.agents.traces.files import read_traces
 from adjudge.stats.intervals import Interval, rows_interval
-from adjudge.traces.files import read_traces
 
 _FAILED = re.compile(r"\b(?:error|traceback|exitcode: [1-9]|failed|not found)\b", re.IGNORECASE)
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from adjudge import judge_partition
+from adjudge.features.scale.partition import merge_partitions, partitions
 from adjudge.runs.folder import run_info
-from adjudge.runs.partition import merge_partitions, partitions
 
 ROWS = Path(__file__).parent / "answers.csv"
 EVAL = """data: {rows}

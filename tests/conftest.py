@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from adjudge.aio.files import cache_folder
+from adjudge.core.aio.files import cache_folder
 from support.disk import wait_for_no_disk
 from support.fake_batches import BatchProvider
 from support.fake_provider import FakeProvider
@@ -107,12 +107,12 @@ def provider(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeProvider]:
 @pytest.fixture
 def fast_retries(monkeypatch: pytest.MonkeyPatch) -> None:
     """Retries that wait milliseconds."""
-    monkeypatch.setattr("adjudge.gateway.layers.retry._FIRST_WAIT", 0.002)
+    monkeypatch.setattr("adjudge.core.gateway.layers.retry._FIRST_WAIT", 0.002)
 
 
 @pytest.fixture
 def batches(fast_retries: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[BatchProvider]:
     """A server that takes batches; one that is not listed is looked for again at once."""
-    monkeypatch.setattr("adjudge.engine.backends.batch.send._FIRST_SEARCH", 0.002)
+    monkeypatch.setattr("adjudge.features.batches.send._FIRST_SEARCH", 0.002)
     with BatchProvider() as running:
         yield running

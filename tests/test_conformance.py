@@ -14,18 +14,18 @@ from typing import Any
 
 import pytest
 
-from adjudge.domain.criteria import Criteria, CriteriaOption
-from adjudge.domain.instance import Instance
-from adjudge.domain.message import Request
-from adjudge.domain.results import DirectInstanceResult, PairwiseInstanceResult, Status
-from adjudge.domain.verdict import Compared
-from adjudge.domain.vote import Vote
-from adjudge.gateway.providers.scripted import ScriptedModel
-from adjudge.judges.case import Case
-from adjudge.judges.direct import BaseDirectJudge, Direct, DirectJudge
-from adjudge.judges.dummy import DummyDirectJudge, DummyPairwiseJudge
-from adjudge.judges.pairwise import BasePairwiseJudge, Pairwise, PairwiseJudge
-from adjudge.judges.prometheus import MPrometheusDirectJudge, MPrometheusPairwiseJudge
+from adjudge.core.domain.criteria import Criteria, CriteriaOption
+from adjudge.core.domain.instance import Instance
+from adjudge.core.domain.message import Request
+from adjudge.core.domain.results import DirectInstanceResult, PairwiseInstanceResult, Status
+from adjudge.core.domain.verdict import Compared
+from adjudge.core.domain.vote import Vote
+from adjudge.core.gateway.providers.scripted import ScriptedModel
+from adjudge.core.judges.case import Case
+from adjudge.core.judges.direct import BaseDirectJudge, Direct, DirectJudge
+from adjudge.core.judges.pairwise import BasePairwiseJudge, Pairwise, PairwiseJudge
+from adjudge.features.compat.dummy import DummyDirectJudge, DummyPairwiseJudge
+from adjudge.features.compat.prometheus import MPrometheusDirectJudge, MPrometheusPairwiseJudge
 from adjudge.testing import (
     CRITERIA,
     DIRECT_PROMISES,

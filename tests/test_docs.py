@@ -21,20 +21,22 @@ import pytest
 import yaml
 
 import adjudge
-from adjudge import Reply, Request, ScriptedModel, rag, runs, strategy, trust
-from adjudge.agents.expected import read_expected
-from adjudge.catalog.criteria import read_criteria
-from adjudge.cli.init import starters
-from adjudge.cli.main import app
-from adjudge.domain.frozen import FrozenDict
-from adjudge.domain.message import Capabilities, LogprobCalibration
-from adjudge.gateway import open as opening
-from adjudge.gateway.prices import PriceTable
-from adjudge.gateway.registry import find, is_url
-from adjudge.rag.dimensions import read_dimensions
+from adjudge import Reply, Request, ScriptedModel, runs
+from adjudge.core.catalog.criteria import read_criteria
+from adjudge.core.domain.frozen import FrozenDict
+from adjudge.core.domain.message import Capabilities, LogprobCalibration
+from adjudge.core.gateway import open as opening
+from adjudge.core.gateway.prices import PriceTable
+from adjudge.core.gateway.registry import find, is_url
+from adjudge.features import generate as strategy
+from adjudge.features import rag, trust
+from adjudge.features.agents.expected import read_expected
+from adjudge.features.generate.sandbox.none import NoSandbox
+from adjudge.features.rag.dimensions import read_dimensions
+from adjudge.runs.cli.init import starters
+from adjudge.runs.cli.main import app
 from adjudge.runs.eval_file import load_eval
 from adjudge.runs.project import find_project
-from adjudge.sandbox.none import NoSandbox
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
@@ -180,9 +182,11 @@ def desk(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     for name in VARIABLES:
         monkeypatch.setenv(name, "not-a-key")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("adjudge.gateway.open._by_server", _scripted)
-    monkeypatch.setattr("adjudge.gateway.open.default_model", lambda: EMBEDDED)
-    monkeypatch.setattr("adjudge.strategy.runtime.find_sandbox", lambda name=None: NoSandbox())
+    monkeypatch.setattr("adjudge.core.gateway.open._by_server", _scripted)
+    monkeypatch.setattr("adjudge.core.gateway.open.default_model", lambda: EMBEDDED)
+    monkeypatch.setattr(
+        "adjudge.features.generate.runtime.find_sandbox", lambda name=None: NoSandbox()
+    )
     return tmp_path
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from adjudge import AspectCritic, Criteria, RagEvaluator, ScriptedModel, open_model
-from adjudge.data.dataset import read_instances
+from adjudge.core.data.dataset import read_instances
 from adjudge.errors import AdjudgeError, ModelError, RunError, RunStopped, SandboxError, SetupError
 
 

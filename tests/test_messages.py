@@ -17,12 +17,11 @@ from pathlib import Path
 import pytest
 
 from adjudge import errors
-from adjudge.cli.help import CONTEXT
-from adjudge.domain.message import Usage
-from adjudge.domain.record import VoteRecord
+from adjudge.core.domain.message import Usage
+from adjudge.core.domain.record import VoteRecord
+from adjudge.core.ledger.codec import vote_of, vote_row
+from adjudge.core.ledger.rows import COLUMNS
 from adjudge.errors import ModelError, RunError, SetupError
-from adjudge.ledger.codec import vote_of, vote_row
-from adjudge.ledger.rows import COLUMNS
 from adjudge.messages import (
     Message,
     StoredMessage,
@@ -36,6 +35,7 @@ from adjudge.messages import (
     render,
     term,
 )
+from adjudge.runs.cli.help import CONTEXT
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from tools import messages as tool

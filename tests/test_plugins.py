@@ -119,7 +119,7 @@ def test_each_part_of_the_page_works(site: Path, tmp_path: Path) -> None:
 def test_a_store_is_opened_by_its_scheme(
     site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from adjudge.runs.partition import opened_store
+    from adjudge.features.scale.partition import opened_store
 
     monkeypatch.syspath_prepend(site)
     assert str(tmp_path) in opened_store(f"acme://{tmp_path}").name
@@ -149,7 +149,7 @@ BROKEN = {
     "thief": (
         "models",
         "thief = thief:x",
-        "from adjudge.gateway.registry import *\nx = ProviderSpec('thief', OPENAI.adapter, "
+        "from adjudge.core.gateway.registry import *\nx = ProviderSpec('thief', OPENAI.adapter, "
         "'http://localhost/v1', 'OPENAI_API_KEY')",
         "OPENAI_API_KEY is the key of openai",
     ),
@@ -236,7 +236,7 @@ def test_a_package_that_was_installed_halfway_does_not_take_others_away(
 def test_nothing_is_scanned_or_imported_for_names_of_ours(broken: Path, tmp_path: Path) -> None:
     words = ["check", "x", "--criterion", "c", "-m", "scripted"]
     code = (
-        "import sys\nfrom adjudge.cli.main import app\nfrom adjudge import plugins\n"
+        "import sys\nfrom adjudge.runs.cli.main import app\nfrom adjudge import plugins\n"
         f"app({words!r}, standalone_mode=False)\n"
         "app(['--help'], standalone_mode=False)\n"
         "assert plugins._scan.cache_info().currsize == 0\n"

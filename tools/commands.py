@@ -14,8 +14,8 @@ from pathlib import Path
 
 import click
 
-from adjudge.cli.help import Argument
-from adjudge.cli.main import HELP, app
+from adjudge.runs.cli.help import Argument
+from adjudge.runs.cli.main import HELP, app
 
 PAGE = Path(__file__).parent.parent / "docs" / "commands.md"
 HEAD = """# Commands

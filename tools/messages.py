@@ -23,9 +23,9 @@ from babel.messages.catalog import Catalog
 from babel.messages.pofile import read_po, write_po
 from jinja2.ext import extract_from_ast
 
-from adjudge.bench.published import published_results
-from adjudge.cli.help import CONTEXT, help_texts
-from adjudge.cli.main import HELP, app
+from adjudge.features.bench.published import published_results
+from adjudge.runs.cli.help import CONTEXT, help_texts
+from adjudge.runs.cli.main import HELP, app
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "adjudge"
@@ -85,13 +85,13 @@ def templates(package: Path) -> Iterator[Found]:
 
 def _of_help() -> Iterator[Found]:
     texts = {*HELP.values(), *help_texts(app, click.Context(app, info_name="adjudge"))}
-    yield from (Found(CONTEXT, text, "", "cli/help.py") for text in sorted(texts))
+    yield from (Found(CONTEXT, text, "", "runs/cli/help.py") for text in sorted(texts))
 
 
 def _of_published() -> Iterator[Found]:
     for one in published_results().sets:
         for text in (one.name, one.question, one.note):
-            yield from _single(text, "bench/data/published.json")
+            yield from _single(text, "features/bench/data/published.json")
 
 
 def _of_page(source: str, place: str) -> Iterator[Found]:

@@ -16,11 +16,11 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from adjudge.aio.files import cache_folder
-from adjudge.catalog.criteria import languages
-from adjudge.local.weights.shipped import PRIORS, shipped_priors
-from adjudge.local.weights.store import KNOWN, read_manifest
-from adjudge.rag import RagEvaluator
+from adjudge.core.aio.files import cache_folder
+from adjudge.core.catalog.criteria import languages
+from adjudge.features.local.weights.shipped import PRIORS, shipped_priors
+from adjudge.features.local.weights.store import KNOWN, read_manifest
+from adjudge.features.rag import RagEvaluator
 
 EXAMPLE = Path(__file__).parent.parent / "examples" / "rag.csv"
 NAME = "smollm2-135m"

@@ -18,7 +18,9 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-ENTRY_POINT = '[project.entry-points.pytest11]\nadjudge = "adjudge.integrations.pytest_plugin"\n\n'
+ENTRY_POINT = (
+    '[project.entry-points.pytest11]\nadjudge = "adjudge.features.integrations.pytest_plugin"\n\n'
+)
 EXTRA = 'pytest = ["pytest>=8"]\n'
 
 

@@ -1,5 +1,6 @@
-"""Write ``src/adjudge/bench/data/published.json``: how well judges agree with people on public
-sets, from the verdicts that were published with them, and the embedded judge on the same rows.
+"""Write ``src/adjudge/features/bench/data/published.json``: how well judges agree with people
+on public sets, from the verdicts that were published with them, and the embedded judge on the
+same rows.
 
     python tools/published_results.py ../shared/data [--check]
 
@@ -20,15 +21,15 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from adjudge import __version__
-from adjudge.bench.published import (
+from adjudge.core.domain.json_types import JsonDict
+from adjudge.core.reading.typed_json import read_as
+from adjudge.features.bench.published import (
     PublishedFigure,
     PublishedJudge,
     PublishedResults,
     PublishedSet,
     published_results,
 )
-from adjudge.domain.json_types import JsonDict
-from adjudge.reading.typed_json import read_as
 
 OUT = Path(__file__).parents[1] / "src" / "adjudge" / "bench" / "data" / "published.json"
 EMBEDDED = "local/smollm2-135m"

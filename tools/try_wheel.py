@@ -23,7 +23,7 @@ FIRST_STEPS = (
     [
         "-c",
         (
-            "from adjudge.local.weights.shipped import adapter_for; "
+            "from adjudge.features.local.weights.shipped import adapter_for; "
             "assert adapter_for('smollm2-135m')"
         ),
     ],

@@ -28,7 +28,7 @@ from pathlib import Path
 from types import FrameType
 
 import adjudge
-from adjudge.aio import event_loop
+from adjudge.core.aio import event_loop
 
 HOME = str(Path(adjudge.__file__).parent)
 CRITERIA = adjudge.Criteria(
@@ -181,7 +181,7 @@ def _run(folder: Path) -> Job:
 
 
 def _command(*words: str) -> None:
-    from adjudge.cli.main import main as command
+    from adjudge.runs.cli.main import main as command
 
     before, sys.argv = sys.argv, ["adjudge", *words]
     with redirect_stdout(StringIO()), redirect_stderr(StringIO()) as said:

@@ -16,8 +16,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
-from adjudge.local.llama import Llama
-from adjudge.local.weights.store import find
+from adjudge.features.local.llama import Llama
+from adjudge.features.local.weights.store import find
 from adjudge.stats.intervals import wilson
 from training.kinds.base import Draw, Language, russian
 from training.prompts import Shown, shown

@@ -22,8 +22,8 @@ from typing import IO
 import numpy as np
 from numpy.typing import NDArray
 
-from adjudge.domain.message import Prompt
-from adjudge.local.weights.store import find
+from adjudge.core.domain.message import Prompt
+from adjudge.features.local.weights.store import find
 from training.data import MOST_LABELS, Examples, save
 from training.kinds.base import russian
 from training.prompts import Tokeniser

@@ -12,10 +12,10 @@ import math
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from adjudge.local.llama import Llama
-from adjudge.local.onnx.made import made_weights, precision
-from adjudge.local.onnx.scorer import Scorer
-from adjudge.local.weights.store import find
+from adjudge.features.local.llama import Llama
+from adjudge.features.local.onnx.made import made_weights, precision
+from adjudge.features.local.onnx.scorer import Scorer
+from adjudge.features.local.weights.store import find
 from training.data import Examples, load
 
 WANTED = 0.98

@@ -1,6 +1,6 @@
 """The trained adapter as the package ships it.
 
-    python -m training.export --trained OUT --out src/adjudge/local/weights/adapter
+    python -m training.export --trained OUT --out src/adjudge/features/local/weights/adapter
 
 Writes smollm2-135m.gguf, which llama.cpp loads, and smollm2-135m.json: temperature, weight of the
 prior and threshold of confidence for each kind of answer.

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from adjudge.aio.files import written_whole
+from adjudge.core.aio.files import written_whole
 from adjudge.errors import SetupError
-from adjudge.local.weights.gguf import (
+from adjudge.features.local.weights.gguf import (
     BLOCKS,
     F16,
     MAGIC,

@@ -18,10 +18,10 @@ from itertools import islice
 from pathlib import Path
 
 from adjudge import EvidenceJudge
-from adjudge.domain.evidence import FLAGS, SUPPORTED, SUPPORTS
-from adjudge.domain.evidence_result import EvidenceResult
-from adjudge.domain.instance import Instance
-from adjudge.judges.evidence_flags import odds_in
+from adjudge.core.domain.instance import Instance
+from adjudge.features.evidence.evidence import FLAGS, SUPPORTED, SUPPORTS
+from adjudge.features.evidence.flags import odds_in
+from adjudge.features.evidence.result import EvidenceResult
 from adjudge.stats.intervals import wilson
 from adjudge.stats.probability import auc
 from training.kinds.base import Case, Draw, Language

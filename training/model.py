@@ -13,7 +13,7 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from adjudge.local.weights.gguf import read_header
+from adjudge.features.local.weights.gguf import read_header
 from training.rounding import RoundedBlock, in_blocks
 from training.weights import read_tensors
 

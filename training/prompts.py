@@ -8,16 +8,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from adjudge.domain.instance import Instance
-from adjudge.domain.message import Prompt
-from adjudge.domain.question import Comparison, question_of
-from adjudge.domain.verdict import TIE
-from adjudge.domain.vote import Ballot
-from adjudge.engine.likelihood import likelihood_requests
-from adjudge.local.onnx.made import _frame
-from adjudge.local.onnx.tokenizer import Tokenizer
-from adjudge.local.weights.gguf import read_header
-from adjudge.prompts.render import neutral_instances, shown_fields
+from adjudge.core.domain.instance import Instance
+from adjudge.core.domain.message import Prompt
+from adjudge.core.domain.question import Comparison, question_of
+from adjudge.core.domain.verdict import TIE
+from adjudge.core.domain.vote import Ballot
+from adjudge.core.engine.likelihood import likelihood_requests
+from adjudge.core.prompts.render import neutral_instances, shown_fields
+from adjudge.features.local.onnx.made import _frame
+from adjudge.features.local.onnx.tokenizer import Tokenizer
+from adjudge.features.local.weights.gguf import read_header
 from training.kinds.base import Case, Language
 
 _SYSTEM = "You are a careful translator."

@@ -1,9 +1,9 @@
 """The network as the runtime computes it: matrices and what goes into them rounded to eight bits.
 
-All that ``adjudge.local.onnx.merge`` does before it rounds is done here, too: numbers are written
-in turned coordinates, the mean of what goes into a matrix and the directions it varies most in are
-left out, and the first token is not rounded at all. Gradients go through the rounding as if it were
-not there.
+All that ``adjudge.features.local.onnx.merge`` does before it rounds is done here, too: numbers are
+written in turned coordinates, the mean of what goes into a matrix and the directions it varies most
+in are left out, and the first token is not rounded at all. Gradients go through the rounding as if
+it were not there.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from adjudge.local.onnx.graph import AXES, INPUT_OF, Shape
-from adjudge.local.onnx.made import _frame, _samples
-from adjudge.local.onnx.merge import (
+from adjudge.features.local.onnx.graph import AXES, INPUT_OF, Shape
+from adjudge.features.local.onnx.made import _frame, _samples
+from adjudge.features.local.onnx.merge import (
     _main_axes,
     _Turn,
     hadamard,
@@ -29,8 +29,8 @@ from adjudge.local.onnx.merge import (
     shape_of,
     spread,
 )
-from adjudge.local.onnx.reading import SampleReading
-from adjudge.local.weights.gguf import read_header
+from adjudge.features.local.onnx.reading import SampleReading
+from adjudge.features.local.weights.gguf import read_header
 from training.weights import Array, write_adapter
 
 if TYPE_CHECKING:

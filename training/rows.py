@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from adjudge.domain.frozen import content_hash
+from adjudge.core.domain.frozen import content_hash
 from training.kinds import bank, claims, criteria, facts, forms, meaning, relations, tagged, words
 from training.kinds.base import Case, Draw, Kind, Language, russian
 from training.prompts import Shown, neutral, shown

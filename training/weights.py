@@ -9,7 +9,16 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from adjudge.local.weights.gguf import BLOCKS, F16, F32, MAGIC, Q4_1, Q8_0, Tensor, read_header
+from adjudge.features.local.weights.gguf import (
+    BLOCKS,
+    F16,
+    F32,
+    MAGIC,
+    Q4_1,
+    Q8_0,
+    Tensor,
+    read_header,
+)
 
 Array = NDArray[np.float32]
 _ALIGNMENT = 32

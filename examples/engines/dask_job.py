@@ -15,7 +15,7 @@ import dask.dataframe
 from distributed import Client
 
 from adjudge import judge_partition
-from adjudge.runs.partition import merge_partitions
+from adjudge.features.scale.partition import merge_partitions
 
 
 def judge(rows: Any, start: int, eval_file: str, store: str, share: int) -> int:

@@ -16,9 +16,9 @@ from typing import Any
 from pyarrow.parquet import ParquetFile
 
 from adjudge import judge_partition
-from adjudge.exporters.export import export
-from adjudge.reading.objects import location_of
-from adjudge.runs.partition import merge_partitions
+from adjudge.core.reading.objects import location_of
+from adjudge.features.scale.partition import merge_partitions
+from adjudge.runs.exporters.export import export
 
 
 def judge_part(eval_file: str, answers: str, store: str, out: str, part: int, parts: int) -> int:

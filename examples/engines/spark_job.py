@@ -12,7 +12,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from adjudge import judge_partition
-from adjudge.runs.partition import merge_partitions
+from adjudge.features.scale.partition import merge_partitions
 
 if __name__ == "__main__":
     answers, eval_file, store, run = sys.argv[1:]

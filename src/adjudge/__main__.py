@@ -1,5 +1,5 @@
 """Lets ``python -m adjudge`` run the command line."""
 
-from adjudge.cli.main import main
+from adjudge.runs.cli.main import main
 
 main()

@@ -22,19 +22,19 @@ from dataclasses import replace
 from math import comb
 from typing import TypeVar
 
-from adjudge.domain.criteria import Criteria, CriteriaOption
-from adjudge.domain.instance import Instance
-from adjudge.domain.message import Reply, Request
-from adjudge.domain.result_list import Tabular
-from adjudge.domain.results import DirectInstanceResult, PairwiseInstanceResult, Result, Status
-from adjudge.domain.verdict import TIE, Compared
+from adjudge.core.domain.criteria import Criteria, CriteriaOption
+from adjudge.core.domain.instance import Instance
+from adjudge.core.domain.message import Reply, Request
+from adjudge.core.domain.result_list import Tabular
+from adjudge.core.domain.results import DirectInstanceResult, PairwiseInstanceResult, Result, Status
+from adjudge.core.domain.verdict import TIE, Compared
+from adjudge.core.judges.batches import Run
+from adjudge.core.judges.case import CaseJudge, PairwiseLike
+from adjudge.core.judges.direct import Direct
+from adjudge.core.judges.judge import InstanceLike
+from adjudge.core.judges.own import OwnJudge
+from adjudge.core.judges.pairwise import Pairwise
 from adjudge.errors import ModelError
-from adjudge.judges.batches import Run
-from adjudge.judges.case import CaseJudge, PairwiseLike
-from adjudge.judges.direct import Direct
-from adjudge.judges.judge import InstanceLike
-from adjudge.judges.own import OwnJudge
-from adjudge.judges.pairwise import Pairwise
 
 MakeDirectJudge = Callable[..., Direct]
 MakePairwiseJudge = Callable[..., Pairwise]

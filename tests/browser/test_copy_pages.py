@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from adjudge import AspectCritic, Criteria, DirectJudge, Instance
-from adjudge.domain.criteria import CriteriaOption
+from adjudge.core.domain.criteria import CriteriaOption
 from adjudge.web import run_copy
 from adjudge.web.library import Library
 from adjudge.web.run_copy import CopySettings, choose_runs, write_copy

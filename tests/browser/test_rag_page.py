@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any, Literal
 import pytest
 
 from adjudge import DirectJudge, Instance, PairwiseJudge, ScriptedModel
-from adjudge.domain.record import JudgmentRecord
-from adjudge.exporters.export import export
-from adjudge.exporters.pages import write_html, write_reports
-from adjudge.gateway.open import ModelLike
-from adjudge.rag import RagEvaluator
-from adjudge.results.rag_row import score_of
-from adjudge.results.report import ReportTally, judgments_of, report_of
-from adjudge.results.setup import Setup
+from adjudge.core.domain.record import JudgmentRecord
+from adjudge.core.gateway.open import ModelLike
+from adjudge.features.rag import RagEvaluator
+from adjudge.features.rag.report_row import score_of
+from adjudge.runs.exporters.export import export
+from adjudge.runs.exporters.pages import write_html, write_reports
+from adjudge.runs.results.report import ReportTally, judgments_of, report_of
+from adjudge.runs.results.setup import Setup
 from support.browser import needs_browser
 from support.rag import EXAMPLE, ROW, gives, varied
 

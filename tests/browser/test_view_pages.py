@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Literal, get_args
 import pytest
 
 from adjudge import AspectCritic, Instance
-from adjudge.labels.store import LabelStore
-from adjudge.ledger.file import FILE, connect, write_meta
-from adjudge.rag import RagEvaluator
-from adjudge.trust.benchmark import FACT
+from adjudge.core.ledger.file import FILE, connect, write_meta
+from adjudge.features.bench.benchmark import FACT
+from adjudge.features.rag import RagEvaluator
+from adjudge.features.trust.labels.store import LabelStore
 from adjudge.web.opener import opener
 from support.agent_runs import agent_run
 from support.browser import needs_browser

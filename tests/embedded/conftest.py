@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from adjudge.domain.instance import Instance
+from adjudge.core.domain.instance import Instance
+from adjudge.core.prompts.render import neutral_instances
 from adjudge.errors import SetupError
-from adjudge.gateway.providers import local
-from adjudge.local.weights.pull import pull
-from adjudge.prompts.render import neutral_instances
+from adjudge.features.local import provider as local
+from adjudge.features.local.weights.pull import pull
 
 EMBEDDED = "local/smollm2-135m"
 
@@ -34,7 +34,7 @@ def _models_go() -> Iterator[None]:
     other's turn busily where other tests keep the cores.
     """
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("adjudge.local.llama.threads", lambda: 1)
+        patch.setattr("adjudge.features.local.llama.threads", lambda: 1)
         yield
     for kept in (local._loaded, local._batches):
         kept.cache_clear()
@@ -51,4 +51,4 @@ def one_neutral_text(monkeypatch: pytest.MonkeyPatch) -> None:
     ) -> tuple[Instance, ...]:
         return neutral_instances(language, fields, compared)[:1]
 
-    monkeypatch.setattr("adjudge.engine.likelihood.neutral_instances", first_of)
+    monkeypatch.setattr("adjudge.core.engine.likelihood.neutral_instances", first_of)

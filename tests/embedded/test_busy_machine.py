@@ -56,7 +56,7 @@ def test_a_verdict_takes_no_more_work_beside_busy_processes() -> None:
 
 
 LOAD = (
-    "from adjudge.local.libraries import import_xllamacpp; import_xllamacpp(); import os; "
+    "from adjudge.features.local.libraries import import_xllamacpp; import_xllamacpp(); import os; "
     "print(dict(os.environ))"
 )
 

@@ -25,17 +25,17 @@ from adjudge import (
     SetupError,
     open_model,
 )
-from adjudge.aio import event_loop
-from adjudge.aio.files import cache_folder
-from adjudge.domain.message import ChatMessage, Prompt
-from adjudge.domain.question import question_of
-from adjudge.domain.vote import Ballot
-from adjudge.engine.ask import ask
-from adjudge.gateway.providers.local import LocalModel
-from adjudge.local.llama import Llama
-from adjudge.local.onnx.made import made_weights, precision
-from adjudge.local.weights.shipped import adapter_for
-from adjudge.prompts.render import render_likelihood
+from adjudge.core.aio import event_loop
+from adjudge.core.aio.files import cache_folder
+from adjudge.core.domain.message import ChatMessage, Prompt
+from adjudge.core.domain.question import question_of
+from adjudge.core.domain.vote import Ballot
+from adjudge.core.engine.ask import ask
+from adjudge.core.prompts.render import render_likelihood
+from adjudge.features.local.llama import Llama
+from adjudge.features.local.onnx.made import made_weights, precision
+from adjudge.features.local.provider import LocalModel
+from adjudge.features.local.weights.shipped import adapter_for
 from support.bits import SAME_BITS
 
 EMBEDDED = "local/smollm2-135m"
@@ -58,7 +58,7 @@ TEXTS = [
 
 
 def _scorer(weights: Path) -> Any:
-    from adjudge.local.onnx.scorer import Scorer
+    from adjudge.features.local.onnx.scorer import Scorer
 
     return Scorer(
         made_weights("smollm2-135m", weights, adapter_for("smollm2-135m"), precision()), precision()
@@ -99,7 +99,7 @@ def test_many_long_texts_at_once_are_read_in_several_passes(
 ) -> None:
     texts = [f"{i}. It goes on for a while, and says little." for i in range(3)]
     at_once = [result.votes[0].distribution for result in critic.evaluate(texts)]
-    monkeypatch.setattr("adjudge.local.onnx.scorer.TOGETHER", 60)
+    monkeypatch.setattr("adjudge.features.local.onnx.scorer.TOGETHER", 60)
     in_passes = [result.votes[0].distribution for result in critic.evaluate(texts)]
     assert in_passes == (
         at_once if SAME_BITS else [pytest.approx(one, abs=0.02) for one in at_once]
@@ -143,7 +143,7 @@ def test_control_tokens_in_a_text_stay_text(
 
 
 def test_writing_is_held_to_the_schema(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("adjudge.gateway.providers.local._LONGEST_EXPLANATION", 240 if LONG else 24)
+    monkeypatch.setattr("adjudge.features.local.provider._LONGEST_EXPLANATION", 240 if LONG else 24)
     result = AspectCritic(YEAR, EMBEDDED, mode="generate", max_repairs=0).evaluate("Built in 1889.")
     (vote,) = result.votes
     assert vote.outcome is Outcome.OK
@@ -182,7 +182,7 @@ def test_a_text_longer_than_the_model_reads_is_a_failed_vote_with_the_numbers(
 
 @pytest.mark.usefixtures("one_neutral_text")
 def test_one_load_is_shared_by_all_judges() -> None:
-    from adjudge.gateway.providers.local import _batches, _loaded
+    from adjudge.features.local.provider import _batches, _loaded
 
     before = _loaded.cache_info().misses, _batches.cache_info().misses
     for critic in (AspectCritic("It is short.", EMBEDDED), AspectCritic(YEAR, EMBEDDED)):

@@ -9,8 +9,8 @@ import os
 import pytest
 
 from adjudge import Status
-from adjudge.rag import RagEvaluator
-from adjudge.results.report import report_of
+from adjudge.features.rag import RagEvaluator
+from adjudge.runs.results.report import report_of
 from support.rag import EXAMPLE
 
 BAD = ("irrelevant", "ungrounded", "incomplete", "wordy", "harmful", "injection", "refuses")

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from adjudge.local.onnx.made import made_path, precision
-from adjudge.local.weights.gguf import read_header
-from adjudge.local.weights.pull import pull
-from adjudge.local.weights.shipped import adapter_for
-from adjudge.local.weights.store import KNOWN, find
+from adjudge.features.local.onnx.made import made_path, precision
+from adjudge.features.local.weights.gguf import read_header
+from adjudge.features.local.weights.pull import pull
+from adjudge.features.local.weights.shipped import adapter_for
+from adjudge.features.local.weights.store import KNOWN, find
 
 NAME = "smollm2-135m"
 

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from adjudge import AspectCritic, ModelError, Outcome, Request, open_model
-from adjudge.aio import event_loop
-from adjudge.domain.json_types import JsonObject
-from adjudge.domain.message import ChatMessage, Prompt
+from adjudge.core.aio import event_loop
+from adjudge.core.domain.json_types import JsonObject
+from adjudge.core.domain.message import ChatMessage, Prompt
 
 KEY = "a-key-for-this-test"
 

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from adjudge import Reply, Request
-from adjudge.catalog.criteria import languages
-from adjudge.domain.frozen import FrozenDict
-from adjudge.gateway.providers.local import LocalModel
-from adjudge.local.weights.shipped import shipped_priors
-from adjudge.local.weights.store import KNOWN, read_manifest
-from adjudge.rag import RagEvaluator
+from adjudge.core.catalog.criteria import languages
+from adjudge.core.domain.frozen import FrozenDict
+from adjudge.features.local.provider import LocalModel
+from adjudge.features.local.weights.shipped import shipped_priors
+from adjudge.features.local.weights.store import KNOWN, read_manifest
+from adjudge.features.rag import RagEvaluator
 from support.rag import EXAMPLE
 
 NAME = "smollm2-135m"
@@ -61,7 +61,7 @@ def test_nothing_but_the_row_is_asked_about(monkeypatch: pytest.MonkeyPatch, lan
 def test_they_are_what_the_model_says(
     nothing_kept: Path, monkeypatch: pytest.MonkeyPatch, language: str
 ) -> None:
-    monkeypatch.setattr("adjudge.local.priors.shipped_priors", dict)
+    monkeypatch.setattr("adjudge.features.local.priors.shipped_priors", dict)
     evaluated(language)
     found = {
         file.stem: json.loads(file.read_bytes())

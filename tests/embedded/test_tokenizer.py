@@ -13,9 +13,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from adjudge.local.llama import Llama
-from adjudge.local.onnx.tokenizer import Tokenizer
-from adjudge.local.weights.gguf import read_header
+from adjudge.features.local.llama import Llama
+from adjudge.features.local.onnx.tokenizer import Tokenizer
+from adjudge.features.local.weights.gguf import read_header
 
 STRINGS = int(os.environ.get("ADJUDGE_TOKENIZER_STRINGS", "2000"))
 """A million of them under ``make test-tokenizer``."""

@@ -9,8 +9,8 @@ import os
 import pytest
 
 from adjudge import AspectCritic, open_model
-from adjudge.gateway.providers.local import LocalModel
-from adjudge.local.weights.shipped import adapter_for, calibration_for
+from adjudge.features.local.provider import LocalModel
+from adjudge.features.local.weights.shipped import adapter_for, calibration_for
 
 ENGLISH = {
     "The text names a price.": (

@@ -19,9 +19,9 @@ from tempfile import mkdtemp
 import pytest
 import yaml
 
-from adjudge.exporters.export import flat_rows
-from adjudge.ledger.stores.segments import SegmentStore
-from adjudge.ledger.stores.store import StoredVote
+from adjudge.features.scale.stores.segments import SegmentStore
+from adjudge.features.scale.stores.store import StoredVote
+from adjudge.runs.exporters.export import flat_rows
 from support.fake_provider import KEY, FakeProvider
 from support.stores import bucket, postgres_server
 
@@ -219,7 +219,7 @@ def test_the_indexed_job_writes_parquet_without_a_driver(work: Work) -> None:
 
 def test_the_indexed_job_works_in_a_bucket(work: Work) -> None:
     place = f"{bucket()}/job"
-    from adjudge.reading.objects import ObjectFile
+    from adjudge.core.reading.objects import ObjectFile
 
     ObjectFile(f"{place}/answers.parquet").replace_by(Path(work.answers))
     job, _ = jobs()

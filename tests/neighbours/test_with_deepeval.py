@@ -18,7 +18,7 @@ from deepeval import assert_test, evaluate
 from deepeval.evaluate import AsyncConfig, DisplayConfig, ErrorConfig
 from deepeval.test_case import LLMTestCase
 
-from adjudge.integrations.deepeval import AdjudgeMetric
+from adjudge.features.integrations.deepeval import AdjudgeMetric
 
 
 @pytest.fixture(autouse=True)

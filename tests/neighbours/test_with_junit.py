@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from adjudge import Instance
-from adjudge.exporters.junit import to_junit
+from adjudge.runs.exporters.junit import to_junit
 from support.neighbours import BAD, GOOD, ODD, critic
 
 pytest.importorskip(

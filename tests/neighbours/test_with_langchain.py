@@ -19,7 +19,7 @@ pytest.importorskip(
 from langchain_classic.smith.evaluation.string_run_evaluator import StringRunEvaluatorChain
 from langsmith.schemas import DataType, Example, Run
 
-from adjudge.integrations.langchain import AdjudgeEvaluator, AdjudgePairwiseEvaluator
+from adjudge.features.integrations.langchain import AdjudgeEvaluator, AdjudgePairwiseEvaluator
 
 
 def test_a_string_is_evaluated() -> None:

@@ -19,7 +19,7 @@ from support.neighbours import BAD, GOOD, ODD, critic, direct
 pytest.importorskip("langfuse", reason="langfuse is not installed: make test-neighbours tries it")
 import langfuse
 
-from adjudge.integrations.langfuse import send_scores
+from adjudge.features.integrations.langfuse import send_scores
 
 TRACES = [f"{number:032x}" for number in range(1, 4)]
 

@@ -10,8 +10,8 @@ import sys
 import pytest
 
 from adjudge import AspectCritic, open_model
+from adjudge.core.gateway.layers.budget import Budget, OpenBudget, calling
 from adjudge.errors import BudgetSpent
-from adjudge.gateway.layers.budget import Budget, OpenBudget, calling
 from support.fake_provider import KEY, EchoesKey, FakeProvider, Status, always
 
 pytest.importorskip("litellm", reason="litellm is not installed: make test-neighbours tries it")

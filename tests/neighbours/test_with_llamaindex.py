@@ -17,7 +17,7 @@ from llama_index.core.base.response.schema import Response
 from llama_index.core.evaluation import BatchEvalRunner
 from llama_index.core.schema import NodeWithScore, TextNode
 
-from adjudge.integrations.llamaindex import AdjudgeEvaluator
+from adjudge.features.integrations.llamaindex import AdjudgeEvaluator
 
 
 def test_a_response_is_evaluated() -> None:

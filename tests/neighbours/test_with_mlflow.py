@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 
 from adjudge import Instance
-from adjudge.domain.label import Label
+from adjudge.core.domain.label import Label
 from support.neighbours import BAD, GOOD, ODD, SCALE, critic, direct
 
 pytest.importorskip("mlflow", reason="mlflow is not installed: make test-neighbours tries it")
 pytest.importorskip("mlflow.genai", reason="mlflow is not installed with its evaluation")
 import mlflow
 
-from adjudge.integrations.mlflow import adjudge_scorer, log_labels, log_results
+from adjudge.features.integrations.mlflow import adjudge_scorer, log_labels, log_results
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -14,7 +14,7 @@ from support.neighbours import BAD, GOOD, ODD, SCALE, critic, direct
 pytest.importorskip("ragas", reason="ragas is not installed: make test-neighbours tries it")
 from ragas import Dataset, experiment
 
-from adjudge.integrations.ragas import AdjudgeMetric
+from adjudge.features.integrations.ragas import AdjudgeMetric
 
 
 def test_a_response_is_scored() -> None:

@@ -23,8 +23,8 @@ from typing import Any
 import pytest
 
 from adjudge import AspectCritic, Request, RunError, ScriptedModel
-from adjudge.ledger import file
-from adjudge.ledger.file import FILE
+from adjudge.core.ledger import file
+from adjudge.core.ledger.file import FILE
 from adjudge.runs.folder import run_info
 from adjudge.runs.recover import recover
 

@@ -29,13 +29,13 @@ import pytest
 from click.testing import CliRunner
 
 from adjudge import AspectCritic
-from adjudge.aio import event_loop
-from adjudge.cli.main import app
+from adjudge.core.aio import event_loop
+from adjudge.core.gateway.open import OpenModel, open_model
+from adjudge.core.gateway.proxies import proxy_for
+from adjudge.core.gateway.registry import our_providers
 from adjudge.errors import AdjudgeError, ModelUnusable
-from adjudge.exporters.export import export
-from adjudge.gateway.open import OpenModel, open_model
-from adjudge.gateway.proxies import proxy_for
-from adjudge.gateway.registry import our_providers
+from adjudge.runs.cli.main import app
+from adjudge.runs.exporters.export import export
 from support.asking import a_request
 from support.raw_server import RawServer, answer
 

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
-from adjudge.ledger.file import FILE
+from adjudge.core.ledger.file import FILE
 from support.asking import asked_or_ended, critic, marked, open_at, truth, wait_until
 from support.exported import judgments
 from support.fake_provider import KEY, FakeProvider

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from adjudge.ledger.batches import BatchState
-from adjudge.results.run_report import report_of_run
+from adjudge.features.batches.ledger import BatchState
 from adjudge.runs.folder import run_info
+from adjudge.runs.results.run_report import report_of_run
 from support.asking import marked, truth, wait_until
 from support.batching import QUICK, eval_run, exported, judged, news, results
 from support.fake_batches import BatchProvider, CutsAfterCreating

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from adjudge import AspectCritic, open_model
-from adjudge.domain.message import Usage
+from adjudge.core.domain.message import Usage
+from adjudge.core.gateway.layers.account import Account
+from adjudge.core.gateway.prices import PriceTable
 from adjudge.errors import BudgetSpent
-from adjudge.gateway.layers.account import Account
-from adjudge.gateway.prices import PriceTable
 from adjudge.runs import Budget
 from adjudge.runs.folder import run_info, spent_in
 from support.asking import marked, wait_until

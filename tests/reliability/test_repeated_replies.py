@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from adjudge import AspectCritic, open_model
-from adjudge.gateway.http import close_session
-from adjudge.gateway.targets.answer import AnswerPaths
-from adjudge.gateway.targets.targets import HttpCall, HttpTarget
+from adjudge.core.gateway.http import close_session
+from adjudge.core.gateway.targets.answer import AnswerPaths
+from adjudge.core.gateway.targets.targets import HttpCall, HttpTarget
 from adjudge.runs.folder import spent_in
 from support.asking import a_request, marked, truth
 from support.wire import Body, Exchange, Sender, WireServer, chat_completion, chunked, plain

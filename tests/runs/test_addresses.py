@@ -13,14 +13,14 @@ import pytest
 from click.testing import CliRunner
 
 from adjudge import RunError, SetupError
-from adjudge.cli.main import app
-from adjudge.data.dataset import read_instances
+from adjudge.core.data.dataset import read_instances
+from adjudge.core.reading.objects import ObjectFile, _Ranges, location_of
 from adjudge.errors import WrongData
-from adjudge.exporters.export import export
-from adjudge.reading.objects import ObjectFile, _Ranges, location_of
+from adjudge.features.scale.partition import judge_partition, merge_partitions, partitions
+from adjudge.runs.cli.main import app
 from adjudge.runs.eval_file import parse_eval
+from adjudge.runs.exporters.export import export
 from adjudge.runs.folder import run_info
-from adjudge.runs.partition import judge_partition, merge_partitions, partitions
 from support.partitions import exported, marked_file, on_one_machine
 from support.stores import bucket
 
@@ -136,7 +136,7 @@ def test_what_is_wrong_in_a_bucket_is_said_without_keys(
         monkeypatch.setenv(variable, "http://127.0.0.1:9")
     for variable in ("AWS_SECRET_ACCESS_KEY", "AZURE_STORAGE_ACCOUNT_KEY"):
         monkeypatch.setenv(variable, b64encode(SECRET.encode()).decode())
-    monkeypatch.setattr("adjudge.reading.objects._PATIENCE", timedelta(seconds=1))
+    monkeypatch.setattr("adjudge.core.reading.objects._PATIENCE", timedelta(seconds=1))
     said = carried_out("export", str(run), "-o", f"{at}/out.csv")
     assert "cannot be reached" in said and os.environ["AWS_SECRET_ACCESS_KEY"] not in said
 
@@ -150,7 +150,7 @@ def test_an_export_that_fails_leaves_what_was_there(
     def fail(*_: object) -> None:
         raise OSError("disk full")
 
-    monkeypatch.setattr("adjudge.exporters.export.cell", fail)
+    monkeypatch.setattr("adjudge.runs.exporters.export.cell", fail)
     with pytest.raises(RunError, match="cannot be written: disk full"):
         export(run, before)
     assert ObjectFile(before).read_bytes() == b"as it was"
@@ -171,7 +171,7 @@ def test_a_large_object_is_read_a_piece_at_a_time(
             pieces.append(len(buffer))
             return super().readinto(buffer)
 
-    monkeypatch.setattr("adjudge.reading.objects._AT_ONCE", 2**16)
-    monkeypatch.setattr("adjudge.reading.objects._Ranges", Watched)
+    monkeypatch.setattr("adjudge.core.reading.objects._AT_ONCE", 2**16)
+    monkeypatch.setattr("adjudge.core.reading.objects._Ranges", Watched)
     assert sum(1 for _ in read_instances(address)) == 2000
     assert max(pieces) <= 2**16 and len(pieces) >= len(lines) // 2**16

@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
-from adjudge.aio.event_loop import run
-from adjudge.data.dataset import OddRows
-from adjudge.domain.instance import Instance, PairwiseInstance
+from adjudge.core.aio.event_loop import run
+from adjudge.core.data.dataset import OddRows
+from adjudge.core.domain.instance import Instance, PairwiseInstance
+from adjudge.core.gateway.open import OpenModel, open_model
+from adjudge.core.gateway.providers.scripted import ScriptedModel
+from adjudge.core.judges.aspect import AspectCritic
+from adjudge.core.judges.direct import DirectJudge
+from adjudge.core.judges.pairwise import PairwiseJudge
 from adjudge.errors import RunError, SetupError
-from adjudge.gateway.open import OpenModel, open_model
-from adjudge.gateway.providers.scripted import ScriptedModel
-from adjudge.judges.aspect import AspectCritic
-from adjudge.judges.direct import DirectJudge
-from adjudge.judges.pairwise import PairwiseJudge
 from adjudge.runs.build import instances, judges, needed_fields, open_entry
 from adjudge.runs.eval_file import EvalFile, load_eval, parse_eval
 from adjudge.runs.project import ModelEntry
@@ -216,7 +216,7 @@ def test_a_model_is_opened_as_its_entry_says() -> None:
 
 def test_rag_is_handed_to_the_rag_evaluator(make: Callable[..., Any]) -> None:
     evaluator = pytest.importorskip(
-        "adjudge.rag.evaluator", reason="the RAG evaluator is not there yet"
+        "adjudge.features.rag.evaluator", reason="the RAG evaluator is not there yet"
     )
     file = make("  - {kind: rag, dimensions: [clarity], strictness: 2}")
     (ready,) = judges(file)

@@ -27,20 +27,20 @@ from adjudge import (
     ScriptedModel,
     SetupError,
 )
-from adjudge.cli.main import main
-from adjudge.data.dataset import read_instances
-from adjudge.domain.criteria import Criteria, CriteriaOption
-from adjudge.domain.json_types import JsonValue
-from adjudge.domain.message import Request
-from adjudge.domain.results import DirectInstanceResult
-from adjudge.ledger.codec import judgment_row
-from adjudge.ledger.file import FILE, connect, make_tables, write_meta
-from adjudge.ledger.rows import insert
-from adjudge.rag import RagEvaluator
+from adjudge.core.data.dataset import read_instances
+from adjudge.core.domain.criteria import Criteria, CriteriaOption
+from adjudge.core.domain.json_types import JsonValue
+from adjudge.core.domain.message import Request
+from adjudge.core.domain.results import DirectInstanceResult
+from adjudge.core.ledger.codec import judgment_row
+from adjudge.core.ledger.file import FILE, connect, make_tables, write_meta
+from adjudge.core.ledger.rows import insert
+from adjudge.features.rag import RagEvaluator
+from adjudge.features.trust.comparison import ComparisonSettings, compare_runs
+from adjudge.runs.cli.main import main
 from adjudge.runs.diff import Change, JudgedRow, run_diff
 from adjudge.runs.eval_file import load_eval
 from adjudge.runs.execute import EvalRun
-from adjudge.trust.comparison import ComparisonSettings, compare_runs
 from support.rag import ROW, gives
 
 Texts = Sequence[str | Instance]

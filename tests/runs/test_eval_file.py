@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
+from adjudge.core.reading.types import keys_of
 from adjudge.errors import SetupError
-from adjudge.reading.types import keys_of
 from adjudge.runs.eval_file import DataEntry, EvalFile, load_eval, parse_eval, schema
 from adjudge.runs.project import ModelEntry
 

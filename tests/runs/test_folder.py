@@ -13,15 +13,15 @@ from typing import Any
 import pytest
 
 from adjudge import AspectCritic, DirectJudge, Instance, Outcome, RunError, ScriptedModel
-from adjudge.cli.main import main
-from adjudge.domain.criteria import yes_no_criteria
-from adjudge.domain.numbers import number_of
-from adjudge.exporters.export import export
-from adjudge.gateway.open import open_model
-from adjudge.labels.store import LabelStore
-from adjudge.ledger.file import FILE, connect, under_lock
-from adjudge.ledger.ledger import BloomFilter
+from adjudge.core.domain.criteria import yes_no_criteria
+from adjudge.core.domain.numbers import number_of
+from adjudge.core.gateway.open import open_model
+from adjudge.core.ledger.file import FILE, connect, under_lock
+from adjudge.core.ledger.ledger import BloomFilter
+from adjudge.features.trust.labels.store import LabelStore
 from adjudge.runs import Run
+from adjudge.runs.cli.main import main
+from adjudge.runs.exporters.export import export
 from adjudge.runs.folder import (
     delete_run,
     find_runs,
@@ -32,7 +32,7 @@ from adjudge.runs.folder import (
 )
 from adjudge.runs.known import KnownVotes
 from adjudge.runs.recover import recover
-from adjudge.service.run_index import RunIndex
+from adjudge.runs.service.run_index import RunIndex
 from support.asking import marked
 from support.exported import judgments, reseal
 from support.fake_provider import KEY, PROSE, FakeProvider, Status, always, at_first
@@ -440,7 +440,7 @@ def test_the_list_of_runs_is_without_one_that_is_deleted_meanwhile(
     run, other = made(tmp_path / "run", ["a"]), made(tmp_path / "other", ["a"])
     inside = runs_inside(tmp_path)
     delete_run(run)
-    monkeypatch.setattr("adjudge.service.run_index.runs_inside", lambda _: inside)
+    monkeypatch.setattr("adjudge.runs.service.run_index.runs_inside", lambda _: inside)
     assert [one["name"] for one in RunIndex(tmp_path).runs()] == [other.name]
 
 

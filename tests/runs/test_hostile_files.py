@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 import adjudge as adjudge_package
-from adjudge.cli.main import main
-from adjudge.ledger.file import FILE, connect, write_meta
-from adjudge.reading.types import keys_of
+from adjudge.core.ledger.file import FILE, connect, write_meta
+from adjudge.core.reading.types import keys_of
+from adjudge.runs.cli.main import main
 from adjudge.runs.eval_file import (
     AgentEntry,
     AspectEntry,
@@ -104,7 +104,7 @@ def adjudge(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
     """A command in this process, without a terminal: its exit code and what it says."""
 
     # the question comes before the server, which may not be installed
-    monkeypatch.setattr("adjudge.cli.mcp.find_spec", lambda name: name)
+    monkeypatch.setattr("adjudge.runs.cli.mcp.find_spec", lambda name: name)
 
     def run(*words: str) -> tuple[int, str]:
         monkeypatch.setattr(sys, "argv", ["adjudge", *words])
@@ -315,7 +315,7 @@ def test_prices_of_a_run_folder_that_came_along_do_not_lift_a_limit(
 def test_pytest_and_programs_refuse_it_too(folder: Path, witness: Witness) -> None:
     from adjudge import judge_partition
     from adjudge.errors import SetupError
-    from adjudge.integrations.pytest_session import JudgingSession
+    from adjudge.features.integrations.pytest_session import JudgingSession
 
     (folder / "eval.yaml").write_text(PLAIN.replace("openai/gpt-4o-mini", f"'{EVIL}#m'"))
     session = JudgingSession(root=folder, folder=folder / ".adjudge", process="main")

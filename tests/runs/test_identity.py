@@ -18,11 +18,11 @@ from adjudge import (
     PairwiseJudge,
     ScriptedModel,
 )
-from adjudge.domain.json_types import JsonDict
-from adjudge.domain.judge_configuration import JudgeConfiguration
-from adjudge.engine import identity
-from adjudge.gateway.open import open_model
-from adjudge.rag import RagEvaluator
+from adjudge.core.domain.json_types import JsonDict
+from adjudge.core.domain.judge_configuration import JudgeConfiguration
+from adjudge.core.engine import identity
+from adjudge.core.gateway.open import open_model
+from adjudge.features.rag import RagEvaluator
 from adjudge.runs.folder import run_info
 from support.commands import adjudge
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from adjudge.cli.main import main
+from adjudge.runs.cli.main import main
 from support.asking import marked
 from support.fake_provider import KEY, FakeProvider
 

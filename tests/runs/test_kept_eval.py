@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from adjudge.domain.criteria import Criteria, CriteriaExample, CriteriaOption
-from adjudge.domain.instance import Instance, PairwiseInstance
+from adjudge.core.domain.criteria import Criteria, CriteriaExample, CriteriaOption
+from adjudge.core.domain.instance import Instance, PairwiseInstance
 from adjudge.runs.criteria_entry import Aspect, CriteriaEntry
 from adjudge.runs.eval_file import (
     AspectEntry,

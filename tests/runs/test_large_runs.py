@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from adjudge.domain.json_types import JsonObject
+from adjudge.core.domain.json_types import JsonObject
+from adjudge.core.ledger.file import FILE
 from adjudge.errors import RunError
-from adjudge.exporters.table import write_csv
-from adjudge.ledger.file import FILE
+from adjudge.runs.exporters.table import write_csv
 from adjudge.runs.folder import records_of, run_facts, run_info
 
 sys.path.insert(0, str(Path(__file__).parents[2]))

@@ -12,7 +12,7 @@ import pytest
 
 from adjudge import AspectCritic, DirectJudge, Instance, PairwiseJudge
 from adjudge.errors import BudgetSpent, RunError
-from adjudge.rag import RagEvaluator
+from adjudge.features.rag import RagEvaluator
 from adjudge.runs import Budget
 from adjudge.runs.folder import run_info
 from support import commands

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from adjudge import DirectJudge, ScriptedModel
-from adjudge.ledger.file import FILE, connect, read_meta, write_meta
-from adjudge.results.run_report import report_of_run
-from adjudge.verdicts import VERSION
+from adjudge.core.ledger.file import FILE, connect, read_meta, write_meta
+from adjudge.core.verdicts import VERSION
+from adjudge.runs.results.run_report import report_of_run
 
 YES = '{"explanation": "so", "selected_option": "Yes"}'
 

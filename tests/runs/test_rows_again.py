@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from adjudge.labels.store import LabelStore
+from adjudge.features.trust.labels.store import LabelStore
 from adjudge.runs.folder import run_info
 from adjudge.runs.rows_again import rows_of_run
 from support.commands import adjudge

@@ -18,10 +18,10 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from adjudge import judge_partition
+from adjudge.features.scale.partition import merge_partitions, partitions
 from adjudge.runs.eval_file import EvalFile, parse_eval
 from adjudge.runs.execute import EvalRun
 from adjudge.runs.folder import run_info
-from adjudge.runs.partition import merge_partitions, partitions
 from support.asking import marked
 from support.batching import judged
 from support.fake_batches import BatchProvider
@@ -34,7 +34,7 @@ VOTES = 3
 CODE = """
 import sys
 sys.path[:0] = {paths!r}
-from adjudge.cli.main import main
+from adjudge.runs.cli.main import main
 sys.argv = ["adjudge", "run", {file!r}, "--run", {run!r}, "--no-cache", "-q", *{more!r}]
 main()
 """

@@ -18,7 +18,6 @@ from types import ModuleType
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from oracle_tables import many_raters, two_raters
 
 from adjudge.stats.agreement import (
     Agreement,
@@ -40,6 +39,7 @@ from adjudge.stats.correlation import Correlation, correlation_of, kendall, pear
 from adjudge.stats.estimate import Figure
 from adjudge.stats.probability import auc, brier, calibration_error
 from adjudge.stats.raters import Metric, Ratings, gwet_ac1, krippendorff_alpha
+from support.oracle_tables import many_raters, two_raters
 
 FEW_DRAWS = Draws(200, 1)
 KEPT = Path(__file__).parent / "second_oracles.json"

@@ -19,17 +19,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adjudge.domain.criteria import Criteria, yes_no_criteria
-from adjudge.domain.instance import Instance
-from adjudge.domain.message import Request
-from adjudge.domain.question import Choice
-from adjudge.domain.results import DirectInstanceResult, Result
-from adjudge.domain.verdict import Chosen
-from adjudge.domain.vote import Ballot, Outcome, Vote
+from adjudge.core.domain.criteria import Criteria, yes_no_criteria
+from adjudge.core.domain.instance import Instance
+from adjudge.core.domain.message import Request
+from adjudge.core.domain.question import Choice
+from adjudge.core.domain.results import DirectInstanceResult, Result
+from adjudge.core.domain.verdict import Chosen
+from adjudge.core.domain.vote import Ballot, Outcome, Vote
+from adjudge.core.gateway.providers.scripted import ScriptedModel
+from adjudge.core.judges.direct import BaseDirectJudge, DirectJudge
+from adjudge.core.judges.pairwise import BasePairwiseJudge
 from adjudge.errors import SetupError
-from adjudge.gateway.providers.scripted import ScriptedModel
-from adjudge.judges.direct import BaseDirectJudge, DirectJudge
-from adjudge.judges.pairwise import BasePairwiseJudge
 from adjudge.stats.bias import BiasReport, positional_bias
 from adjudge.stats.student import t_cdf, t_quantile
 

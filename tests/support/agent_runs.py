@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from adjudge import AgentEvaluator, Request, ScriptedModel, Trajectory
-from adjudge.agents.item import as_instance
-from adjudge.domain.message import Usage
-from adjudge.domain.trajectory import Step, ToolCall
+from adjudge.core.domain.message import Usage
+from adjudge.features.agents.item import as_instance
+from adjudge.features.agents.trajectory import Step, ToolCall
 
 HOSTILE = (
     "<script>document.title = 'taken'</script><img src=x onerror=\"document.title='taken'\">"

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable, Sequence
 
-from adjudge.domain.trajectory import Step, ToolCall, ToolDefinition, Trajectory
+from adjudge.features.agents.trajectory import Step, ToolCall, ToolDefinition, Trajectory
 
 MESSAGES: list[dict[str, object]] = [
     {"role": "system", "content": "Be kind.\n\nAsk before you pay."},

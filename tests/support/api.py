@@ -18,8 +18,8 @@ from jsonschema import Draft202012Validator
 from referencing import Registry
 from referencing.jsonschema import DRAFT202012
 
-from adjudge.service.judging import JudgingService
-from adjudge.service.run_index import RunIndex
+from adjudge.runs.service.judging import JudgingService
+from adjudge.runs.service.run_index import RunIndex
 from adjudge.web.api import api_application, openapi
 from adjudge.web.api_guard import ApiAccess
 from adjudge.web.loopback import Listening

@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from adjudge import AspectCritic, Reply, Request, open_model
-from adjudge.domain.message import ChatMessage, Prompt
-from adjudge.gateway.open import OpenModel
+from adjudge.core.domain.message import ChatMessage, Prompt
+from adjudge.core.gateway.open import OpenModel
 from support.fake_provider import KEY, FakeProvider
 
 MODELS = {

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from adjudge.engine.backends.batch.settings import BatchNews, BatchSettings
-from adjudge.exporters.export import export
-from adjudge.gateway.layers.budget import Budget
+from adjudge.core.gateway.layers.budget import Budget
+from adjudge.features.batches.settings import BatchNews, BatchSettings
 from adjudge.runs.eval_file import parse_eval
 from adjudge.runs.execute import EvalRun, Event, JudgmentDone
+from adjudge.runs.exporters.export import export
 from support.asking import marked
 from support.fake_provider import KEY
 

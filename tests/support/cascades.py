@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from adjudge import AspectCritic, Cascade, Instance, open_model
-from adjudge.domain.label import Label
-from adjudge.domain.results import AspectResult
-from adjudge.judges.learnt import Learnt
-from adjudge.labels.store import LabelStore
+from adjudge.core.domain.label import Label
+from adjudge.core.domain.results import AspectResult
+from adjudge.core.judges.learnt import Learnt
+from adjudge.features.trust.labels.store import LabelStore
 from support.asking import marked, truth
 from support.fake_provider import KEY, FakeProvider
 

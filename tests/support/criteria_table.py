@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from adjudge.catalog.criteria import all_names, entry, languages_of
+from adjudge.core.catalog.criteria import all_names, entry, languages_of
 
 PAGE = Path(__file__).parent.parent.parent / "docs" / "criteria.md"
 _TABLE = re.compile(r"(?<=<!-- the catalogue -->\n).*?(?=<!-- end of the catalogue -->)", re.S)

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from adjudge.ledger.codec import exported_judgment
-from adjudge.ledger.rows import CHECKSUM_SQL, COLUMNS
+from adjudge.core.ledger.codec import exported_judgment
+from adjudge.core.ledger.rows import CHECKSUM_SQL, COLUMNS
 from adjudge.runs.folder import records_of
 
 

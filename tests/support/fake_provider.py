@@ -22,7 +22,7 @@ from urllib.parse import parse_qs
 
 from aiohttp import web
 
-from adjudge.gateway.layers.retry import HAVE_ANSWERED
+from adjudge.core.gateway.layers.retry import HAVE_ANSWERED
 from support.gateways import GATEWAYS
 from support.protocols import PROTOCOLS, Json, Protocol, Said
 

@@ -23,18 +23,18 @@ from importlib.resources import files
 from typing import Any
 
 import adjudge
-from adjudge.catalog.criteria import all_names, entry
-from adjudge.gateway.prices import PriceTable
+from adjudge.core.catalog.criteria import all_names, entry
+from adjudge.core.gateway.prices import PriceTable
+from adjudge.core.prompts import render
 from adjudge.messages import read_catalogue
-from adjudge.prompts import render
-from adjudge.view import pages
+from adjudge.runs.view import pages
 from support.disk import wait_for_no_disk
 
 NOT_LOADED = (
     "adjudge.__main__",
     "adjudge.cli.starters",
     "adjudge.integrations",
-    "adjudge.local.onnx",
+    "adjudge.features.local.onnx",
     "adjudge.web",
 )
 """A user's files, and what a short command has no use for."""
@@ -127,6 +127,6 @@ def end(main: Callable[[], None]) -> None:
 
 if __name__ == "__main__":
     serve()
-    from adjudge.cli.main import main
+    from adjudge.runs.cli.main import main
 
     end(main)

@@ -15,13 +15,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from adjudge.engine.backends.batch import book, collect, request_file
-from adjudge.engine.backends.batch.backend import Batches
+from adjudge.core.ledger.ledger import Ledger
 from adjudge.errors import AdjudgeError
-from adjudge.gateway import transfer
-from adjudge.gateway.batches import inline, openai
-from adjudge.ledger.batches import BatchTable
-from adjudge.ledger.ledger import Ledger
+from adjudge.features.batches import book, collect, request_file, transfer
+from adjudge.features.batches.backend import Batches
+from adjudge.features.batches.ledger import BatchTable
+from adjudge.features.batches.providers import inline, openai
 from adjudge.runs.execute import Stopping
 from support.batching import QUICK, eval_run
 

@@ -16,8 +16,8 @@ from adjudge import (
     Request,
     ScriptedModel,
 )
-from adjudge.domain.criteria import yes_no_criteria
-from adjudge.domain.label import Label
+from adjudge.core.domain.criteria import yes_no_criteria
+from adjudge.core.domain.label import Label
 
 Verdict = Callable[[str], str]
 """What the model says of a prompt that holds a row's text."""

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from adjudge.exporters.export import export
 from adjudge.runs.eval_file import EvalFile, parse_eval
 from adjudge.runs.execute import EvalRun
+from adjudge.runs.exporters.export import export
 
 JUDGES = """judges:
   - {kind: aspect, criteria: The mark must end in Y., strictness: 3}

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from adjudge.domain.message import Request
-from adjudge.gateway.providers.scripted import ScriptedModel
-from adjudge.rag.dimensions import rag_dimensions
+from adjudge.core.domain.message import Request
+from adjudge.core.gateway.providers.scripted import ScriptedModel
+from adjudge.features.rag.dimensions import rag_dimensions
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "rag.csv"
 ROW = {

@@ -9,16 +9,12 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from adjudge.domain.criteria import Criteria, CriteriaOption
-from adjudge.domain.evidence import SUPPORTS
-from adjudge.domain.evidence_record import UnseenFact
-from adjudge.domain.evidence_result import EvidenceResult, SentenceSupport
-from adjudge.domain.instance import Instance
-from adjudge.domain.message import Usage
-from adjudge.domain.question import Choice, Comparison, Rating
-from adjudge.domain.rag_record import Composite
-from adjudge.domain.record import SystemResult
-from adjudge.domain.results import (
+from adjudge.core.domain.criteria import Criteria, CriteriaOption
+from adjudge.core.domain.instance import Instance
+from adjudge.core.domain.message import Usage
+from adjudge.core.domain.question import Choice, Comparison, Rating
+from adjudge.core.domain.record import SystemResult
+from adjudge.core.domain.results import (
     AspectResult,
     DirectInstanceResult,
     ModelVerdict,
@@ -28,18 +24,22 @@ from adjudge.domain.results import (
     Status,
     StepTaken,
 )
-from adjudge.domain.sampled import QualitativeResult, QuantitativeResult
-from adjudge.domain.verdict import Chosen, Compared, Quote, Rated
-from adjudge.domain.vote import Ballot, Outcome, Vote
-from adjudge.importers.pool import UnjudgedRow
-from adjudge.rag.blame import Blame
-from adjudge.rag.dimensions import rag_dimensions
-from adjudge.rag.measured import Measured
-from adjudge.rag.measures import known_measures
-from adjudge.rag.parts import Answered, RagPart
-from adjudge.rag.result import RagResult
-from adjudge.rag.standalone import JudgedQuestion
-from adjudge.strategy.record import CandidateResult
+from adjudge.core.domain.verdict import Chosen, Compared, Quote, Rated
+from adjudge.core.domain.vote import Ballot, Outcome, Vote
+from adjudge.features.evidence.evidence import SUPPORTS
+from adjudge.features.evidence.record import UnseenFact
+from adjudge.features.evidence.result import EvidenceResult, SentenceSupport
+from adjudge.features.generate.record import CandidateResult
+from adjudge.features.generate.sampled import QualitativeResult, QuantitativeResult
+from adjudge.features.importers.pool import UnjudgedRow
+from adjudge.features.rag.blame import Blame
+from adjudge.features.rag.dimensions import rag_dimensions
+from adjudge.features.rag.measured import Measured
+from adjudge.features.rag.measures import known_measures
+from adjudge.features.rag.parts import Answered, RagPart
+from adjudge.features.rag.record import Composite
+from adjudge.features.rag.result import RagResult
+from adjudge.features.rag.standalone import JudgedQuestion
 
 TEXT = st.text(st.characters(), max_size=12)
 """Half a surrogate pair among them: models write such."""

@@ -14,7 +14,7 @@ from support.fake_provider import KEY, FakeProvider
 _HEAD = """
 import asyncio, os, signal, sys, threading, time
 from adjudge import AspectCritic, open_model
-from adjudge.aio import event_loop
+from adjudge.core.aio import event_loop
 
 def model(**options):
     return open_model("openai/gpt-4o-mini", **{"max_retries": 0, "timeout": 120, **options})

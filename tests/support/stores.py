@@ -27,10 +27,10 @@ from typing import NamedTuple
 import pytest
 
 from adjudge import AspectCritic, Instance, ScriptedModel
-from adjudge.domain.vote import Outcome, Vote
-from adjudge.ledger.stores.segments import SegmentStore
-from adjudge.ledger.stores.shared import Buffer, SharedLedger
-from adjudge.ledger.stores.store import RowRange, Store
+from adjudge.core.domain.vote import Outcome, Vote
+from adjudge.features.scale.stores.segments import SegmentStore
+from adjudge.features.scale.stores.shared import Buffer, SharedLedger
+from adjudge.features.scale.stores.store import RowRange, Store
 
 STORES = ["segments", "objects", "s3", "gs", "az", "postgres"]
 _RUNS = count(1)
@@ -46,7 +46,7 @@ def opened(kind: str, folder: Path) -> Store:
         return SegmentStore(f"file://{folder}/objects")
     if kind in _SERVERS:
         return SegmentStore(f"{bucket(kind)}/run-{next(_RUNS)}")
-    from adjudge.ledger.stores.postgres import PostgresStore
+    from adjudge.features.scale.stores.postgres import PostgresStore
 
     return PostgresStore(f"{postgres_server()}#run-{next(_RUNS)}")
 

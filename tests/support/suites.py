@@ -9,19 +9,19 @@ import pytest
 
 from support.fake_provider import FakeProvider
 
-PLUGIN = "adjudge.integrations.pytest_plugin"
+PLUGIN = "adjudge.features.integrations.pytest_plugin"
 INSTALLED = any(one.value == PLUGIN for one in entry_points(group="pytest11"))
 BARE = ("-p", "no:cacheprovider", "-p", "no:hypothesispytest", "-p", "no:asyncio", "-p", "no:anyio")
 NAMED = () if INSTALLED else ("-p", PLUGIN)
 LOADED = (
-    "integrations.pytest_session",
-    "judges.aspect",
-    "judges.direct",
-    "gateway.connections",
-    "gateway.providers.openai_compatible",
+    "features.integrations.pytest_session",
+    "core.judges.aspect",
+    "core.judges.direct",
+    "core.gateway.connections",
+    "core.gateway.providers.openai_compatible",
     "runs.diff",
 )
-for module in (*LOADED, "trust.comparison"):
+for module in (*LOADED, "features.trust.comparison"):
     import_module(
         f"adjudge.{module}"
     )  # what a session in this process loads is forgotten with it: these stay

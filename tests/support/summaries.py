@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from adjudge.domain.record import JudgmentRecord
-from adjudge.domain.results import Result
-from adjudge.rag.result import RagResult
-from adjudge.results.rag import RagSummary, RagTally
-from adjudge.results.report import Report
-from adjudge.results.summary import Summary, Tally
-from adjudge.view.pages import html_parts
+from adjudge.core.domain.record import JudgmentRecord
+from adjudge.core.domain.results import Result
+from adjudge.features.rag.report import RagSummary, RagTally
+from adjudge.features.rag.result import RagResult
+from adjudge.runs.results.report import Report
+from adjudge.runs.results.summary import Summary, Tally
+from adjudge.runs.view.pages import html_parts
 
 
 def summarise(results: Iterable[Result]) -> Summary:

@@ -6,7 +6,7 @@ import csv
 from collections.abc import Iterator
 from pathlib import Path
 
-from adjudge.data.cells import text_of
+from adjudge.core.data.cells import text_of
 
 _LONGEST_CELL = 100_000_000
 

@@ -7,9 +7,9 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from adjudge.domain.message import Request
-from adjudge.gateway.providers.scripted import ScriptedModel
-from adjudge.rag.measures import check_criteria
+from adjudge.core.domain.message import Request
+from adjudge.core.gateway.providers.scripted import ScriptedModel
+from adjudge.features.rag.measures import check_criteria
 from support.rag import GOOD, asked_about, shown_fields
 
 ROW: Mapping[str, Any] = {

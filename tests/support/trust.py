@@ -6,8 +6,8 @@ import random
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from adjudge.domain.label import Label
-from adjudge.labels.store import LabelStore
+from adjudge.core.domain.label import Label
+from adjudge.features.trust.labels.store import LabelStore
 from support.labels import identity, judged
 
 Row = tuple[str, bool, bool]

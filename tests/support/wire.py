@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Self
 
-from adjudge.gateway.layers.retry import HAVE_ANSWERED
+from adjudge.core.gateway.layers.retry import HAVE_ANSWERED
 
 _LENGTH = re.compile(rb"content-length: *(\d+)", re.IGNORECASE)
 _MARK = re.compile(rb"REC-(\d+)-([YN])")

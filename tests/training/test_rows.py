@@ -32,8 +32,8 @@ from adjudge import (
     Request,
     ScriptedModel,
 )
-from adjudge.engine.likelihood import likelihood_requests
-from adjudge.reading.sentences import sentences as sentences_of
+from adjudge.core.engine.likelihood import likelihood_requests
+from adjudge.features.evidence.sentences import sentences as sentences_of
 from training import rows as builder
 
 

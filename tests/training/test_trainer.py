@@ -61,7 +61,7 @@ def two_layers(tmp_path_factory: pytest.TempPathFactory) -> Any:
     from training.f16 import rewrite
 
     from adjudge.errors import SetupError
-    from adjudge.local.weights.store import find
+    from adjudge.features.local.weights.store import find
 
     try:
         weights = find("smollm2-135m")
@@ -229,7 +229,7 @@ def test_the_tokeniser_reads_what_the_judge_reads(two_layers: Path, world: World
     from training.prompts import Tokeniser, shown
     from training.rows import all_kinds
 
-    from adjudge.local.llama import Llama
+    from adjudge.features.local.llama import Llama
 
     tokeniser, llama = Tokeniser(two_layers), Llama(two_layers)
     drawn = [

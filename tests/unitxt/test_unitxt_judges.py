@@ -34,14 +34,14 @@ from adjudge import (
     UnitxtPairwiseJudge,
     open_model,
 )
-from adjudge.catalog.criteria import criteria as ready_made
-from adjudge.catalog.criteria import criteria_names
+from adjudge.core.catalog.criteria import criteria as ready_made
+from adjudge.core.catalog.criteria import criteria_names
+from adjudge.core.gateway.layers.budget import Budget
 from adjudge.errors import BudgetSpent, Refused, Unavailable
-from adjudge.gateway.layers.budget import Budget
-from adjudge.judges import unitxt as wrappers
-from adjudge.judges import unitxt_criteria
-from adjudge.judges.unitxt import from_unitxt, to_unitxt
-from adjudge.judges.unitxt_engine import EngineModel
+from adjudge.features.compat import unitxt as wrappers
+from adjudge.features.compat import unitxt_criteria
+from adjudge.features.compat.unitxt import from_unitxt, to_unitxt
+from adjudge.features.compat.unitxt_engine import EngineModel
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -528,7 +528,8 @@ def test_loading_unitxt_leaves_random_numbers_alone() -> None:
 
 def test_the_example_in_the_documents_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "adjudge.gateway.open._by_server", lambda id, *_: ScriptedModel(["Fine.", "1"], name=id)
+        "adjudge.core.gateway.open._by_server",
+        lambda id, *_: ScriptedModel(["Fine.", "1"], name=id),
     )
     examples = re.findall(r"```py\n(.*?)```", JUDGES_PAGE.read_text(encoding="utf-8"), re.S)
     assert examples

@@ -19,16 +19,16 @@ import yaml
 from jsonschema import Draft202012Validator
 
 from adjudge import AspectCritic, ScriptedModel
-from adjudge.aio.threads import started
-from adjudge.cli.serve_api import KEY_VARIABLE
+from adjudge.core.aio.threads import started
+from adjudge.core.gateway.layers.budget import Budget
 from adjudge.errors import BudgetSpent, ModelUnusable
-from adjudge.exporters.json_schema import results_schema
-from adjudge.gateway.layers.budget import Budget
+from adjudge.runs.exporters.json_schema import results_schema
 from adjudge.runs.project import ModelEntry
-from adjudge.service.judging import JudgingService
-from adjudge.service.run_index import RunIndex
+from adjudge.runs.service.judging import JudgingService
+from adjudge.runs.service.run_index import RunIndex
 from adjudge.web.api import LARGEST, api_application
 from adjudge.web.api_guard import ApiAccess
+from adjudge.web.serve_command import KEY_VARIABLE
 from support.api import OPENAPI, Served, command, serving, validate
 from support.asking import wait_until
 from support.commands import adjudge

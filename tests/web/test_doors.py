@@ -16,10 +16,10 @@ from typing import Any
 import pytest
 
 from adjudge import AspectCritic, ScriptedModel
-from adjudge.catalog.lint import Finding, lint
-from adjudge.domain.criteria import Criteria
+from adjudge.core.catalog.lint import Finding, lint
+from adjudge.core.domain.criteria import Criteria
 from adjudge.runs.project import ModelEntry
-from adjudge.service.judging import JudgingService
+from adjudge.runs.service.judging import JudgingService
 from adjudge.web.api import LARGEST
 from adjudge.web.api_guard import ApiAccess
 from support.api import Served, command, serving

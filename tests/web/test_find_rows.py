@@ -17,12 +17,12 @@ from urllib.parse import quote
 import pytest
 
 from adjudge import AspectCritic, Criteria, DirectJudge, Instance, MultiCriteria
-from adjudge.aio.side_process import SideProcess
-from adjudge.domain.criteria import CriteriaOption, yes_no_criteria
-from adjudge.ledger.columns import KnownColumns
-from adjudge.ledger.conditions import WrongCondition, read_condition
-from adjudge.rag import RagEvaluator
-from adjudge.reading.patterns import CannotMatch, which_match
+from adjudge.core.aio.side_process import SideProcess
+from adjudge.core.domain.criteria import CriteriaOption, yes_no_criteria
+from adjudge.core.ledger.columns import KnownColumns
+from adjudge.core.ledger.conditions import WrongCondition, read_condition
+from adjudge.core.reading.patterns import CannotMatch, which_match
+from adjudge.features.rag import RagEvaluator
 from adjudge.web.views import read_views
 from support.agent_runs import agent_run
 from support.labels import judged_by_two, model
@@ -194,8 +194,8 @@ def test_a_regular_expression_finds_what_python_finds(page: Page) -> None:
 def test_many_texts_are_matched_a_part_at_a_time(
     page: Page, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("adjudge.ledger.browse._CHUNK", 7)
-    monkeypatch.setattr("adjudge.ledger.text_matcher._AT_ONCE", 100)
+    monkeypatch.setattr("adjudge.core.ledger.browse._CHUNK", 7)
+    monkeypatch.setattr("adjudge.core.ledger.text_matcher._AT_ONCE", 100)
     run, where = page.run("dates"), "response ~ /row [135]/ or id ~ /^r[02]$/"
     wanted = {n for n in range(60) if str(n)[0] in "135" or n in (0, 2)}
     for sort in ("row", "worst", "last", "field:response"):
@@ -220,7 +220,7 @@ def test_a_pattern_that_cannot_be_read_or_takes_too_long_is_said_at_its_place(
             place,
             True,
         ), answer.json()["wrong"]
-    monkeypatch.setattr("adjudge.reading.patterns.SECONDS", 0.3)
+    monkeypatch.setattr("adjudge.core.reading.patterns.SECONDS", 0.3)
     where = "row = 3 or response ~ /^(.|.)*;$/"
     slow_to_read = page.get(f"{run}?where={quote('text ~ /' + '[Ѐ-￿]' * 180 + '/')}")
     assert (slow_to_read.status, "cannot tell which rows" in slow_to_read.text) == (400, True)
@@ -244,7 +244,7 @@ def test_a_matcher_that_is_killed_is_not_called_slow(
     gone: LifoQueue[SideProcess] = LifoQueue()
     gone.put(SideProcess(lambda: [sys.executable, "-c", "print()"], shows_errors=False))
     with monkeypatch.context() as patched:
-        patched.setattr("adjudge.reading.patterns._IDLE", gone)
+        patched.setattr("adjudge.core.reading.patterns._IDLE", gone)
         answer = page.get(f"{run}?where={where}", accept="application/json")
     assert (answer.status, answer.json()["rows"]) == (400, [])
     assert "was stopped: ask again" in answer.json()["wrong"]["why"]
@@ -252,7 +252,7 @@ def test_a_matcher_that_is_killed_is_not_called_slow(
 
 
 def test_a_quick_pattern_does_not_wait_for_a_slow_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("adjudge.reading.patterns.SECONDS", 2.0)
+    monkeypatch.setattr("adjudge.core.reading.patterns.SECONDS", 2.0)
     with ThreadPoolExecutor(1) as pool, pytest.raises(CannotMatch):
         slow = pool.submit(which_match, "^(.|.)*;$", 0, ["x" * 40])
         assert which_match("x", 0, ["x"]) == [True]

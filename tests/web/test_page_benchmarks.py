@@ -10,8 +10,8 @@ from urllib.parse import urlencode
 
 import pytest
 
-from adjudge.ledger.file import FILE, connect, write_meta
-from adjudge.trust.benchmark import FACT, benchmark_of
+from adjudge.core.ledger.file import FILE, connect, write_meta
+from adjudge.features.bench.benchmark import FACT, benchmark_of
 from support.page import Page, served
 from support.trust import labelled, labels_of, population, run_of
 

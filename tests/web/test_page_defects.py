@@ -19,8 +19,8 @@ from pathlib import Path
 import pytest
 
 from adjudge import DirectJudge, Instance
-from adjudge.domain.criteria import yes_no_criteria
-from adjudge.ledger.browse import LOOKED_AT
+from adjudge.core.domain.criteria import yes_no_criteria
+from adjudge.core.ledger.browse import LOOKED_AT
 from adjudge.web.playground.shown import trial_data
 from adjudge.web.playground.trial import CriterionTrial, ExpectedAgreement
 from support.labels import compared, judged, model
@@ -179,7 +179,7 @@ def row_names(row: dict[str, object]) -> list[str]:
 def test_a_search_for_an_absent_word_goes_on_by_itself_to_the_end(
     page: Page, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("adjudge.ledger.browse.LOOKED_AT", 40)
+    monkeypatch.setattr("adjudge.core.ledger.browse.LOOKED_AT", 40)
     run = page.run("dates")
     first = page.get(f"{run}?q=absent&sort=row").text
     assert "Looked through 40 of 300 judgments." in first

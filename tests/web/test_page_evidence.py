@@ -8,8 +8,8 @@ import json
 from pathlib import Path
 
 from adjudge import EvidenceJudge, RagEvaluator
-from adjudge.domain.message import Request
-from adjudge.gateway.providers.scripted import ScriptedModel
+from adjudge.core.domain.message import Request
+from adjudge.core.gateway.providers.scripted import ScriptedModel
 from support.page import served
 
 ROW = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from adjudge.rag import RagEvaluator
+from adjudge.features.rag import RagEvaluator
 from support.page import served
 from support.tower import ROW, knows, says
 

@@ -13,8 +13,8 @@ from statistics import fmean
 import pytest
 
 from adjudge import AspectCritic, Instance
-from adjudge.labels.store import LabelStore
-from adjudge.ledger.file import FILE
+from adjudge.core.ledger.file import FILE
+from adjudge.features.trust.labels.store import LabelStore
 from support.agent_runs import agent_run
 from support.labels import label, model
 from support.page import Page, served

@@ -24,12 +24,12 @@ from urllib.parse import urlencode
 import pytest
 
 from adjudge import AspectCritic, Instance
-from adjudge.domain.label import Label
-from adjudge.labels.store import LabelStore
-from adjudge.ledger.file import FILE, connect, write_meta
-from adjudge.ledger.rows import COLUMNS, insert, select, with_checksum
-from adjudge.rag import RagEvaluator
-from adjudge.trust.benchmark import FACT
+from adjudge.core.domain.label import Label
+from adjudge.core.ledger.file import FILE, connect, write_meta
+from adjudge.core.ledger.rows import COLUMNS, insert, select, with_checksum
+from adjudge.features.bench.benchmark import FACT
+from adjudge.features.rag import RagEvaluator
+from adjudge.features.trust.labels.store import LabelStore
 from adjudge.web.pages.row import marked
 from support.labels import judged, model
 from support.page import Page, served

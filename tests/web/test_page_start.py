@@ -18,8 +18,8 @@ import pytest
 from starlette.datastructures import QueryParams
 
 from adjudge import PairwiseJudge
-from adjudge.domain.json_types import object_in
-from adjudge.ledger.file import FILE, connect, write_meta
+from adjudge.core.domain.json_types import object_in
+from adjudge.core.ledger.file import FILE, connect, write_meta
 from adjudge.runs.build import judges
 from adjudge.runs.eval_file import load_eval
 from adjudge.runs.folder import run_info

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from adjudge.cli.main import main
+from adjudge.runs.cli.main import main
 from support.fake_provider import KEY, FakeProvider
 from support.page import Page, served
 

@@ -19,13 +19,13 @@ from jinja2 import nodes
 from jinja2.ext import extract_from_ast
 
 from adjudge import AspectCritic, DirectJudge, Instance, PairwiseJudge, ScriptedModel
-from adjudge.cli.main import app
-from adjudge.domain.criteria import yes_no_criteria
-from adjudge.domain.message import Usage
+from adjudge.core.domain.criteria import yes_no_criteria
+from adjudge.core.domain.message import Usage
+from adjudge.core.gateway.layers.account import Account
+from adjudge.core.ledger.file import FILE, connect, write_meta
 from adjudge.errors import SetupError
-from adjudge.gateway.layers.account import Account
-from adjudge.ledger.file import FILE, connect, write_meta
 from adjudge.messages import Message, read_catalogue
+from adjudge.runs.cli.main import app
 from adjudge.runs.folder import reading
 from adjudge.web.library import Library, run_version
 from adjudge.web.names import NAMES

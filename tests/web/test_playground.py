@@ -17,9 +17,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adjudge.catalog import criteria as catalog
+from adjudge.core.catalog import criteria as catalog
 from adjudge.errors import AdjudgeError
-from adjudge.labels.store import LabelStore
+from adjudge.features.trust.labels.store import LabelStore
 from adjudge.runs.case_file import TestCase, parse_case
 from adjudge.web.playground.draft import Draft
 from adjudge.web.playground.edits import edited

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from adjudge.bench.labelled import LabelledSource, labelled_set
-from adjudge.catalog.criteria_file import read_entries
+from adjudge.core.catalog.criteria_file import read_entries
+from adjudge.features.bench.labelled import LabelledSource, labelled_set
 from adjudge.runs.build import instances, judges
 from adjudge.runs.case_file import parse_case
 from adjudge.runs.eval_file import load_eval

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from adjudge.prompts.case_writing import TEXT_ACTIONS
+from adjudge.core.prompts.case_writing import TEXT_ACTIONS
 from adjudge.web.playground.draft import Draft
 from adjudge.web.playground.edits import edited
 from support.fake_provider import FakeProvider

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from adjudge import AspectCritic, Instance
-from adjudge.cli.main import app
+from adjudge.runs.cli.main import app
 from adjudge.web import run_copy
 from adjudge.web.library import Library
 from adjudge.web.run_copy import CopySettings, choose_runs, expected_size, write_copy

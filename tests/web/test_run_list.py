@@ -15,9 +15,9 @@ from urllib.parse import quote
 
 import pytest
 
-from adjudge.catalog.criteria_file import read_entries
-from adjudge.labels.store import LabelStore
-from adjudge.rag import RagEvaluator
+from adjudge.core.catalog.criteria_file import read_entries
+from adjudge.features.rag import RagEvaluator
+from adjudge.features.trust.labels.store import LabelStore
 from support.labels import compared, judged_by_two
 from support.page import Page, served
 from support.rag import ROW, gives

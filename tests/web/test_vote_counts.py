@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from adjudge import AspectCritic, DirectJudge, ScriptedModel
-from adjudge.domain.vote_counts import vote_count
-from adjudge.exporters.export import export
+from adjudge.core.domain.vote_counts import vote_count
+from adjudge.runs.exporters.export import export
 from support.commands import adjudge
 from support.fake_provider import KEY, FakeProvider
 from support.page import served

@@ -21,9 +21,9 @@ from pathlib import Path
 
 import numpy as np
 
-from adjudge.domain.criteria import Criteria, yes_no_criteria
-from adjudge.judges.evidence_pool import support_criteria
-from adjudge.local.weights.store import find
+from adjudge.core.domain.criteria import Criteria, yes_no_criteria
+from adjudge.features.evidence.pool import support_criteria
+from adjudge.features.local.weights.store import find
 from training.build import tokenised
 from training.claims.answers import answers, development
 from training.claims.labelled import labelled, passages

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from adjudge.reading.sentences import sentences
+from adjudge.features.evidence.sentences import sentences
 from training.claims.records import Answer
 
 CHUNK = 280

@@ -19,7 +19,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from adjudge.judges.evidence_flags import DOUBTFUL, SURE
+from adjudge.features.evidence.flags import DOUBTFUL, SURE
 from training.adapters import factors, start_from
 from training.claims.answers import OVERLAPPING, RAG, RELATED, STATEMENTS, SUMMARIES
 from training.claims.lookups import LEXICAL, Lookups, load_lookups

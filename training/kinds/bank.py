@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
-from adjudge.domain.criteria import Criteria, CriteriaOption
+from adjudge.core.domain.criteria import Criteria, CriteriaOption
 from training.kinds.base import Case, Draw, Kind, Language, Made, Phrases, Role, yes_no
 from training.texts import bank, expand, joined, sentences
 from training.wordings import third

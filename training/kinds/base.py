@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from adjudge.domain.criteria import Criteria, yes_no_criteria
+from adjudge.core.domain.criteria import Criteria, yes_no_criteria
 from training.texts import World
 from training.wordings import ask
 

@@ -9,11 +9,11 @@ from importlib.resources import files
 
 import yaml
 
-from adjudge.catalog.aspects import aspect
-from adjudge.catalog.criteria import all_names, entry
-from adjudge.catalog.entry import pairwise_options
-from adjudge.domain.criteria import Criteria, CriteriaOption
-from adjudge.domain.verdict import TIE
+from adjudge.core.catalog.aspects import aspect
+from adjudge.core.catalog.criteria import all_names, entry
+from adjudge.core.catalog.entry import pairwise_options
+from adjudge.core.domain.criteria import Criteria, CriteriaOption
+from adjudge.core.domain.verdict import TIE
 from training.kinds import crafts as c
 from training.kinds import graded as g
 from training.kinds import manners as m

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 
-from adjudge.domain.criteria import Criteria, CriteriaOption, yes_no_criteria
+from adjudge.core.domain.criteria import Criteria, CriteriaOption, yes_no_criteria
 from training.kinds.bank import plain, tags
 from training.kinds.base import Case, Draw, Kind, Language, Made, Phrases, Role, yes_no
 from training.texts import bank, joined, sentences

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from adjudge.domain.criteria import yes_no_criteria
+from adjudge.core.domain.criteria import yes_no_criteria
 from training.kinds.base import Case, Draw, Kind
 from training.parallel import sentences
 from training.texts import bank, joined

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from adjudge.domain.criteria import Criteria
-from adjudge.domain.verdict import TIE
+from adjudge.core.domain.criteria import Criteria
+from adjudge.core.domain.verdict import TIE
 from training.kinds.base import Case, Draw
 
 

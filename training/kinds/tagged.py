@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from adjudge.catalog.entry import pairwise_options
-from adjudge.domain.criteria import Criteria, CriteriaOption
+from adjudge.core.catalog.entry import pairwise_options
+from adjudge.core.domain.criteria import Criteria, CriteriaOption
 from training.kinds.bank import Tag, TagTexts, plain, tags
 from training.kinds.base import Case, Draw, Kind, Role
 from training.kinds.pairs import compared

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from adjudge.domain.criteria import Criteria
-from adjudge.domain.instance import Instance
-from adjudge.domain.json_types import JsonDict
-from adjudge.domain.results import Result, Status
-from adjudge.domain.vote import Ballot, Vote
+from adjudge.core.domain.criteria import Criteria
+from adjudge.core.domain.instance import Instance
+from adjudge.core.domain.json_types import JsonDict
+from adjudge.core.domain.results import Result, Status
+from adjudge.core.domain.vote import Ballot, Vote
+from adjudge.core.judges.checks import CheckJudge
 from adjudge.errors import SetupError
-from adjudge.judges.checks import CheckJudge
 from adjudge.messages import Message
 from adjudge.runs.judge_around import JudgeAround, without_verdict
 from adjudge.runs.ready_judge import ReadyJudge

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from adjudge.domain.criteria import Criteria
-from adjudge.domain.json_types import JsonDict
-from adjudge.domain.results import Result
-from adjudge.domain.vote import Ballot, Vote
+from adjudge.core.domain.criteria import Criteria
+from adjudge.core.domain.json_types import JsonDict
+from adjudge.core.domain.results import Result
+from adjudge.core.domain.vote import Ballot, Vote
 from adjudge.runs.judge_around import JudgeAround, judge_around
 from adjudge.runs.ready_judge import ReadyJudge
 

@@ -11,28 +11,28 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from adjudge.aio.user_functions import call
-from adjudge.catalog.aspects import aspect, aspects
-from adjudge.data.dataset import OddRows, Source, read_comparisons, read_instances
-from adjudge.data.sources.row import BadRow
-from adjudge.domain.criteria import Criteria
-from adjudge.domain.instance import GivenFields, Instance
-from adjudge.domain.json_types import is_deep
-from adjudge.domain.light import light_dataclass
+from adjudge.core.aio.user_functions import call
+from adjudge.core.catalog.aspects import aspect, aspects
+from adjudge.core.data.dataset import OddRows, Source, read_comparisons, read_instances
+from adjudge.core.data.sources.row import BadRow
+from adjudge.core.domain.criteria import Criteria
+from adjudge.core.domain.instance import GivenFields, Instance
+from adjudge.core.domain.json_types import is_deep
+from adjudge.core.domain.light import light_dataclass
+from adjudge.core.gateway.headers import key_in
+from adjudge.core.gateway.layers.cache import Cache
+from adjudge.core.gateway.open import ModelLike, OpenModel, open_model
+from adjudge.core.gateway.prices import PriceTable
+from adjudge.core.gateway.registry import is_known
+from adjudge.core.judges.case import CaseJudge
+from adjudge.core.judges.judge import Judge
+from adjudge.core.reading.objects import ObjectFile
+from adjudge.core.reading.types import Record, Schema
+from adjudge.core.reading.user_code import beside, is_there, load_code
+from adjudge.core.reading.values import Place, WrongValue
 from adjudge.errors import KeyMissing, ModelError, NothingToJudge, SetupError, WrongData
-from adjudge.gateway.headers import key_in
-from adjudge.gateway.layers.cache import Cache
-from adjudge.gateway.open import ModelLike, OpenModel, open_model
-from adjudge.gateway.prices import PriceTable
-from adjudge.gateway.registry import is_known
-from adjudge.judges.case import CaseJudge
-from adjudge.judges.judge import Judge
 from adjudge.messages import Message
 from adjudge.plugins import Parts
-from adjudge.reading.objects import ObjectFile
-from adjudge.reading.types import Record, Schema
-from adjudge.reading.user_code import beside, is_there, load_code
-from adjudge.reading.values import Place, WrongValue
 from adjudge.runs.code_in import code_version
 from adjudge.runs.criteria_entry import Aspect, CriteriaEntry, criteria_said
 from adjudge.runs.eval_file import (
@@ -53,7 +53,7 @@ from adjudge.runs.project import ModelEntry
 from adjudge.runs.ready_judge import ReadyJudge
 
 if TYPE_CHECKING:
-    from adjudge.rag.rows import RagFields
+    from adjudge.features.rag.rows import RagFields
 
 INVENTED = "invented"
 """The persona that the model makes up itself."""
@@ -92,18 +92,18 @@ def _asks_agents(file: EvalFile) -> bool:
 def _read_traces(
     file: EvalFile, tell: Callable[[OddRows], None], limit: int | None
 ) -> Iterator[Instance]:
-    from adjudge.ledger.file import holds_run
+    from adjudge.core.ledger.file import holds_run
 
     if holds_run(file.local_source):
         from adjudge.runs.rows_again import trajectories_of_run
 
         yield from islice(trajectories_of_run(file.local_source), limit)
         return
-    from adjudge.traces.source import trace_instances
+    from adjudge.features.agents.traces.source import trace_instances
 
     told = tell if file.on_bad_row == "report" else None
     if _compares_systems(file):
-        from adjudge.agents.systems import by_task
+        from adjudge.features.agents.systems import by_task
 
         yield from islice(by_task(_by_system(file, told)), limit)
         return
@@ -136,7 +136,7 @@ def _by_system(
     """Every run, with the system that made it: that of its file or folder, where several lie in
     one folder.
     """
-    from adjudge.traces.source import trace_instances
+    from adjudge.features.agents.traces.source import trace_instances
 
     folder = file.local_source
     own = sorted(one for one in folder.iterdir() if one.name[0] != ".") if folder.is_dir() else []
@@ -150,7 +150,7 @@ def _flat_enough(
     rows: Iterable[Instance], told: Callable[[OddRows], None] | None
 ) -> Iterator[Instance]:
     """The rows that can be kept and compared; others are bad ones."""
-    from adjudge.agents.item import trajectory_in
+    from adjudge.features.agents.item import trajectory_in
 
     for row in rows:
         run = trajectory_in(row)
@@ -165,9 +165,9 @@ def _flat_enough(
 
 
 def _source(file: EvalFile, tell: Callable[[OddRows], None]) -> Source:
-    from adjudge.ledger.file import holds_run
+    from adjudge.core.ledger.file import holds_run
+    from adjudge.features.agents.traces.source import holds_traces, trace_instances
     from adjudge.runs.rows_again import rows_of_run
-    from adjudge.traces.source import holds_traces, trace_instances
 
     entry = file.data
     if isinstance(file.source, ObjectFile) and entry.as_ is None:
@@ -417,7 +417,7 @@ def asks_no_model(entry: JudgeEntry) -> bool:
     if isinstance(entry, CheckEntry):
         return True
     if isinstance(entry, AgentEntry):
-        from adjudge.agents.measures import BETTER, JUDGED
+        from adjudge.features.agents.measures import BETTER, JUDGED
 
         # without measures, policy: measures the policy
         named = entry.measures or (("policy",) if entry.policy else ())
@@ -426,7 +426,7 @@ def asks_no_model(entry: JudgeEntry) -> bool:
         return entry.method == "rules" and not entry.claims
     if not isinstance(entry, RagEntry) or entry.dimensions != ("none",) or entry.claims:
         return False
-    from adjudge.stats.retrieval import RankMeasure  # not loaded where nothing is retrieved
+    from adjudge.features.rag.retrieval import RankMeasure  # not loaded where nothing is retrieved
 
     return entry.evidence in (None, "rules") and all(
         RankMeasure.of(name) for name in entry.measures
@@ -456,7 +456,7 @@ def _cascades(file: EvalFile, entry: CascadeEntry, model: OpenEntry) -> list[Rea
     """A cascade for each judge that the entry would be with one model: its steps are these, with
     one model each.
     """
-    from adjudge.judges.cascade import Cascade
+    from adjudge.core.judges.cascade import Cascade
 
     if entry.models:
         raise SetupError("a judge has models or a cascade of them, not both")
@@ -490,7 +490,7 @@ def _common(file: EvalFile, entry: JudgeEntry) -> dict[str, Any]:
 
 
 def _aspects(file: EvalFile, entry: AspectEntry, models: Models) -> list[ReadyJudge]:
-    from adjudge.judges.aspect import AspectCritic
+    from adjudge.core.judges.aspect import AspectCritic
 
     found = [_definition(said, file.language) for said in entry.criteria]
     made = []
@@ -544,7 +544,7 @@ def _definition(said: CriteriaEntry, language: str) -> tuple[str, str]:
 
 
 def _direct(file: EvalFile, entry: DirectEntry, models: Models) -> list[ReadyJudge]:
-    from adjudge.judges.direct import DirectJudge
+    from adjudge.core.judges.direct import DirectJudge
 
     invented = entry.persona == INVENTED
     own = DirectJudge(
@@ -559,7 +559,7 @@ def _direct(file: EvalFile, entry: DirectEntry, models: Models) -> list[ReadyJud
 
 
 def _pairwise(file: EvalFile, entry: PairwiseEntry, models: Models) -> list[ReadyJudge]:
-    from adjudge.judges.pairwise import PairwiseJudge
+    from adjudge.core.judges.pairwise import PairwiseJudge
 
     own = PairwiseJudge(
         models, contests=entry.contests, tie_enabled=entry.tie_enabled, **_asked_as(file, entry)
@@ -586,7 +586,7 @@ def _rag_fields(file: EvalFile) -> list[RagFields]:
 
 
 def _fields_of(file: EvalFile, entry: RagEntry) -> RagFields:
-    from adjudge.rag.rows import fields_by_name
+    from adjudge.features.rag.rows import fields_by_name
 
     config = file.beside(entry.config) if entry.config else None
     sources = ("contexts",) if entry.evidence else ()
@@ -594,7 +594,7 @@ def _fields_of(file: EvalFile, entry: RagEntry) -> RagFields:
 
 
 def _rag(file: EvalFile, entry: RagEntry, models: Models) -> list[ReadyJudge]:
-    from adjudge.rag.evaluator import RagEvaluator
+    from adjudge.features.rag.evaluator import RagEvaluator
 
     judge = RagEvaluator(
         models,
@@ -614,7 +614,7 @@ def _rag(file: EvalFile, entry: RagEntry, models: Models) -> list[ReadyJudge]:
 
 
 def _evidence(file: EvalFile, entry: EvidenceEntry, models: Models) -> list[ReadyJudge]:
-    from adjudge.judges.evidence import EvidenceJudge
+    from adjudge.features.evidence.judge import EvidenceJudge
 
     judge = EvidenceJudge(
         models,
@@ -629,8 +629,8 @@ def _evidence(file: EvalFile, entry: EvidenceEntry, models: Models) -> list[Read
 
 
 def _agent(file: EvalFile, entry: AgentEntry, models: Models) -> list[ReadyJudge]:
-    from adjudge.agents.evaluator import AgentEvaluator
-    from adjudge.agents.measures import BETTER, DEFAULT, measures_with_rules
+    from adjudge.features.agents.evaluator import AgentEvaluator
+    from adjudge.features.agents.measures import BETTER, DEFAULT, measures_with_rules
 
     if entry.per == "conversation":
         raise SetupError("an agent is judged per trajectory, per turn or per step")
@@ -668,8 +668,8 @@ def _agent(file: EvalFile, entry: AgentEntry, models: Models) -> list[ReadyJudge
 
 def _contest(file: EvalFile, entry: AgentEntry, models: Models) -> ReadyJudge:
     """Which of two runs of a task is better."""
-    from adjudge.agents.contest import RunContest
-    from adjudge.agents.measures import BETTER
+    from adjudge.features.agents.contest import RunContest
+    from adjudge.features.agents.measures import BETTER
 
     judge = RunContest(
         models,
@@ -684,7 +684,7 @@ def _contest(file: EvalFile, entry: AgentEntry, models: Models) -> ReadyJudge:
 
 # nobody is asked
 def _checks(file: EvalFile, entry: CheckEntry, models: Models) -> list[ReadyJudge]:  # noqa: ARG001
-    from adjudge.judges.checks import CheckJudge
+    from adjudge.core.judges.checks import CheckJudge
 
     name = entry.name or "checks"
     checks = [one.ready(file.path.parent) for one in entry.checks]

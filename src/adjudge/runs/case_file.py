@@ -13,20 +13,28 @@ from typing import ClassVar
 
 import yaml
 
-from adjudge.catalog.criteria_file import as_file, parse_entry
-from adjudge.catalog.entry import CatalogEntry
-from adjudge.domain.criteria import Criteria
-from adjudge.domain.frozen import some_of
-from adjudge.domain.instance import Instance
-from adjudge.domain.json_types import JsonDict
-from adjudge.domain.label import LabelScale
-from adjudge.domain.label import labels as letters
-from adjudge.domain.verdict import TIE
+from adjudge.core.catalog.criteria_file import as_file, parse_entry
+from adjudge.core.catalog.entry import CatalogEntry
+from adjudge.core.domain.criteria import Criteria
+from adjudge.core.domain.frozen import some_of
+from adjudge.core.domain.instance import Instance
+from adjudge.core.domain.json_types import JsonDict
+from adjudge.core.domain.label import LabelScale
+from adjudge.core.domain.label import labels as letters
+from adjudge.core.domain.verdict import TIE
+from adjudge.core.prompts.render import LANGUAGES
+from adjudge.core.reading.types import Flag, Many, Number, Record, Text, WholeNumber, Word, key
+from adjudge.core.reading.values import (
+    Place,
+    list_of,
+    load_yaml,
+    mapping,
+    text,
+    texts,
+    unfolded_size,
+)
 from adjudge.errors import SetupError
 from adjudge.messages import Message
-from adjudge.prompts.render import LANGUAGES
-from adjudge.reading.types import Flag, Many, Number, Record, Text, WholeNumber, Word, key
-from adjudge.reading.values import Place, list_of, load_yaml, mapping, text, texts, unfolded_size
 from adjudge.runs.criteria_entry import CriteriaEntry
 from adjudge.runs.eval_file import (
     ORDERS,

@@ -11,11 +11,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from adjudge.aio.files import sha256
-from adjudge.domain.frozen import text_hash
-from adjudge.gateway.registry import is_known
-from adjudge.ledger.file import FILE as LEDGER
-from adjudge.reading.user_code import beside, is_reference, is_there
+from adjudge.core.aio.files import sha256
+from adjudge.core.domain.frozen import text_hash
+from adjudge.core.gateway.registry import is_known
+from adjudge.core.ledger.file import FILE as LEDGER
+from adjudge.core.reading.user_code import beside, is_reference, is_there
 from adjudge.runs.eval_file import CascadeEntry, CheckEntry, EvalFile, PythonEntry
 
 _LONGEST_NAME = 500

@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
 
-from adjudge.aio.files import sha256
-from adjudge.domain.frozen import text_hash
-from adjudge.domain.json_types import JsonDict, JsonObject, object_in
-from adjudge.domain.light import light_dataclass
-from adjudge.ledger.changes import judge_changes
-from adjudge.ledger.file import holds_run, is_same_configuration, read_meta
+from adjudge.core.aio.files import sha256
+from adjudge.core.domain.frozen import text_hash
+from adjudge.core.domain.json_types import JsonDict, JsonObject, object_in
+from adjudge.core.domain.light import light_dataclass
+from adjudge.core.ledger.changes import judge_changes
+from adjudge.core.ledger.file import holds_run, is_same_configuration, read_meta
 from adjudge.runs.build import reads_traces
 from adjudge.runs.code_in import code_files
 from adjudge.runs.eval_file import EvalFile

@@ -8,15 +8,15 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from adjudge.catalog.criteria import criteria_of
-from adjudge.catalog.criteria import entry as from_catalog
-from adjudge.catalog.criteria_file import KEYS, PAIRWISE_KEYS, parse_entry, read_entries
-from adjudge.catalog.entry import CatalogEntry, Kind
-from adjudge.domain.criteria import Criteria
-from adjudge.domain.light import light_dataclass
+from adjudge.core.catalog.criteria import criteria_of
+from adjudge.core.catalog.criteria import entry as from_catalog
+from adjudge.core.catalog.criteria_file import KEYS, PAIRWISE_KEYS, parse_entry, read_entries
+from adjudge.core.catalog.entry import CatalogEntry, Kind
+from adjudge.core.domain.criteria import Criteria
+from adjudge.core.domain.light import light_dataclass
+from adjudge.core.reading.types import Schema, Text
+from adjudge.core.reading.values import Place, mapping, phrase
 from adjudge.errors import SetupError
-from adjudge.reading.types import Schema, Text
-from adjudge.reading.values import Place, mapping, phrase
 
 CRITERIA_FILES = (".yaml", ".yml", ".json")
 _ASPECT_KEYS = ("name", "description")

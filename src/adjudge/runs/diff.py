@@ -21,13 +21,13 @@ from itertools import count, groupby
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from adjudge.domain.judge_configuration import JudgeConfiguration
-from adjudge.domain.pairing import WAYS, Pairing, Way
-from adjudge.domain.record import JudgmentRecord, PairwiseDetail, StatusName
-from adjudge.domain.repeated import task_of
-from adjudge.domain.slices import value_in
+from adjudge.core.domain.judge_configuration import JudgeConfiguration
+from adjudge.core.domain.pairing import WAYS, Pairing, Way
+from adjudge.core.domain.record import JudgmentRecord, PairwiseDetail, StatusName
+from adjudge.core.domain.repeated import task_of
+from adjudge.core.domain.slices import value_in
+from adjudge.core.ledger.changes import change_lines, differences, renamed_judges
 from adjudge.errors import SetupError
-from adjudge.ledger.changes import change_lines, differences, renamed_judges
 from adjudge.messages import Message
 from adjudge.runs.folder import records_of, run_facts
 

@@ -11,18 +11,16 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol, TypeVar, get_args
 
-from adjudge.data.conversations import PER, Per
-from adjudge.data.dataset import FORMATS, STDIN
-from adjudge.data.sources.open import ROW_FILES
-from adjudge.domain.instance import GivenFields, Instance
-from adjudge.domain.json_types import JsonValue
-from adjudge.domain.light import light_dataclass
-from adjudge.domain.vote import Mode
-from adjudge.errors import SetupError
-from adjudge.plugins import Parts
-from adjudge.prompts.render import LANGUAGES
-from adjudge.reading.objects import ObjectFile, location_of
-from adjudge.reading.types import (
+from adjudge.core.data.conversations import PER, Per
+from adjudge.core.data.dataset import FORMATS, STDIN
+from adjudge.core.data.sources.open import ROW_FILES
+from adjudge.core.domain.instance import GivenFields, Instance
+from adjudge.core.domain.json_types import JsonValue
+from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.vote import Mode
+from adjudge.core.prompts.render import LANGUAGES
+from adjudge.core.reading.objects import ObjectFile, location_of
+from adjudge.core.reading.types import (
     Flag,
     Json,
     JsonNames,
@@ -41,14 +39,16 @@ from adjudge.reading.types import (
     Word,
     key,
 )
-from adjudge.reading.values import Place, load_yaml, text_in, unfolded_size
+from adjudge.core.reading.values import Place, load_yaml, text_in, unfolded_size
+from adjudge.errors import SetupError
+from adjudge.features.agents.traces.names import TRACE_FORMATS
+from adjudge.plugins import Parts
 from adjudge.runs.criteria_entry import CriteriaEntry, CriteriaType
 from adjudge.runs.project import ModelEntry, Project, StepEntry
 from adjudge.runs.variables import with_variables
-from adjudge.traces.names import TRACE_FORMATS
 
 if TYPE_CHECKING:
-    from adjudge.checks.check import Expectation
+    from adjudge.core.checks.check import Expectation
     from adjudge.runs.target_entry import TargetEntry
 
 OUTPUTS = (".csv", ".jsonl", ".parquet", ".md", ".html")
@@ -421,7 +421,7 @@ class CheckEntry(JudgeEntry):
     """What a program can tell without a model."""
 
     checks: tuple[Expectation, ...] = key(
-        LazyType("adjudge.checks.kinds", "EXPECTATIONS"),
+        LazyType("adjudge.core.checks.kinds", "EXPECTATIONS"),
         "What is expected of each row: contains, regex, json, similarity and others.",
     )
     threshold: float = key(
@@ -522,7 +522,7 @@ class EvalFile:
     )
     gates: Gates = key(Record(Gates), "What must be reached.", Gates())
     checks: tuple[Expectation, ...] = key(
-        LazyType("adjudge.checks.kinds", "EXPECTATIONS"),
+        LazyType("adjudge.core.checks.kinds", "EXPECTATIONS"),
         "What a program can tell of each row without a model; like a judge of kind: check.",
         (),
     )

@@ -12,27 +12,27 @@ from functools import cached_property, partial
 from itertools import chain
 from pathlib import Path
 
-from adjudge.aio import event_loop
-from adjudge.data.dataset import STDIN, BadRow, OddRows
-from adjudge.data.sources.open import hold_stdin
-from adjudge.domain.instance import Instance
-from adjudge.domain.json_types import JsonObject
-from adjudge.domain.light import light_dataclass
-from adjudge.domain.results import Result
-from adjudge.domain.vote import Vote
-from adjudge.engine.backends.batch.settings import BatchNews, BatchSettings
-from adjudge.engine.estimate import CostEstimate
-from adjudge.engine.run import Run, open_run
-from adjudge.engine.schedule import DeferredItems
-from adjudge.engine.session import Call, OpenedSession, OpenRun, session
+from adjudge.core.aio import event_loop
+from adjudge.core.data.dataset import STDIN, BadRow, OddRows
+from adjudge.core.data.sources.open import hold_stdin
+from adjudge.core.domain.instance import Instance
+from adjudge.core.domain.json_types import JsonObject
+from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.results import Result
+from adjudge.core.domain.vote import Vote
+from adjudge.core.engine.estimate import CostEstimate
+from adjudge.core.engine.run import Run, open_run
+from adjudge.core.engine.schedule import DeferredItems
+from adjudge.core.engine.session import Call, OpenedSession, OpenRun, session
+from adjudge.core.gateway.layers.account import Account, Spent
+from adjudge.core.gateway.layers.budget import Budget, caller
+from adjudge.core.gateway.open import OpenModel
+from adjudge.core.gateway.prices import PriceTable
+from adjudge.core.ledger.file import holds_run
+from adjudge.core.reading.objects import ObjectFile
 from adjudge.errors import RunError, SetupError
-from adjudge.gateway.layers.account import Account, Spent
-from adjudge.gateway.layers.budget import Budget, caller
-from adjudge.gateway.open import OpenModel
-from adjudge.gateway.prices import PriceTable
-from adjudge.ledger.file import holds_run
+from adjudge.features.batches.settings import BatchNews, BatchSettings
 from adjudge.messages import Message
-from adjudge.reading.objects import ObjectFile
 from adjudge.runs.build import instances, judges, open_entry, reads_traces, with_criteria
 from adjudge.runs.eval_file import BudgetEntry, EvalFile
 from adjudge.runs.ready_judge import ReadyJudge
@@ -264,7 +264,7 @@ class EvalRun:
 
     def check_batches(self, settings: BatchSettings) -> None:
         """Refuse batches where none of the models has them, before there is a run."""
-        from adjudge.engine.backends.batch.backend import (
+        from adjudge.features.batches.backend import (
             batchable,
         )  # not loaded by those who ask at once
 
@@ -357,7 +357,7 @@ class EvalRun:
 
         ``first``: the rows of the first judge, of which the first one is read.
         """
-        from adjudge.engine.backends.batch.backend import (
+        from adjudge.features.batches.backend import (
             Batches,
         )  # not loaded by those who ask at once
 

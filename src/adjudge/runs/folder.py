@@ -12,24 +12,20 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from adjudge.aio.files import locked
-from adjudge.domain.frozen import some_of
-from adjudge.domain.html_repr import HtmlRepr
-from adjudge.domain.json_types import JsonDict, JsonObject, object_in
-from adjudge.domain.judge_configuration import JudgeConfiguration, judges_of
-from adjudge.domain.judge_criterion import JudgeCriterion
-from adjudge.domain.message import Usage
-from adjudge.domain.record import JudgmentRecord
-from adjudge.engine.backends.ray.place import kept_facts
-from adjudge.engine.identity import judge_identity
-from adjudge.errors import RunError, SetupError
-from adjudge.gateway.layers.account import Account, Spent
-from adjudge.gateway.layers.budget import OpenBudget
-from adjudge.gateway.prices import PriceTable
-from adjudge.ledger.batches import FOLDER as BATCHES
-from adjudge.ledger.batches import Batch, batches_in, collectable
-from adjudge.ledger.codec import ANSWERS
-from adjudge.ledger.file import (
+from adjudge.core.aio.files import locked
+from adjudge.core.domain.frozen import some_of
+from adjudge.core.domain.html_repr import HtmlRepr
+from adjudge.core.domain.json_types import JsonDict, JsonObject, object_in
+from adjudge.core.domain.judge_configuration import JudgeConfiguration, judges_of
+from adjudge.core.domain.judge_criterion import JudgeCriterion
+from adjudge.core.domain.message import Usage
+from adjudge.core.domain.record import JudgmentRecord
+from adjudge.core.engine.identity import judge_identity
+from adjudge.core.gateway.layers.account import Account, Spent
+from adjudge.core.gateway.layers.budget import OpenBudget
+from adjudge.core.gateway.prices import PriceTable
+from adjudge.core.ledger.codec import ANSWERS
+from adjudge.core.ledger.file import (
     FILE,
     LABEL_FILES,
     LABELS_LOCK,
@@ -48,8 +44,12 @@ from adjudge.ledger.file import (
     under_lock,
     used_in,
 )
-from adjudge.ledger.records import records
-from adjudge.ledger.rows import KEY_BYTES
+from adjudge.core.ledger.records import records
+from adjudge.core.ledger.rows import KEY_BYTES
+from adjudge.errors import RunError, SetupError
+from adjudge.features.batches.ledger import FOLDER as BATCHES
+from adjudge.features.batches.ledger import Batch, batches_in, collectable
+from adjudge.features.scale.ray.place import kept_facts
 from adjudge.messages import Message
 from adjudge.runs.eval_file import OUTPUTS
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from adjudge.catalog.entry import CatalogEntry
-from adjudge.domain.criteria import CriteriaExample
-from adjudge.domain.instance import Instance
-from adjudge.domain.results import PairwiseInstanceResult, Result
-from adjudge.domain.verdict import letter
+from adjudge.core.catalog.entry import CatalogEntry
+from adjudge.core.domain.criteria import CriteriaExample
+from adjudge.core.domain.instance import Instance
+from adjudge.core.domain.results import PairwiseInstanceResult, Result
+from adjudge.core.domain.verdict import letter
 from adjudge.errors import SetupError
 from adjudge.messages import Message, join
 from adjudge.runs.criteria_entry import CriteriaEntry

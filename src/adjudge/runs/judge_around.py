@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from adjudge.domain.criteria import Criteria
-from adjudge.domain.results import Result, Status
-from adjudge.domain.vote import Ballot, Vote
-from adjudge.judges.judge import I, Judge
-from adjudge.judges.settings import ModelPanel, OnFailure, OnTooFew
+from adjudge.core.domain.criteria import Criteria
+from adjudge.core.domain.results import Result, Status
+from adjudge.core.domain.vote import Ballot, Vote
+from adjudge.core.judges.judge import I, Judge
+from adjudge.core.judges.settings import ModelPanel, OnFailure, OnTooFew
 from adjudge.runs.ready_judge import ReadyJudge
 
 _VERDICTS: Mapping[str, object] = {

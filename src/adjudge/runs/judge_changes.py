@@ -6,8 +6,8 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from adjudge.aio.files import locked, written_whole
-from adjudge.domain.json_types import object_in
+from adjudge.core.aio.files import locked, written_whole
+from adjudge.core.domain.json_types import object_in
 from adjudge.errors import RunError
 
 FILE = "judge-changes.json"

@@ -6,18 +6,18 @@ from collections.abc import Sequence
 from dataclasses import is_dataclass, replace
 from pathlib import Path
 
-from adjudge.checks.check import Expectation
-from adjudge.domain.criteria import Criteria
-from adjudge.domain.frozen import plain
-from adjudge.domain.instance import Instance, PairwiseInstance
-from adjudge.domain.json_types import JsonDict, JsonValue
-from adjudge.domain.judge_configuration import kept_criteria
+from adjudge.core.checks.check import Expectation
+from adjudge.core.domain.criteria import Criteria
+from adjudge.core.domain.frozen import plain
+from adjudge.core.domain.instance import Instance, PairwiseInstance
+from adjudge.core.domain.json_types import JsonDict, JsonValue
+from adjudge.core.domain.judge_configuration import kept_criteria
+from adjudge.core.gateway.redact import without_secrets
+from adjudge.core.gateway.registry import is_url
+from adjudge.core.reading.toml_text import with_lines
+from adjudge.core.reading.types import Record, keys_of
+from adjudge.core.reading.values import Place
 from adjudge.errors import RunError
-from adjudge.gateway.redact import without_secrets
-from adjudge.gateway.registry import is_url
-from adjudge.reading.toml_text import with_lines
-from adjudge.reading.types import Record, keys_of
-from adjudge.reading.values import Place
 from adjudge.runs.criteria_entry import Aspect, CriteriaEntry
 from adjudge.runs.eval_file import EvalFile, JudgeEntry, PairwiseEntry
 
@@ -91,7 +91,7 @@ def written(value: object) -> JsonValue:
     if isinstance(value, Criteria | Aspect):
         return _LOOKED_UP
     if isinstance(value, Expectation):
-        from adjudge.checks.kinds import say  # not loaded where nothing is checked
+        from adjudge.core.checks.kinds import say  # not loaded where nothing is checked
 
         return say(value)
     if is_dataclass(value) and not isinstance(value, type):

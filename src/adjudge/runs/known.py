@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any, ClassVar
 from weakref import finalize
 
-from adjudge.domain.vote import Ballot, Outcome, Vote
-from adjudge.engine.estimate import Known
-from adjudge.ledger.batches import asked_in
-from adjudge.ledger.file import FILE, connect, ledger_error
-from adjudge.ledger.ledger import BloomFilter
-from adjudge.ledger.rows import checked_key, wordings_in
+from adjudge.core.domain.vote import Ballot, Outcome, Vote
+from adjudge.core.engine.estimate import Known
+from adjudge.core.ledger.file import FILE, connect, ledger_error
+from adjudge.core.ledger.ledger import BloomFilter
+from adjudge.core.ledger.rows import checked_key, wordings_in
+from adjudge.features.batches.ledger import asked_in
 from adjudge.runs.folder import reading, run_facts
 
 _ANSWERED = (

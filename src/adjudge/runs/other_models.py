@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
 
+from adjudge.core.gateway.redact import shown
+from adjudge.core.reading.values import Place
 from adjudge.errors import SetupError
-from adjudge.gateway.redact import shown
-from adjudge.reading.values import Place
 from adjudge.runs.eval_file import CascadeEntry, EvalFile, JudgeEntry, with_models
 from adjudge.runs.project import ModelEntry, ServerEntry, StepEntry
 

@@ -6,13 +6,13 @@ import inspect
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from adjudge.core.gateway.open import ModelLike
+from adjudge.core.judges.attributes import mark_code
+from adjudge.core.judges.case import CaseJudge
+from adjudge.core.judges.judge import Judge
+from adjudge.core.judges.own import OwnJudge
+from adjudge.core.reading.user_code import beside, is_reference, load_code
 from adjudge.errors import SetupError
-from adjudge.gateway.open import ModelLike
-from adjudge.judges.attributes import mark_code
-from adjudge.judges.case import CaseJudge
-from adjudge.judges.judge import Judge
-from adjudge.judges.own import OwnJudge
-from adjudge.reading.user_code import beside, is_reference, load_code
 from adjudge.runs.code_in import code_version
 from adjudge.runs.eval_file import EvalFile, PythonEntry
 

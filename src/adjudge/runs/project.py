@@ -10,18 +10,16 @@ from dataclasses import field, fields, replace
 from pathlib import Path
 from typing import ClassVar, TypeVar
 
-from adjudge.domain.frozen import text_hash
-from adjudge.domain.light import light_dataclass
-from adjudge.errors import SetupError
-from adjudge.gateway.headers import check_variable, check_written, is_credential
-from adjudge.gateway.prices import VARIABLE
-from adjudge.gateway.redact import secrets_in
-from adjudge.gateway.registry import is_url, server_of
-from adjudge.messages import Message
-from adjudge.prompts.render import LANGUAGES
-from adjudge.reading.project_files import PYPROJECT, project_files
-from adjudge.reading.toml_text import load_toml
-from adjudge.reading.types import (
+from adjudge.core.domain.frozen import text_hash
+from adjudge.core.domain.light import light_dataclass
+from adjudge.core.gateway.headers import check_variable, check_written, is_credential
+from adjudge.core.gateway.prices import VARIABLE
+from adjudge.core.gateway.redact import secrets_in
+from adjudge.core.gateway.registry import is_url, server_of
+from adjudge.core.prompts.render import LANGUAGES
+from adjudge.core.reading.project_files import PYPROJECT, project_files
+from adjudge.core.reading.toml_text import load_toml
+from adjudge.core.reading.types import (
     Names,
     Number,
     Record,
@@ -32,7 +30,9 @@ from adjudge.reading.types import (
     key,
     keys_of,
 )
-from adjudge.reading.values import Place, WrongValue, text_in
+from adjudge.core.reading.values import Place, WrongValue, text_in
+from adjudge.errors import SetupError
+from adjudge.messages import Message
 
 E = TypeVar("E", bound="ServerEntry")
 M = TypeVar("M", bound="ModelEntry")

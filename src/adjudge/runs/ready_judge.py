@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from adjudge.data.conversations import Per, parts_of
-from adjudge.domain.criteria import Criteria
-from adjudge.domain.instance import Instance
-from adjudge.domain.light import light_dataclass
-from adjudge.judges.case import CaseJudge
-from adjudge.judges.judge import Judge
-from adjudge.reading.objects import ObjectFile
+from adjudge.core.data.conversations import Per, parts_of
+from adjudge.core.domain.criteria import Criteria
+from adjudge.core.domain.instance import Instance
+from adjudge.core.domain.light import light_dataclass
+from adjudge.core.judges.case import CaseJudge
+from adjudge.core.judges.judge import Judge
+from adjudge.core.reading.objects import ObjectFile
 from adjudge.runs.eval_file import FailUnder
 
 

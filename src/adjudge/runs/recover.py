@@ -10,8 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
-from adjudge.errors import RunError
-from adjudge.ledger.file import (
+from adjudge.core.ledger.file import (
     FILE,
     connect,
     delete,
@@ -21,7 +20,7 @@ from adjudge.ledger.file import (
     refuse_strange_schema,
     under_lock,
 )
-from adjudge.ledger.rows import (
+from adjudge.core.ledger.rows import (
     CHECKSUM_SQL,
     COLUMNS,
     KEY_BYTES,
@@ -32,6 +31,7 @@ from adjudge.ledger.rows import (
     select,
     with_checksum,
 )
+from adjudge.errors import RunError
 
 _PAGE = 4096
 _UNREADABLE = (sqlite3.Error, MemoryError, OverflowError)

@@ -13,13 +13,12 @@ from collections.abc import Collection, Iterable, Iterator
 from ipaddress import ip_address
 from pathlib import Path
 
-from adjudge.checks.check import Expectation
-from adjudge.data.dataset import STDIN
-from adjudge.domain.light import light_dataclass
-from adjudge.errors import SetupError
-from adjudge.gateway.prices import PriceTable
-from adjudge.gateway.redact import shown
-from adjudge.gateway.registry import (
+from adjudge.core.checks.check import Expectation
+from adjudge.core.data.dataset import STDIN
+from adjudge.core.domain.light import light_dataclass
+from adjudge.core.gateway.prices import PriceTable
+from adjudge.core.gateway.redact import shown
+from adjudge.core.gateway.registry import (
     PROVIDERS,
     ProviderSpec,
     find,
@@ -28,11 +27,12 @@ from adjudge.gateway.registry import (
     key_variables,
     our_providers,
 )
+from adjudge.core.reading.objects import ObjectFile
+from adjudge.core.reading.user_code import is_reference, is_there
+from adjudge.errors import SetupError
+from adjudge.features.local.weights.store import KNOWN
 from adjudge.lazy import lazy_pattern
-from adjudge.local.weights.store import KNOWN
 from adjudge.messages import Message, term
-from adjudge.reading.objects import ObjectFile
-from adjudge.reading.user_code import is_reference, is_there
 from adjudge.runs.criteria_entry import CRITERIA_FILES
 from adjudge.runs.eval_file import (
     JUDGE_KINDS,
@@ -275,7 +275,7 @@ class _EvalNeeds:
             self.read(self.file.beside(path), field)
 
     def _use_checks(self, checks: Iterable[Expectation], field: str) -> None:
-        from adjudge.checks.structure import IsJson  # not loaded by those who check nothing
+        from adjudge.core.checks.structure import IsJson  # not loaded by those who check nothing
 
         for number, expectation in enumerate(checks, 1):
             check, place = expectation.check, f"{field}[{number}]"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from adjudge.domain.instance import Instance, names_only
-from adjudge.domain.record import JudgmentRecord, PairwiseDetail
+from adjudge.core.domain.instance import Instance, names_only
+from adjudge.core.domain.record import JudgmentRecord, PairwiseDetail
 from adjudge.errors import RunError
 from adjudge.runs.folder import records_of, run_info
 
@@ -61,8 +61,8 @@ def _width(criteria: Mapping[int, str]) -> int:
 
 def trajectories_of_run(folder: Path) -> Iterator[Instance]:
     """What agents did, as a run keeps it with the first measure of each row."""
-    from adjudge.agents.item import TRAJECTORY
-    from adjudge.domain.agent_record import AgentDetail
+    from adjudge.features.agents.item import TRAJECTORY
+    from adjudge.features.agents.record import AgentDetail
 
     seen: set[tuple[str, int]] = set()
     for record, place in places_of_run(folder):

@@ -6,13 +6,23 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
-from adjudge.domain.json_types import JsonValue
-from adjudge.domain.light import light_dataclass
+from adjudge.core.domain.json_types import JsonValue
+from adjudge.core.domain.light import light_dataclass
+from adjudge.core.gateway.registry import is_known, is_url
+from adjudge.core.reading.types import (
+    Json,
+    Many,
+    Number,
+    Record,
+    Schema,
+    Text,
+    WholeNumber,
+    Word,
+    key,
+)
+from adjudge.core.reading.user_code import is_reference
+from adjudge.core.reading.values import Place
 from adjudge.errors import SetupError
-from adjudge.gateway.registry import is_known, is_url
-from adjudge.reading.types import Json, Many, Number, Record, Schema, Text, WholeNumber, Word, key
-from adjudge.reading.user_code import is_reference
-from adjudge.reading.values import Place
 from adjudge.runs.project import ServerEntry
 
 Method = Literal["POST", "GET"]

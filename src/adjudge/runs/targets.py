@@ -14,29 +14,29 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from adjudge.data.columns import columns_for
-from adjudge.domain.criteria import Criteria
-from adjudge.domain.frozen import text_hash
-from adjudge.domain.instance import Instance
-from adjudge.domain.json_types import JsonDict, JsonObject
-from adjudge.domain.question import Choice
-from adjudge.domain.results import Result, Status
-from adjudge.domain.vote import Ballot, Vote
-from adjudge.engine.ask import ask_with
-from adjudge.engine.run import RecordedVotes
-from adjudge.engine.session import session
+from adjudge.core.data.columns import columns_for
+from adjudge.core.domain.criteria import Criteria
+from adjudge.core.domain.frozen import text_hash
+from adjudge.core.domain.instance import Instance
+from adjudge.core.domain.json_types import JsonDict, JsonObject
+from adjudge.core.domain.question import Choice
+from adjudge.core.domain.results import Result, Status
+from adjudge.core.domain.vote import Ballot, Vote
+from adjudge.core.engine.ask import ask_with
+from adjudge.core.engine.run import RecordedVotes
+from adjudge.core.engine.session import session
+from adjudge.core.gateway.open import OpenModel
+from adjudge.core.gateway.prices import PriceTable
+from adjudge.core.gateway.targets.answer import TargetAnswer
+from adjudge.core.judges.settings import ModelPanel
+from adjudge.core.ledger.key import key_of
+from adjudge.core.prompts.target import FIELD, PROMPT, ROW, asks_target, render_target
+from adjudge.core.reading.places import Row
+from adjudge.core.verdicts.read import read_written
 from adjudge.errors import SetupError
-from adjudge.gateway.open import OpenModel
-from adjudge.gateway.prices import PriceTable
-from adjudge.gateway.targets.answer import TargetAnswer
-from adjudge.judges.settings import ModelPanel
-from adjudge.ledger.key import key_of
 from adjudge.messages import Message
-from adjudge.prompts.target import FIELD, PROMPT, ROW, asks_target, render_target
-from adjudge.reading.places import Row
 from adjudge.runs.judge_around import JudgeAround, without_verdict
 from adjudge.runs.ready_judge import ReadyJudge
-from adjudge.verdicts.read import read_written
 
 _RESPONSE, _CONTEXTS = "response", "contexts"
 _ASSUMED = "x" * 800

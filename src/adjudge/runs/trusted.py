@@ -17,17 +17,18 @@ from contextvars import ContextVar
 from dataclasses import replace
 from pathlib import Path
 
-from adjudge.aio.files import from_here, locked, state_folder, written_whole
-from adjudge.domain.frozen import text_hash
-from adjudge.domain.json_types import JsonDict, object_in
-from adjudge.domain.light import light_dataclass
+from adjudge.core.aio.files import from_here, locked, state_folder, written_whole
+from adjudge.core.domain.frozen import text_hash
+from adjudge.core.domain.json_types import JsonDict, object_in
+from adjudge.core.domain.light import light_dataclass
+from adjudge.core.gateway.prices import PriceTable
+from adjudge.core.gateway.registry import is_known
+from adjudge.core.reading.objects import ObjectFile
+from adjudge.core.reading.user_code import is_there
+from adjudge.core.reading.values import Place, load_yaml
 from adjudge.errors import SetupError
-from adjudge.gateway.prices import PriceTable
-from adjudge.gateway.registry import is_known
+from adjudge.features.traffic.rows import traffic_folder
 from adjudge.messages import Message, join
-from adjudge.reading.objects import ObjectFile
-from adjudge.reading.user_code import is_there
-from adjudge.reading.values import Place, load_yaml
 from adjudge.runs.code_in import TOO_MANY, program_files
 from adjudge.runs.eval_file import WITHOUT_VARIABLES, EvalFile, eval_text, parse_eval
 from adjudge.runs.project import ModelEntry, Project, find_project
@@ -40,7 +41,6 @@ from adjudge.runs.restricted import (
     needs_of_spending,
     place_outside,
 )
-from adjudge.runs.traffic_rows import traffic_folder
 from adjudge.runs.variables import EnvFile, variables_in
 
 VARIABLE = "ADJUDGE_TRUST"

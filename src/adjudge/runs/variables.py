@@ -12,11 +12,11 @@ from dataclasses import field, replace
 from functools import partial
 from pathlib import Path
 
-from adjudge.domain.json_types import JsonValue
-from adjudge.domain.light import light_dataclass
-from adjudge.gateway.redact import looks_like_a_key
+from adjudge.core.domain.json_types import JsonValue
+from adjudge.core.domain.light import light_dataclass
+from adjudge.core.gateway.redact import looks_like_a_key
+from adjudge.core.reading.values import Items, Place, Scalar, YamlMapping, text_in
 from adjudge.lazy import lazy_pattern
-from adjudge.reading.values import Items, Place, Scalar, YamlMapping, text_in
 
 ENV_FILE = ".env"
 _NAME = r"[A-Za-z_][A-Za-z0-9_]*"

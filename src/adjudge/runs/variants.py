@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 
+from adjudge.core.gateway.open import ModelLike, OpenModel, open_model
+from adjudge.core.gateway.targets.answer import AnswerPaths
+from adjudge.core.gateway.targets.target import Target
+from adjudge.core.gateway.targets.targets import CommandTarget, FunctionTarget, HttpCall, HttpTarget
+from adjudge.core.reading.places import places_in
+from adjudge.core.reading.user_code import beside, load_code
 from adjudge.errors import SetupError
-from adjudge.gateway.open import ModelLike, OpenModel, open_model
-from adjudge.gateway.targets.answer import AnswerPaths
-from adjudge.gateway.targets.target import Target
-from adjudge.gateway.targets.targets import CommandTarget, FunctionTarget, HttpCall, HttpTarget
 from adjudge.messages import reason_of
-from adjudge.reading.places import places_in
-from adjudge.reading.user_code import beside, load_code
 from adjudge.runs.code_in import code_version
 from adjudge.runs.eval_file import EvalFile
 from adjudge.runs.project import ModelEntry

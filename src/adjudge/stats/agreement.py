@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
-from adjudge.domain.json_types import JsonDict
+from adjudge.core.domain.json_types import JsonDict
 from adjudge.messages import Message
 from adjudge.stats.agreement_intervals import (
     above_chance,

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from itertools import combinations, product
 from statistics import fmean, stdev
 
-from adjudge.domain.results import Result
-from adjudge.domain.vote import Vote
+from adjudge.core.domain.results import Result
+from adjudge.core.domain.vote import Vote
 from adjudge.errors import SetupError
 from adjudge.messages import Message
 from adjudge.stats import FEWEST

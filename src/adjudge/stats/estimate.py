@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from adjudge.domain.frozen import some_of
-from adjudge.domain.json_types import JsonDict
-from adjudge.domain.light import light_dataclass
+from adjudge.core.domain.frozen import some_of
+from adjudge.core.domain.json_types import JsonDict
+from adjudge.core.domain.light import light_dataclass
 from adjudge.messages import Message
 
 

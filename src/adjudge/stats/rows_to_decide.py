@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from adjudge.domain.rounding import above
+from adjudge.core.domain.rounding import above
 from adjudge.stats.intervals import Interval, share_limits
 from adjudge.stats.mean_bounds import MOST_ROWS, search_rows
 from adjudge.stats.sequence import Stream, sequential_interval

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from adjudge.domain.threshold import Threshold
+from adjudge.core.domain.threshold import Threshold
 from adjudge.messages import Message, plural
 from adjudge.stats.distributions import beta_cdf
 from adjudge.stats.intervals import upper_limit

@@ -8,11 +8,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from adjudge.domain.json_types import JsonDict
-from adjudge.domain.label import Label
-from adjudge.labels.people import People
-from adjudge.labels.session import seconds_per_row
-from adjudge.labels.store import LabelStore
+from adjudge.core.domain.json_types import JsonDict
+from adjudge.core.domain.label import Label
+from adjudge.features.trust.labels.people import People
+from adjudge.features.trust.labels.session import seconds_per_row
+from adjudge.features.trust.labels.store import LabelStore
 from adjudge.runs.folder import records_of
 from adjudge.web.library import RunPlace, is_large
 

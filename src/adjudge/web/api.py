@@ -20,15 +20,13 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from adjudge.catalog import criteria as catalog
-from adjudge.catalog.entry import CatalogEntry
-from adjudge.catalog.lint import Finding, lint
-from adjudge.domain.frozen import plain, some_of
-from adjudge.domain.json_types import JsonDict, JsonObject, object_in
-from adjudge.domain.results import Result
-from adjudge.errors import AdjudgeError, BudgetSpent, ModelUnusable, RunStopped
-from adjudge.exporters.json_schema import openapi_schemas
-from adjudge.reading.values import (
+from adjudge.core.catalog import criteria as catalog
+from adjudge.core.catalog.entry import CatalogEntry
+from adjudge.core.catalog.lint import Finding, lint
+from adjudge.core.domain.frozen import plain, some_of
+from adjudge.core.domain.json_types import JsonDict, JsonObject, object_in
+from adjudge.core.domain.results import Result
+from adjudge.core.reading.values import (
     Place,
     flag,
     list_of,
@@ -40,9 +38,11 @@ from adjudge.reading.values import (
     texts,
     what,
 )
+from adjudge.errors import AdjudgeError, BudgetSpent, ModelUnusable, RunStopped
+from adjudge.runs.exporters.json_schema import openapi_schemas
 from adjudge.runs.folder import NoSuchRun
-from adjudge.service.judging import CriteriaLike, Fields, JudgingService
-from adjudge.service.run_index import RunIndex
+from adjudge.runs.service.judging import CriteriaLike, Fields, JudgingService
+from adjudge.runs.service.run_index import RunIndex
 from adjudge.version import __version__
 from adjudge.web.api_guard import ApiAccess, ApiGuard, problem
 from adjudge.web.body import body_of

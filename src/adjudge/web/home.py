@@ -11,10 +11,10 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from adjudge.data.sources.open import ROW_FILES, open_source
-from adjudge.data.sources.row import BadRow, Row
+from adjudge.core.data.sources.open import ROW_FILES, open_source
+from adjudge.core.data.sources.row import BadRow, Row
+from adjudge.core.ledger.file import FILE
 from adjudge.errors import AdjudgeError, SetupError
-from adjudge.ledger.file import FILE
 
 _DEEPEST = 6
 _MOST_SEEN = 20_000

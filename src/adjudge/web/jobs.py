@@ -18,12 +18,12 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO
 
-from adjudge.domain.json_types import JsonDict
+from adjudge.core.domain.json_types import JsonDict
+from adjudge.core.ledger.file import holds_run
 from adjudge.errors import AdjudgeError, RunError, SetupError
-from adjudge.ledger.file import holds_run
 from adjudge.messages import Message, reason_of
-from adjudge.results.exit_code import ExitCode
 from adjudge.runs.folder import spent_in
+from adjudge.runs.results.exit_code import ExitCode
 from adjudge.web.spending import Share, Spending
 
 _PYTHON = (sys.executable, "-P", "-m")

@@ -15,18 +15,26 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from adjudge.domain.frozen import some_of
-from adjudge.domain.json_types import JsonDict, JsonObject, JsonValue
-from adjudge.domain.judge_configuration import judges_of
-from adjudge.domain.judge_criterion import of_system
-from adjudge.domain.numbers import number_of
+from adjudge.core.domain.frozen import some_of
+from adjudge.core.domain.json_types import JsonDict, JsonObject, JsonValue
+from adjudge.core.domain.judge_configuration import judges_of
+from adjudge.core.domain.judge_criterion import of_system
+from adjudge.core.domain.numbers import number_of
+from adjudge.core.ledger.browse import judges_in
+from adjudge.core.ledger.figures import Mean, figures_of
+from adjudge.core.ledger.file import (
+    FILE,
+    LABELS,
+    NOTES,
+    holds_labels,
+    holds_run,
+    read_judges,
+    read_meta,
+)
 from adjudge.errors import AdjudgeError, RunError
-from adjudge.ledger.browse import judges_in
-from adjudge.ledger.figures import Mean, figures_of
-from adjudge.ledger.file import FILE, LABELS, NOTES, holds_labels, holds_run, read_judges, read_meta
+from adjudge.features.trust.calibration import CalibrationSettings, calibrate_run
 from adjudge.runs.folder import NoSuchRun, is_inside, last_written, reading, runs_inside, spent_in
 from adjudge.runs.judge_changes import FILE as CHANGES
-from adjudge.trust.calibration import CalibrationSettings, calibrate_run
 
 _PLAIN = re.compile(r"[^A-Za-z0-9._-]+")
 _PATIENCE = 30.0

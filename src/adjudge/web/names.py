@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from adjudge.domain.vote import Outcome
+from adjudge.core.domain.vote import Outcome
 from adjudge.messages import Message, term
 
 LANGUAGES = ("en", "ru")

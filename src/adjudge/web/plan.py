@@ -16,13 +16,13 @@ from pathlib import Path
 import yaml
 from starlette.datastructures import QueryParams
 
-from adjudge.catalog import criteria as catalog
-from adjudge.catalog.criteria_file import as_file, read_entries
-from adjudge.catalog.entry import KINDS, CatalogEntry, Kind
-from adjudge.domain.criteria import yes_no_criteria
-from adjudge.domain.json_types import JsonDict, JsonValue
+from adjudge.core.catalog import criteria as catalog
+from adjudge.core.catalog.criteria_file import as_file, read_entries
+from adjudge.core.catalog.entry import KINDS, CatalogEntry, Kind
+from adjudge.core.domain.criteria import yes_no_criteria
+from adjudge.core.domain.json_types import JsonDict, JsonValue
+from adjudge.core.judges.settings import one_of
 from adjudge.errors import AdjudgeError, SetupError
-from adjudge.judges.settings import one_of
 from adjudge.messages import term
 from adjudge.web.forms import whole
 from adjudge.web.home import FoundFile, chosen, data_files, yaml_files

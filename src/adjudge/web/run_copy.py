@@ -24,20 +24,21 @@ from urllib.parse import parse_qsl, urlencode
 from jinja2.utils import htmlsafe_json_dumps
 from markupsafe import Markup, escape
 
-from adjudge.aio.files import writing
-from adjudge.domain.json_types import JsonDict, JsonValue
-from adjudge.domain.judge_configuration import JudgeConfiguration
-from adjudge.domain.record import FLAGS
+from adjudge.core.aio.files import writing
+from adjudge.core.domain.json_types import JsonDict, JsonValue
+from adjudge.core.domain.judge_configuration import JudgeConfiguration
+from adjudge.core.domain.record import FLAGS
+from adjudge.core.gateway.redact import environment_secrets
+from adjudge.core.ledger.browse import SORTS, STATUSES, Filters, JudgmentLine, judges_in, page_of
+from adjudge.core.ledger.columns import CRITERION, DIMENSION, FIELD
+from adjudge.core.ledger.file import read_judges
+from adjudge.core.ledger.row_groups import RowJudgment, are_in_turn, count_rows_of
 from adjudge.errors import SetupError
-from adjudge.gateway.redact import environment_secrets
-from adjudge.ledger.browse import SORTS, STATUSES, Filters, JudgmentLine, judges_in, page_of
-from adjudge.ledger.columns import CRITERION, DIMENSION, FIELD
-from adjudge.ledger.file import read_judges
-from adjudge.ledger.row_groups import RowJudgment, are_in_turn, count_rows_of
+from adjudge.features.agents.report import steps_of
+from adjudge.features.agents.step_view import StepsOfReport
+from adjudge.features.trust.page_people import PeopleSaid, people_by_row
 from adjudge.messages import Message
-from adjudge.results.trajectories import steps_of
 from adjudge.runs.folder import reading
-from adjudge.view.steps import StepsOfReport
 from adjudge.web.library import Library, RunPlace
 from adjudge.web.pages.row import criteria_names, row_data, row_record, several_criteria
 from adjudge.web.pages.run import (
@@ -47,7 +48,6 @@ from adjudge.web.pages.run import (
     judged_field,
     line_data,
 )
-from adjudge.web.people import PeopleSaid, people_by_row
 from adjudge.web.site import assets, templates
 from adjudge.web.views import SavedView, read_views
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from adjudge.gateway.prices import PriceTable
+from adjudge.core.gateway.prices import PriceTable
 from adjudge.web.app import application
 from adjudge.web.guard import Access
 from adjudge.web.library import Library

@@ -20,20 +20,23 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
-from adjudge.domain.json_types import JsonObject
-from adjudge.domain.record import JudgmentRecord
+from adjudge.core.domain.json_types import JsonObject
+from adjudge.core.domain.record import JudgmentRecord
+from adjudge.core.gateway.open import default_model
 from adjudge.errors import SetupError
-from adjudge.gateway.open import default_model
+from adjudge.features.agents.step_view import cited_html, steps_style, visible
+from adjudge.features.agents.timeline import Moment, timeline
+from adjudge.features.bench.view import PricedJudge, cost_plot
+from adjudge.features.evidence.view import evidence_html, evidence_style
+from adjudge.features.trust.label_sessions import LabelSessions
 from adjudge.messages import Message, plural, render, term
-from adjudge.results.counts import count_labels, count_rows, grouped
-from adjudge.results.numbers import figure, percent
 from adjudge.runs.project import Project, find_project
+from adjudge.runs.results.counts import count_labels, count_rows, grouped
+from adjudge.runs.results.numbers import figure, percent
 from adjudge.runs.trusted import trusted_project
-from adjudge.view.benchmark import PricedJudge, cost_plot
-from adjudge.view.evidence import evidence_html, evidence_style
-from adjudge.view.pages import measures_html
-from adjudge.view.plane import Point, axis, plane
-from adjudge.view.plots import (
+from adjudge.runs.view.pages import measures_html
+from adjudge.runs.view.plane import Point, axis, plane
+from adjudge.runs.view.plots import (
     Move,
     Range,
     distribution,
@@ -44,13 +47,10 @@ from adjudge.view.plots import (
     plot_style,
     step_class,
 )
-from adjudge.view.steps import cited_html, steps_style, visible
-from adjudge.view.terms import field_title, rule_title
-from adjudge.view.timeline import Moment, timeline
+from adjudge.runs.view.terms import field_title, rule_title
 from adjudge.web.forms import counted_rows
 from adjudge.web.guard import LANGUAGE_COOKIE, Access
 from adjudge.web.jobs import Jobs
-from adjudge.web.label_sessions import LabelSessions
 from adjudge.web.library import Library, RunPlace
 from adjudge.web.names import LANGUAGES, name_of, state_of
 from adjudge.web.playground.trial import Trials

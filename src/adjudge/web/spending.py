@@ -7,8 +7,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable
 
+from adjudge.core.gateway.prices import PriceTable
 from adjudge.errors import BudgetSpent, SetupError
-from adjudge.gateway.prices import PriceTable
 
 DEFAULT_USD = 1.0
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import parse_qsl, urlencode
 
-from adjudge.aio.files import locked, writing, written_whole
-from adjudge.domain.frozen import json_text
+from adjudge.core.aio.files import locked, writing, written_whole
+from adjudge.core.domain.frozen import json_text
 from adjudge.errors import RunError, SetupError
 
 FILE = "views.json"

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from adjudge.domain.record import JudgmentRecord
+from adjudge.core.domain.record import JudgmentRecord
 from adjudge.errors import SetupError
 from adjudge.web.forms import whole
 from adjudge.web.library import Library, RunPlace

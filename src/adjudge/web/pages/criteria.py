@@ -6,10 +6,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from adjudge.catalog import criteria as catalog
-from adjudge.catalog.entry import CatalogEntry
-from adjudge.catalog.lint import lint
-from adjudge.domain.json_types import JsonDict
+from adjudge.core.catalog import criteria as catalog
+from adjudge.core.catalog.entry import CatalogEntry
+from adjudge.core.catalog.lint import lint
+from adjudge.core.domain.json_types import JsonDict
 from adjudge.web.home import FoundFile
 from adjudge.web.pages.own_criteria import findings_of, question_data
 from adjudge.web.plan import own_criteria

@@ -11,8 +11,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from adjudge.domain.json_types import JsonDict
-from adjudge.ledger.file import holds_run
+from adjudge.core.domain.json_types import JsonDict
+from adjudge.core.ledger.file import holds_run
 from adjudge.runs.folder import spent_in
 from adjudge.web.forms import with_form
 from adjudge.web.jobs import Job

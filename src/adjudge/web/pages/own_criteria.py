@@ -8,12 +8,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from adjudge.catalog.criteria_file import read_entries
-from adjudge.catalog.entry import CatalogEntry
-from adjudge.catalog.lint import Finding, lint_file
-from adjudge.domain.criteria import Criteria, CriteriaExample
-from adjudge.domain.frozen import some_of
-from adjudge.domain.json_types import JsonDict
+from adjudge.core.catalog.criteria_file import read_entries
+from adjudge.core.catalog.entry import CatalogEntry
+from adjudge.core.catalog.lint import Finding, lint_file
+from adjudge.core.domain.criteria import Criteria, CriteriaExample
+from adjudge.core.domain.frozen import some_of
+from adjudge.core.domain.json_types import JsonDict
 from adjudge.errors import AdjudgeError
 from adjudge.messages import term
 from adjudge.web.home import FoundFile, chosen

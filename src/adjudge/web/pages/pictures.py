@@ -11,23 +11,23 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from adjudge.domain.frozen import some_of
-from adjudge.domain.json_types import JsonDict
-from adjudge.domain.judge_configuration import JudgeConfiguration
-from adjudge.engine.identity import judge_identity
+from adjudge.core.domain.frozen import some_of
+from adjudge.core.domain.json_types import JsonDict
+from adjudge.core.domain.judge_configuration import JudgeConfiguration
+from adjudge.core.engine.identity import judge_identity
+from adjudge.core.gateway.prices import PriceTable
+from adjudge.core.ledger.browse import judges_in
+from adjudge.core.ledger.course import Stretch, course_of
+from adjudge.core.ledger.file import holds_labels, read_judges, read_meta
+from adjudge.core.ledger.records import records
 from adjudge.errors import AdjudgeError
-from adjudge.gateway.prices import PriceTable
-from adjudge.ledger.browse import judges_in
-from adjudge.ledger.course import Stretch, course_of
-from adjudge.ledger.file import holds_labels, read_judges, read_meta
-from adjudge.ledger.records import records
-from adjudge.results.cost import cost_of
-from adjudge.results.order_rates import OrderRates, order_rates
-from adjudge.results.score_slices import score_slices, slice_columns
+from adjudge.features.bench.leaderboard import leaderboards
+from adjudge.features.trust.calibration import CalibrationSettings, calibrate_run
 from adjudge.runs.folder import prices_of, reading
-from adjudge.trust.calibration import CalibrationSettings, calibrate_run
-from adjudge.trust.leaderboard import leaderboards
-from adjudge.view.order_effect import order_html
+from adjudge.runs.results.cost import cost_of
+from adjudge.runs.results.order_rates import OrderRates, order_rates
+from adjudge.runs.results.score_slices import score_slices, slice_columns
+from adjudge.runs.view.order_effect import order_html
 from adjudge.web.library import Library, RunPlace, is_large, mean_data
 from adjudge.web.pages.row import criteria_names
 from adjudge.web.pages.run import judge_asked

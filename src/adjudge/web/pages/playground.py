@@ -13,15 +13,15 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from adjudge.catalog import criteria as catalog
-from adjudge.catalog.lint import lint
-from adjudge.domain.json_types import JsonDict
+from adjudge.core.catalog import criteria as catalog
+from adjudge.core.catalog.lint import lint
+from adjudge.core.domain.json_types import JsonDict
+from adjudge.core.gateway.open import open_model
+from adjudge.core.prompts.case_writing import DATA_LENGTHS, DATA_TASKS, TEXT_ACTIONS
 from adjudge.errors import AdjudgeError, SetupError
-from adjudge.exporters.test_case_files import EXPORTS
-from adjudge.gateway.open import open_model
 from adjudge.messages import Message, join, plural
-from adjudge.prompts.case_writing import DATA_LENGTHS, DATA_TASKS, TEXT_ACTIONS
 from adjudge.runs.case_file import TestCase
+from adjudge.runs.exporters.test_case_files import EXPORTS
 from adjudge.runs.project import ModelEntry
 from adjudge.web.forms import fields_of, rows_in, rows_text, whole
 from adjudge.web.playground.draft import FIRST, MOST_ROWS, Draft, draft_of

@@ -14,15 +14,15 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from adjudge.aio.files import write_new
-from adjudge.catalog.criteria_file import as_file
-from adjudge.data.sources.row import BadRow
+from adjudge.core.aio.files import write_new
+from adjudge.core.catalog.criteria_file import as_file
+from adjudge.core.data.sources.row import BadRow
 from adjudge.errors import AdjudgeError, SetupError
-from adjudge.exporters.test_case_files import EXPORTS, files_of
-from adjudge.importers.case_in import case_in
-from adjudge.importers.run import UnknownFormat
+from adjudge.features.importers.case_in import case_in
+from adjudge.features.importers.run import UnknownFormat
 from adjudge.messages import Joined, Message, join
 from adjudge.runs.case_file import TestCase, dumped, parse_case
+from adjudge.runs.exporters.test_case_files import EXPORTS, files_of
 from adjudge.web.forms import whole
 from adjudge.web.pages.playground import (
     Form,

@@ -8,8 +8,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from adjudge.domain.vote import Ballot
-from adjudge.engine.ask import prompt_for
+from adjudge.core.domain.vote import Ballot
+from adjudge.core.engine.ask import prompt_for
 from adjudge.errors import SetupError
 from adjudge.messages import Message
 from adjudge.runs.case_file import TestCase

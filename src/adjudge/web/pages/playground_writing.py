@@ -11,9 +11,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from adjudge.catalog.criteria_file import as_file
+from adjudge.core.catalog.criteria_file import as_file
+from adjudge.core.prompts.case_writing import DATA_LENGTHS, DATA_TASKS, TEXT_ACTIONS, DataStyle
 from adjudge.errors import SetupError
-from adjudge.prompts.case_writing import DATA_LENGTHS, DATA_TASKS, TEXT_ACTIONS, DataStyle
 from adjudge.runs.case_file import TestCase, dumped
 from adjudge.web.forms import whole
 from adjudge.web.pages.playground import Form, model_named, models_of, posted, trial_of

@@ -13,26 +13,26 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from adjudge.domain.agent_record import AgentDetail
-from adjudge.domain.frozen import some_of
-from adjudge.domain.instance import STEPS
-from adjudge.domain.json_types import JsonDict
-from adjudge.domain.judge_configuration import JudgeConfiguration
-from adjudge.domain.record import Fields, JudgmentRecord, VoteRecord
+from adjudge.core.domain.frozen import some_of
+from adjudge.core.domain.instance import STEPS
+from adjudge.core.domain.json_types import JsonDict
+from adjudge.core.domain.judge_configuration import JudgeConfiguration
+from adjudge.core.domain.record import Fields, JudgmentRecord, VoteRecord
+from adjudge.core.ledger.browse import judges_in, neighbours, same_text
+from adjudge.core.ledger.file import FILE, read_judge
+from adjudge.core.ledger.records import records
+from adjudge.core.ledger.row_groups import RowJudgment, are_in_turn, row_group
 from adjudge.errors import RunError
-from adjudge.ledger.browse import judges_in, neighbours, same_text
-from adjudge.ledger.file import FILE, read_judge
-from adjudge.ledger.records import records
-from adjudge.ledger.row_groups import RowJudgment, are_in_turn, row_group
-from adjudge.rag.dimensions import kept_dimensions
-from adjudge.rag.rows import MAY_BE_ABSENT
-from adjudge.results.rag_row import explanation_of, rag_detail, rule_of, score_of
-from adjudge.results.shown_prompts import ShownPrompt, shown_prompts
-from adjudge.results.trajectories import KeptSteps, judged_row, steps_of, trials_in
+from adjudge.features.agents.page import StepsPlace, is_long, steps_data
+from adjudge.features.agents.record import AgentDetail
+from adjudge.features.agents.report import KeptSteps, judged_row, steps_of, trials_in
+from adjudge.features.rag.dimensions import kept_dimensions
+from adjudge.features.rag.report_row import explanation_of, rag_detail, rule_of, score_of
+from adjudge.features.rag.rows import MAY_BE_ABSENT
+from adjudge.features.trust.page_people import people_said
 from adjudge.runs.folder import reading
+from adjudge.runs.results.shown_prompts import ShownPrompt, shown_prompts
 from adjudge.web.library import RunPlace
-from adjudge.web.pages.steps import StepsPlace, is_long, steps_data
-from adjudge.web.people import people_said
 from adjudge.web.rendered import render_text
 from adjudge.web.site import Site, place_of, site_of
 
@@ -389,7 +389,8 @@ def _prompt(prompt: ShownPrompt, *, whole: bool) -> JsonDict:
 def as_python(place: RunPlace, judge: str, row: int) -> str:
     """Lines that read this judgment in a program."""
     return (
-        "from adjudge.ledger.records import records\nfrom adjudge.runs.folder import reading\n\n"
+        "from adjudge.core.ledger.records import records\n"
+        "from adjudge.runs.folder import reading\n\n"
         f"with reading({str(place.folder)!r}) as run:\n"
         f"    judgment = next(records(run, judge={judge!r}, index={row - 1}, votes=True))\n"
         "print(judgment.fields, judgment.votes)\n"

@@ -11,14 +11,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from adjudge.catalog.criteria_file import as_file
-from adjudge.catalog.entry import CatalogEntry
-from adjudge.domain.frozen import some_of
-from adjudge.domain.json_types import JsonDict
-from adjudge.domain.record import JudgmentRecord
-from adjudge.labels.scales import label_scales
-from adjudge.ledger.browse import judges_in, row_of_id
-from adjudge.ledger.records import records
+from adjudge.core.catalog.criteria_file import as_file
+from adjudge.core.catalog.entry import CatalogEntry
+from adjudge.core.domain.frozen import some_of
+from adjudge.core.domain.json_types import JsonDict
+from adjudge.core.domain.record import JudgmentRecord
+from adjudge.core.ledger.browse import judges_in, row_of_id
+from adjudge.core.ledger.records import records
+from adjudge.features.trust.labels.scales import label_scales
 from adjudge.runs.folder import reading
 from adjudge.web.library import RunPlace
 from adjudge.web.pages.row import begins, row_record

@@ -13,15 +13,14 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from adjudge.domain.frozen import some_of
-from adjudge.domain.instance import STEPS
-from adjudge.domain.json_types import JsonDict, JsonObject, JsonValue
-from adjudge.domain.judge_configuration import JudgeConfiguration
-from adjudge.domain.record import FLAGS, Flag
-from adjudge.engine.identity import judge_identity
-from adjudge.errors import SetupError
-from adjudge.judges.settings import one_of
-from adjudge.ledger.browse import (
+from adjudge.core.domain.frozen import some_of
+from adjudge.core.domain.instance import STEPS
+from adjudge.core.domain.json_types import JsonDict, JsonObject, JsonValue
+from adjudge.core.domain.judge_configuration import JudgeConfiguration
+from adjudge.core.domain.record import FLAGS, Flag
+from adjudge.core.engine.identity import judge_identity
+from adjudge.core.judges.settings import one_of
+from adjudge.core.ledger.browse import (
     PATIENCE,
     SORTS,
     STATUSES,
@@ -35,7 +34,7 @@ from adjudge.ledger.browse import (
     rows_of,
     sorted_numbers,
 )
-from adjudge.ledger.columns import (
+from adjudge.core.ledger.columns import (
     FIELD,
     NUMBERS,
     KnownColumns,
@@ -44,13 +43,16 @@ from adjudge.ledger.columns import (
     read_number,
     sort_key,
 )
-from adjudge.ledger.conditions import WrongCondition, read_condition, written_names
-from adjudge.ledger.figures import Figures, figures_of
-from adjudge.ledger.file import read_judge, read_meta
-from adjudge.ledger.row_groups import are_in_turn, come_together, row_group
-from adjudge.rag.dimensions import kept_dimensions
+from adjudge.core.ledger.conditions import WrongCondition, read_condition, written_names
+from adjudge.core.ledger.figures import Figures, figures_of
+from adjudge.core.ledger.file import read_judge, read_meta
+from adjudge.core.ledger.row_groups import are_in_turn, come_together, row_group
+from adjudge.errors import SetupError
+from adjudge.features.agents.page import facets, facts_by_row, rows_that_fit, step_filters
+from adjudge.features.rag.dimensions import kept_dimensions
+from adjudge.features.trust.page_people import STANDS, PeopleSaid, people_by_row
 from adjudge.runs.folder import reading
-from adjudge.service.run_index import find_judge
+from adjudge.runs.service.run_index import find_judge
 from adjudge.web.forms import rows_in, rows_text, whole
 from adjudge.web.library import Library, RunPlace, is_large, mean_data
 from adjudge.web.pages.jobs import job_data
@@ -61,9 +63,7 @@ from adjudge.web.pages.row import (
     row_steps,
     several_criteria,
 )
-from adjudge.web.pages.steps import facets, facts_by_row, rows_that_fit, step_filters
 from adjudge.web.pages.views import views_data
-from adjudge.web.people import STANDS, PeopleSaid, people_by_row
 from adjudge.web.site import Site, address_of, place_of, site_of
 from adjudge.web.views import view_query
 

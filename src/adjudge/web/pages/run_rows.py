@@ -11,12 +11,12 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from adjudge.domain.record import JudgmentRecord
+from adjudge.core.domain.record import JudgmentRecord
+from adjudge.core.ledger.browse import Filters, page_of
+from adjudge.core.ledger.records import records
+from adjudge.core.reading.reiterable import Reiterable
 from adjudge.errors import SetupError
-from adjudge.exporters.table import flat, write_rows
-from adjudge.ledger.browse import Filters, page_of
-from adjudge.ledger.records import records
-from adjudge.reading.reiterable import Reiterable
+from adjudge.runs.exporters.table import flat, write_rows
 from adjudge.runs.folder import reading
 from adjudge.web.library import RunPlace
 from adjudge.web.pages.run import filters_in, judge_asked, order_of

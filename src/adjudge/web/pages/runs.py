@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from adjudge.domain.json_types import JsonDict
+from adjudge.core.domain.json_types import JsonDict
 from adjudge.runs.folder import NoSuchRun
 from adjudge.web.home import data_files
 from adjudge.web.library import Library, RunPlace

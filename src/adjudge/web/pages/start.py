@@ -14,11 +14,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from adjudge.catalog import criteria as catalog
-from adjudge.domain.json_types import JsonDict
+from adjudge.core.catalog import criteria as catalog
+from adjudge.core.domain.json_types import JsonDict
+from adjudge.core.gateway.open import default_model
+from adjudge.core.ledger.file import holds_run
 from adjudge.errors import SetupError
-from adjudge.gateway.open import default_model
-from adjudge.ledger.file import holds_run
 from adjudge.messages import Message, term
 from adjudge.runs.project import find_project
 from adjudge.runs.trusted import trusted_project

@@ -14,18 +14,18 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from adjudge.catalog.criteria_file import as_file
-from adjudge.catalog.entry import CatalogEntry
-from adjudge.domain.agent_record import AgentDetail
-from adjudge.domain.instance import names_only
-from adjudge.domain.json_types import JsonDict
-from adjudge.domain.record import JudgmentRecord
+from adjudge.core.catalog.criteria_file import as_file
+from adjudge.core.catalog.entry import CatalogEntry
+from adjudge.core.domain.instance import names_only
+from adjudge.core.domain.json_types import JsonDict
+from adjudge.core.domain.record import JudgmentRecord
+from adjudge.core.ledger.browse import Filters, page_of
+from adjudge.core.ledger.records import records
 from adjudge.errors import RunError, SetupError
-from adjudge.exporters.table import write_rows
-from adjudge.labels.scales import label_scales
-from adjudge.ledger.browse import Filters, page_of
-from adjudge.ledger.records import records
-from adjudge.results.rag_row import rag_detail
+from adjudge.features.agents.record import AgentDetail
+from adjudge.features.rag.report_row import rag_detail
+from adjudge.features.trust.labels.scales import label_scales
+from adjudge.runs.exporters.table import write_rows
 from adjudge.runs.folder import reading
 from adjudge.web.forms import rows_text, with_form
 from adjudge.web.library import RunPlace

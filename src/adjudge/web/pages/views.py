@@ -10,9 +10,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from adjudge.domain.json_types import JsonDict
+from adjudge.core.domain.json_types import JsonDict
+from adjudge.core.ledger.browse import judges_in
 from adjudge.errors import AdjudgeError, RunError, SetupError
-from adjudge.ledger.browse import judges_in
 from adjudge.messages import Message
 from adjudge.runs.folder import reading
 from adjudge.web.forms import with_form

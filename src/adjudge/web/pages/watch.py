@@ -8,17 +8,17 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from adjudge.attacks.report import FACT as ATTACK
-from adjudge.attacks.report import attack_report
-from adjudge.domain.json_types import JsonDict
-from adjudge.drift.anchors import read_anchors
-from adjudge.drift.history import FACT as LOOK
-from adjudge.drift.history import anchors_of, drift_report
+from adjudge.core.domain.json_types import JsonDict
+from adjudge.features.stress.attack_view import attack_document
+from adjudge.features.stress.attacks.report import FACT as ATTACK
+from adjudge.features.stress.attacks.report import attack_report
+from adjudge.features.stress.drift.anchors import read_anchors
+from adjudge.features.stress.drift.history import FACT as LOOK
+from adjudge.features.stress.drift.history import anchors_of, drift_report
+from adjudge.features.stress.drift_view import drift_document
+from adjudge.features.traffic.history import is_followed, traffic_document
 from adjudge.runs.folder import run_info
-from adjudge.traffic.history import is_followed, traffic_document
-from adjudge.view.attack import attack_document
-from adjudge.view.document import Document
-from adjudge.view.drift import drift_document
+from adjudge.runs.view.document import Document
 from adjudge.web.library import RunPlace
 from adjudge.web.site import place_of, site_of
 

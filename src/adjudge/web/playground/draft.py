@@ -14,14 +14,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from adjudge.catalog.criteria_file import as_file, parse_entry
-from adjudge.catalog.entry import CatalogEntry
-from adjudge.domain.frozen import plain
-from adjudge.domain.json_types import JsonDict, JsonValue
+from adjudge.core.catalog.criteria_file import as_file, parse_entry
+from adjudge.core.catalog.entry import CatalogEntry
+from adjudge.core.domain.frozen import plain
+from adjudge.core.domain.json_types import JsonDict, JsonValue
+from adjudge.core.reading.types import Record
+from adjudge.core.reading.values import Place, load_yaml
 from adjudge.errors import SetupError
 from adjudge.messages import term
-from adjudge.reading.types import Record
-from adjudge.reading.values import Place, load_yaml
 from adjudge.runs.case_file import (
     CaseSettings,
     ExpectedRow,

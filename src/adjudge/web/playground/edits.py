@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from adjudge.catalog.criteria_file import as_file
-from adjudge.catalog.entry import CatalogEntry
+from adjudge.core.catalog.criteria_file import as_file
+from adjudge.core.catalog.entry import CatalogEntry
 from adjudge.errors import SetupError
 from adjudge.runs.case_file import MANY_BESIDE, MOST_BESIDE, dumped
 from adjudge.web.forms import whole

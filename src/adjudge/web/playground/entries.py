@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from adjudge.catalog import criteria as catalog
-from adjudge.catalog.criteria_file import read_entries
-from adjudge.catalog.entry import CatalogEntry
+from adjudge.core.catalog import criteria as catalog
+from adjudge.core.catalog.criteria_file import read_entries
+from adjudge.core.catalog.entry import CatalogEntry
 from adjudge.errors import AdjudgeError, SetupError
 from adjudge.messages import term
 from adjudge.web.home import chosen

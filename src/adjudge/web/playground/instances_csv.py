@@ -7,13 +7,13 @@ from __future__ import annotations
 import io
 from collections.abc import Mapping, Sequence
 
-from adjudge.data.cells import text_of
-from adjudge.data.sources.delimited import DELIMITERS, delimited_rows, find_dialect
-from adjudge.data.sources.row import BadRow, Cells, Origin, Row
-from adjudge.data.sources.text import PeekableText
+from adjudge.core.data.cells import text_of
+from adjudge.core.data.sources.delimited import DELIMITERS, delimited_rows, find_dialect
+from adjudge.core.data.sources.row import BadRow, Cells, Origin, Row
+from adjudge.core.data.sources.text import PeekableText
 from adjudge.errors import SetupError
-from adjudge.exporters.test_case_files import LABEL_COLUMN
 from adjudge.messages import Message, join
+from adjudge.runs.exporters.test_case_files import LABEL_COLUMN
 from adjudge.web.playground.draft import Draft, TextsDraft
 
 BROUGHT = Message("what was brought in")

@@ -8,18 +8,24 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
-from adjudge.bench.answers import Answers
-from adjudge.bench.judges import needed_fields
-from adjudge.bench.labelled import LabelledSet, LabelledSource, MarkedRow, labelled_set, lot
-from adjudge.catalog.entry import CatalogEntry, Kind
-from adjudge.domain.criteria import Criteria
-from adjudge.domain.instance import Instance
-from adjudge.domain.label import Label
-from adjudge.domain.record import JudgmentRecord
+from adjudge.core.catalog.entry import CatalogEntry, Kind
+from adjudge.core.domain.criteria import Criteria
+from adjudge.core.domain.instance import Instance
+from adjudge.core.domain.label import Label
+from adjudge.core.domain.record import JudgmentRecord
+from adjudge.core.ledger.records import records
 from adjudge.errors import RunError, SetupError
-from adjudge.labels.scales import JudgedScale, label_scales
-from adjudge.labels.store import LabelStore
-from adjudge.ledger.records import records
+from adjudge.features.bench.answers import Answers
+from adjudge.features.bench.judges import needed_fields
+from adjudge.features.bench.labelled import (
+    LabelledSet,
+    LabelledSource,
+    MarkedRow,
+    labelled_set,
+    lot,
+)
+from adjudge.features.trust.labels.scales import JudgedScale, label_scales
+from adjudge.features.trust.labels.store import LabelStore
 from adjudge.runs.case_file import CaseSettings, ExpectedRow, TestCase, letter_of
 from adjudge.runs.folder import reading, records_of
 from adjudge.runs.rows_again import rows_of_run

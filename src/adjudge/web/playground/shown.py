@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
-from adjudge.domain.criteria import Criteria
-from adjudge.domain.frozen import plain
-from adjudge.domain.json_types import JsonDict
-from adjudge.domain.results import DirectInstanceResult, PairwiseInstanceResult, Result
-from adjudge.domain.verdict import TIE, Compared
-from adjudge.domain.vote import Vote
-from adjudge.engine.ask import prompt_for
+from adjudge.core.domain.criteria import Criteria
+from adjudge.core.domain.frozen import plain
+from adjudge.core.domain.json_types import JsonDict
+from adjudge.core.domain.results import DirectInstanceResult, PairwiseInstanceResult, Result
+from adjudge.core.domain.verdict import TIE, Compared
+from adjudge.core.domain.vote import Vote
+from adjudge.core.engine.ask import prompt_for
 from adjudge.errors import AdjudgeError
 from adjudge.runs.case_file import CaseAgreement, letter_of
 from adjudge.web.playground.draft import Draft

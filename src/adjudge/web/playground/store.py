@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-from adjudge.aio.files import write_new
+from adjudge.core.aio.files import write_new
 from adjudge.errors import RunError, SetupError
 from adjudge.messages import Message, reason_of
 from adjudge.runs.case_file import CaseAgreement, TestCase, parse_case

@@ -12,15 +12,15 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
-from adjudge.aio import event_loop
-from adjudge.data.dataset import BadRow
-from adjudge.domain.instance import identity_of
-from adjudge.domain.results import DirectInstanceResult, PairwiseInstanceResult, Result
-from adjudge.domain.vote import Vote
-from adjudge.engine.estimate import CostEstimate
+from adjudge.core.aio import event_loop
+from adjudge.core.data.dataset import BadRow
+from adjudge.core.domain.instance import identity_of
+from adjudge.core.domain.results import DirectInstanceResult, PairwiseInstanceResult, Result
+from adjudge.core.domain.vote import Vote
+from adjudge.core.engine.estimate import CostEstimate
+from adjudge.core.gateway.layers.budget import Budget, OpenBudget, calling
+from adjudge.core.gateway.prices import PriceTable
 from adjudge.errors import AdjudgeError, SetupError
-from adjudge.gateway.layers.budget import Budget, OpenBudget, calling
-from adjudge.gateway.prices import PriceTable
 from adjudge.messages import Message, join, plural, term
 from adjudge.runs.case_file import TestCase, letter_of
 from adjudge.runs.execute import EvalRun, Event, JudgmentDone, VoteCast

@@ -10,20 +10,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TypeVar
 
-from adjudge.aio import event_loop
-from adjudge.bench.proposal import Proposal, Writer
-from adjudge.domain.frozen import content_hash
-from adjudge.domain.json_types import JsonObject
-from adjudge.domain.message import Prompt, Request
-from adjudge.domain.results import DirectInstanceResult
-from adjudge.domain.verdict import TIE
-from adjudge.engine.written import written
-from adjudge.errors import RunError, SetupError
-from adjudge.gateway.layers.budget import Budget, OpenBudget, calling
-from adjudge.gateway.open import OpenModel
-from adjudge.judges.direct import DirectJudge
-from adjudge.messages import Message
-from adjudge.prompts.case_writing import (
+from adjudge.core.aio import event_loop
+from adjudge.core.domain.frozen import content_hash
+from adjudge.core.domain.json_types import JsonObject
+from adjudge.core.domain.message import Prompt, Request
+from adjudge.core.domain.results import DirectInstanceResult
+from adjudge.core.domain.verdict import TIE
+from adjudge.core.engine.written import written
+from adjudge.core.gateway.layers.budget import Budget, OpenBudget, calling
+from adjudge.core.gateway.open import OpenModel
+from adjudge.core.judges.direct import DirectJudge
+from adjudge.core.prompts.case_writing import (
     BETTER,
     CLOSE,
     DataStyle,
@@ -32,12 +29,15 @@ from adjudge.prompts.case_writing import (
     render_test_data,
     render_text_action,
 )
-from adjudge.prompts.criteria_writing import DisputedRow
+from adjudge.core.prompts.criteria_writing import DisputedRow
+from adjudge.core.verdicts.lenient import find_objects
+from adjudge.errors import RunError, SetupError
+from adjudge.features.bench.proposal import Proposal, Writer
+from adjudge.messages import Message
 from adjudge.runs.build import open_entry
 from adjudge.runs.case_file import ExpectedRow, TestCase
 from adjudge.runs.execute import EvalRun
 from adjudge.runs.project import ModelEntry
-from adjudge.verdicts.lenient import find_objects
 from adjudge.web.playground.trial import Trial, verdict_of
 from adjudge.web.spending import Spending
 

@@ -1,1 +1,0 @@
-"""Agents judged: rules over a trajectory, questions with evidence in its steps."""

@@ -1,3 +1,0 @@
-"""Judges against people: labelled sets, the judges to try on them, and criteria that are improved
-by what they got wrong.
-"""

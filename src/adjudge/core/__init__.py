@@ -1,0 +1,1 @@
+"""Judging one row: data, models, prompts, verdicts, pooling, the ledger and the judges."""

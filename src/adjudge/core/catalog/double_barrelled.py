@@ -1,0 +1,114 @@
+"""Questions that ask two things at once, found by their words. A guess, in English and Russian;
+good for a warning.
+
+What is not covered: things joined without "and" or "or" ("clear, yet short"), and words that
+neither the list nor their ending gives away.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+
+_SENTENCE = re.compile(r"[^.?!]+[.?!]*")
+_WORD = re.compile(r"[\w'’-]+|[,;:]")
+_SHORTEST = 4
+"""Shorter words have no ending to speak of."""
+_READ = 3
+"""Words that are read behind a joint."""
+
+
+def double_barrelled(description: str) -> str | None:
+    """The words that join two questions, or None.
+
+    Of a description with a question only the question counts.
+    """
+    words = _WORD.findall(_asked(description).casefold())
+    left, has_verb, starts = "", False, _starts(words)
+    for index, word in enumerate(words):
+        after = words[starts[index + 1] : starts[index + 1] + _READ] if _is("joints", word) else []
+        if index and after and _joins(left, after, has_verb=has_verb):
+            return " ".join((words[index - 1], word, *after[:2]))
+        left = left if word == "," else word
+        has_verb = has_verb or _verb(word)
+    return None
+
+
+def _asked(description: str) -> str:
+    sentences = _SENTENCE.findall(description)
+    questions = [sentence for sentence in sentences if sentence.endswith("?")]
+    return " ".join(questions or sentences[:1])
+
+
+def _starts(words: list[str]) -> list[int]:
+    """For each place, where the words go on without "also", "very", … at the front."""
+    found = list(range(len(words) + 1))
+    for place in reversed(range(len(words) - 1)):
+        if _is("between", words[place]):
+            found[place] = found[place + 1]
+    return found
+
+
+def _joins(left: str, after: list[str], *, has_verb: bool) -> bool:
+    """``left``: the word before the joint; ``has_verb``: whether one stands anywhere before it."""
+    new_clause = _is("clause_openers", after[0]) or "ли" in after[1:3]
+    return (
+        new_clause
+        or (_adjective(left) and _adjective(after[0]))
+        or (has_verb and _second_verb(left, after))
+    )
+
+
+def _second_verb(left: str, after: list[str]) -> bool:
+    """Right beside the first, or with an object of its own; alone it may as well be a noun."""
+    if not _verb(after[0]):
+        return False
+    return (
+        _verb(left)
+        or after[0].endswith(_words("verb_endings"))
+        or _is("object_openers", *after[1:2])
+    )
+
+
+def _adjective(word: str) -> bool:
+    return (
+        _is("adjectives", word)
+        or word.startswith("self-")
+        or (_not_noun(word) and _ends("adjective_endings", word))
+    )
+
+
+def _verb(word: str) -> bool:
+    bases = (word, word.removesuffix("s"), word.removesuffix("es"), re.sub("ies$", "y", word))
+    return _is("verbs", *bases) or (_not_noun(word) and _ends("verb_endings", word))
+
+
+def _not_noun(word: str) -> bool:
+    return not _is("nouns", word, word.removesuffix("s")) and not _ends("noun_endings", word)
+
+
+def _ends(which: str, word: str) -> bool:
+    return len(word) > _SHORTEST and word.endswith(_words(which))
+
+
+def _is(which: str, *words: str) -> bool:
+    return not _set(which).isdisjoint(words)
+
+
+@cache
+def _set(which: str) -> frozenset[str]:
+    return frozenset(_words(which))
+
+
+@cache
+def _words(which: str) -> tuple[str, ...]:
+    return tuple(_lists()[which].split())
+
+
+@cache
+def _lists() -> dict[str, str]:
+    from adjudge.core.reading.values import plain_yaml
+
+    found: dict[str, str] = plain_yaml(Path(__file__).parent / "data" / "double_barrelled.yaml")
+    return found

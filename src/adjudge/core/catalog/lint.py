@@ -1,0 +1,366 @@
+"""What is likely to go wrong with criteria, found before a model is asked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice, pairwise
+from operator import itemgetter
+from pathlib import Path
+from string import ascii_uppercase
+from typing import Literal
+
+from adjudge.core.catalog.criteria_file import parse_entry, raw_entries, repeated_names
+from adjudge.core.catalog.double_barrelled import double_barrelled
+from adjudge.core.catalog.entry import CatalogEntry
+from adjudge.core.catalog.polarity import find_bad_word
+from adjudge.core.domain.criteria import Criteria, CriteriaExample, CriteriaOption
+from adjudge.core.domain.verdict import TIE
+from adjudge.core.reading.values import Place, WrongValue, nearest
+from adjudge.messages import Message
+
+Severity = Literal["error", "warning"]
+_Pair = tuple[CriteriaOption, CriteriaOption]
+_Remark = tuple[Severity, str, str]
+"""Severity, field, message."""
+_WORD = re.compile(r"[-−–+<>≤≥]?\d+(?:[.,]\d+)*%?|\w+(?:[-+]+(?!\w))?")
+"""A word with the sign that gives it its meaning: "-1" is not "1", and "A-" is not "A"."""
+_MOST = 100
+"""Findings of one kind that are listed."""
+_MOST_NAMES = 30
+_LONGEST_SHOWN = 200
+_LONGEST_NAME = 12
+"""Words of a name that is looked for in others."""
+_DENIES = ("not", "не")
+"""The ends of a scale, with something between them, may deny each other: "Reached", "Not reached"
+are read as what they are.
+"""
+_WIDE_STEP = 1.9
+"""How many times the narrowest step leaves room for an option between two."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that is wrong, or may be."""
+
+    severity: Severity
+    criteria: str
+    field: str
+    message: str
+
+
+def lint(criteria: Criteria, fields: Collection[str] | None = None) -> list[Finding]:
+    """Everything found in ``criteria``, errors first.
+
+    ``fields``: those that the rows to be judged have.
+    """
+    remarks = [
+        remark
+        for severity, field, check in _CHECKS
+        for remark in _first((severity, field, message) for message in check(criteria))
+    ]
+    remarks += _first(_examples(criteria))
+    if fields is not None:
+        remarks += _first(_unknown_fields(criteria, fields))
+    found = [
+        Finding(severity, criteria.name, field, message) for severity, field, message in remarks
+    ]
+    return sorted(found, key=lambda finding: finding.severity)
+
+
+def lint_file(path: str | Path, fields: Collection[str] | None = None) -> list[Finding]:
+    """Everything found in a file of criteria: an entry that cannot be read does not hide
+    what is wrong with the others.
+    """
+    read: list[tuple[Place, CatalogEntry]] = []
+    unread: list[WrongValue] = []
+    for place, value in raw_entries(path):
+        try:
+            read.append((place, parse_entry(value, place)))
+        except WrongValue as wrong:
+            unread.append(wrong)
+    refused = [*unread, *repeated_names(read)]
+    found = [
+        Finding("error", wrong.place.entry, wrong.place.field, wrong.message) for wrong in refused
+    ]
+    return found + [finding for _, entry in read for finding in lint(entry.criteria, fields)]
+
+
+def _first(remarks: Iterator[_Remark]) -> Iterator[_Remark]:
+    """As many as anybody reads."""
+    yield from islice(remarks, _MOST)
+    if further := next(remarks, None):
+        severity, field, _ = further
+        yield (
+            severity,
+            field.partition("[")[0],
+            Message("there are more than these {count} of the kind: mend them first", count=_MOST),
+        )
+
+
+def _question(criteria: Criteria) -> Iterator[Message]:
+    pair = double_barrelled(criteria.definition)
+    if pair:
+        yield Message(
+            "seems to ask two things at once ({pair!r}): make two criteria of it", pair=pair
+        )
+
+
+def _bad_end(criteria: Criteria) -> Iterator[Message]:
+    """Yes scores highest, and seems to be the bad answer."""
+    if criteria.is_yes_good and (word := find_bad_word(criteria.definition)):
+        yield Message(
+            "{good} scores highest, but {word!r} sounds bad: if No is the good answer, write "
+            "'good: No' in place of the scores",
+            good=_shown(criteria.good_answer or ""),
+            word=word,
+        )
+
+
+def _same_names(criteria: Criteria) -> Iterator[Message]:
+    for one, other in _alike(criteria.options, lambda option: _words(option.name)):
+        yield Message(
+            "{one} and {other} differ only in case or punctuation",
+            one=_shown(one.name),
+            other=_shown(other.name),
+        )
+
+
+def _same_descriptions(criteria: Criteria) -> Iterator[Message]:
+    described = [option for option in criteria.options if option.description.strip()]
+    for one, other in _alike(described, lambda option: _words(option.description)):
+        yield Message(
+            "{one} and {other} have the same description",
+            one=_shown(one.name),
+            other=_shown(other.name),
+        )
+
+
+def _alike(
+    options: Iterable[CriteriaOption], what: Callable[[CriteriaOption], Hashable]
+) -> Iterator[_Pair]:
+    """Each option with the last one before it that is the same in this."""
+    seen: dict[Hashable, CriteriaOption] = {}
+    for option in options:
+        key = what(option)
+        if key in seen:
+            yield seen[key], option
+        seen[key] = option
+
+
+def _confusable(criteria: Criteria) -> Iterator[Message]:
+    places: dict[tuple[str, ...], int] = {}
+    for place, option in enumerate(criteria.options):
+        places.setdefault(_words(option.name), place)
+    sizes = {len(words) for words in places if len(words) <= _LONGEST_NAME}
+    for words, place in places.items():
+        parts = (
+            words[at : at + size]
+            for size in sizes
+            if size < len(words)
+            for at in range(len(words) - size + 1)
+        )
+        for inside in sorted({places[part] for part in parts if part in places}):
+            if words[0] in _DENIES and {place, inside} == {0, len(criteria.options) - 1} != {0, 1}:
+                continue
+            one, other = (_shown(criteria.options[at].name) for at in sorted((place, inside)))
+            yield Message(
+                "{one} and {other} are easily confused: one name contains the other",
+                one=one,
+                other=other,
+            )
+
+
+def _only_option(criteria: Criteria) -> Iterator[Message]:
+    if len(criteria.options) == 1:
+        yield Message(
+            "{option} is the only option: there is nothing to decide",
+            option=_shown(criteria.options[0].name),
+        )
+
+
+def _unreachable(criteria: Criteria) -> Iterator[Message]:
+    options = criteria.options
+    silent = [option for option in options if not option.description.strip()]
+    if len(silent) < len(options):
+        for option in silent:
+            yield Message(
+                "{option} has no description, others have one: a judge will seldom choose it",
+                option=_shown(option.name),
+            )
+    yield from _indistinct(silent)
+    yield from _wide_steps(options)
+
+
+def _indistinct(silent: list[CriteriaOption]) -> Iterator[Message]:
+    for one, other in _alike((option for option in silent if _score(option) is not None), _score):
+        names = Message("{one} and {other}", one=_shown(one.name), other=_shown(other.name))
+        yield Message("{names} have one score and no description to tell them apart", names=names)
+
+
+def _wide_steps(options: Collection[CriteriaOption]) -> Iterator[Message]:
+    scored = [(score, option) for option in options if (score := _score(option)) is not None]
+    steps = list(pairwise(sorted(scored, key=itemgetter(0))))
+    narrowest = min(
+        (above - below for (below, _), (above, _) in steps if above > below), default=0.0
+    )
+    for (below, one), (above, other) in steps:
+        is_silent = not one.description.strip() and not other.description.strip()
+        if above - below > _WIDE_STEP * narrowest and is_silent:
+            names = Message("{one} and {other}", one=_shown(one.name), other=_shown(other.name))
+            yield Message("nothing lies between {names}, and no description says why", names=names)
+
+
+def _scale(criteria: Criteria) -> Iterator[Message]:
+    given = [_score(option) for option in criteria.options]
+    scores = [score for score in given if score is not None]
+    if not scores:
+        return
+    if len(scores) < len(given):
+        yield Message("some have a score and some have none: those without leave no number behind")
+    if sorted(scores) not in (scores, scores[::-1]):
+        yield Message(
+            "the scores go up and down: list the options from best to worst, or from worst to best"
+        )
+    if any(option.score is not None for option in criteria.options):
+        yield from _range(min(scores), max(scores))  # numbers as names are a scale of their own
+
+
+def _range(worst: float, best: float) -> Iterator[Message]:
+    if worst < 0 or best > 1:
+        yield Message(
+            "the scores reach from {worst:g} to {best:g}: 0 is the bad end everywhere else, 1 the "
+            "good one",
+            worst=worst,
+            best=best,
+        )
+    elif worst >= 0.5:
+        yield Message(
+            "all scores lie above the middle ({worst:g} to {best:g}): what is the other end?",
+            worst=worst,
+            best=best,
+        )
+    elif best <= 0.5:
+        yield Message(
+            "all scores lie below the middle ({worst:g} to {best:g}): what is the other end?",
+            worst=worst,
+            best=best,
+        )
+    else:
+        if best != 1:
+            yield Message("the best score is {best:g}, not 1", best=best)
+        if worst != 0:
+            yield Message("the worst score is {worst:g}, not 0", worst=worst)
+
+
+_CHECKS: Sequence[tuple[Severity, str, Callable[[Criteria], Iterator[Message]]]] = (
+    ("warning", "description", _question),
+    ("error", "options", _same_names),
+    ("warning", "options", _confusable),
+    ("error", "options", _same_descriptions),
+    ("error", "options", _only_option),
+    ("warning", "options", _unreachable),
+    ("warning", "options", _scale),
+    ("warning", "options", _bad_end),
+)
+"""How bad it is, of which field, and what finds it."""
+
+
+def _examples(criteria: Criteria) -> Iterator[_Remark]:
+    chosen, offered = (
+        {example.option for example in criteria.examples},
+        frozenset(criteria.option_names),
+    )
+    for number, example in enumerate(criteria.examples, 1):
+        if example.option not in offered and not (example.option == TIE and _compares(criteria)):
+            named = _listed(criteria.option_names)
+            yield (
+                "error",
+                f"examples[{number}].option",
+                Message(
+                    "{option} is not an option; the options are {options}",
+                    option=_shown(example.option),
+                    options=named,
+                ),
+            )
+        for field in _unshown(criteria, example):
+            yield (
+                "error",
+                f"examples[{number}].fields",
+                Message(
+                    "the criterion reads {field}, the example has only {fields}",
+                    field=_shown(field),
+                    fields=_listed(sorted(example.fields)),
+                ),
+            )
+    if len(criteria.examples) > 1 and len(chosen) == 1:
+        yield (
+            "warning",
+            "examples",
+            Message(
+                "all of them are {option}: a judge learns to say nothing else",
+                option=_shown(chosen.pop()),
+            ),
+        )
+
+
+def _unshown(criteria: Criteria, example: CriteriaExample) -> list[str]:
+    """An example of one field is judged on that field, as every instance is."""
+    return (
+        []
+        if len(example.fields) == 1
+        else [field for field in _read(criteria) if field not in example.fields]
+    )
+
+
+def _unknown_fields(criteria: Criteria, fields: Collection[str]) -> Iterator[_Remark]:
+    for field in _read(criteria):
+        if field not in fields:
+            key = "to_evaluate_field" if field == criteria.to_evaluate_field else "context_fields"
+            yield (
+                "error",
+                key,
+                Message(
+                    "no row has {field!r}; {hint}",
+                    field=field,
+                    hint=nearest(field, sorted(fields)),
+                ),
+            )
+
+
+def _read(criteria: Criteria) -> list[str]:
+    """The fields that must be there."""
+    return list(dict.fromkeys((criteria.to_evaluate_field, *(criteria.context_fields or ()))))
+
+
+def _compares(criteria: Criteria) -> bool:
+    """Whether the options are labels of responses."""
+    return criteria.option_names == tuple(ascii_uppercase[: len(criteria.options)])
+
+
+def _score(option: CriteriaOption) -> float | None:
+    """As in results: a number as the name counts as the score."""
+    if option.score is not None:
+        return option.score
+    try:
+        return float(option.name)
+    except ValueError:
+        return None
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(_WORD.findall(text.casefold())) or (text,)
+
+
+def _listed(names: Collection[str]) -> str:
+    listed = [_cut(name) for name in islice(names, _MOST_NAMES)]
+    return ", ".join([*listed, "…"] if len(names) > _MOST_NAMES else listed)
+
+
+def _shown(name: str) -> str:
+    return repr(_cut(name))
+
+
+def _cut(name: str) -> str:
+    return name if len(name) <= _LONGEST_SHOWN else f"{name[:_LONGEST_SHOWN]}…"

@@ -1,0 +1,100 @@
+"""Which language a text is written in, as far as its letters and its short words tell."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+from adjudge.core.checks.check import Check, Observation
+from adjudge.core.domain.instance import Instance
+from adjudge.core.domain.light import light_dataclass
+from adjudge.core.reading.types import Word, key
+from adjudge.messages import Message
+
+_WORD = re.compile(r"[^\W\d_]+")
+_NOT_PROSE = re.compile(r"```.*?(?:```|\Z)|`[^`]*`|\b[a-z]+://\S+|\S+@\S+", re.DOTALL)
+_BY_SCRIPT: Mapping[str, str] = {
+    "HIRAGANA": "ja",
+    "KATAKANA": "ja",
+    "HANGUL": "ko",
+    "GREEK": "el",
+    "HEBREW": "he",
+    "ARABIC": "ar",
+    "DEVANAGARI": "hi",
+    "THAI": "th",
+    "GEORGIAN": "ka",
+    "ARMENIAN": "hy",
+}
+"""Scripts that are of one language, nearly always."""
+_BY_WORDS = ("en", "de", "fr", "es", "it", "pt", "nl", "pl", "ru", "uk", "bg")
+LANGUAGES = (*_BY_WORDS, "zh", *dict.fromkeys(_BY_SCRIPT.values()))
+_LETTERS_OF: Mapping[str, str] = {"uk": "іїєґ", "ru": "ыэё"}
+"""Letters that tell languages of one script apart."""
+_FEWEST = 3
+"""Short words without which nobody can tell."""
+_AHEAD = 1.5
+_MOST = 20_000
+"""Characters that are looked at."""
+
+
+@cache
+def _short_words() -> Mapping[str, frozenset[str]]:
+    from adjudge.core.reading.values import plain_yaml
+
+    read = plain_yaml(Path(__file__).parent / "data" / "languages.yaml")
+    return {name: frozenset(words) for name, words in read.items()}
+
+
+def language_of(text: str) -> str | None:
+    """Its code, such as "en"; None where nobody can tell. Code and addresses do not count."""
+    prose = _NOT_PROSE.sub(" ", text[:_MOST])
+    words = _WORD.findall(unicodedata.normalize("NFC", prose).lower())
+    scripts = Counter(script for word in words for script in map(_script, word))
+    if not scripts:
+        return None
+    script, count = scripts.most_common(1)[0]
+    if count < 0.6 * scripts.total() and script not in ("CJK", "HIRAGANA", "KATAKANA"):
+        return None
+    if script in ("CJK", "HIRAGANA", "KATAKANA"):
+        kana = scripts["HIRAGANA"] + scripts["KATAKANA"]
+        return "ja" if kana > 0.1 * scripts.total() else "zh" if script == "CJK" else None
+    if script in _BY_SCRIPT:
+        return _BY_SCRIPT[script]
+    return _by_words(words)
+
+
+def _by_words(words: list[str]) -> str | None:
+    letters = Counter("".join(words))
+    counts = {
+        name: sum(word in known for word in words)
+        + 2 * sum(letters[letter] for letter in _LETTERS_OF.get(name, ""))
+        for name, known in _short_words().items()
+    }
+    (best, most), (_, second) = sorted(counts.items(), key=lambda one: -one[1])[:2]
+    return best if most >= _FEWEST and most >= _AHEAD * second else None
+
+
+@cache
+def _script(letter: str) -> str:
+    return unicodedata.name(letter, "?").split(" ")[0].split("-")[0]
+
+
+@light_dataclass(frozen=True, kw_only=True)
+class Language(Check):
+    """The text is written in a language."""
+
+    code: str = key(Word(LANGUAGES), "Its code, such as en or ru.")
+
+    @property
+    def title(self) -> str:
+        return Message("language: {code}", code=self.code)
+
+    def look(self, text: str, row: Instance) -> Observation:  # noqa: ARG002 - the text decides
+        found = language_of(text)
+        if found is None:
+            return Observation(None, Message("its language cannot be told: too short, or mixed"))
+        return Observation(found == self.code, Message("its language is {code}", code=found))

@@ -1,0 +1,146 @@
+"""Checks of amounts: a number in the text, its length, what the answer took."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Literal
+
+from adjudge.core.checks.check import Check, Observation, check_limits, limits_text, within
+from adjudge.core.domain.instance import Instance
+from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.span import Span
+from adjudge.core.reading.types import Number, Text, WholeNumber, Word, key
+from adjudge.messages import Message
+
+_NUMBER = re.compile(r"(?<![\w.,])[-+−]?\d[\d.,\u00a0\u202f']*(?:[eE][-+]?\d+)?%?(?!\w)")
+_GROUPED = re.compile(r"\d{1,3}([,.\u00a0\u202f'])\d{3}(?:\1\d{3})*(?:(?!\1)[.,]\d+)?\Z")
+_DECIMAL = re.compile(r"\d{1,3}\.\d{3}\Z|0,\d+\Z")
+_AMBIGUOUS = re.compile(r"[1-9]\d{0,2},\d{3}\Z")
+_COUNT = WholeNumber(least=0)
+Which = Literal["only", "first", "last"]
+
+
+class _Ambiguous(Exception):
+    """A number that may be read in two ways."""
+
+
+def number_in(written: str) -> float | None:
+    """What a number is, however its thousands are set apart. 1,234 may be two numbers: that is
+    said, not guessed.
+    """
+    text = written.strip().rstrip("%").rstrip(".,").replace("−", "-")
+    sign, digits = (-1.0, text[1:]) if text[:1] == "-" else (1.0, text.lstrip("+"))
+    if _AMBIGUOUS.match(digits):
+        raise _Ambiguous
+    if _DECIMAL.match(digits):
+        return sign * float(digits.replace(",", "."))
+    if found := _GROUPED.match(digits):
+        digits = digits.replace(found[1], "").replace(",", ".")
+    elif digits.count(",") == 1 and "." not in digits:
+        digits = digits.replace(",", ".")
+    try:
+        value = float(digits)
+    except ValueError:
+        return None
+    return sign * value if math.isfinite(value) else None
+
+
+@light_dataclass(frozen=True, kw_only=True)
+class NumberWithin(Check):
+    """A number in the text lies between limits."""
+
+    least: float | None = key(Number(), "The smallest that is right.", None)
+    most: float | None = key(Number(), "The largest that is right.", None)
+    which: Which = key(
+        Word[Which](("only", "first", "last")), "Which, where the text has several.", "only"
+    )
+
+    @property
+    def title(self) -> str:
+        return Message("a number: {limits}", limits=limits_text(self.least, self.most))
+
+    def prepare(self) -> None:
+        check_limits("number", self.least, self.most)
+
+    def look(self, text: str, row: Instance) -> Observation:  # noqa: ARG002 - the text decides
+        found = list(_NUMBER.finditer(text))
+        if not found:
+            return Observation(False, Message("there is no number in it"))
+        if self.which == "only" and len(found) > 1:
+            return Observation(
+                None,
+                Message(
+                    "it has {count} numbers: say which with which: first or last", count=len(found)
+                ),
+            )
+        one = found[-1 if self.which == "last" else 0]
+        span = Span(one.start(), one.end())
+        try:
+            value = number_in(one[0])
+        except _Ambiguous:
+            return Observation(
+                None, Message("{text} may be read as two numbers", text=one[0]), (span,)
+            )
+        if value is None:
+            return Observation(
+                None, Message("{text} cannot be read as a number", text=one[0]), (span,)
+            )
+        told = Message("it says {value:g}", value=value)
+        return Observation(within(value, self.least, self.most), told, (span,), value)
+
+
+Unit = Literal["words", "characters"]
+
+
+@light_dataclass(frozen=True, kw_only=True)
+class Length(Check):
+    """The text is as long as it should be."""
+
+    least: int | None = key(_COUNT, "The fewest.", None)
+    most: int | None = key(_COUNT, "The most.", None)
+    unit: Unit = key(Word[Unit](("words", "characters")), "What is counted.", "words")
+
+    @property
+    def title(self) -> str:
+        limits = limits_text(self.least, self.most)
+        if self.unit == "words":
+            return Message("words: {limits}", limits=limits)
+        return Message("characters: {limits}", limits=limits)
+
+    def prepare(self) -> None:
+        check_limits("length", self.least, self.most)
+
+    def look(self, text: str, row: Instance) -> Observation:  # noqa: ARG002 - the text decides
+        count = len(text.split()) if self.unit == "words" else len(text)
+        told = (
+            Message("{count} words", count=count)
+            if self.unit == "words"
+            else Message("{count} characters", count=count)
+        )
+        return Observation(within(count, self.least, self.most), told, (), float(count))
+
+
+@light_dataclass(frozen=True, kw_only=True)
+class Took(Check):
+    """What making the answer took: seconds or dollars, as the target or a column says."""
+
+    column: str = key(Text(), "Where it stands.")
+    most: float = key(Number(least=0), "What it may be at most.")
+
+    @property
+    def title(self) -> str:
+        return Message("{column}: at most {most:g}", column=self.column, most=self.most)
+
+    def look(self, text: str, row: Instance) -> Observation:  # noqa: ARG002 - the row says it
+        given = row.metadata.get(self.column, row.input.get(self.column))
+        try:
+            value = float(str(given))
+        except ValueError:
+            value = math.nan
+        if given is None or isinstance(given, bool) or not math.isfinite(value):
+            return Observation(
+                None, Message("nothing says the {column} of this row", column=self.column)
+            )
+        told = Message("{column} {value:g}", column=self.column, value=value)
+        return Observation(value <= self.most, told, (), value)

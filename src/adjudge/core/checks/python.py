@@ -1,0 +1,113 @@
+"""Checks that somebody writes in Python: an expression, or a function of a file."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from types import CodeType
+
+from adjudge.core.aio.side_process import ProcessEnded, SideProcess, TookTooLong
+from adjudge.core.checks.calling import CheckCall
+from adjudge.core.checks.check import Check, Observation
+from adjudge.core.checks.words import short
+from adjudge.core.domain.instance import Instance
+from adjudge.core.domain.light import light_dataclass
+from adjudge.core.reading.types import Number, Text, key
+from adjudge.core.reading.user_code import beside, is_reference, load_code
+from adjudge.errors import SetupError
+from adjudge.messages import Message
+
+Function = Callable[[str, Instance], object]
+_SERVE = (
+    "import sys; sys.path[:] = sys.argv[1:]; from adjudge.core.checks.calling import serve; serve()"
+)
+_CALLER = SideProcess(lambda: [sys.executable, "-c", _SERVE, *sys.path], shows_errors=True)
+
+
+@light_dataclass(frozen=True, kw_only=True)
+class Python(Check):
+    """An expression over ``text``, the fields of the row by their names, and ``row``; or a function
+    of ``text`` and ``row``, as ``file.py:name`` or ``module:name``. True, False, or a score from 0
+    to 1 of which half is enough.
+
+    It is the program of whoever wrote the eval file, and runs as such: a file from somebody else is
+    shown before.
+    """
+
+    code: str = key(Text(), "An expression, or file.py:function.")
+    timeout: float = key(Number(above=0), "Seconds that it may take for a row.", 10.0)
+    folder: Path = Path()
+    """Where the file is looked for."""
+
+    @property
+    def title(self) -> str:
+        if not is_reference(self.code):
+            return short(self.code)
+        place, _, name = self.code.rpartition(":")
+        return short(f"{Path(place).name}:{name}")
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """An expression reads what it names; a function may read whatever the row has."""
+        return () if is_reference(self.code) else self._expression.co_names
+
+    def beside(self, folder: Path) -> Python:
+        return replace(self, folder=folder)
+
+    @property
+    def runs(self) -> str:
+        return self.code
+
+    def prepare(self) -> None:
+        _ = self._function if is_reference(self.code) else self._expression
+
+    def look(self, text: str, row: Instance) -> Observation:
+        code = beside(self.code, self.folder) if is_reference(self.code) else self.code
+        call = CheckCall(code, text, row, float(self.timeout))
+        try:
+            answer = json.loads(_CALLER.ask(call.to_line(), call.seconds))
+        except TookTooLong:
+            late = Message("it took longer than {seconds:g} s", seconds=call.seconds)
+            return Observation(None, late)
+        except ProcessEnded:
+            return Observation(None, Message("it ended the process that it runs in"))
+        if "raised" in answer:
+            raised = Message("{name}: {error}", name=answer["raised"], error=answer["error"])
+            return Observation(None, raised)
+        said = answer.get("said")
+        if isinstance(said, bool):
+            return Observation(said, Message("it says {said}", said=str(said)))
+        if isinstance(said, int | float) and 0 <= said <= 1:
+            return Observation(
+                said >= 0.5, Message("it says {said:g}", said=float(said)), (), float(said)
+            )
+        return Observation(
+            None,
+            Message(
+                "it says {said}, which is neither True or False nor a number from 0 to 1",
+                said=short(answer.get("other", repr(said))),
+            ),
+        )
+
+    @cached_property
+    def _expression(self) -> CodeType:
+        try:
+            return compile(self.code, "<check>", "eval")
+        except (SyntaxError, ValueError) as error:
+            raise SetupError(
+                "the expression {code!r} cannot be parsed: {reason}",
+                code=self.code,
+                reason=getattr(error, "msg", str(error)),
+            ) from error
+
+    @cached_property
+    def _function(self) -> Function:
+        found = load_code(beside(self.code, self.folder))
+        if inspect.iscoroutinefunction(found):
+            raise SetupError("{code} is async: a check is a plain function", code=self.code)
+        return found

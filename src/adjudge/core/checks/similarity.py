@@ -1,0 +1,144 @@
+"""How near a text is to another: by letters, by words, by their order."""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Literal, get_args
+
+from adjudge.core.checks.check import Check, Observation, lacks, texts_in
+from adjudge.core.domain.instance import Instance
+from adjudge.core.domain.light import light_dataclass
+from adjudge.core.reading.types import Number, Text, Word, key
+from adjudge.messages import Message
+
+Way = Literal["edit", "tokens", "rouge-l", "bleu"]
+WAYS: tuple[Way, ...] = get_args(Way)
+_WORD = re.compile(r"\w+")
+_NGRAM = 4
+
+
+def words_of(text: str) -> list[str]:
+    """Words without punctuation; capital letters do not matter."""
+    return _WORD.findall(unicodedata.normalize("NFC", text).casefold())
+
+
+def edit_similarity(one: str, two: str) -> float:
+    """1 - distance / length of the longer, where a letter put in, left out or changed counts 1."""
+    longest = max(len(one), len(two))
+    return 1.0 if not longest else 1 - edit_distance(one, two) / longest
+
+
+def edit_distance(one: Sequence[Hashable], two: Sequence[Hashable]) -> int:
+    """Levenshtein's, a row of the table in the bits of one number (Myers, Hyyrö)."""
+    if not one or not two:
+        return max(len(one), len(two))
+    places = _places(one)
+    every, last = (1 << len(one)) - 1, 1 << (len(one) - 1)
+    plus, minus, distance = every, 0, len(one)
+    for letter in two:
+        same = places.get(letter, 0)
+        diagonal = ((((same & plus) + plus) ^ plus) | same | minus) & every
+        up, down = minus | (~(diagonal | plus) & every), plus & diagonal
+        distance += bool(up & last) - bool(down & last)
+        up, down = ((up << 1) | 1) & every, (down << 1) & every
+        plus, minus = down | (~(diagonal | up) & every), up & diagonal
+    return distance
+
+
+def common_length(one: Sequence[Hashable], two: Sequence[Hashable]) -> int:
+    """Of the longest sequence that both have in this order, in the bits of one number."""
+    places = _places(one)
+    every = (1 << len(one)) - 1
+    row = every
+    for item in two:
+        same = row & places.get(item, 0)
+        row = ((row + same) | (row - same)) & every
+    return (row ^ every).bit_count()
+
+
+def _places(items: Sequence[Hashable]) -> dict[Hashable, int]:
+    found: dict[Hashable, int] = {}
+    for place, item in enumerate(items):
+        found[item] = found.get(item, 0) | 1 << place
+    return found
+
+
+def _f1(common: float, one: int, two: int) -> float:
+    return 2 * common / (one + two) if one + two else 1.0
+
+
+def token_overlap(text: str, wanted: str) -> float:
+    """F1 of the words that both have, whatever their order."""
+    one, two = words_of(text), words_of(wanted)
+    return _f1(sum((Counter(one) & Counter(two)).values()), len(one), len(two))
+
+
+def rouge_l(text: str, wanted: str) -> float:
+    """F1 of the longest sequence of words that both have in this order."""
+    one, two = words_of(text), words_of(wanted)
+    return _f1(common_length(one, two), len(one), len(two))
+
+
+def bleu(text: str, wanted: str) -> float:
+    """BLEU of one sentence, up to four words at a time; a length without a match counts half of the
+    one before it (sacreBLEU's exponential smoothing). Lengths that the text is too short for are
+    left out.
+    """
+    one, two = words_of(text), words_of(wanted)
+    if not one or not two:
+        return float(one == two)
+    logs, misses = [], 0
+    for size in range(1, min(_NGRAM, len(one)) + 1):
+        mine, theirs = _grams(one, size), _grams(two, size)
+        hits, every = sum((mine & theirs).values()), sum(mine.values())
+        if not hits:
+            misses += 1
+        logs.append(math.log(hits / every if hits else 1 / (2**misses * every)))
+    if misses == len(logs):
+        return 0.0
+    brevity = min(0.0, 1 - len(two) / len(one))
+    return math.exp(brevity + sum(logs) / len(logs))
+
+
+def _grams(words: Sequence[str], size: int) -> Counter[tuple[str, ...]]:
+    return Counter(tuple(words[at : at + size]) for at in range(len(words) - size + 1))
+
+
+_BY: Mapping[Way, Callable[[str, str], float]] = {
+    "edit": edit_similarity,
+    "tokens": token_overlap,
+    "rouge-l": rouge_l,
+    "bleu": bleu,
+}
+
+
+@light_dataclass(frozen=True, kw_only=True)
+class Similar(Check):
+    """The text is near enough to another one."""
+
+    to: str = key(Text(), "The field of the row that holds the other text.", "reference")
+    by: Way = key(Word[Way](WAYS), "How it is measured.", "rouge-l")
+    least: float = key(Number(least=0, most=1), "How near it must be, from 0 to 1.", 0.5)
+
+    @property
+    def title(self) -> str:
+        return Message(
+            "{way} to {field} is at least {least:g}", way=self.by, field=self.to, least=self.least
+        )
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        return (self.to,)
+
+    def look(self, text: str, row: Instance) -> Observation:
+        texts = texts_in(row, self.to)
+        if not texts:
+            return lacks(row, self.to)
+        wanted = "\n".join(texts)
+        value = _BY[self.by](text, wanted)
+        told = Message("{way} {value:.3f}", way=self.by, value=value)
+        return Observation(value >= self.least, told, (), value)

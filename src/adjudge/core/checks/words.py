@@ -1,0 +1,269 @@
+"""Checks that look for words: equals, contains, starts, ends, patterns, forbidden words."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+
+from adjudge.core.checks.check import Check, Observation, first_spans, lacks, quoted, texts_in
+from adjudge.core.domain.instance import Instance
+from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.span import Span
+from adjudge.core.reading.patterns import CannotMatch, find_all
+from adjudge.core.reading.types import Flag, Many, Text, key
+from adjudge.errors import SetupError
+from adjudge.messages import Message
+
+_FIELD = "Instead of a text: the field of the row that holds it."
+_CASE = "Whether capital letters matter."
+
+
+def fold(text: str, *, case: bool) -> str:
+    """As it is compared: equal letters are equal however they are encoded."""
+    text = unicodedata.normalize("NFC", text)
+    return text if case else text.casefold()
+
+
+@light_dataclass(frozen=True, kw_only=True)
+class Equals(Check):
+    """The text is this one, but for space around it."""
+
+    text: str | None = key(Text(), "What the text must be.", None)
+    field: str | None = key(Text(), _FIELD, None)
+    case: bool = key(Flag(), _CASE, True)
+
+    @property
+    def title(self) -> str:
+        return _title(Message("equals"), (self.text,) if self.text is not None else (), self.field)
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        return (self.field,) if self.field else ()
+
+    def prepare(self) -> None:
+        _need_one("equals", self.text, self.field)
+
+    def look(self, text: str, row: Instance) -> Observation:
+        wanted = self.text or ""
+        if self.field is not None:
+            texts = texts_in(row, self.field)
+            if not texts:
+                return lacks(row, self.field)
+            wanted = "\n".join(texts)
+        equal = fold(text.strip(), case=self.case) == fold(wanted.strip(), case=self.case)
+        if equal:
+            return Observation(True, Message("it is the same text"), (Span(0, len(text)),))
+        return Observation(
+            False, Message("it is another text than {wanted!r}", wanted=short(wanted))
+        )
+
+
+@light_dataclass(frozen=True, kw_only=True)
+class Contains(Check):
+    """The text holds some words: the one, all of several, or any of them."""
+
+    text: str | None = key(Text(), "What must be in the text.", None)
+    all: tuple[str, ...] = key(Many(Text()), "Each of these must be in it.", ())
+    any: tuple[str, ...] = key(Many(Text()), "At least one of these must be in it.", ())
+    field: str | None = key(Text(), _FIELD, None)
+    case: bool = key(Flag(), _CASE, False)
+
+    @property
+    def title(self) -> str:
+        if self.any:
+            return Message("contains any of {texts}", texts=quoted(self.any))
+        return _title(Message("contains"), self._wanted, self.field)
+
+    @property
+    def _wanted(self) -> tuple[str, ...]:
+        return (*((self.text,) if self.text is not None else ()), *self.all)
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        return (self.field,) if self.field else ()
+
+    def prepare(self) -> None:
+        if sum(map(bool, (self._wanted, self.any, self.field))) != 1:
+            raise SetupError("contains takes a text, all, any or field: give one of them")
+
+    def look(self, text: str, row: Instance) -> Observation:
+        wanted: Sequence[str] = self.any or self._wanted
+        if self.field is not None:
+            wanted = texts_in(row, self.field)
+            if not wanted:
+                return lacks(row, self.field)
+        places = {one: list(_places(text, one, case=self.case)) for one in wanted}
+        missing = [one for one, found in places.items() if not found]
+        spans = first_spans(span for found in places.values() for span in found)
+        if self.any:
+            held = [one for one, found in places.items() if found]
+            if held:
+                return Observation(True, Message("it has {texts}", texts=quoted(held)), spans)
+            return Observation(False, Message("it has none of {texts}", texts=quoted(self.any)))
+        if missing:
+            lacking = Message("it lacks {texts}", texts=quoted(map(short, missing)))
+            return Observation(False, lacking, spans)
+        return Observation(True, Message("it has {texts}", texts=quoted(map(short, wanted))), spans)
+
+
+@light_dataclass(frozen=True, kw_only=True)
+class Begins(Check):
+    """The text starts, or ends, with some words."""
+
+    text: str = key(Text(), "How it must begin.")
+    case: bool = key(Flag(), _CASE, True)
+
+    @property
+    def title(self) -> str:
+        return Message("starts with {text!r}", text=self.text)
+
+    def look(self, text: str, row: Instance) -> Observation:  # noqa: ARG002 - the text decides
+        given = text.lstrip()
+        start = len(text) - len(given)
+        if fold(given, case=self.case).startswith(fold(self.text, case=self.case)):
+            span = Span(start, start + len(self.text))
+            return Observation(True, Message("it starts so"), (span,))
+        begin = short(given[: len(self.text)])
+        return Observation(False, Message("it starts with {begin!r}", begin=begin))
+
+
+@light_dataclass(frozen=True, kw_only=True)
+class Ends(Check):
+    text: str = key(Text(), "How it must end.")
+    case: bool = key(Flag(), _CASE, True)
+
+    @property
+    def title(self) -> str:
+        return Message("ends with {text!r}", text=self.text)
+
+    def look(self, text: str, row: Instance) -> Observation:  # noqa: ARG002 - the text decides
+        given = text.rstrip()
+        if fold(given, case=self.case).endswith(fold(self.text, case=self.case)):
+            span = Span(max(0, len(given) - len(self.text)), len(given))
+            return Observation(True, Message("it ends so"), (span,))
+        end = short(given[-len(self.text) :])
+        return Observation(False, Message("it ends with {end!r}", end=end))
+
+
+_FLAGS: Mapping[str, re.RegexFlag] = {"i": re.IGNORECASE, "m": re.MULTILINE, "s": re.DOTALL}
+
+
+@light_dataclass(frozen=True, kw_only=True)
+class Regex(Check):
+    """A regular expression matches somewhere in the text, or all of it."""
+
+    pattern: str = key(Text(), "A regular expression, as Python writes them.")
+    whole: bool = key(Flag(), "Whether all of the text must match, not only a part.", False)
+    flags: str = key(Text(), "i: capital letters do not matter; m, s: as in Python.", "")
+
+    @property
+    def title(self) -> str:
+        return Message("matches {pattern}", pattern=self.pattern)
+
+    @property
+    def _flags(self) -> int:
+        return sum(_FLAGS[one] for one in self.flags)
+
+    def prepare(self) -> None:
+        unknown = sorted(set(self.flags) - _FLAGS.keys())
+        if unknown:
+            raise SetupError("unknown flag {flag!r}: there are i, m and s", flag=unknown[0])
+        try:
+            re.compile(self.pattern, self._flags)
+        except (re.error, RecursionError, OverflowError) as error:
+            raise SetupError(
+                "the regular expression {pattern!r} is wrong: {reason}",
+                pattern=self.pattern,
+                reason=str(error),
+            ) from error
+
+    def look(self, text: str, row: Instance) -> Observation:  # noqa: ARG002 - the text decides
+        try:
+            found = find_all(self.pattern, self._flags, text, whole=self.whole)
+        except CannotMatch as error:
+            return Observation(None, error.message)
+        if not found:
+            return Observation(False, Message("nothing matches"))
+        first = found[0]
+        return Observation(
+            True, Message("{text!r} matches", text=short(text[first.start : first.end])), found
+        )
+
+
+@light_dataclass(frozen=True, kw_only=True)
+class ForbiddenWords(Check):
+    """None of some words stands in the text, as a word of its own."""
+
+    words: tuple[str, ...] = key(Many(Text()), "Words that must not be in the text.")
+    parts: bool = key(Flag(), "Whether they are forbidden inside of longer words, too.", False)
+
+    @property
+    def title(self) -> str:
+        return Message("has none of {texts}", texts=quoted(self.words))
+
+    def look(self, text: str, row: Instance) -> Observation:  # noqa: ARG002 - the text decides
+        found = {
+            one: list(_places(text, one, case=False, words=not self.parts)) for one in self.words
+        }
+        said = [one for one, places in found.items() if places]
+        if not said:
+            return Observation(True, Message("it has none of them"))
+        spans = first_spans(span for places in found.values() for span in places)
+        return Observation(False, Message("it has {texts}", texts=quoted(said)), spans)
+
+
+def _places(text: str, wanted: str, *, case: bool, words: bool = False) -> Iterator[Span]:
+    """Where ``wanted`` stands in the text as it was given, whatever its letters fold to."""
+    folded, at = _folded(text, case=case)
+    sought = fold(wanted, case=case)
+    start = folded.find(sought) if sought else -1
+    while start >= 0:
+        end = start + len(sought)
+        if not words or _stands_alone(folded, start, end):
+            yield Span(at[start], at[end])
+        start = folded.find(sought, start + 1)
+
+
+def _folded(text: str, *, case: bool) -> tuple[str, Sequence[int]]:
+    """The text as it is compared, and where each of its characters came from."""
+    whole = fold(text, case=case)
+    if len(whole) == len(text):
+        return whole, range(len(text) + 1)
+    parts, at = [], []
+    for place, cluster in _clusters(text):
+        folded = fold(cluster, case=case)
+        parts.append(folded)
+        at += [place] * len(folded)
+    return "".join(parts), [*at, len(text)]
+
+
+def _clusters(text: str) -> Iterator[tuple[int, str]]:
+    """Letters with the accents behind them."""
+    start = 0
+    for place in range(1, len(text) + 1):
+        if place == len(text) or not unicodedata.combining(text[place]):
+            yield start, text[start:place]
+            start = place
+
+
+def _stands_alone(text: str, start: int, end: int) -> bool:
+    before, after = text[start - 1 : start], text[end : end + 1]
+    return not (before.isalnum() or before == "_") and not (after.isalnum() or after == "_")
+
+
+def short(text: str, most: int = 60) -> str:
+    """As much of a text as fits into a sentence."""
+    line = " ".join(text.split())
+    return line if len(line) <= most else f"{line[: most - 1]}…"
+
+
+def _title(verb: Message, texts: Sequence[str], field: str | None) -> Message:
+    if field is not None:
+        return Message("{verb} the field {field}", verb=verb, field=field)
+    return Message("{verb} {texts}", verb=verb, texts=quoted(map(short, texts)))
+
+
+def _need_one(name: str, text: str | None, field: str | None) -> None:
+    if (text is None) == (field is None):
+        raise SetupError("{name} takes a text or field: give one of them", name=name)

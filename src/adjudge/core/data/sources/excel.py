@@ -1,0 +1,161 @@
+"""Rows of a sheet of an Excel workbook; needs openpyxl."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+from xml.parsers.expat import ExpatError
+from zipfile import BadZipFile
+
+from adjudge.core.data.sources.row import Origin, OtherSheets, Row, Rows, is_blank, numbered
+from adjudge.core.data.sources.workbook_limits import SharedTexts, check_workbook
+from adjudge.core.reading.objects import ObjectFile
+from adjudge.errors import SetupError, WrongData
+from adjudge.messages import Message, reason_of
+
+
+def open_workbook(
+    path: Path | ObjectFile, sheet: str | None, header_row: int | None
+) -> tuple[Origin, Rows]:
+    """The sheet that was named, or the first that is shown, and its rows by the names in the
+    header, read as they are asked for.
+    """
+    book, opened = _load(path)
+    shown = [one.title for one in book.worksheets if one.sheet_state == "visible"]
+    if not shown and sheet is None:
+        opened.close()
+        return Origin(str(path), path.name), iter(())
+    title = shown[0] if sheet is None else _find_sheet(book, sheet)
+    if title is None:
+        opened.close()
+        raise WrongData(
+            "{path} has no sheet {sheet!r}; it has: {sheets}",
+            path=path,
+            sheet=sheet,
+            sheets=", ".join(str(one.title) for one in book.worksheets),
+        )
+    others = tuple(name for name in shown if name != title)
+    name = str(path)
+    if others or sheet is not None:
+        name = Message("{path}, sheet {sheet!r}", path=path, sheet=title)
+    unsaid = OtherSheets(str(path), title, others) if others and sheet is None else None
+    return Origin(name, path.name, other_sheets=unsaid), _read(
+        path, book[title], header_row, opened
+    )
+
+
+_DAMAGED = (
+    *(BadZipFile, zlib.error, EOFError, ExpatError),
+    *(ArithmeticError, AttributeError, LookupError, RuntimeError, SyntaxError, TypeError),
+    ValueError,
+)
+"""Errors that openpyxl, its XML parser and ZIP archives raise about a file that is not a whole
+workbook.
+"""
+
+
+def _load(path: Path | ObjectFile) -> tuple[Any, ExitStack]:
+    """The workbook, and what to close after it."""
+    try:
+        import openpyxl  # noqa: F401
+        from openpyxl.reader.excel import ExcelReader
+        from openpyxl.utils.exceptions import InvalidFileException
+        from openpyxl.xml.constants import SHARED_STRINGS
+    except ImportError as error:
+        raise SetupError(
+            "{name}: to read Excel workbooks, pip install 'adjudge[excel]', or save the "
+            "table as CSV in UTF-8",
+            name=path,
+        ) from error
+
+    class Reader(ExcelReader):  # type: ignore[misc]
+        """Reads a workbook whose texts stay on the disk."""
+
+        def read_strings(self) -> None:
+            part = self.package.find(SHARED_STRINGS)
+            if part is not None:
+                with self.archive.open(part.PartName[1:]) as texts:
+                    self.shared_strings = SharedTexts(texts)
+                opened.callback(self.shared_strings.close)
+
+    try:
+        with ExitStack() as opened:
+            file = opened.enter_context(path.open("rb"))
+            check_workbook(file, str(path))
+            reader = Reader(file, read_only=True, data_only=True, keep_links=False)
+            reader.read()
+            return reader.wb, opened.pop_all()
+    except WrongData:
+        raise
+    except (InvalidFileException, *_DAMAGED) as error:
+        raise _unreadable(path, error) from error
+    except OSError as error:
+        raise WrongData(
+            "{path} cannot be read: {reason}", path=path, reason=reason_of(error)
+        ) from error
+
+
+def _unreadable(path: Path | ObjectFile, error: Exception) -> WrongData:
+    return WrongData(
+        "{name} cannot be read as an Excel workbook: {said}",
+        name=path,
+        said=" ".join(str(error).split()),
+    )
+
+
+def _find_sheet(book: Any, sheet: str) -> str | None:
+    wanted = sheet.strip().casefold()
+    titles = (str(one.title) for one in book.worksheets)
+    return next((title for title in titles if title.strip().casefold() == wanted), None)
+
+
+def _read(path: Path | ObjectFile, sheet: Any, header_row: int | None, opened: ExitStack) -> Rows:
+    with opened:
+        sheet.reset_dimensions()  # what some programs write there is wrong
+        yield from _rows(_cells(path, sheet), header_row)
+
+
+def _cells(path: Path | ObjectFile, sheet: Any) -> Iterator[tuple[object, ...]]:
+    """The values of each row. Only what openpyxl raises is about the file."""
+    rows = sheet.iter_rows(values_only=True)
+    while True:
+        try:
+            values = next(rows, None)
+        except _DAMAGED as error:
+            raise _unreadable(path, error) from error
+        if values is None:
+            return
+        yield values
+
+
+def _rows(rows: Iterator[tuple[object, ...]], header_row: int | None) -> Rows:
+    header: list[str] = []
+    for number, cells in enumerate(rows, 1):
+        values = _without_end(cells)
+        if number < (header_row or 1):
+            continue
+        if not header:
+            header = numbered(
+                [
+                    str(cell or "").strip() or f"column {place}"
+                    for place, cell in enumerate(values, 1)
+                ]
+            )
+            continue
+        names = [*header, *(f"column {place}" for place in range(len(header) + 1, len(values) + 1))]
+        padded = [
+            *("" if cell is None else cell for cell in values),
+            *[""] * (len(names) - len(values)),
+        ]
+        yield Row(number, dict(zip(names, padded, strict=True)) if values else {})
+
+
+def _without_end(cells: Sequence[object]) -> list[object]:
+    """The cells up to the last that holds something: a sheet is wider than its table."""
+    values = [None if isinstance(cell, str) and is_blank(cell) else cell for cell in cells]
+    while values and values[-1] is None:
+        values.pop()
+    return values

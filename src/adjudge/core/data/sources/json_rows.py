@@ -1,0 +1,275 @@
+"""Rows of JSON: an object a line, or a list of objects that is read piece by piece."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+
+from adjudge.core.data.rendered import is_chat
+from adjudge.core.data.sources.row import Row, Rows
+from adjudge.core.data.sources.text import HEAD, LONGEST, PeekableText
+from adjudge.errors import WrongData
+from adjudge.features.agents.trace_source import refusal_of, trace_of
+from adjudge.messages import Message
+
+_SPACE = re.compile(r"[ \t\r\n]*")
+_OPENS, _CLOSES = 1, 2
+_TOKEN = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|([\[{])|([\]}])|"', re.DOTALL)
+"""A whole string, a bracket, or a string that is not all here yet."""
+_DEEPEST = 1000
+_decode = json.JSONDecoder().raw_decode
+
+
+def line_rows(text: PeekableText) -> Rows:
+    """An object a line; empty lines are none."""
+    for number, line in enumerate(text.lines(), 1):
+        if line.isspace():
+            continue
+        if text.flaw:
+            yield text.origin.bad(number, text.take_flaw() or "")
+            continue
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            yield text.origin.bad(number, Message("is not JSON: {said}", said=_said(error)))
+            continue
+        yield (
+            Row(number, row)
+            if isinstance(row, dict)
+            else text.origin.bad(number, Message("is not a JSON object"))
+        )
+
+
+def is_lines(head: str) -> bool:
+    """Whether there is an object on each line, rather than one document."""
+    first, _, rest = head.strip().partition("\n")
+    if not first.startswith("{"):
+        return False
+    try:
+        json.loads(first)
+    except (ValueError, RecursionError):
+        return False
+    return bool(rest.strip()) or not _holds_list(first)
+
+
+def document_rows(text: PeekableText) -> Rows:
+    """The objects of a list, or of the one list of objects inside an object."""
+    document = JsonDocument(text)
+    before = nth = 0
+    for number, value in document.rows():
+        before, nth = number, nth + 1 if number == before else 1
+        flaw = text.flaw_in(document.last) if text.flaw else None
+        if flaw:
+            yield text.origin.bad(number, flaw, nth)
+        else:
+            yield (
+                Row(number, value, nth)
+                if isinstance(value, dict)
+                else text.origin.bad(number, Message("is not a JSON object"), nth)
+            )
+
+
+class JsonDocument:
+    """A JSON text of which only what is being read is in memory."""
+
+    def __init__(self, text: PeekableText) -> None:
+        self._origin = text.origin
+        self._chunks = text.chunks()
+        self._buffer = next(self._chunks, "")
+        self._at = 0
+        self._began = 0
+        self._line = 1
+        self._counted = 0
+        """Line ends before this place of the buffer are in ``_line``."""
+        self._gone = 0
+        """Characters of the buffer's first line that are not in memory any more."""
+
+    @property
+    def last(self) -> str:
+        """How the value that was read last is written."""
+        return self._buffer[self._began : self._at]
+
+    def rows(self) -> Iterator[tuple[int, object]]:
+        """(line, value) of each item."""
+        opening = self.take("[{", Message("a list of rows"))
+        yield from self.items() if opening == "[" else self._list_inside()
+        if self.peek():
+            raise self.wrong(
+                "the document goes on after its end; if there is an object on each line, "
+                "say format='jsonl'"
+            )
+
+    def items(self) -> Iterator[tuple[int, object]]:
+        """Of the list whose bracket was just taken."""
+        if self.peek() == "]":
+            self._at += 1
+            return
+        while True:
+            self.peek()
+            yield self._here(), self.value()
+            if self.take(",]", "',' or ']'") == "]":
+                return
+
+    def _list_inside(self) -> Iterator[tuple[int, object]]:
+        """Of the one list of objects in the object whose brace was just taken; whatever else it
+        holds is passed over.
+        """
+        found: str | None = None
+        keys: dict[str, object] = {}
+        while self.peek() != "}":
+            key = str(self.value())
+            keys[key] = None
+            self.take(":", "':'")
+            if self.peek() != "[":
+                self.value()
+            else:
+                self._at += 1
+                if self.peek() == "{":
+                    if found is not None:
+                        raise self.wrong(
+                            "{key!r} is a second list of rows after {found!r}: keep one of them",
+                            key=key,
+                            found=found,
+                        )
+                    found = key
+                    yield from self.items()
+                else:
+                    for _ in self.items():
+                        pass
+            if self.peek() != "}":
+                self.take(",", "',' or '}'")
+        self._at += 1
+        if found is None and (trace := trace_of(keys)):
+            raise WrongData(refusal_of(self._origin.name, trace))
+        if found is None:
+            raise WrongData(
+                '{name} holds no list of rows, such as [{{…}}, {{…}}] or {{"data": [{{…}}]}}',
+                name=self._origin.name,
+            )
+
+    def value(self) -> object:
+        """The value that begins here."""
+        size = HEAD
+        while True:
+            try:
+                value, end = _decode(self._buffer, self._at)
+            except json.JSONDecodeError as error:
+                inside = error.pos - self._at
+                if not self._is_cut(error) or not self._more(size):
+                    raise self.wrong(error.msg, at=self._at + inside) from error
+                size *= 2  # so that a long value is not begun too often
+                continue
+            except RecursionError as error:
+                raise self.wrong("is nested too deep") from error
+            except (
+                ValueError
+            ) as error:  # only of numbers: Python reads none of more than 4300 digits
+                raise self.wrong("holds a number with too many digits") from error
+            length = end - self._at
+            if (
+                end >= len(self._buffer) - len("e+")
+                and isinstance(value, int | float)
+                and self._more(HEAD)
+            ):
+                continue  # a number may go on
+            self._began, self._at = self._at, self._at + length
+            return value
+
+    def _is_cut(self, error: json.JSONDecodeError) -> bool:
+        """Whether the value may be right and merely not all here yet."""
+        at_end = error.pos >= len(self._buffer) - 12 or error.msg.startswith("Unterminated string")
+        return at_end and len(self._buffer) - self._at < LONGEST
+
+    def skip(self) -> None:
+        """Pass over the value that begins here, however long it is."""
+        if self.peek() not in ("[", "{"):
+            self.value()
+            return
+        depth, size = 0, HEAD
+        while True:
+            began = self._at
+            for token in _TOKEN.finditer(self._buffer, self._at):
+                if token.lastindex == _OPENS:
+                    depth += 1
+                    if depth > _DEEPEST:
+                        raise self.wrong("is nested too deep")
+                elif token.lastindex == _CLOSES:
+                    depth -= 1
+                    if depth == 0:
+                        self._at = token.end()
+                        return
+                elif len(token[0]) == 1:
+                    break
+                self._at = token.end()
+            else:
+                self._at = len(self._buffer)
+            size = (
+                HEAD if self._at > began else 2 * size
+            )  # so that a long string is not begun too often
+            if len(self._buffer) - self._at >= LONGEST or not self._more(size):
+                raise self.wrong("the document ends in the middle of a value")
+
+    def peek(self) -> str:
+        """The next character that is not a blank; empty at the end."""
+        while True:
+            match = _SPACE.match(self._buffer, self._at)
+            self._at = match.end() if match else self._at
+            if self._at < len(self._buffer) or not self._more(HEAD):
+                return self._buffer[self._at : self._at + 1]
+
+    def take(self, allowed: str, what: str) -> str:
+        """The next character that is not a blank, which must be one of ``allowed``."""
+        found = self.peek()
+        if not found or found not in allowed:
+            raise self.wrong(
+                "{what} should stand here, not {found!r}",
+                what=what,
+                found=found or Message("the end"),
+            )
+        self._at += 1
+        return found
+
+    def _more(self, size: int) -> bool:
+        """Read on; what was used up is let go."""
+        self._here()
+        newline = self._buffer.rfind("\n", 0, self._at)
+        self._gone = self._at - newline - 1 if newline >= 0 else self._gone + self._at
+        pieces = [self._buffer[self._at :]]
+        while size > 0 and (chunk := next(self._chunks, "")):
+            pieces.append(chunk)
+            size -= len(chunk)
+        self._buffer, self._at, self._counted = "".join(pieces), 0, 0
+        return len(pieces) > 1
+
+    def _here(self) -> int:
+        """The line that is being read."""
+        self._line += self._buffer.count("\n", self._counted, self._at)
+        self._counted = self._at
+        return self._line
+
+    def wrong(self, reason: str, /, *, at: int | None = None, **values: object) -> WrongData:
+        """What to raise about this place."""
+        self._here()
+        at = self._at if at is None else at
+        line = self._line + self._buffer.count("\n", self._at, at)
+        newline = self._buffer.rfind("\n", 0, at)
+        column = at - newline if newline >= 0 else self._gone + at + 1
+        return self._origin.wrong(
+            line,
+            Message("column {column}: {reason}", column=column, reason=Message(reason, **values)),
+        )
+
+
+def _holds_list(line: str) -> bool:
+    """Of rows: the messages of a chat are one."""
+    lists = (value for value in json.loads(line).values() if isinstance(value, list) and value)
+    return any(isinstance(value[0], dict) and not is_chat(value) for value in lists)
+
+
+def _said(error: Exception) -> str:
+    return (
+        Message("it is nested too deep")
+        if isinstance(error, RecursionError)
+        else str(error).replace(": line 1 column", ": column")
+    )

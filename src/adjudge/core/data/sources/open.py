@@ -1,0 +1,271 @@
+"""Whatever holds rows → its rows: the only place where the kind of source is found out."""
+
+from __future__ import annotations
+
+import io
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from adjudge.core.data.sources.row import AS_SHOWN, FileFormat, Origin, Row, Rows, numbered
+from adjudge.core.data.sources.text import open_text
+from adjudge.core.domain.instance import Instance, answer_text
+from adjudge.core.reading.objects import ObjectFile, location_of
+from adjudge.errors import WrongData
+from adjudge.features.agents.trace_source import refusal_of, trace_of
+from adjudge.messages import Message, reason_of
+
+
+def is_frame(source: object) -> bool:
+    """Whether this is a data frame of pandas, polars or their like."""
+    return hasattr(source, "columns") and (
+        hasattr(source, "itertuples") or hasattr(source, "iter_rows")
+    )
+
+
+def is_table(source: object) -> bool:
+    """Whether this is a data frame, or a data set of rows such as those of Hugging Face and of
+    Arrow.
+    """
+    return is_frame(source) or (hasattr(source, "column_names") and not isinstance(source, Mapping))
+
+
+def table_rows(table: Any) -> Iterator[Row]:
+    """The rows of a data frame or a data set, one after the other."""
+    if is_frame(table):
+        yield from frame_rows(table)
+        return
+    if hasattr(table, "to_pylist"):
+        from adjudge.core.data.sources.parquet import arrow_rows
+
+        table = arrow_rows(table)
+    for number, cells in enumerate(table, 1):
+        yield Row(number, cells)
+
+
+def frame_rows(frame: Any) -> Iterator[Row]:
+    """Every row, one after the other: no copy of the frame is made."""
+    names = numbered(str(name) for name in frame.columns)
+    rows = (
+        frame.itertuples(index=False, name=None)
+        if hasattr(frame, "itertuples")
+        else frame.iter_rows()
+    )
+    for number, values in enumerate(rows, 1):
+        yield Row(number, dict(zip(names, values, strict=True)))
+
+
+def item_rows(items: Iterable[object], field: str, origin: Origin) -> Rows:
+    """Texts, mappings of columns and instances; a text is the ``field``.
+
+    A Row has a number already.
+    """
+    for number, item in enumerate(items, 1):
+        if isinstance(item, Row):
+            yield item
+        elif (text := answer_text(item)) is not None:
+            place = origin.place(number)
+            yield Row(number, Instance({field: text}, place, {"place": place}))
+        elif isinstance(item, Mapping | Instance):
+            yield Row(number, item)
+        else:
+            yield origin.bad(
+                number,
+                Message(
+                    "must be a text, keys with values or an Instance, not {name}",
+                    name=type(item).__name__,
+                ),
+            )
+
+
+FORMATS = ("csv", "tsv", "jsonl", "json", "parquet", "xlsx")
+STDIN = "-"
+_FORMAT_OF = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "json",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".xlsx": "xlsx",
+    ".xlsm": "xlsx",
+}
+ROW_FILES = tuple(_FORMAT_OF)
+"""How the names of files with rows end."""
+
+_SAVE_TABLE = Message("save the table as .xlsx, or as CSV in UTF-8")
+_SAVE_TEXT = Message("save its text as .txt, or its table as CSV in UTF-8")
+_WORD = (Message("a Word document"), _SAVE_TEXT)
+_SLIDES = (Message("a presentation"), _SAVE_TEXT)
+_UNREAD = {
+    ".xls": (Message("an old Excel workbook"), _SAVE_TABLE),
+    ".xlsb": (Message("a binary Excel workbook"), _SAVE_TABLE),
+    ".ods": (Message("an OpenDocument spreadsheet"), _SAVE_TABLE),
+    ".pdf": (Message("a PDF document"), _SAVE_TEXT),
+    ".doc": _WORD,
+    ".docx": _WORD,
+    ".odt": (Message("an OpenDocument text"), _SAVE_TEXT),
+    ".rtf": (Message("a text with formatting (RTF)"), _SAVE_TEXT),
+    ".ppt": _SLIDES,
+    ".pptx": _SLIDES,
+}
+"""How the names of files end that we do not read, with what they are and the way out."""
+_OTHER_DATA_FILES = (".feather", ".arrow", ".gz", ".zip", *_UNREAD)
+DATA_FILES = (*ROW_FILES, *_UNREAD)
+"""How the names of files end that hold rows, those that must be saved as something else first
+included.
+"""
+_TABLES = ("parquet", "xlsx")
+"""Formats that are no text."""
+_LONGEST_PATH = 4096
+
+Source = str | Path | ObjectFile | Iterable[Any]
+"""A path or an address, ``-`` for standard input, a data frame, or anything that gives texts,
+mappings or instances.
+"""
+
+
+def open_source(
+    source: Source, how: FileFormat = AS_SHOWN, field: str = "response"
+) -> tuple[Origin, Rows]:
+    """What the rows are from, and the rows, not yet looked at. A text by itself is the ``field``.
+
+    Steps of an agent's trace are not rows: the first of them raises a WrongData.
+    """
+    if how.format is not None and how.format not in FORMATS:
+        raise WrongData(
+            "unknown format {format!r}; known: {formats}",
+            format=how.format,
+            formats=", ".join(FORMATS),
+        )
+    origin, rows = _opened(source, how, field)
+    return origin, _without_traces(rows, origin)
+
+
+def _without_traces(rows: Rows, origin: Origin) -> Rows:
+    for row in rows:
+        if (
+            isinstance(row, Row)
+            and isinstance(row.cells, Mapping)
+            and (trace := trace_of(row.cells))
+        ):
+            raise WrongData(refusal_of(origin.name, trace))
+        yield row
+
+
+def _opened(source: Source, how: FileFormat, field: str) -> tuple[Origin, Rows]:
+    if isinstance(source, str):
+        source = location_of(source, Path())
+    if isinstance(source, Path | ObjectFile):
+        return _open_file(source, how)
+    if is_table(source):
+        return Origin(Message("the data frame")), table_rows(source)
+    if isinstance(source, Iterable) and not isinstance(source, bytes):
+        origin = Origin(Message("the data"))
+        return origin, item_rows(source, field, origin)
+    raise WrongData(
+        "rows come from a path, a data frame or a list, not from {name}", name=type(source).__name__
+    )
+
+
+def is_data_file(text: str) -> bool:
+    """Whether a text is the path of a data file that is there."""
+    if len(text) > _LONGEST_PATH or not text.lower().endswith((*ROW_FILES, *_OTHER_DATA_FILES)):
+        return False
+    try:
+        return Path(text).expanduser().is_file()
+    except (OSError, ValueError, RuntimeError):
+        return False
+
+
+def _open_file(path: Path | ObjectFile, how: FileFormat) -> tuple[Origin, Rows]:
+    if str(path) == STDIN:
+        origin = Origin(Message("standard input"), "stdin", "line")
+        return origin, _stdin_rows(origin, how)
+    ending = path.suffix.lower()
+    chosen = how.format or _FORMAT_OF.get(ending)
+    if how.format is None:
+        refuse_document(path)
+    if chosen is None:
+        raise WrongData(
+            "{path} is neither CSV nor JSONL, JSON, Parquet or Excel: its name must end in "
+            "one of {endings}, or say which it is, such as format='csv'",
+            path=path,
+            endings=", ".join(ROW_FILES),
+        )
+    if chosen == "xlsx":
+        from adjudge.core.data.sources.excel import open_workbook
+
+        return open_workbook(path, how.sheet, how.header_row)
+    if (how.sheet, how.header_row) != (None, None):
+        raise WrongData(
+            "{path} is not an Excel workbook: leave --sheet and --header-row out", path=path
+        )
+    origin = Origin(str(path), path.name, "row" if chosen in _TABLES else "line")
+    return origin, _file_rows(path, origin, chosen, how.encoding)
+
+
+def refuse_document(path: Path | ObjectFile) -> None:
+    """A WrongData where the file is by its name one that people read and we do not."""
+    if (known := _UNREAD.get(path.suffix.lower())) is not None:
+        kind, way = known
+        raise WrongData("{path} is {kind}: {way}", path=path, kind=kind, way=way)
+
+
+def _file_rows(path: Path | ObjectFile, origin: Origin, format: str, encoding: str | None) -> Rows:
+    try:
+        if format == "parquet":
+            from adjudge.core.data.sources.parquet import (
+                parquet_rows,
+            )  # loaded where there is such a file
+
+            yield from parquet_rows(path, origin)
+            return
+        with path.open("rb") as file:
+            yield from _text_rows(file, origin, format, encoding)
+    except OSError as error:
+        raise WrongData(
+            "{path} cannot be read: {reason}", path=path, reason=reason_of(error)
+        ) from error
+
+
+def _stdin_rows(origin: Origin, how: FileFormat) -> Rows:
+    if how.format in _TABLES:
+        raise WrongData(
+            "{format} cannot be read from standard input: save it to a file", format=how.format
+        )
+    if isinstance(sys.stdin, _Held):
+        sys.stdin.seek(0)
+    yield from _text_rows(sys.stdin.buffer, origin, how.format, how.encoding)
+
+
+class _Held(io.TextIOWrapper):
+    """Standard input, read to its end and kept in a file that is gone with the process."""
+
+
+def hold_stdin() -> None:
+    """Read standard input to its end now: a run must not wait for it while replies come, and may
+    read it several times.
+    """
+    if not isinstance(sys.stdin, _Held):
+        kept = tempfile.TemporaryFile()  # noqa: SIM115 - it is standard input from now on
+        shutil.copyfileobj(sys.stdin.buffer, kept)
+        sys.stdin = _Held(kept)
+
+
+def _text_rows(file: BinaryIO, origin: Origin, format: str | None, encoding: str | None) -> Rows:
+    from adjudge.core.data.sources.delimited import delimited_rows
+    from adjudge.core.data.sources.json_rows import document_rows, is_lines, line_rows
+
+    text = open_text(file, origin, encoding)
+    chosen = format or ("json" if text.head.lstrip()[:1] in ("[", "{") else "csv")
+    if chosen == "jsonl" or (chosen == "json" and is_lines(text.head)):
+        return line_rows(text)
+    if chosen == "json":
+        return document_rows(text)
+    return delimited_rows(text, "\t" if chosen == "tsv" else ",")

@@ -1,0 +1,46 @@
+"""Rows of a Parquet file, which needs pyarrow, and of an Arrow table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from adjudge.core.data.sources.row import Origin, Row, Rows, numbered
+from adjudge.core.reading.objects import ObjectFile
+from adjudge.errors import SetupError, WrongData
+
+_AT_ONCE = 1000
+
+
+def parquet_rows(path: Path | ObjectFile, origin: Origin) -> Rows:
+    """Every row, a thousand in memory at once."""
+    try:
+        import pyarrow
+        from pyarrow.parquet import ParquetFile
+    except ImportError as error:
+        raise SetupError(
+            "{name}: to read Parquet, pip install 'adjudge[parquet]'", name=origin.name
+        ) from error
+    try:
+        with path.open("rb") as file:
+            batches = ParquetFile(file).iter_batches(batch_size=_AT_ONCE)
+            for number, cells in enumerate(
+                (cells for batch in batches for cells in arrow_rows(batch)), 1
+            ):
+                yield Row(number, cells)
+    except pyarrow.ArrowException as error:
+        raise WrongData(
+            "{name} cannot be read as Parquet: {said}",
+            name=origin.name,
+            said=" ".join(str(error).split()),
+        ) from error
+
+
+def arrow_rows(table: Any) -> Iterator[dict[str, object]]:
+    """The rows of an Arrow table or a part of one, a few in memory at once."""
+    names = numbered(table.column_names if hasattr(table, "column_names") else table.schema.names)
+    for start in range(0, table.num_rows, _AT_ONCE):
+        part = table.slice(start, _AT_ONCE)
+        for values in zip(*(column.to_pylist() for column in part.columns), strict=True):
+            yield dict(zip(names, values, strict=True))

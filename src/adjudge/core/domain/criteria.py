@@ -1,0 +1,354 @@
+"""One question and the answers it accepts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Protocol, runtime_checkable
+
+from adjudge.core.domain.frozen import content_hash
+from adjudge.core.domain.instance import GivenFields, Instance
+from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.verdict import TIE, letter
+from adjudge.errors import SetupError
+
+ANY_INTEGER = "<integer>"
+"""How criteria spell it that any integer may be answered: as their one option."""
+_YES = ("yes", "true", "да")
+_NO = ("no", "false", "нет")
+_SENTENCE_ENDS = (".", "?", "!", "…", "。", "？", "！")
+_WORDS_OF_A_SENTENCE = 3
+
+
+@light_dataclass(frozen=True)
+class CriteriaOption:
+    """One answer a judge may give: ``CriteriaOption("Yes", 1.0)``, or with a description before the
+    score.
+    """
+
+    name: str
+    description: str = ""
+    score: float | None = None
+
+    def __init__(
+        self, name: str, description: str | float = "", score: float | None = None
+    ) -> None:
+        if isinstance(description, int | float) and not isinstance(description, bool):
+            if score is not None:
+                raise SetupError(
+                    "option {name!r} has two scores, {first} and {second}: a description is a text",
+                    name=name,
+                    first=description,
+                    second=score,
+                )
+            score, description = description, ""
+        if not isinstance(description, str | None):
+            raise SetupError(
+                "the description of option {name!r} must be a text, not {kind}",
+                name=name,
+                kind=type(description).__name__,
+            )
+        object.__setattr__(self, "name", name)
+        object.__setattr__(self, "description", description or "")
+        object.__setattr__(self, "score", score)
+
+    @property
+    def points(self) -> float | None:
+        """The score; without one, the number that the option's name is."""
+        if self.score is not None:
+            return self.score
+        try:
+            value = float(self.name)
+        except ValueError:
+            return None
+        return value if math.isfinite(value) else None
+
+
+@light_dataclass(frozen=True)
+class CriteriaExample:
+    """A text that was judged, and how: shown to the judge before the one it is asked about."""
+
+    fields: GivenFields
+    option: str
+    """The option it got; of compared responses, the label of the better one (A, B, …) or "tie"."""
+    explanation: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "fields", Instance(self.fields).fields)
+
+
+@runtime_checkable
+class HasVerdict(Protocol):
+    """A result of an earlier judgment, which may stand as an example."""
+
+    @property
+    def instance(self) -> Instance: ...
+
+    @property
+    def selected_option(self) -> str | int | None:
+        """What it got: an option, or the place of the better response."""
+        ...
+
+    @property
+    def explanation(self) -> str | None: ...
+
+
+@dataclass(frozen=True)
+class Criteria:
+    """One question, its options, the field it judges and the fields it may read."""
+
+    name: str
+    description: str
+    options: Sequence[CriteriaOption] = ()
+    """Left out, or empty, where responses are compared, since their labels are chosen from, and
+    where a number is asked for.
+    """
+    to_evaluate_field: str = "response"
+    context_fields: Sequence[str] | None = None
+    """None: every other field of the instance is context; empty: none is."""
+    examples: Sequence[CriteriaExample] = ()
+    """Results of earlier judgments may be given as well; they become examples."""
+    higher_is_better: bool = True
+    """Whether more of what the criteria is named after is better.
+
+    Scores do not depend on it: 1.0 is the good end.
+    """
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "options", tuple(self.options or ()))
+        if self.options:
+            _check_options(
+                self.name,
+                [
+                    option.name if isinstance(option, CriteriaOption) else None
+                    for option in self.options
+                ],
+            )
+        if isinstance(self.context_fields, str):
+            raise SetupError(
+                "context_fields of criterion {name!r} must be a list of field names, not a text",
+                name=self.name,
+            )
+        if self.context_fields is not None:
+            object.__setattr__(self, "context_fields", tuple(self.context_fields))
+        object.__setattr__(
+            self, "examples", tuple(_as_example(self.name, one) for one in self.examples or ())
+        )
+        _check_description(self.name, self.description)
+        if (
+            self.options
+        ):  # without them the labels of responses are the options: judges know how many there are
+            _check_examples(self.name, self.examples, self.option_names)
+
+    @cached_property
+    def identity(self) -> str:
+        """Equal for criteria that say the same."""
+        return content_hash(self)
+
+    @cached_property
+    def unscored(self) -> Criteria:
+        """The same without what its options score."""
+        if all(option.score is None for option in self.options):
+            return self
+        return replace(self, options=tuple(replace(one, score=None) for one in self.options))
+
+    @cached_property
+    def unnamed(self) -> Criteria:
+        """The same without its name, where a description says all of it."""
+        return replace(self.unscored, name="criterion") if self.description else self.unscored
+
+    @property
+    def definition(self) -> str:
+        """What is asked: the description; of criteria without one, the name, which is then a
+        sentence.
+        """
+        return self.description if (self.description or "").strip() else self.name
+
+    @property
+    def title(self) -> str:
+        """The name, where it says something that the definition does not; else nothing."""
+        return "" if (self.name or "").strip() == self.definition.strip() else self.name
+
+    @property
+    def titled(self) -> str:
+        """The definition behind the title, where there is one: both in a line."""
+        return f"{self.title}: {self.definition}" if self.title else self.definition
+
+    @property
+    def best_options(self) -> tuple[str, ...]:
+        """The options with the highest score. None where that would be a guess: all score the same,
+        or the criteria says that less of it is better and scores its Yes highest.
+        """
+        scores = {
+            option.name: option.points for option in self.options if option.points is not None
+        }
+        best = tuple(name for name, score in scores.items() if score == max(scores.values()))
+        contrary = not self.higher_is_better and any(
+            name.strip().casefold() in _YES for name in best
+        )
+        return () if contrary or len(best) == len(self.options) else best
+
+    @property
+    def good_answer(self) -> str | None:
+        """Of two options the one with the higher score; None if there are more or fewer, or if they
+        have no scores, or the same.
+        """
+        if len(self.options) != 2:
+            return None
+        first, second = self.options
+        if first.points is None or second.points is None or first.points == second.points:
+            return None
+        return first.name if first.points > second.points else second.name
+
+    @property
+    def is_yes_good(self) -> bool:
+        """Return True if yes is the better of the options yes and no."""
+        good = (self.good_answer or "").strip().casefold()
+        return is_yes_or_no(self.option_names) and good in _YES
+
+    @cached_property
+    def option_names(self) -> tuple[str, ...]:
+        """The offered answers in the order the criteria lists them."""
+        return tuple(option.name for option in self.options)
+
+    @cached_property
+    def points(self) -> tuple[float | None, ...]:
+        """What each of them scores."""
+        return tuple(option.points for option in self.options)
+
+    @cached_property
+    def any_integer(self) -> bool:
+        """Whether any integer may be answered."""
+        return self.option_names == (ANY_INTEGER,)
+
+    def option(self, name: str) -> CriteriaOption:
+        """The option called ``name``."""
+        return next(option for option in self.options if option.name == name)
+
+    @cached_property
+    def points_of(self) -> Mapping[str, float | None]:
+        """Option → what it scores."""
+        return dict(zip(self.option_names, self.points, strict=True))
+
+
+def winner(counts: Mapping[str, float], criteria: Criteria) -> str:
+    """Return the option with most votes; tied: the one with the lowest score, else the one that is
+    listed first.
+    """
+    return min(
+        criteria.option_names, key=lambda name: (-counts.get(name, 0), *_tie_rank(name, criteria))
+    )
+
+
+def _tie_rank(name: str, criteria: Criteria) -> tuple[float, int]:
+    score = criteria.points_of[name]
+    return (score if score is not None else float("inf"), criteria.option_names.index(name))
+
+
+def is_yes_or_no(names: Iterable[str]) -> bool:
+    """Return True if all options are called yes or no."""
+    return all(name.strip().casefold() in (*_YES, *_NO) for name in names)
+
+
+def yes_no_criteria(question: str, *, is_yes_good: bool = True) -> Criteria:
+    """The criteria that a plain question means: the good answer scores 1.0, the other 0.0."""
+    if not question.strip():
+        raise SetupError("the criterion is empty: say in a sentence what is to be judged")
+    yes, no = (1.0, 0.0) if is_yes_good else (0.0, 1.0)
+    options = [CriteriaOption("Yes", score=yes), CriteriaOption("No", score=no)]
+    return Criteria(question, question, options, higher_is_better=is_yes_good)
+
+
+def with_good_option(criteria: Criteria, good: str) -> Criteria:
+    """The same criteria, the option ``good`` (in any case) scored 1.0 and the others 0.0."""
+    name = next((one for one in criteria.option_names if one.casefold() == good.casefold()), None)
+    if name is None:
+        raise SetupError(
+            "good is {good!r}, which is none of {options}",
+            good=good,
+            options=", ".join(map(repr, criteria.option_names)),
+        )
+    if any(option.score is not None for option in criteria.options):
+        raise SetupError("good stands for the scores of the options: give one or the other")
+    options = [replace(one, score=float(one.name == name)) for one in criteria.options]
+    is_no = name.casefold() in _NO
+    return replace(
+        criteria, options=options, higher_is_better=criteria.higher_is_better and not is_no
+    )
+
+
+def is_sentence(text: str) -> bool:
+    """Whether a text can stand alone as a question or a demand, as a bare name such as "tone"
+    cannot.
+    """
+    return len(text.split()) >= _WORDS_OF_A_SENTENCE or text.rstrip().endswith(_SENTENCE_ENDS)
+
+
+def _check_description(criteria: str, description: str) -> None:
+    if not (description or "").strip() and not is_sentence(criteria or ""):
+        raise SetupError(
+            "criterion {criteria!r} has no description: say in a sentence what is judged",
+            criteria=criteria,
+        )
+
+
+def _check_options(criteria: str, names: list[str | None]) -> None:
+    seen: set[str] = set()
+    for name in names:
+        if not isinstance(name, str) or not name.strip():
+            raise SetupError(
+                "criterion {criteria!r} has an option without a name: write CriteriaOption('Good')",
+                criteria=criteria,
+            )
+        if name in seen:
+            raise SetupError(
+                "criterion {criteria!r} offers the option {name!r} twice",
+                criteria=criteria,
+                name=name,
+            )
+        seen.add(name)
+
+
+def _as_example(criteria: str, given: object) -> CriteriaExample:
+    """An example as it is; a result as the example it makes, the place of a
+    response as its label.
+    """
+    if isinstance(given, CriteriaExample):
+        return given
+    if not isinstance(given, HasVerdict):
+        raise SetupError(
+            "an example of criterion {criteria!r} is a CriteriaExample or the result of a "
+            "judgment, not {name}",
+            criteria=criteria,
+            name=type(given).__name__,
+        )
+    option = given.selected_option
+    if not isinstance(given.instance, Instance) or option is None:
+        missing = "instance" if option is not None else "selected_option"
+        raise SetupError(
+            "an example of criterion {criteria!r} has no {missing}: an example shows a text "
+            "and what it got",
+            criteria=criteria,
+            missing=missing,
+        )
+    label = letter(option) if isinstance(option, int) else option
+    return CriteriaExample(given.instance.fields, label, given.explanation or "")
+
+
+def _check_examples(
+    criteria: str, examples: Sequence[CriteriaExample], names: Sequence[str]
+) -> None:
+    """Compared responses may be a tie, which is not an option of its own."""
+    allowed = {*names, TIE}
+    for example in examples:
+        if example.option not in allowed:
+            offered = ", ".join(names)
+            raise SetupError(
+                "an example of criterion {criteria!r} has the option {option!r}; there are "
+                "{offered}",
+                criteria=criteria,
+                option=example.option,
+                offered=offered,
+            )

@@ -1,0 +1,130 @@
+"""Immutable mappings, and the hash of what a thing says."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from typing import Any, Generic, NoReturn, TypeVar, cast
+
+from adjudge.core.domain.json_types import JsonDict, JsonValue
+from adjudge.core.domain.json_writer import json_writer
+
+V = TypeVar("V")
+_encode = json_writer(separators=(",", ":"))
+_encode_finite = json_writer(allow_nan=False)
+
+
+class FrozenDict(dict[str, V], Generic[V]):
+    """A dict that can be read, hashed and pickled, and never changed."""
+
+    __slots__ = ()
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(frozenset(self.items()))
+
+    def _refuse(self, *_: object) -> NoReturn:
+        raise TypeError("this mapping cannot be changed")
+
+    __setitem__ = __delitem__ = __ior__ = _refuse
+    clear = pop = popitem = setdefault = update = _refuse  # type: ignore[assignment]
+
+    def __reduce__(self) -> tuple[type[FrozenDict[V]], tuple[dict[str, V]]]:
+        return (FrozenDict, (dict(self),))
+
+
+_PLAIN = frozenset({str, int, float, bool, type(None)})
+_EXACT = _PLAIN - {float}
+NOTHING: FrozenDict[Any] = FrozenDict()
+"""An empty one, for all who need it."""
+
+
+def plain(value: object) -> JsonValue:
+    """``value`` as JSON-ready data: dataclasses and mappings become dicts, tuples lists, enums
+    their values.
+    """
+    if type(value) in _PLAIN:
+        return cast(JsonValue, value)
+    if is_dataclass(value) and not isinstance(value, type):
+        value = {field.name: getattr(value, field.name) for field in fields(value)}
+    if isinstance(value, Enum):
+        return cast(JsonValue, value.value)
+    if isinstance(value, Mapping):
+        return {
+            str(key): item if type(item) in _PLAIN else plain(item) for key, item in value.items()
+        }
+    if isinstance(value, list | tuple):
+        return [item if type(item) in _PLAIN else plain(item) for item in value]
+    return cast(JsonValue, value)
+
+
+def json_copy(value: object) -> JsonValue:
+    """``value`` as JSON gives it back; what JSON does not know, as its text."""
+    return cast(JsonValue, json.loads(json.dumps(plain(value), default=str)))
+
+
+def some_of(value: object, *names: str) -> JsonDict:
+    """These attributes of ``value`` by their names, as JSON-ready data; what has a ``to_dict`` is
+    written as that says.
+    """
+    return {name: _written(getattr(value, name)) for name in names}
+
+
+def _written(value: object) -> JsonValue:
+    if hasattr(value, "to_dict"):
+        return cast(JsonDict, value.to_dict())
+    if isinstance(value, Mapping):
+        return {str(key): _written(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_written(item) for item in value]
+    return plain(value)
+
+
+def nonempty(**values: V) -> dict[str, V]:
+    """Those of the values that hold anything, by their names."""
+    return {name: value for name, value in values.items() if value}
+
+
+def json_text(value: object) -> str:
+    """``value``, which is JSON-ready, as JSON that anybody reads: NaN and the infinities, which
+    JSON does not know, as texts.
+    """
+    try:
+        return _encode_finite(value)
+    except ValueError:
+        return json.dumps(_with_finite_numbers(value))
+
+
+def _with_finite_numbers(value: object) -> object:
+    if isinstance(value, Mapping):
+        return {key: _with_finite_numbers(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_with_finite_numbers(item) for item in value]
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _canonical(value: object) -> object:
+    """1.0 as 1: what is equal says the same."""
+    if isinstance(value, dict):
+        return {
+            key: item if type(item) in _EXACT else _canonical(item) for key, item in value.items()
+        }
+    if isinstance(value, list):
+        return [item if type(item) in _EXACT else _canonical(item) for item in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def text_hash(*parts: object) -> str:
+    """The SHA-256 of texts, numbers and tuples of them; many times as fast as ``content_hash``."""
+    return hashlib.sha256(_encode(parts).encode()).hexdigest()
+
+
+def content_hash(*parts: object) -> str:
+    """The SHA-256 of what ``parts`` say; equal content gives equal hashes in every process."""
+    text = json.dumps(
+        _canonical(plain(parts)), sort_keys=True, ensure_ascii=True, separators=(",", ":")
+    )
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,190 @@
+"""Weighted criteria and the rule that makes one score of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import replace
+
+from adjudge.core.domain.criteria import Criteria, yes_no_criteria
+from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.rounding import above, equal
+from adjudge.errors import SetupError
+
+
+@light_dataclass(frozen=True)
+class MultiCriteriaItem:
+    """One criterion among several, and what it contributes."""
+
+    criterion: Criteria
+    weight: float | None = None
+    """Left out by all items: equal weights."""
+    target_option: str | None = None
+    """The item's score is 1 for this option and 0 for any other, whatever their scores."""
+    score_threshold: float | None = None
+    """The item's score is 1 above this (normalised) score, else 0."""
+    required: bool = False
+    """The aggregate is 0 unless this item reaches its maximum."""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.criterion, Criteria):
+            raise SetupError(
+                "an item of a MultiCriteria needs a Criteria, not {name}",
+                name=type(self.criterion).__name__,
+            )
+        if self.target_option is not None and self.score_threshold is not None:
+            raise SetupError(
+                "criterion {name!r} has a target option and a threshold: give it one of the two",
+                name=self.criterion.name,
+            )
+        if self.target_option is not None and self.target_option not in self.criterion.option_names:
+            known = ", ".join(self.criterion.option_names)
+            raise SetupError(
+                "criterion {name!r} has no option {target_option!r}; it has {known}",
+                name=self.criterion.name,
+                target_option=self.target_option,
+                known=known,
+            )
+
+
+ItemLike = MultiCriteriaItem | Criteria | str
+
+
+@light_dataclass(frozen=True, init=False)
+class MultiCriteria:
+    """Several criteria that make one score.
+
+    Parameters:
+        items: the criteria, as items with a weight each; bare ones have equal weights, and a text
+            is a yes/no question.
+        normalize_scores: bring each criterion's scores to 0…1 first.
+    """
+
+    items: tuple[MultiCriteriaItem, ...]
+    normalize_scores: bool
+
+    def __init__(self, items: ItemLike | Iterable[ItemLike], normalize_scores: bool = True) -> None:
+        several = [items] if isinstance(items, str | Criteria | MultiCriteriaItem) else items
+        object.__setattr__(
+            self, "items", _named_once(_weighted(tuple(_item(one) for one in several)))
+        )
+        object.__setattr__(self, "normalize_scores", normalize_scores)
+        for item in self.items:
+            points = [option.points for option in item.criterion.options]
+            if item.score_threshold is not None or (points and None not in points):
+                self._check(item)
+
+    def check_scores(self) -> None:
+        """Say so when an item can have no score.
+
+        Comparisons need none, so that this is not said before.
+        """
+        for item in self.items:
+            self._check(item)
+
+    @classmethod
+    def of(cls, criteria: MultiCriteria | Iterable[ItemLike]) -> MultiCriteria:
+        """Texts become yes/no criteria, criteria become items of equal weight."""
+        return criteria if isinstance(criteria, MultiCriteria) else cls(criteria)
+
+    def score(self, item: MultiCriteriaItem, option: str, own: float | None = None) -> float:
+        """What the item contributes, before its weight.
+
+        ``own``: what the judge scores it, instead of what the option does. If scores are
+        normalised, it may also be the option's normalised score, as EvalAssist has it: a result
+        "Good" with the score 1 is 1, also if the option "Good" scores 10 of 10.
+        """
+        if item.target_option is not None:
+            return 1.0 if option == item.target_option else 0.0
+        value = self._value(item, option, own)
+        if item.score_threshold is not None:
+            return 1.0 if above(value, item.score_threshold) else 0.0
+        return value
+
+    def maximum(self, item: MultiCriteriaItem) -> float:
+        """The most the item can contribute, before its weight."""
+        return max(self.score(item, name) for name in item.criterion.option_names)
+
+    def minimum(self, item: MultiCriteriaItem) -> float:
+        """The lowest score among the criteria, whatever their weights."""
+        return min(self.score(item, name) for name in item.criterion.option_names)
+
+    def _check(self, item: MultiCriteriaItem) -> None:
+        if not item.criterion.options:
+            raise SetupError(
+                "criterion {name!r} offers no options, so that it can have no score",
+                name=item.criterion.name,
+            )
+        highest, threshold = self.maximum(item), item.score_threshold
+        if threshold is not None and not highest:
+            raise SetupError(
+                "criterion {name!r} can never be above the threshold {threshold:g}",
+                name=item.criterion.name,
+                threshold=threshold,
+            )
+
+    def _value(self, item: MultiCriteriaItem, option: str, own: float | None) -> float:
+        scores = {one.name: one.points for one in item.criterion.options}
+        missing = [name for name, score in scores.items() if score is None]
+        if missing:
+            raise SetupError(
+                "option {missing!r} of criterion {name!r} has no score: give it one, or a "
+                "target_option",
+                missing=missing[0],
+                name=item.criterion.name,
+            )
+        values = {name: score for name, score in scores.items() if score is not None}
+        if not all(map(math.isfinite, values.values())):
+            raise SetupError(
+                "criterion {name!r} has scores that are not numbers", name=item.criterion.name
+            )
+        value = values[option] if own is None else own
+        if not self.normalize_scores:
+            return value
+        low, high = min(values.values()), max(values.values())
+        if low == high:
+            raise SetupError(
+                "all options of criterion {name!r} have the same score: nothing can be normalised",
+                name=item.criterion.name,
+            )
+        chosen = (values[option] - low) / (high - low)
+        if own is not None and equal(own, chosen):
+            return chosen
+        return (value - low) / (high - low)
+
+
+def _item(one: ItemLike) -> MultiCriteriaItem:
+    if isinstance(one, MultiCriteriaItem):
+        return one
+    return MultiCriteriaItem(yes_no_criteria(one) if isinstance(one, str) else one)
+
+
+def _named_once(items: tuple[MultiCriteriaItem, ...]) -> tuple[MultiCriteriaItem, ...]:
+    """Scores are found by the names of the criteria: two of one name could not be told apart."""
+    names = [item.criterion.name for item in items]
+    for name in names:
+        if names.count(name) > 1:
+            raise SetupError(
+                "{count} criteria are called {name!r}: give each a name of its own",
+                count=names.count(name),
+                name=name,
+            )
+    return items
+
+
+def _weighted(items: tuple[MultiCriteriaItem, ...]) -> tuple[MultiCriteriaItem, ...]:
+    if not items:
+        raise SetupError("a MultiCriteria needs at least one criterion")
+    weights = [item.weight for item in items if item.weight is not None]
+    if not weights:
+        return tuple(replace(item, weight=1 / len(items)) for item in items)
+    if len(weights) < len(items):
+        raise SetupError(
+            "some criteria have a weight and some have none: give it to all of them or to none"
+        )
+    if any(weight < 0 for weight in weights) or not math.isclose(sum(weights), 1.0, abs_tol=1e-6):
+        raise SetupError(
+            "the weights of the criteria sum to {sum:g}: they must sum to 1, none below 0",
+            sum=sum(weights),
+        )
+    return items

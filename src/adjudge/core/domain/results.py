@@ -1,0 +1,523 @@
+"""Votes pooled for one instance and one criteria."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import field
+from enum import StrEnum
+
+from adjudge.core.domain.criteria import Criteria, winner
+from adjudge.core.domain.frozen import NOTHING, FrozenDict
+from adjudge.core.domain.html_repr import HtmlRepr
+from adjudge.core.domain.instance import Instance, Metadata
+from adjudge.core.domain.json_types import JsonDict
+from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.message import Usage
+from adjudge.core.domain.record import (
+    AspectDetail,
+    CascadeStepRecord,
+    Detail,
+    DirectDetail,
+    JudgmentRecord,
+    OrderCheck,
+    OtherDetail,
+    PairwiseDetail,
+    SystemResult,
+)
+from adjudge.core.domain.verdict import TIE, Chosen, Selection, Verdict
+from adjudge.core.domain.vote import Vote, named_by, used_by
+from adjudge.core.domain.vote_counts import count_agreeing, vote_count
+from adjudge.errors import SetupError
+from adjudge.messages import Message
+
+_LONGEST_SHOWN = 120
+"""Characters of an explanation in ``str(result)``."""
+
+
+class Status(StrEnum):
+    """Whether a judgment has a score."""
+
+    SCORED = "scored"
+    ABSTAINED = "abstained"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+    """It was not to be judged: what had to hold before did not."""
+
+
+@light_dataclass(frozen=True, kw_only=True)
+class StepTaken:
+    """One step of a cascade that was asked."""
+
+    step: str
+    """The model that was asked."""
+    verdict: str | None
+    confidence: float | None
+    """None where its votes do not say how sure it is."""
+    needed: float | None
+    """The confidence from which on it is accepted; None: never."""
+    accepted: bool
+    """Whether its verdict is the result."""
+    usage: Usage = Usage()
+
+    def record(self) -> CascadeStepRecord:
+        """As a record of the judgment has it."""
+        return CascadeStepRecord(
+            step=self.step,
+            verdict=self.verdict,
+            confidence=self.confidence,
+            needed=self.needed,
+            accepted=self.accepted,
+            calls=self.usage.calls,
+            prompt_tokens=self.usage.prompt_tokens,
+            completion_tokens=self.usage.completion_tokens,
+        )
+
+
+_UNSURE = Message("no step of the cascade was sure enough to be accepted")
+
+
+@light_dataclass(frozen=True, kw_only=True)
+class Result(HtmlRepr):
+    """What every kind of result has."""
+
+    # what a judge of one's own returns may leave both out
+    instance: Instance = None  # type: ignore[assignment]
+    criteria: Criteria = None  # type: ignore[assignment]
+    status: Status = Status.SCORED
+    votes: tuple[Vote, ...] = ()
+    score: float | None = None
+    """None unless scored: a failure is never a number."""
+    explanation: str | None = None
+    """Of the first vote that agrees with the outcome."""
+    agreement: float | None = None
+    """Share of the valid votes, both orders included, that agree with the outcome."""
+    tie: bool = False
+    """Whether a tie was broken on the way."""
+    fallback: str | None = None
+    """The stand-in the caller asked for, where one was used; it counts in no aggregate."""
+    notes: tuple[str, ...] = ()
+    """What a reader of this result must know: what was asked for and could not be done, what a
+    number does not mean.
+    """
+    steps: tuple[StepTaken, ...] = ()
+    """Of a cascade: the steps that were asked, in their order."""
+    made_by: tuple[Vote, ...] = ()
+    """What a target was asked for the text that is judged, where its cost belongs here."""
+
+    @property
+    def decided_by(self) -> str | None:
+        """Of a cascade: the step whose verdict this is; None where none was accepted."""
+        return next((one.step for one in self.steps if one.accepted), None)
+
+    def __str__(self) -> str:
+        """One line: what was judged by what, the outcome, the votes behind it and how the
+        explanation begins.
+        """
+        names = [
+            self.instance.id or "" if self.instance else "",
+            self.criteria.name if self.criteria else "",
+        ]
+        why = self.explanation if self.status is Status.SCORED else self.reason
+        parts = [
+            self._in_words,
+            self.vote_count,
+            _beginning(why or ""),
+        ]
+        return ": ".join([*filter(None, names), "; ".join(filter(None, parts))])
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self}>"
+
+    def cells(self) -> JsonDict:
+        """What a table of results shows of this one, the longest text last."""
+        why = self.explanation if self.status is Status.SCORED else self.reason
+        return {
+            "criterion": _beginning(self.criteria.name, 40) if self.criteria else None,
+            "verdict": self.verdict_name or self.status.value,
+            "score": self.score,
+            "votes": f"{count_agreeing(self.votes_valid, self.agreement)}/{self.votes_requested}",
+            "explanation": why or "",
+        }
+
+    @property
+    def _in_words(self) -> str:
+        """The verdict and the score in a few words; without one, the status."""
+        if self.status is not Status.SCORED:
+            return (
+                f"{self.status.value}, fallback {self.fallback}"
+                if self.fallback
+                else self.status.value
+            )
+        verdict, score = (
+            self.verdict_name,
+            None if self.score is None else f"score {self.score:.3g}",
+        )
+        return ", ".join(filter(None, (verdict, score))) or self.status.value
+
+    @property
+    def verdict_name(self) -> str | None:
+        """What was chosen, where the outcome has a name."""
+        return None
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """What the score of a result without one could be, at least and at most."""
+        return 0.0, 1.0
+
+    @property
+    def votes_requested(self) -> int:
+        """How many votes were asked for."""
+        return len(self.votes)
+
+    @property
+    def votes_valid(self) -> int:
+        """How many of them carry a verdict."""
+        return sum(vote.verdict is not None for vote in self.votes)
+
+    @property
+    def vote_count(self) -> Message:
+        """How many votes there are, and how many of them are for the verdict."""
+        return vote_count(
+            self.verdict_name, self.votes_valid, self.votes_requested, self.agreement, tie=self.tie
+        )
+
+    @property
+    def reason(self) -> str | None:
+        """Why there is no score: what the first vote without a verdict says, or that no step of a
+        cascade was sure enough; where nobody was asked, the explanation.
+        """
+        if self.status is Status.SCORED:
+            return None
+        if self.status is Status.SKIPPED:
+            return self.explanation
+        if self.steps and self.status is Status.ABSTAINED and self.steps[-1].verdict is not None:
+            return _UNSURE
+        said = next((vote.reason for vote in self.votes if vote.reason), None)
+        return said or (None if self.votes else self.explanation)
+
+    @property
+    def low_confidence(self) -> bool:
+        """Return True if a vote is hardly more than a guess, or a tie of equally likely options."""
+        return any(vote.low_confidence for vote in self.votes)
+
+    @property
+    def usage(self) -> Usage:
+        """What this judgment cost."""
+        return sum((vote.usage for vote in self.votes), Usage())
+
+    @property
+    def left_out(self) -> Mapping[str, str]:
+        """Of a panel: the models none of whose votes counts, and why. The steps of a cascade are
+        none.
+        """
+        if self.steps:
+            return {}
+        cast = [(vote.ballot.model, vote) for vote in self.votes]
+        if len({model for model, _ in cast}) < 2:
+            return {}
+        counted = {model for model, vote in cast if vote.verdict is not None}
+        return {model: vote.failure for model, vote in cast if model not in counted}
+
+    def to_dict(self, *, votes: bool = True) -> JsonDict:
+        """This result as a JSON-ready dict, with or without its votes; ``excluded_models`` where a
+        panel lost some.
+        """
+        found = {"id": self.instance.id, **self.record().outcome()}
+        return {**found, "votes": [vote.to_dict() for vote in self.votes]} if votes else found
+
+    def record(self, judge: str = "", index: int = 0, *, votes: bool = False) -> JudgmentRecord:
+        """As everything reads it that comes after a judgment; ``index`` counts the judge's
+        judgments from 0.
+        """
+        return JudgmentRecord(
+            judge=judge,
+            index=index,
+            id=self.instance.id,
+            # an Instance holds its lists as tuples
+            fields=self.instance.fields,  # type: ignore[arg-type]
+            input=self.instance.input,
+            criterion=self.criteria.name,
+            status=self.status.value,
+            score=self.score,
+            explanation=self.explanation,
+            reason=self.reason,
+            agreement=self.agreement,
+            tie=self.tie,
+            fallback=self.fallback,
+            low_confidence=self.low_confidence,
+            votes_requested=self.votes_requested,
+            votes_valid=self.votes_valid,
+            notes=tuple(self.notes),
+            excluded_models=self._excluded(),
+            steps=tuple(one.record() for one in self.steps),
+            detail=self.detail(),
+            votes=tuple(vote.record() for vote in self.votes) if votes else None,
+            used=used_by((*self.made_by, *self.votes)),
+            named=named_by(self.votes),
+        )
+
+    def detail(self) -> Detail:
+        """What this kind of result says beside what all of them say."""
+        return OtherDetail(values=NOTHING)
+
+    def _excluded(self) -> Mapping[str, str]:
+        return self.left_out
+
+
+def _beginning(text: str, most: int = _LONGEST_SHOWN) -> str:
+    """As much of a text as fits into a line."""
+    line = " ".join(text.split())
+    return line if len(line) <= most else f"{line[: most - 1]}…"
+
+
+@light_dataclass(frozen=True)
+class PositionalBias:
+    """What the other order of options or responses says."""
+
+    detected: bool | None
+    """Whether the two orders' pooled options differ; None where an order has no verdict.
+
+    Bias takes many: adjudge.stats.
+    """
+    result: Result | None = None
+    """The whole judgment in the other order."""
+    flip_rate: float | None = None
+    """Share of the votes that change with the order."""
+    noise_rate: float | None = None
+    """Share of the votes that differ within one order: so much is noise, not bias. None with one
+    vote an order.
+    """
+
+    def record(self) -> OrderCheck:
+        """As a record of the judgment has it."""
+        return OrderCheck(
+            detected=self.detected, flip_rate=self.flip_rate, noise_rate=self.noise_rate
+        )
+
+
+@light_dataclass(frozen=True, kw_only=True)
+class _DirectFields(Result):
+    """What a DirectInstanceResult holds."""
+
+    option: str | None = None
+    mean_score: float | None = None
+    """Over the valid votes, both orders included."""
+    feedback: str | None = None
+    """Advice, where it was asked for and the best option was not chosen."""
+    positional_bias: PositionalBias | None = None
+    metadata: Metadata = field(default_factory=FrozenDict)
+    """What the judge has to say of itself: the prompt it used, or what a judge of one's own
+    returned.
+    """
+
+
+@light_dataclass(frozen=True, kw_only=True, init=False)
+class DirectInstanceResult(_DirectFields):
+    """One text judged by one criteria."""
+
+    def __init__(
+        self,
+        *,
+        option: str | None = None,
+        selected_option: str | None = None,
+        instance: Instance = None,  # type: ignore[assignment]
+        criteria: Criteria = None,  # type: ignore[assignment]
+        status: Status = Status.SCORED,
+        votes: tuple[Vote, ...] = (),
+        score: float | None = None,
+        explanation: str | None = None,
+        agreement: float | None = None,
+        tie: bool = False,
+        fallback: str | None = None,
+        notes: tuple[str, ...] = (),
+        steps: tuple[StepTaken, ...] = (),
+        made_by: tuple[Vote, ...] = (),
+        mean_score: float | None = None,
+        feedback: str | None = None,
+        positional_bias: PositionalBias | None = None,
+        metadata: Metadata = NOTHING,
+    ) -> None:
+        """``selected_option`` may be written for ``option``."""
+        if None not in (option, selected_option) and option != selected_option:
+            raise SetupError(
+                "a result has one option, and was given {option!r} and {selected_option!r}",
+                option=option,
+                selected_option=selected_option,
+            )
+        super().__init__(
+            option=selected_option if option is None else option,
+            instance=instance,
+            criteria=criteria,
+            status=status,
+            votes=votes,
+            score=score,
+            explanation=explanation,
+            agreement=agreement,
+            tie=tie,
+            fallback=fallback,
+            notes=notes,
+            steps=steps,
+            made_by=made_by,
+            mean_score=mean_score,
+            feedback=feedback,
+            positional_bias=positional_bias,
+            metadata=metadata,
+        )
+
+    @property
+    def selected_option(self) -> str | None:
+        """The same as ``option``, by the name that EvalAssist uses."""
+        return self.option
+
+    @property
+    def verdict_name(self) -> str | None:
+        return self.option
+
+    @property
+    def model_scores(self) -> dict[str, float]:
+        """Of a panel: the score of each model's own verdict, as a judge of that model alone would
+        pool its votes; models without a valid vote, or whose verdict has no score, are left out.
+        """
+        is_both_orders = self.positional_bias is not None  # then the listed order decides
+        by_model: dict[str, list[Verdict]] = {}
+        for vote in self.votes:
+            is_counted = vote.order is None or not is_both_orders
+            if is_counted and vote.verdict and vote.verdict.option in self.criteria.points_of:
+                by_model.setdefault(vote.model, []).append(vote.verdict)
+        scores = {model: self._score_of(verdicts) for model, verdicts in by_model.items()}
+        return {model: score for model, score in scores.items() if score is not None}
+
+    def _score_of(self, verdicts: Sequence[Verdict]) -> float | None:
+        won = winner(Counter(one.option for one in verdicts), self.criteria)
+        return mean_of([score_of(one, self.criteria) for one in verdicts if one.option == won])
+
+    def detail(self) -> DirectDetail:
+        """What this kind of result says beside what all of them say."""
+        is_panel = len({vote.model for vote in self.votes}) > 1 and not self.steps
+        return DirectDetail(
+            option=self.option,
+            mean_score=self.mean_score,
+            feedback=self.feedback,
+            positional_bias=self.positional_bias.record() if self.positional_bias else None,
+            model_scores=self.model_scores if is_panel else None,
+        )
+
+
+def score_of(verdict: Verdict, criteria: Criteria) -> float | None:
+    """Return the judge's own score if it gave one, else the option's."""
+    own = verdict.score if isinstance(verdict, Chosen) else None
+    return criteria.points_of[verdict.option] if own is None else own
+
+
+def mean_of(scores: Sequence[float | None]) -> float | None:
+    """Return the mean; None unless there are scores and all of them are known.
+
+    Equal ones are that score to the last digit.
+    """
+    known = [score for score in scores if score is not None]
+    if not known or len(known) < len(scores):
+        return None
+    return known[0] if len(set(known)) == 1 else sum(known) / len(known)
+
+
+@light_dataclass(frozen=True, kw_only=True)
+class PairwiseInstanceResult(Result):
+    """Responses compared with each other."""
+
+    selected_option: Selection | None = None
+    """The index of the best response, or "tie"."""
+    per_system_results: tuple[SystemResult, ...] = ()
+    certainty: float | None = None
+    """Share of the valid votes, both orders included, that agree with the selection."""
+    positional_bias: PositionalBias | None = None
+    metadata: Metadata = field(default_factory=FrozenDict)
+
+    @property
+    def verdict_name(self) -> str | None:
+        return self.winner
+
+    @property
+    def ranking(self) -> tuple[int | None, ...]:
+        """The rank of each response."""
+        return tuple(system.ranking for system in self.per_system_results)
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        """What the responses are called: by their columns, else by their place."""
+        names = self.instance.metadata.get("systems")
+        count = len(self.per_system_results)
+        if isinstance(names, list | tuple) and len(names) == count:
+            return tuple(map(str, names))
+        return tuple(f"response {place}" for place in range(1, count + 1))
+
+    @property
+    def winner(self) -> str | None:
+        """The name of the best response, or "tie"; a system that is itself called so gets its
+        place.
+        """
+        if not isinstance(self.selected_option, int):
+            return self.selected_option
+        name = self.systems[self.selected_option]
+        return name if name.casefold() != TIE else f"{name} (response {self.selected_option + 1})"
+
+    def detail(self) -> PairwiseDetail:
+        """What this kind of result says beside what all of them say."""
+        return PairwiseDetail(
+            selected_option=self.selected_option,
+            winner=self.winner,
+            systems=self.systems,
+            certainty=self.certainty,
+            per_system_results=self.per_system_results,
+            positional_bias=self.positional_bias.record() if self.positional_bias else None,
+        )
+
+
+@light_dataclass(frozen=True)
+class ModelVerdict:
+    """What one model of a panel says, its votes taken together."""
+
+    model: str
+    option: str
+    score: float
+    agreement: float
+    tie: bool
+    votes_valid: int
+    votes_requested: int
+
+
+@light_dataclass(frozen=True, kw_only=True)
+class AspectResult(Result):
+    """Pass or fail on one aspect, over a panel of models."""
+
+    verdict: str | None = None
+    """"PASS", "FAIL", or None where there is no score."""
+    panel: tuple[ModelVerdict, ...] = ()
+    """The models that count, in the order they were given."""
+    excluded_models: Mapping[str, str] = field(default_factory=FrozenDict)
+    """The models that do not, each with its reason."""
+
+    @property
+    def verdict_name(self) -> str | None:
+        return self.verdict
+
+    @property
+    def left_out(self) -> Mapping[str, str]:
+        """Of a panel: the models that do not count, and why."""
+        return (
+            self.excluded_models
+            if len({vote.model for vote in self.votes}) > 1 and not self.steps
+            else {}
+        )
+
+    @property
+    def model_scores(self) -> dict[str, float]:
+        """1.0 or 0.0 for each model that counts."""
+        return {entry.model: entry.score for entry in self.panel}
+
+    def detail(self) -> AspectDetail:
+        """What this kind of result says beside what all of them say."""
+        return AspectDetail(verdict=self.verdict, model_scores=self.model_scores)
+
+    def _excluded(self) -> Mapping[str, str]:
+        return self.excluded_models

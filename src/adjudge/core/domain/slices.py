@@ -1,0 +1,151 @@
+"""Rows told apart by what they hold in a column."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from adjudge.core.domain.record import JudgmentRecord, column_of
+from adjudge.errors import SetupError
+from adjudge.messages import Message, plural
+
+MOST = 12
+"""Values that are shown apart; of a column with more the largest, and the others together."""
+PARTS = 4
+"""Numbers that differ nearly everywhere are divided into so many parts of about equal size."""
+_EMPTY = ("", "none", "nan", "nat", "null")
+MISSING = Message("(no value)")
+OTHERS = Message("(other values)")
+
+
+@dataclass(frozen=True)
+class SliceNames:
+    """What slice rows belong to, by what they hold in a column."""
+
+    column: str
+    names: Mapping[str, str]
+    """Value of the column → name of its slice."""
+    notes: tuple[Message, ...] = ()
+
+    def of(self, value: str) -> str:
+        """The slice of a row that holds ``value``; nothing is a value, too."""
+        return self.names.get(value, OTHERS) if value else MISSING
+
+
+@dataclass(frozen=True)
+class Slicing:
+    """Which slice each row belongs to."""
+
+    column: str
+    of_rows: tuple[str, ...]
+    """The name of each row's slice."""
+    notes: tuple[Message, ...] = ()
+
+    @property
+    def names(self) -> list[str]:
+        """Each slice once, the largest first."""
+        return [name for name, _ in Counter(self.of_rows).most_common()]
+
+
+def value_in(record: JudgmentRecord, column: str) -> str:
+    """What a row holds in a column, or at a path into one, as text; nothing where it has no value.
+
+    A SetupError where several values are nested there.
+    """
+    value = column_of(record.fields, record.input, column)
+    if isinstance(value, Mapping):
+        raise SetupError(
+            "column {column!r} of row {name} holds several values; name one of them: {paths}",
+            column=column,
+            name=record.name,
+            paths=", ".join(f"{column}.{key}" for key in value),
+        )
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        raise SetupError(
+            "column {column!r} of row {name} holds a list; name one of its places, as {path}",
+            column=column,
+            name=record.name,
+            path=f"{column}[0]",
+        )
+    text = "" if value is None else str(value).strip()
+    return "" if text.casefold() in _EMPTY else text
+
+
+def slice_rows(values: Sequence[str], column: str) -> Slicing:
+    """The rows that hold ``values``, told apart as :func:`slice_names` says."""
+    found = slice_names(Counter(values), column)
+    return Slicing(column, tuple(map(found.of, values)), found.notes)
+
+
+def slice_names(rows: Counter[str], column: str) -> SliceNames:
+    """Each value a slice; of many values the largest, of many numbers parts from low to high.
+
+    ``rows``: how many hold each value. It depends on the rows alone, on no verdict and no label.
+    """
+    counts = Counter({value: number for value, number in rows.items() if value})
+    if not counts:
+        raise SetupError(
+            "no row has anything in a column {column!r}: see that the name is right", column=column
+        )
+    notes = []
+    if missing := rows[""]:
+        notes.append(
+            plural(
+                "{count} of {rows} rows has no value in {column!r}: it is a slice of its own",
+                "{count} of {rows} rows have no value in {column!r}: they are a slice of their own",
+                missing,
+                rows=rows.total(),
+                column=column,
+            )
+        )
+    numbers = {value: number for value in counts if (number := _number(value)) is not None}
+    names: dict[str, str] = {value: value for value in counts}
+    if len(counts) > MOST and len(numbers) == len(counts):
+        names = _parts(counts, numbers)
+        notes.append(
+            Message(
+                "{column!r} holds {count} numbers: rows were divided into {parts} parts of about "
+                "equal size",
+                column=column,
+                count=len(counts),
+                parts=len(set(names.values())),
+            )
+        )
+    elif len(counts) > MOST:
+        names = {value: value for value, _ in counts.most_common(MOST)}
+        notes.append(
+            Message(
+                "{column!r} has {count} values: the {most} with most rows are told apart, the "
+                "other {others} are taken together",
+                column=column,
+                count=len(counts),
+                most=MOST,
+                others=len(counts) - MOST,
+            )
+        )
+    return SliceNames(column, names, tuple(notes))
+
+
+def _number(text: str) -> float | None:
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _parts(counts: Counter[str], numbers: Mapping[str, float]) -> dict[str, str]:
+    """Value → the name of its part: equal values are in one part."""
+    order = sorted(counts, key=lambda value: numbers[value])
+    parts: list[list[str]] = [[] for _ in range(PARTS)]
+    below, total = 0, counts.total()
+    for value in order:
+        parts[min(PARTS - 1, below * PARTS // total)].append(value)
+        below += counts[value]
+    return {
+        value: Message("{low:g} to {high:g}", low=numbers[part[0]], high=numbers[part[-1]])
+        for part in parts
+        for value in part
+    }

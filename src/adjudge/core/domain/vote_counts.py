@@ -1,0 +1,34 @@
+"""How many votes a verdict rests on, in words."""
+
+from __future__ import annotations
+
+from adjudge.core.domain.verdict import TIE
+from adjudge.messages import Message
+
+
+def count_agreeing(valid: int, agreement: float | None) -> int:
+    """The valid votes that agree with the verdict; all if it is not known how many do."""
+    return valid if agreement is None else round(agreement * valid)
+
+
+def vote_count(
+    verdict: str | None, valid: int, requested: int, agreement: float | None, *, tie: bool
+) -> Message:
+    """ "4 of 4 votes" if all agree, else "2 of 4 votes for No (tie)"."""
+    agreeing = count_agreeing(valid, agreement)
+    # two orders that contradict each other make a tie that no vote named
+    if verdict in (None, TIE) or agreeing in (0, valid):
+        return Message("{valid} of {requested} votes", valid=valid, requested=requested)
+    if tie:
+        return Message(
+            "{agreeing} of {requested} votes for {verdict} (tie)",
+            agreeing=agreeing,
+            requested=requested,
+            verdict=verdict,
+        )
+    return Message(
+        "{agreeing} of {requested} votes for {verdict}",
+        agreeing=agreeing,
+        requested=requested,
+        verdict=verdict,
+    )

@@ -1,0 +1,274 @@
+"""One ballot → one vote: render, complete, read, repair. A failure is a vote,
+never an exception.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import replace
+from functools import partial
+from weakref import WeakKeyDictionary
+
+from adjudge.core.domain.frozen import FrozenDict
+from adjudge.core.domain.instance import Metadata
+from adjudge.core.domain.message import Prompt, Reply, Request
+from adjudge.core.domain.question import Schema
+from adjudge.core.domain.vote import Ballot, Outcome, Vote
+from adjudge.core.engine.likelihood import (
+    Read,
+    labels_read,
+    likelihood_prompt,
+    likelihood_requests,
+    likelihood_vote,
+    neutral_ballots,
+    prior_key,
+    prior_of,
+    prior_on_disk,
+    takes_prior,
+)
+from adjudge.core.engine.session import Call, OnCall, session
+from adjudge.core.gateway.model import Model, Replying
+from adjudge.core.gateway.open import OpenModel
+from adjudge.core.prompts.render import render, render_repair
+from adjudge.core.prompts.target import asks_target, render_target
+from adjudge.core.verdicts.read import read_ballot, read_written
+from adjudge.core.verdicts.reading import Reading
+from adjudge.errors import HALTS, ModelError, Refused
+
+
+def ask(ballot: Ballot, model: Model, max_repairs: int) -> Coroutine[object, object, Vote]:
+    """The model's vote, in writing or by log-probability, as the ballot says."""
+    if ballot.mode == "likelihood":
+        return _by_likelihood(ballot, model)
+    return _in_writing(ballot, model, max_repairs)
+
+
+async def ask_with(
+    ballot: Ballot, model: Model, prompt: Prompt, read: Callable[[Reply], Reading]
+) -> Vote:
+    """One question in a form of its own.
+
+    A reply that ``read`` can make nothing of is not asked for again.
+    """
+    return await _cast(ballot, model, _request(ballot, prompt, None), read)
+
+
+async def write(ballot: Ballot, model: Model, request: Request) -> Vote:
+    """A text, as the model writes it. There is nothing to pool it with, so what fails is raised."""
+    reply = await _complete(request, model, ballot)
+    return _vote(ballot, model, request, reply, read_written(reply))
+
+
+def prompt_for(ballot: Ballot) -> Prompt:
+    """What the model is shown, as the ballot says."""
+    if asks_target(ballot):
+        return render_target(ballot)
+    return likelihood_prompt(ballot) if ballot.mode == "likelihood" else render(ballot)
+
+
+def requests_for(ballot: Ballot) -> list[Request]:
+    """What is sent for a vote when nothing has to be asked for again."""
+    if ballot.mode == "likelihood":
+        return [request for _, request in likelihood_requests(ballot)]
+    if asks_target(ballot):
+        return [_request(ballot, render_target(ballot), None)]
+    return [_request(ballot, render(ballot), ballot.question.schema(feedback=ballot.feedback))]
+
+
+async def _in_writing(ballot: Ballot, model: Model, max_repairs: int) -> Vote:
+    """An unreadable reply is asked for again, with the reason, up to ``max_repairs`` times."""
+    prompt, schema = render(ballot), ballot.question.schema(feedback=ballot.feedback)
+    read = partial(read_ballot, ballot=ballot)
+    asked = session().partial
+    vote = asked.vote if asked else None
+    if vote is None:
+        vote = await _cast(ballot, model, _request(ballot, prompt, schema), read)
+    while vote.outcome is Outcome.UNREADABLE and vote.repairs < max_repairs:
+        again = render_repair(ballot, prompt, vote.text or "", vote.reason or "")
+        if asked:
+            asked.vote = vote
+        repaired = await _cast(ballot, model, _request(ballot, again, schema), read)
+        if asked and repaired.outcome is not Outcome.MODEL_ERROR:
+            asked.vote = None
+        vote = _after(vote, repaired)
+    if vote.outcome is Outcome.UNREADABLE and ballot.question.quoted:
+        return _without_wrong_quotes(vote)
+    return vote
+
+
+def _without_wrong_quotes(vote: Vote) -> Vote:
+    """Of a vote that stays unreadable, what the last reply says without the quotes that do not
+    exist, if anything.
+    """
+    reading = read_ballot(Reply(vote.text or ""), vote.ballot, settle=True)
+    return (
+        replace(vote, outcome=Outcome.REPAIRED, verdict=reading.verdict, reason=None)
+        if reading.verdict
+        else vote
+    )
+
+
+async def _cast(
+    ballot: Ballot, model: Model, request: Request, read: Callable[[Reply], Reading]
+) -> Vote:
+    """The vote, or the failure as a vote."""
+    try:
+        reply = await _complete(request, model, ballot)
+    except HALTS:
+        raise  # the run ends here: nobody was asked, so nobody failed
+    except ModelError as error:
+        return _failed(ballot, error)
+    return _vote(ballot, model, request, reply, read(reply))
+
+
+def _vote(ballot: Ballot, model: Model, request: Request, reply: Reply, reading: Reading) -> Vote:
+    if reading.outcome in (Outcome.UNREADABLE, Outcome.REFUSED) and isinstance(model, OpenModel):
+        model.forget(request)
+    return Vote(
+        ballot=ballot,
+        outcome=reading.outcome,
+        verdict=reading.verdict,
+        reason=reading.reason,
+        text=reply.text,
+        usage=reply.usage,
+        latency=reply.latency,
+        prompt_hash=request.prompt.hash,
+        metadata=reading.beside,
+        answered_by=reply.details.get("model", ""),
+        fingerprint=reply.details.get("system_fingerprint", ""),
+        answered_before=model.named_before(reply) if isinstance(model, OpenModel) else "",
+    )
+
+
+def _failed(ballot: Ballot, error: ModelError) -> Vote:
+    outcome = Outcome.REFUSED if isinstance(error, Refused) else Outcome.MODEL_ERROR
+    return Vote(ballot=ballot, outcome=outcome, reason=str(error))
+
+
+def _request(ballot: Ballot, prompt: Prompt, schema: Schema | None) -> Request:
+    return Request(
+        prompt,
+        schema=schema,
+        temperature=ballot.temperature,
+        seed=ballot.seed,
+        sample=ballot.sample,
+    )
+
+
+def _after(earlier: Vote, vote: Vote) -> Vote:
+    """``vote`` with what it took to get there."""
+    return replace(
+        vote,
+        outcome=Outcome.REPAIRED if vote.valid else vote.outcome,
+        usage=earlier.usage + vote.usage,
+        latency=earlier.latency + vote.latency,
+        repairs=earlier.repairs + 1,
+        metadata=_counted_on(earlier.metadata, vote.metadata),
+    )
+
+
+def _counted_on(earlier: Metadata, later: Metadata) -> Metadata:
+    """What a vote keeps beside its verdict, the counts of earlier replies added."""
+    counts = {name: value for name, value in earlier.items() if isinstance(value, int)}
+    now = {name: value for name, value in later.items() if isinstance(value, int)}
+    return (
+        FrozenDict(
+            {**later, **{name: counts.get(name, 0) + now.get(name, 0) for name in {*counts, *now}}}
+        )
+        if counts
+        else later
+    )
+
+
+# -- by log-probability --------------------------------------------------------
+
+_priors: WeakKeyDictionary[Model, dict[str, asyncio.Task[Mapping[str, float]]]] = (
+    WeakKeyDictionary()
+)
+
+
+async def _by_likelihood(ballot: Ballot, model: Model) -> Vote:
+    try:
+        read = await _read(ballot, model)
+        takes = read.logprobs and takes_prior(ballot, model)
+        prior = await _prior(ballot, model) if takes else None
+    except HALTS:
+        raise
+    except ModelError as error:
+        return _failed(ballot, error)
+    return likelihood_vote(ballot, read, prior, model)
+
+
+async def _read(ballot: Ballot, model: Model) -> Read:
+    asked = likelihood_requests(ballot)
+    replies = await asyncio.gather(*(_complete(request, model, ballot) for _, request in asked))
+    return labels_read(asked, replies, model)
+
+
+async def _prior(ballot: Ballot, model: Model) -> Mapping[str, float]:
+    """What the model says of neutral texts under these criteria: asked once, then the same for
+    every instance.
+    """
+    key, known = prior_key(ballot), _priors.setdefault(model, {})
+    if key not in known or _broken(known[key]):
+        known[key] = asyncio.create_task(_estimate(ballot, model))
+    return await asyncio.shield(known[key])
+
+
+async def _estimate(ballot: Ballot, model: Model) -> Mapping[str, float]:
+    neutral = neutral_ballots(ballot)
+    if (kept := prior_on_disk(ballot, neutral, model)) is not None:
+        return kept
+    return prior_of(await asyncio.gather(*(_read(one, model) for one in neutral)), neutral, model)
+
+
+def _broken(task: asyncio.Task[Mapping[str, float]]) -> bool:
+    return task.done() and (task.cancelled() or task.exception() is not None)
+
+
+# -- the one way a model is asked, and who hears of it -----------------------
+
+
+def _complete(request: Request, model: Model, ballot: Ballot | None = None) -> Replying:
+    """What the model answers, or the backend in its place."""
+    now = session()
+    complete = partial(now.backend.complete, model=model) if now.backend else model.complete
+    if now.on_call is None:
+        return complete(request)
+    return _tell(now.on_call, complete, request, model, ballot)
+
+
+async def _tell(
+    on_call: OnCall,
+    complete: Callable[[Request], Replying],
+    request: Request,
+    model: Model,
+    ballot: Ballot | None,
+) -> Reply:
+    started = time.time_ns()
+
+    def tell(reply: Reply | None, error: ModelError | None = None) -> None:
+        on_call(
+            Call(
+                model=model.name,
+                request=request,
+                ballot=ballot,
+                started=started,
+                ended=time.time_ns(),
+                reply=reply,
+                error=error,
+            )
+        )
+
+    try:
+        reply = await complete(request)
+    except HALTS:
+        raise  # nobody was asked
+    except ModelError as error:
+        tell(None, error)
+        raise
+    if reply.usage.calls:
+        tell(reply)
+    return reply

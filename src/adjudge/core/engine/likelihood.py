@@ -1,0 +1,227 @@
+"""A vote by log-probability: the offered options are compared, nothing is written, nothing can be
+unreadable.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from adjudge.core.domain.frozen import FrozenDict, content_hash
+from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.message import LogprobCalibration, Prompt, Reply, Request, Usage
+from adjudge.core.domain.question import Comparison
+from adjudge.core.domain.rounding import equal
+from adjudge.core.domain.verdict import TIE, Chosen, Verdict
+from adjudge.core.domain.vote import Ballot, Outcome, Vote
+from adjudge.core.gateway.model import Model
+from adjudge.core.prompts.render import neutral_instances, render_likelihood, shown_fields
+from adjudge.core.verdicts.likelihood import (
+    AS_READ,
+    Labels,
+    distribution,
+    label_logprobs,
+    labels_for,
+    mean_logprobs,
+)
+from adjudge.errors import SetupError
+from adjudge.features.local.priors import keep_prior, kept_prior
+from adjudge.messages import Message
+
+_ALTERNATIVES = 20
+"""How many tokens servers are asked to report; the most that OpenAI gives."""
+
+
+@light_dataclass(frozen=True)
+class Read:
+    """Log-probability of each option, or None where no label was among the alternatives."""
+
+    logprobs: Mapping[str, float] | None
+    usage: Usage
+    latency: float
+    prompt_hash: str
+    """Of the first prompt, where letters are read in both orders."""
+
+
+def labels_read(
+    asked: Sequence[tuple[Labels, Request]], replies: Sequence[Reply], model: Model
+) -> Read:
+    """The options' log-probabilities; letters are read in both orders and averaged, since small
+    models favour the first.
+
+    Raises SetupError when the model reports no log-probabilities.
+    """
+    found = [
+        label_logprobs(_first_token(reply, model), labels)
+        for reply, (labels, _) in zip(replies, asked, strict=True)
+    ]
+    readings = [reading for reading in found if reading is not None]
+    return Read(
+        logprobs=mean_logprobs(readings) if len(readings) == len(asked) else None,
+        usage=sum((reply.usage for reply in replies), Usage()),
+        latency=sum(reply.latency for reply in replies),
+        prompt_hash=asked[0][1].prompt.hash,
+    )
+
+
+def takes_prior(ballot: Ballot, model: Model) -> bool:
+    """Whether what the model says of neutral texts is taken out."""
+    return model.capabilities.exact_logprobs and _calibration(ballot, model).prior_weight > 0
+
+
+def likelihood_vote(
+    ballot: Ballot, read: Read, prior: Mapping[str, float] | None, model: Model
+) -> Vote:
+    """The more likely option, with the probability of each; the vote's text keeps what was read
+    before the prior went out.
+    """
+    if read.logprobs is None:
+        reason = Message("none of the labels was among the likeliest tokens")
+        return Vote(
+            ballot=ballot,
+            outcome=Outcome.UNREADABLE,
+            reason=reason,
+            usage=read.usage,
+            latency=read.latency,
+        )
+    calibration = _calibration(ballot, model)
+    shares = distribution(read.logprobs, prior, calibration)
+    verdict = _verdict(ballot, shares)
+    tie = Message(
+        "several options are equally likely (p = {share:.2f})", share=max(shares.values())
+    )
+    return Vote(
+        ballot=ballot,
+        outcome=Outcome.OK if verdict else Outcome.ABSTAINED,
+        verdict=verdict,
+        reason=None if verdict else tie,
+        text=json.dumps(
+            {"logprobs": {option: round(value, 6) for option, value in read.logprobs.items()}}
+        ),
+        usage=read.usage,
+        latency=read.latency,
+        prompt_hash=read.prompt_hash,
+        low_confidence=verdict is None or max(shares.values()) < calibration.threshold,
+        distribution=FrozenDict(
+            {ballot.question.put_back(option).option: share for option, share in shares.items()}
+        ),
+    )
+
+
+def _calibration(ballot: Ballot, model: Model) -> LogprobCalibration:
+    return model.capabilities.calibration.get(_orders(ballot)[0].kind, AS_READ)
+
+
+def _verdict(ballot: Ballot, shares: Mapping[str, float]) -> Verdict | None:
+    """Return the likeliest option; for compared responses also their order by likelihood.
+
+    Equally likely options are a tie if the question offers one, and no verdict otherwise: the
+    order of the options must not decide.
+    """
+    likeliest = max(shares.values())
+    is_tie = sum(equal(share, likeliest) for share in shares.values()) > 1
+    order = sorted(shares, key=lambda name: -shares[name])
+    if not isinstance(ballot.question, Comparison):
+        return None if is_tie else Chosen(order[0])
+    if is_tie and not ballot.question.tie:
+        return None
+    best_first = [TIE, *(label for label in order if label != TIE)] if is_tie else order
+    return ballot.question.best_first(best_first)
+
+
+def likelihood_prompt(ballot: Ballot) -> Prompt:
+    """What the model is shown."""
+    return likelihood_requests(ballot)[0][1].prompt
+
+
+def likelihood_requests(ballot: Ballot) -> list[tuple[Labels, Request]]:
+    """What is asked for a vote, once for each order of the options that is read."""
+    return [(labels, _request(ballot, labels)) for labels in _orders(ballot)]
+
+
+def _orders(ballot: Ballot) -> Sequence[Labels]:
+    labels = labels_for(ballot.question)
+    if labels.own:
+        return [labels]
+    return [labels, replace(labels, options=labels.options[::-1])]
+
+
+def _request(ballot: Ballot, labels: Labels) -> Request:
+    prompt = render_likelihood(
+        ballot, labels.kind, list(zip(labels.tokens, labels.options, strict=True))
+    )
+    return Request(
+        prompt,
+        temperature=0.0,
+        max_tokens=1,
+        logprobs=_ALTERNATIVES,
+        labels=labels.tokens,
+        sample=ballot.sample,
+    )
+
+
+def _first_token(reply: Reply, model: Model) -> Mapping[str, float]:
+    if not reply.logprobs:
+        raise SetupError(
+            "{name} gives no log-probabilities: use mode='generate' with it", name=model.name
+        )
+    return reply.logprobs[0]
+
+
+# -- the prior ---------------------------------------------------------------
+
+
+def prior_key(ballot: Ballot) -> str:
+    """Ballots of one key have one prior."""
+    return content_hash(
+        ballot.criteria, ballot.language, ballot.persona, _fields(ballot), ballot.question
+    )
+
+
+def neutral_ballots(ballot: Ballot) -> list[Ballot]:
+    """The same question about texts that say nothing."""
+    question, compared = ballot.question, None
+    if isinstance(question, Comparison):
+        question, compared = (
+            question.listed(),
+            (ballot.criteria.to_evaluate_field, len(question.order)),
+        )
+    instances = neutral_instances(ballot.language, _fields(ballot), compared)
+    return [replace(ballot, instance=instance, question=question) for instance in instances]
+
+
+def prior_on_disk(
+    ballot: Ballot, neutral: Sequence[Ballot], model: Model
+) -> Mapping[str, float] | None:
+    """What an earlier process, or the package, kept of these answers."""
+    key = _kept_under(neutral, model)
+    return kept_prior(key, _orders(ballot)[0].options) if key else None
+
+
+def prior_of(reads: Sequence[Read], neutral: Sequence[Ballot], model: Model) -> Mapping[str, float]:
+    """What the answers about neutral texts come to; the next process does not
+    ask for them again.
+    """
+    prior = mean_logprobs([read.logprobs for read in reads if read.logprobs is not None])
+    if key := _kept_under(neutral, model):
+        keep_prior(key, prior)
+    return prior
+
+
+def _kept_under(neutral: Sequence[Ballot], model: Model) -> str:
+    """Changes with the weights and with everything that is shown; empty where
+    priors are not kept.
+    """
+    weights = model.capabilities.priors_kept_as
+    return (
+        content_hash(
+            weights, [[request.key for _, request in likelihood_requests(one)] for one in neutral]
+        )
+        if weights
+        else ""
+    )
+
+
+def _fields(ballot: Ballot) -> tuple[str, ...]:
+    return tuple(shown_fields(ballot.criteria, ballot.instance))

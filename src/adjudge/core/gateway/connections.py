@@ -1,0 +1,178 @@
+"""Connections to servers, and which of them may carry another request.
+
+HTTP/1.1 does not number its replies: the next bytes on a connection are the answer to the next
+request, whatever they are. A server or proxy that sends a reply twice would so answer one row with
+the verdict of another. A connection is therefore used again only after a reply that would be
+recognised if it came a second time, that is one with an id, from a server whose ids differ.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import select
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from weakref import WeakKeyDictionary, WeakSet
+
+import aiohttp
+from aiohttp.client_proto import ResponseHandler
+from aiohttp.connector import Connection
+
+from adjudge.core.domain.json_types import JsonObject
+from adjudge.core.domain.light import light_dataclass
+
+_MOST_IDS = 4096
+"""Ids that are remembered per server. A copy comes within seconds of the reply."""
+_CONNECT_SECONDS = 30
+_ID_HEADERS = ("x-request-id", "request-id")
+_may_carry_another: WeakKeyDictionary[ResponseHandler, bool] = WeakKeyDictionary()
+"""Connections that have carried a request."""
+_watched: WeakSet[ResponseHandler] = WeakSet()
+"""Connections whose end was waited for."""
+
+
+class StaleConnection(aiohttp.ClientError):
+    """An idle connection was not used. Nothing was sent, so the request can go out on another."""
+
+
+class UnsolicitedReply(StaleConnection):
+    """The server sent something on the idle connection that no request had asked for."""
+
+
+@light_dataclass(frozen=True)
+class Origin:
+    """The connection that a reply came on. Holds nothing that may not be shown, as headers do."""
+
+    carrier: ResponseHandler
+    is_first: bool
+    """Nothing else was asked on this connection before, so the reply cannot be a late copy."""
+    header_id: int | None = None
+    """Hash of the id in the reply's headers."""
+
+
+class Response(aiohttp.ClientResponse):
+    """A response that knows its connection, also after that went back to the pool."""
+
+    origin: Origin
+
+
+class Request(aiohttp.ClientRequest):
+    """A request that is only written to a connection on which nothing else can arrive."""
+
+    async def send(self, conn: Connection) -> aiohttp.ClientResponse:
+        carrier = conn.protocol
+        assert carrier is not None
+        is_first = carrier not in _may_carry_another
+        if not is_first:
+            if carrier.should_close:  # a message, or a part of one, is in its buffer
+                raise UnsolicitedReply
+            # The pool hands out connections that were not released for another request, too.
+            # Bytes that wait in the kernel may also be the server's goodbye.
+            if not _may_carry_another[carrier] or _is_readable(carrier.transport):
+                raise StaleConnection
+        _may_carry_another[carrier] = False
+        response = await super().send(conn)
+        assert isinstance(response, Response)
+        response.origin = Origin(carrier, is_first)
+        return response
+
+
+def origin_of(response: aiohttp.ClientResponse) -> Origin | None:
+    """Return where a reply came from; None if its connection carries nothing else."""
+    if not isinstance(response, Response):
+        return None
+    return replace(response.origin, header_id=_hash_of(map(response.headers.get, _ID_HEADERS)))
+
+
+@contextmanager
+def ends_with_connection(response: aiohttp.ClientResponse) -> Iterator[None]:
+    """Raise an error in a wait for more of a reply if its connection closes.
+
+    aiohttp closes a connection whose chunks cannot be read, and does not tell the reader.
+    """
+    content, connection = response.content, response.connection
+    if connection is None or connection.protocol is None:  # the reply is complete
+        yield
+        return
+
+    def end(_: object = None) -> None:
+        if not content.is_eof() and content.exception() is None:
+            content.set_exception(aiohttp.ClientPayloadError("the reply has no end"))
+
+    carrier = connection.protocol
+    closed = carrier.closed
+    if closed is None:
+        end()
+        yield
+        return
+    if carrier not in _watched:
+        _watched.add(carrier)
+        closed.add_done_callback(asyncio.Future.exception)  # or it is logged as never retrieved
+    closed.add_done_callback(end)
+    try:
+        yield
+    finally:
+        closed.remove_done_callback(end)
+
+
+def _is_readable(transport: asyncio.BaseTransport | None) -> bool:
+    """Return True if bytes wait that the event loop has not read yet."""
+    socket = transport.get_extra_info("socket") if transport else None
+    if socket is None:
+        return False
+    if hasattr(select, "poll"):
+        poll = select.poll()
+        poll.register(socket.fileno(), select.POLLIN)
+        return bool(poll.poll(0))
+    return bool(select.select([socket], [], [], 0)[0])  # Windows: no limit on the number
+
+
+class Peer:
+    """A server, by the ids of its replies."""
+
+    def __init__(self) -> None:
+        self.is_reused = True
+        """Whether its connections may carry several requests."""
+        self._ids: dict[int, None] = {}
+        """Hashes of the latest ids, the newest last."""
+
+    def is_answer(self, origin: Origin, data: JsonObject) -> bool:
+        """Return False if this reply may be a copy of an earlier one.
+
+        A repeated id on a fresh connection is not a copy: such a server gives the same id to
+        several replies, as mock servers and caching proxies do. Then an id proves nothing, and
+        every further request gets a connection of its own.
+        """
+        id = _hash_of((data.get("id"), data.get("responseId"))) or origin.header_id
+        if id is None:
+            return True
+        is_repeated = id in self._ids
+        self._ids.pop(id, None)
+        self._ids[id] = None
+        if len(self._ids) > _MOST_IDS:
+            del self._ids[next(iter(self._ids))]
+        if is_repeated:
+            self.is_reused = False
+            return origin.is_first
+        # One id alone does not show that they differ.
+        if self.is_reused and len(self._ids) > 1:
+            _may_carry_another[origin.carrier] = True
+        return True
+
+
+def _hash_of(ids: Iterable[object]) -> int | None:
+    """Return the hash of the first id that is one."""
+    return next((hash(str(id)) for id in ids if isinstance(id, str | int) and id), None)
+
+
+def open_session(*, reuses: bool) -> aiohttp.ClientSession:
+    """Open a session of the running loop, with or without connections that are used again."""
+    return aiohttp.ClientSession(
+        connector=aiohttp.TCPConnector(limit=0, force_close=not reuses),
+        cookie_jar=aiohttp.DummyCookieJar(),
+        # A request that timed out here was not sent, so that it does not count as paid.
+        timeout=aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_SECONDS),
+        request_class=Request if reuses else aiohttp.ClientRequest,
+        response_class=Response if reuses else aiohttp.ClientResponse,
+    )

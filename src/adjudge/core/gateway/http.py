@@ -1,0 +1,546 @@
+"""POST and GET over one shared session, and what a status code means."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import os
+import re
+import time
+from collections import defaultdict
+from collections.abc import Callable, Coroutine, Iterable, Mapping
+from dataclasses import field
+from functools import cached_property
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+from adjudge.core.aio.event_loop import before_leaving
+from adjudge.core.domain.json_types import JsonDict, JsonObject
+from adjudge.core.domain.json_writer import json_writer
+from adjudge.core.domain.light import light_dataclass
+from adjudge.core.gateway import redact
+from adjudge.core.gateway.proxies import proxy_for
+from adjudge.errors import (
+    AdjudgeError,
+    ModelError,
+    RateLimited,
+    Refused,
+    SetupError,
+    Unavailable,
+    Unreachable,
+)
+from adjudge.lazy import lazy_pattern
+from adjudge.messages import Message
+
+if TYPE_CHECKING:
+    from typing import BinaryIO
+
+    import aiohttp
+
+    from adjudge.core.gateway.connections import Origin, Peer
+
+    Content = str | BinaryIO | aiohttp.FormData
+    """What is sent; of a file or a form, piece by piece."""
+
+_GOOD = (200, 201, 202)
+_RETRYABLE = frozenset({408, 409})
+_AFTER_THE_MODEL = frozenset({408, 502, 504, 520, 524})
+"""A gateway gave up on a server that it had passed the request to: the model may have answered."""
+_HINTS = {
+    401: Message("check the API key"),
+    402: Message("the account has no credit"),
+    403: Message("this key may not use the model"),
+    404: Message("check the model's name and the base URL"),
+    413: Message("the text is too long for this model"),
+}
+MAX_REPLY = 32_000_000
+"""Bytes, after decompression. What is longer is not a reply."""
+_LARGE = 1_000_000
+_LARGE_AT_ONCE = 2
+"""Replies above that size are read by so many at once from one host, so that many together do not
+fill the memory.
+"""
+_MOST_VALUES = 1_000_000
+"""Values in one JSON reply.
+
+An empty list takes two bytes on the wire and thirty times as much here.
+"""
+_NO_CREDIT = lazy_pattern(
+    rb'"(?:code|type)"\s*:\s*"insufficient_quota"|"message"\s*:\s*"Your credit balance is too low'
+)
+"""How OpenAI (429) and Anthropic (400) say what others say with 402: no wait and no other text
+helps.
+"""
+_ACCOUNT_HEADERS = ("openai-organization", "openai-project", "anthropic-organization-id")
+_WIDE = lazy_pattern(rb"[\xf0-\xf4]|\\u[dD][89abAB]")
+"""A character that makes every other one of its text take four bytes."""
+_encoded = json_writer()  # bodies are made by us, and hold no circles
+
+
+class Encoded(str):
+    """A value of a body that is JSON already: many bodies share most of theirs."""
+
+    __slots__ = ()
+
+
+def encoded_body(body: JsonObject) -> str:
+    parts = [
+        f'"{name}": {value if type(value) is Encoded else _encoded(value)}'
+        for name, value in body.items()
+    ]
+    return f"{{{', '.join(parts)}}}"
+
+
+_SECRET_HEADER = lazy_pattern("auth|key|token|secret|cookie", re.IGNORECASE)
+
+
+class Secret:
+    """A key that is in memory and nowhere else: it does not show in ``repr``, and is struck out of
+    what servers send.
+    """
+
+    __slots__ = ("_value",)
+
+    def __init__(self, value: str) -> None:
+        value = value.strip()
+        if not value.isascii() or not value.isprintable():
+            raise SetupError("the API key contains characters that no key has: copy it again")
+        self._value = value
+
+    def reveal(self) -> str:
+        """The key itself, for a request header."""
+        return self._value
+
+    def __bool__(self) -> bool:
+        return bool(self._value)
+
+    def __repr__(self) -> str:
+        return "Secret(…)"
+
+    def __reduce__(self) -> str:
+        raise TypeError("a key is not written anywhere")
+
+
+_NO_SECRET = Secret("")
+
+
+@light_dataclass(frozen=True)
+class Endpoint:
+    """Where a provider is asked, and in whose name errors speak."""
+
+    provider: str
+    model: str
+    url: str = field(repr=False)  # it may hold a password
+    headers: Mapping[str, str] = field(repr=False)
+    secret: Secret = field(default=_NO_SECRET, repr=False)
+    private: frozenset[str] = field(default=frozenset(), repr=False)
+    """What else must not be shown of the headers."""
+    hints: Mapping[int, Message] = field(default_factory=lambda: _HINTS, repr=False)
+    """What to do about a status."""
+    any_json: bool = False
+    """Whether it may answer with something else than an object: that is put into one."""
+
+    @cached_property
+    def secrets(self) -> frozenset[str]:
+        """All that a server is told and nobody else: the key, what secret headers hold, passwords
+        and keys in the URL.
+        """
+        in_headers = (
+            value.rpartition(" ")[2]
+            for name, value in self.headers.items()
+            if _SECRET_HEADER.search(name)
+        )
+        return frozenset(
+            {self.secret.reveal(), *in_headers, *redact.secrets_in(self.url), *self.private} - {""}
+        )
+
+    @property
+    def called(self) -> str:
+        """The model, as errors name it."""
+        return "/".join(filter(None, (self.provider, self.model)))
+
+    @cached_property
+    def host(self) -> str:
+        return redact.host_of(self.url)
+
+    def error(self, kind: type[ModelError], message: str, hint: str = "") -> ModelError:
+        """An error that names this provider and model."""
+        return kind(message, provider=self.provider, model=self.model, hint=hint)
+
+    def lost_reply(self, kind: type[ModelError], message: str) -> ModelError:
+        """An error for a reply that the model may have produced, and that cannot be used."""
+        error = self.error(kind, message)
+        error.may_have_cost = True
+        return error
+
+
+Exchange = Coroutine[object, object, JsonDict]
+
+
+class _Unread(Exception):
+    """An answer that came and is not read; its text says why."""
+
+
+def post_json(endpoint: Endpoint, body: JsonObject, *, reuses: bool = False) -> Exchange:
+    """The JSON object that answers ``body``; a ModelError when there is none.
+
+    ``reuses``: the connection may carry several such requests, as long as the server gives every
+    reply an id of its own.
+    """
+    return _exchange("POST", endpoint, lambda: encoded_body(body), reuses=reuses)
+
+
+def get_json(endpoint: Endpoint, *, of_error: bool = False) -> Exchange:
+    """The JSON object at the endpoint; ``of_error``: also one that tells of an error, as a batch
+    that failed does.
+    """
+    return _exchange("GET", endpoint, None, of_error=of_error)
+
+
+def post_form(endpoint: Endpoint, form: Callable[[], Content]) -> Exchange:
+    """The JSON object that answers a form, as token services want it.
+
+    Only made when it is sent: it holds a key, or a file.
+    """
+    return _exchange("POST", endpoint, form)
+
+
+async def _exchange(
+    method: str,
+    endpoint: Endpoint,
+    body: Callable[[], Content] | None,
+    *,
+    of_error: bool = False,
+    reuses: bool = False,
+) -> JsonDict:
+    held: list[asyncio.Semaphore] = []  # until the answer is read and understood
+    peer = http_client().peers[endpoint.host] if reuses else None
+    try:
+        try:
+            status, wait, raw, origin = await _answer(method, endpoint, body, held, peer)
+        except _Unread as reason:
+            failure: AdjudgeError | None = endpoint.lost_reply(ModelError, str(reason))
+        except no_answer() as trouble:
+            failure = failure_for(endpoint, trouble)
+        else:
+            failure = None if status in _GOOD else error_for(endpoint, status, wait, raw)
+        if failure is not None:
+            # Raised here and not below: the client's exceptions and the frames they come from hold
+            # headers, and so the key.
+            raise failure
+        try:
+            data = _object(endpoint, raw, of_error=of_error)
+        except ModelError as error:
+            if peer and error.may_have_cost:  # the pieces of two replies, perhaps
+                peer.is_reused = False
+            raise
+        if peer and origin and not peer.is_answer(origin, data):
+            raise endpoint.lost_reply(
+                Unavailable, Message("the server sent an earlier reply a second time")
+            )
+        return data
+    finally:
+        for turn in held:
+            turn.release()
+
+
+def no_answer() -> tuple[type[Exception], ...]:
+    """What the client raises; it is not loaded before it is needed."""
+    from adjudge.core.gateway import http_trouble
+
+    return http_trouble.NO_ANSWER
+
+
+async def _answer(
+    method: str,
+    endpoint: Endpoint,
+    body: Callable[[], Content] | None,
+    held: list[asyncio.Semaphore],
+    peer: Peer | None,
+) -> tuple[int, float | None, bytes, Origin | None]:
+    """The status, the wait that the server asks for, the body without secrets, and the connection
+    if it may carry more requests.
+
+    Of the other headers nothing is kept.
+    """
+    import aiohttp
+    from aiohttp.http_exceptions import HttpProcessingError
+
+    from adjudge.core.gateway.connections import StaleConnection, UnsolicitedReply, origin_of
+
+    client, proxy, content = http_client(), proxy_for(endpoint.url), body and body()
+    data = content.encode() if isinstance(content, str) else content
+    while True:
+        session = client.session if peer and peer.is_reused else client.single_use
+        try:
+            # Redirects are not followed: a key goes to the host it was meant for.
+            async with session.request(
+                method,
+                endpoint.url,
+                data=data,
+                headers=endpoint.headers,
+                proxy=proxy,
+                allow_redirects=False,
+            ) as response:
+                raw = await _body(response, client.large[endpoint.host], held)
+                break
+        except StaleConnection as stale:  # that one is closed now, and the request was not sent
+            if peer and isinstance(stale, UnsolicitedReply):
+                peer.is_reused = False
+        except (aiohttp.ClientPayloadError, aiohttp.ClientResponseError, HttpProcessingError):
+            if peer:  # a reply with pieces of a copy in it, perhaps
+                peer.is_reused = False
+            raise
+    if date := response.headers.get("Date"):
+        client.dates[endpoint.host] = date, time.time()
+    if account := " ".join(filter(None, map(response.headers.get, _ACCOUNT_HEADERS))):
+        client.accounts[endpoint.host, endpoint.secret.reveal()] = account
+    secrets = endpoint.secrets | set(redact.secrets_in(proxy)) if proxy else endpoint.secrets
+    status = response.status
+    wait = None if status in _GOOD else retry_after(response.headers.get("Retry-After"))
+    return status, wait, redact.struck_out(raw, secrets), origin_of(response)
+
+
+async def _body(
+    response: aiohttp.ClientResponse, large: asyncio.Semaphore, held: list[asyncio.Semaphore]
+) -> bytes:
+    """What was sent, up to the limit; decompressed piece by piece."""
+    from adjudge.core.gateway.connections import ends_with_connection
+
+    encodings = response.headers.getall("Content-Encoding", ())
+    if encodings and (len(encodings) > 1 or "," in encodings[0]):
+        raise _Unread(Message("the server's answer is compressed more than once: it was not read"))
+    body = bytearray()
+    while not response.content.at_eof():
+        with ends_with_connection(response):
+            piece = await response.content.readany()
+        if len(body) <= _LARGE < len(body) + len(piece):
+            await large.acquire()
+            held.append(large)
+        body += piece
+        if len(body) > MAX_REPLY:
+            response.close()
+            raise _Unread(
+                Message(
+                    "the reply is longer than {most} MB: it was not read to its end",
+                    most=MAX_REPLY // 1_000_000,
+                )
+            )
+    return bytes(body)
+
+
+def failure_for(endpoint: Endpoint, trouble: BaseException) -> AdjudgeError:
+    """The error for an answer that did not come."""
+    import aiohttp
+
+    from adjudge.core.gateway import http_trouble
+
+    host = endpoint.host
+    if isinstance(trouble, aiohttp.InvalidURL) or not host:
+        return SetupError(
+            "the URL of {called} cannot be asked: check its base URL", called=endpoint.called
+        )
+    words = http_trouble.describe(trouble, host, redact.host_of(proxy_for(endpoint.url) or ""))
+    if isinstance(trouble, aiohttp.ClientHttpProxyError) and trouble.status < 500:
+        return endpoint.error(
+            ModelError,
+            words,
+            hint=Message("check the user and password of the proxy in the environment"),
+        )
+    message = Message("the connection failed: {words}", words=words)
+    if isinstance(trouble, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError):
+        return endpoint.error(Unreachable, message)
+    if isinstance(trouble, aiohttp.ClientHttpProxyError):  # no tunnel, so nothing went through it
+        return endpoint.error(Unavailable, message)
+    return endpoint.lost_reply(Unavailable, message)
+
+
+def _object(endpoint: Endpoint, raw: bytes, *, of_error: bool) -> JsonDict:
+    if len(raw) > _LARGE:
+        _check_large(endpoint, raw)
+    try:
+        data = json.loads(raw)
+    except (ValueError, RecursionError):
+        raise endpoint.lost_reply(
+            Unavailable,
+            Message(
+                "the server answered with something that is not JSON: {said}", said=_brief(raw)
+            ),
+        ) from None
+    if not isinstance(data, dict) and endpoint.any_json:
+        data = {"messages" if isinstance(data, list) else "response": data}
+    if not isinstance(data, dict):
+        raise endpoint.lost_reply(
+            Unavailable, Message("the server answered with JSON that is not an object")
+        )
+    if data.get("error") and not of_error:
+        raise endpoint.error(
+            Unavailable,
+            Message(
+                "the server answered with an error: {said}",
+                said=error_message(raw, endpoint.secrets),
+            ),
+        )
+    return data
+
+
+def _check_large(endpoint: Endpoint, raw: bytes) -> None:
+    """No reply that grows beyond measure when it is understood."""
+    if sum(map(raw.count, (b",", b"[", b"{"))) > _MOST_VALUES:
+        raise endpoint.lost_reply(
+            ModelError,
+            Message(
+                "the reply has more than {most:,} values: it was not looked into",
+                most=_MOST_VALUES,
+            ),
+        )
+    if len(raw) > MAX_REPLY // 2 and _WIDE.search(raw):
+        most = MAX_REPLY // 2_000_000
+        raise endpoint.lost_reply(
+            ModelError,
+            Message(
+                "the reply is longer than {most} MB and has characters that take four bytes each",
+                most=most,
+            ),
+        )
+
+
+def error_for(endpoint: Endpoint, status: int, wait: float | None, raw: bytes) -> ModelError:
+    """What an answer means that is none; ``wait``: the seconds that it asks for."""
+    message = Message("{status}: {said}", status=status, said=error_message(raw, endpoint.secrets))
+    meant = 402 if status in (400, 429) and _NO_CREDIT.search(raw) else status
+    error = _meaning(endpoint, meant, wait, raw, message)
+    error.status = meant
+    error.may_have_cost = status in _AFTER_THE_MODEL
+    return error
+
+
+def _meaning(
+    endpoint: Endpoint, status: int, wait: float | None, raw: bytes, message: str
+) -> ModelError:
+    retryable = status >= 500 or status in _RETRYABLE
+    if status == 429 or (retryable and wait is not None):
+        return RateLimited(
+            message, provider=endpoint.provider, model=endpoint.model, retry_after=wait
+        )
+    if retryable:
+        return endpoint.error(Unavailable, message)
+    declined = rb"content[_ ](?:filter|policy|management)|ResponsibleAI" + (
+        rb"|flagged|moderation" if status == 403 else b""
+    )
+    if re.search(declined, raw):
+        return endpoint.error(Refused, message)
+    return endpoint.error(ModelError, message, hint=endpoint.hints.get(status, ""))
+
+
+def error_message(raw: bytes, secrets: Iterable[str] = ()) -> str:
+    """What the body of an error says, in one line, without the secrets: JSON may have hidden them
+    in escapes.
+    """
+    try:
+        data = json.loads(raw)
+    except (ValueError, RecursionError):
+        return _brief(raw)
+    inner = data.get("error", data) if isinstance(data, dict) else data
+    if isinstance(inner, dict):
+        inner = inner.get("message") or inner.get("detail") or inner
+    return _brief(redact.struck_out(str(inner).encode(errors="replace"), secrets))
+
+
+def retry_after(value: str | None) -> float | None:
+    """Seconds to wait by a ``Retry-After`` header, given in seconds or as a date."""
+    if value is None:
+        return None
+    try:
+        seconds = float(value)
+    except ValueError:
+        seconds = _seconds_until(value)
+    return max(0.0, seconds) if math.isfinite(seconds) else None
+
+
+def clock_ahead(endpoint: Endpoint) -> float | None:
+    """Seconds by which the server's clock was ahead of ours when it last answered; None where it
+    did not say.
+    """
+    date, heard = http_client().dates.get(endpoint.host, ("", 0.0))
+    ahead = _seconds_until(date) + time.time() - heard
+    return ahead if math.isfinite(ahead) else None
+
+
+def account_told(endpoint: Endpoint) -> str:
+    """Whose key it is, as the server said when it last answered; empty where it does not say."""
+    return http_client().accounts.get((endpoint.host, endpoint.secret.reveal()), "")
+
+
+def _seconds_until(date: str) -> float:
+    from email.utils import parsedate_to_datetime
+
+    try:
+        return parsedate_to_datetime(date).timestamp() - time.time()
+    except (ValueError, TypeError, OverflowError):
+        return float("nan")
+
+
+@light_dataclass()
+class _Client:
+    """What belongs to one event loop."""
+
+    session: aiohttp.ClientSession
+    single_use: aiohttp.ClientSession
+    """For requests whose replies cannot be told apart: each gets a connection of its own."""
+    peers: defaultdict[str, Peer]
+    large: defaultdict[str, asyncio.Semaphore] = field(
+        default_factory=lambda: defaultdict(lambda: asyncio.Semaphore(_LARGE_AT_ONCE))
+    )
+    dates: dict[str, tuple[str, float]] = field(default_factory=dict)
+    """Host → what it last said the time is, and when that was by our clock."""
+    accounts: dict[tuple[str, str], str] = field(default_factory=dict)
+    """Host and key → the account that the host last said the key is of."""
+
+
+_clients: WeakKeyDictionary[asyncio.AbstractEventLoop, _Client] = WeakKeyDictionary()
+
+
+def _leave_to_parent() -> None:
+    """In a child: the clients there are the parent's, with the poll it waits at. Were they cleared
+    away here, also at the child's end, the parent's own connections would be taken out of it.
+    """
+    from ctypes import py_object, pythonapi  # loaded by children alone
+
+    for client in list(_clients.values()):
+        pythonapi.Py_IncRef(py_object(client))
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_leave_to_parent)
+
+
+def http_client() -> _Client:
+    """The connections of the running loop."""
+    loop = asyncio.get_running_loop()
+    client = _clients.get(loop)
+    if client is None or client.session.closed:
+        from adjudge.core.gateway.connections import Peer, open_session
+
+        client = _clients[loop] = _Client(
+            open_session(reuses=True), open_session(reuses=False), defaultdict(Peer)
+        )
+    return client
+
+
+async def close_session() -> None:
+    """Close the running loop's connections."""
+    client = _clients.pop(asyncio.get_running_loop(), None)
+    if client is not None:
+        await client.session.close()
+        await client.single_use.close()
+
+
+before_leaving(close_session)
+
+
+def _brief(raw: bytes) -> str:
+    text = " ".join(raw[:2000].decode(errors="replace").split())
+    text = "".join(character if character.isprintable() else "\ufffd" for character in text)
+    return (text[:297] + "…" if len(text) > 300 else text) or "(empty)"

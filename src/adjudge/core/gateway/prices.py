@@ -1,0 +1,205 @@
+"""What models cost: a dated table, and the user's own prices over it. A price that is not known is
+never zero.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import field
+from fnmatch import fnmatchcase
+from functools import cache
+from ipaddress import IPv4Address, IPv6Address, ip_address
+from math import inf
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.message import Usage
+from adjudge.errors import SetupError
+from adjudge.lazy import lazy_pattern
+from adjudge.messages import Message
+
+_MILLION = 1_000_000
+TARGET = "target/"
+"""How the names begin of applications that are asked like models."""
+_FREE = ("local/", "scripted", "replay/", "ollama/", TARGET)
+"""What runs on the user's own machine, or not at all."""
+VARIABLE = "ADJUDGE_PRICES"
+_NUMBERED = lazy_pattern(r" \d+$")
+"""How a panel tells models of one name apart."""
+_WILD = lazy_pattern(r"[*?\[]")
+
+
+@light_dataclass(frozen=True)
+class Price:
+    """US dollars for a million tokens."""
+
+    input: float
+    output: float
+    cached: float | None = None
+    """Prompt tokens that the provider read from its own cache; by default as ``input``."""
+    batch: float | None = None
+    """What part of the price is paid in a batch; by default all of it."""
+    window: int | None = None
+    """Tokens that a prompt and its answer may have together, where that is known."""
+
+    def cost(self, usage: Usage) -> float:
+        """What ``usage`` comes to."""
+        cached = self.input if self.cached is None else self.cached
+        fresh = usage.prompt_tokens - usage.cached_tokens
+        full = (
+            fresh * self.input
+            + usage.cached_tokens * cached
+            + usage.completion_tokens * self.output
+        )
+        return (full - self._saved(usage)) / _MILLION
+
+    def _saved(self, usage: Usage) -> float:
+        """What batches make cheaper.
+
+        Tokens with a price of their own, from the provider's cache, are counted as if they were
+        asked alone: so no less than it is.
+        """
+        if self.batch is None or not usage.batch_prompt_tokens + usage.batch_completion_tokens:
+            return 0.0
+        cached = 0 if self.cached is None else usage.cached_tokens
+        fresh = max(0, usage.batch_prompt_tokens - cached)
+        return (1 - self.batch) * (fresh * self.input + usage.batch_completion_tokens * self.output)
+
+
+@light_dataclass(frozen=True)
+class PriceTable:
+    """Prices by model id; ``*`` stands for any text, and the longest id that fits counts."""
+
+    prices: Mapping[str, Price]
+    dated: str = ""
+    """When the shipped prices were looked up."""
+    own: frozenset[str] = field(default_factory=frozenset)
+    """Ids whose price the user gave."""
+    path: Path | None = None
+    """The user's file of prices, where there is one."""
+    _found: dict[str, Price | None] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+
+    @classmethod
+    def load(cls, path: str | Path | None = None) -> PriceTable:
+        """The shipped table under the user's own: ``path``, else the file that ADJUDGE_PRICES
+        names.
+        """
+        shipped, chosen = cls.shipped(), path or os.environ.get(VARIABLE)
+        if not chosen:
+            return shipped
+        file = Path(chosen)
+        own = _read(file)
+        return cls({**shipped.prices, **own}, shipped.dated, frozenset(own), file.absolute())
+
+    @classmethod
+    def shipped(cls) -> PriceTable:
+        """What comes with adjudge."""
+        return cls(*_shipped())
+
+    def of(self, model: str) -> Price | None:
+        """The price of a model, or None where it is not known."""
+        if model not in self._found:
+            name = _NUMBERED.sub("", model)
+            fitting = [
+                id
+                for id in self.prices
+                if name.startswith(_WILD.split(id)[0]) and fnmatchcase(name, id)
+            ]
+            best = max(fitting, key=lambda id: (id in self.own, len(id)), default="")
+            self._found[model] = (
+                self.prices[best]
+                if fitting
+                else Price(0.0, 0.0)
+                if name.startswith(_FREE) or is_on_this_machine(name)
+                else None
+            )
+        return self._found[model]
+
+    def cost(self, model: str, usage: Usage) -> float | None:
+        """What ``usage`` comes to, or None where the price is not known."""
+        price = self.of(model)
+        return price.cost(usage) if price else None
+
+
+def dollars(usd: float) -> str:
+    """An amount as people read it; what is not nothing is never written as zero."""
+    if 0 < usd < 0.00005:
+        return Message("<${least:.4f}", least=0.0001)
+    return Message("${usd:.4f}", usd=usd) if usd else "$0"
+
+
+def is_on_this_machine(name: str) -> bool:
+    """Whether it is the address of a server on this machine. One in a private network may be a
+    gateway to models that cost money.
+    """
+    host = _host(name)
+    return f".{host}".endswith(".localhost") if isinstance(host, str) else host.is_loopback
+
+
+def _host(name: str) -> str | IPv4Address | IPv6Address:
+    """Of a model that is named by an address; empty for others."""
+    if not name.startswith(("http://", "https://")):
+        return ""
+    try:
+        host = urlsplit(name).hostname or ""
+    except ValueError:
+        return ""
+    try:
+        return ip_address(host)
+    except ValueError:
+        return host
+
+
+@cache
+def _shipped() -> tuple[Mapping[str, Price], str]:
+    """The shipped prices and their date."""
+    shipped = json.loads(Path(__file__).with_name("prices.json").read_bytes())
+    return _prices(shipped["prices"], "prices.json"), str(shipped["dated"])
+
+
+def _read(path: Path) -> dict[str, Price]:
+    import yaml
+
+    try:
+        data = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise SetupError("prices {path} cannot be read: {error}", path=path, error=error) from error
+    inner = data.get("prices", data) if isinstance(data, dict) else data
+    return _prices(inner, str(path))
+
+
+def _prices(data: object, where: str) -> dict[str, Price]:
+    if not isinstance(data, dict):
+        raise SetupError(
+            "{where} must map model ids to prices, such as openai/gpt-4o-mini: {{input: "
+            "0.15, output: 0.6}}",
+            where=where,
+        )
+    return {str(id): _price(str(id), entry, where) for id, entry in data.items()}
+
+
+def _price(id: str, entry: object, where: str) -> Price:
+    numbers = entry if isinstance(entry, dict) else {}
+    known = {
+        name: value
+        for name, value in numbers.items()
+        if isinstance(value, int | float) and 0 <= value < inf and not isinstance(value, bool)
+    }
+    if (
+        not {"input", "output"} <= known.keys() <= {"input", "output", "cached", "batch", "window"}
+        or known.keys() != numbers.keys()
+    ):
+        example = "{input: 0.15, output: 0.6, cached: 0.075, batch: 0.5}"
+        raise SetupError(
+            "{where}: the price of {id} must be like {example}, in dollars for a million tokens",
+            where=where,
+            id=id,
+            example=example,
+        )
+    window = known.pop("window", None)
+    return Price(**known, window=None if window is None else int(window))

@@ -1,0 +1,151 @@
+"""``litellm/MODEL``: any model that the package litellm knows, asked through it. Loaded only when
+it is named.
+
+Retries, limits, budgets and the cache stay ours: litellm sends each request once.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from time import perf_counter
+from types import ModuleType
+
+from adjudge.core.domain.json_types import JsonDict
+from adjudge.core.domain.message import Capabilities, Reply, Request
+from adjudge.core.gateway.http import Secret, error_message, retry_after
+from adjudge.core.gateway.providers.base import Connection
+from adjudge.core.gateway.providers.openai_compatible import openai_reply, response_format
+from adjudge.core.gateway.redact import struck_out, without_secrets
+from adjudge.errors import ModelError, RateLimited, Refused, SetupError, Unavailable, Unreachable
+from adjudge.messages import Message
+
+PREFIX = "litellm/"
+_SECRET_VARIABLE = re.compile(r"KEY|TOKEN|SECRET|PASSWORD", re.IGNORECASE)
+
+
+class LitellmModel:
+    capabilities = Capabilities(json_schema=True, seed=True)
+
+    def __init__(
+        self, id: str, *, api_key: Secret, base_url: str | None, headers: Mapping[str, str]
+    ) -> None:
+        self.name = id
+        self._model = id.removeprefix(PREFIX)
+        if not self._model:
+            raise SetupError(
+                "litellm/ is followed by a model as litellm names it, such as "
+                "litellm/openai/gpt-4o-mini"
+            )
+        self._key, self._base_url, self._headers = api_key, base_url, dict(headers)
+        self._library = _loaded()
+
+    @property
+    def identity(self) -> str:
+        """The name, and the server where one was named."""
+        return f"{self.name}@{without_secrets(self._base_url)}" if self._base_url else self.name
+
+    async def complete(self, request: Request) -> Reply:
+        started = perf_counter()
+        try:
+            found = await self._library.acompletion(**self._arguments(request))
+            reply = openai_reply(found.model_dump())
+        except (KeyError, IndexError, TypeError, AttributeError, ValueError) as error:
+            raise self._error(
+                Unavailable,
+                Message("litellm's answer has no reply in it ({name})", name=type(error).__name__),
+            ) from None
+        except (
+            self._library.exceptions.openai.OpenAIError
+        ) as error:  # the root of all that litellm raises for a request
+            raise self._translated(error) from None
+        return reply.after(perf_counter() - started, ())
+
+    def _arguments(self, request: Request) -> JsonDict:
+        given: JsonDict = {
+            "model": self._model,
+            "messages": [
+                {"role": one.role, "content": one.content} for one in request.prompt.messages
+            ],
+            "temperature": request.temperature,
+            "seed": request.seed,
+            "max_tokens": request.max_tokens,
+            "response_format": response_format(request.schema)
+            if request.schema is not None
+            else None,
+            "api_key": self._key.reveal() or None,
+            "base_url": self._base_url,
+            "extra_headers": self._headers or None,
+        }
+        asked = {name: value for name, value in given.items() if value is not None}
+        return {**asked, "drop_params": True, "num_retries": 0, "max_retries": 0}
+
+    def _translated(self, error: Exception) -> ModelError:
+        kinds, message = self._library.exceptions, f"{type(error).__name__}: {error}"
+        if isinstance(error, kinds.RateLimitError):
+            limited = RateLimited(self._harmless(message), provider="litellm", model=self._model)
+            limited.retry_after = retry_after(_header(error, "retry-after"))
+            return limited
+        if isinstance(error, kinds.ContentPolicyViolationError):
+            return self._error(Refused, message)
+        if isinstance(
+            error,
+            kinds.Timeout
+            | kinds.ServiceUnavailableError
+            | kinds.InternalServerError
+            | kinds.BadGatewayError,
+        ):
+            found = self._error(Unavailable, message)
+            found.may_have_cost = isinstance(error, kinds.Timeout | kinds.BadGatewayError)
+            return found
+        if isinstance(error, kinds.APIConnectionError):
+            found = self._error(Unreachable, message)
+            # litellm says so of replies that broke off, too; only this name is sure
+            found.may_have_cost = type(error.__cause__).__name__ != "ConnectError"
+            return found
+        found = self._error(ModelError, message)
+        found.status = _status(error)
+        return found
+
+    def _error(self, kind: type[ModelError], message: str) -> ModelError:
+        return kind(self._harmless(message), provider="litellm", model=self._model)
+
+    def _harmless(self, message: str) -> str:
+        """In one line, without any key that litellm may have sent."""
+        return error_message(struck_out(message.encode(errors="replace"), self._secrets()))
+
+    def _secrets(self) -> Iterator[str]:
+        yield self._key.reveal()
+        yield from self._headers.values()
+        yield from (value for name, value in os.environ.items() if _SECRET_VARIABLE.search(name))
+
+
+def _loaded() -> ModuleType:
+    try:
+        found = import_module("litellm")
+    except ModuleNotFoundError as error:
+        raise SetupError("litellm/… needs litellm: pip install 'adjudge[litellm]'") from error
+    vars(found).update(telemetry=False, suppress_debug_info=True)
+    return found
+
+
+def _header(error: Exception, name: str) -> str | None:
+    response = vars(error).get("response")
+    return None if response is None else response.headers.get(name)
+
+
+def _status(error: Exception) -> int | None:
+    found = vars(error).get("status_code")
+    return found if isinstance(found, int) else None
+
+
+def open_litellm(connection: Connection) -> LitellmModel:
+    """``litellm/MODEL``, as litellm names it."""
+    return LitellmModel(
+        connection.name,
+        api_key=connection.key,
+        base_url=connection.base_url or None,
+        headers=connection.headers.sent,
+    )

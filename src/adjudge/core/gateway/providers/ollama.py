@@ -1,0 +1,157 @@
+"""Ollama's own API, so that ``format``, ``options.seed`` and ``options.num_ctx`` work whatever its
+OpenAI layer does.
+
+A prompt longer than the context window is cut by the server without a word. So the window is asked
+for (``num_ctx``) as large as the prompt and its answer need, newer servers are told to fail instead
+(``truncate``, ``shift``), and a count of prompt tokens that is just a full window is taken for what
+it is.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import ClassVar
+
+from adjudge.core.domain.frozen import FrozenDict
+from adjudge.core.domain.json_types import JsonDict, JsonObject, object_at, objects_at
+from adjudge.core.domain.message import Capabilities, Reply, Request, Usage
+from adjudge.core.gateway.layers.account import token_count
+from adjudge.core.gateway.providers.base import Connection, HttpProvider
+from adjudge.core.gateway.providers.openai_compatible import (
+    finish_of,
+    openai_logprobs,
+    openai_messages,
+    said_in,
+)
+from adjudge.errors import ModelError, SetupError
+from adjudge.messages import Message
+
+WINDOW_VARIABLE = "OLLAMA_CONTEXT_LENGTH"
+"""Ollama's own variable; where it is set here too, every request asks for a context window of this
+many tokens.
+"""
+_SMALLEST_WINDOW = 4096
+_ROOM_FOR_ANSWER = 2048
+_TOKENS_A_MESSAGE = 16
+_WINDOW_STEP = 256
+"""Context windows are multiples of this."""
+
+
+class Ollama(HttpProvider):
+    """``POST {base_url}/api/chat``."""
+
+    capabilities = Capabilities(json_schema=True, logprobs=True, seed=True)
+    wire_names: ClassVar[Mapping[str, str]] = {"schema": r"\bformat\b", "logprobs": "logprobs"}
+    probe_path = "/api/tags"
+
+    def __init__(self, connection: Connection) -> None:
+        super().__init__(connection)
+        self._own_window = _window_set_by_user()
+        self._window = _SMALLEST_WINDOW
+
+    async def complete(self, request: Request) -> Reply:
+        """Ask once; a prompt that the server cut has no answer."""
+        window = self._window_for(request)
+        reply = await super().complete(request)
+        if _is_cut(request, reply.usage.prompt_tokens, window):
+            message = Message(
+                "the server cut the prompt to {tokens} tokens, so its answer does not count",
+                tokens=reply.usage.prompt_tokens,
+            )
+            hint = Message(
+                "shorten the texts, take a model with a longer context, or set {variable}",
+                variable=WINDOW_VARIABLE,
+            )
+            raise self._endpoint("").error(ModelError, message, hint)
+        return reply
+
+    def _path(self) -> str:
+        return "/api/chat"
+
+    def _body(self, request: Request) -> JsonDict:
+        wanted = {
+            "temperature": request.temperature,
+            "seed": request.seed,
+            "num_predict": request.max_tokens,
+        }
+        window = {"num_ctx": self._window_for(request)}
+        body: JsonDict = {
+            "model": self.connection.model,
+            "messages": openai_messages(request),
+            "stream": False,
+            "truncate": False,
+            "shift": False,
+            "options": {
+                **{name: value for name, value in wanted.items() if value is not None},
+                **window,
+            },
+        }
+        if request.schema is not None:
+            body["format"] = request.schema
+        if request.logprobs:
+            body |= {"logprobs": True, "top_logprobs": request.logprobs}
+        return body
+
+    def _window_for(self, request: Request) -> int:
+        """Tokens that the prompt and its answer need, rounded up.
+
+        It never shrinks: for another window the model is reloaded.
+        """
+        if self._own_window is not None:
+            return self._own_window
+        plain, other = _characters(request)
+        needed = (
+            plain // 3
+            + other
+            + _TOKENS_A_MESSAGE * len(request.prompt.messages)
+            + (request.max_tokens or _ROOM_FOR_ANSWER)
+        )
+        while self._window < needed:
+            self._window *= 2
+        return self._window
+
+    def _listed(self, data: JsonObject) -> list[str]:
+        names = [str(one["name"]) for one in objects_at(data, "models")]
+        return names + [name.removesuffix(":latest") for name in names]
+
+    def _read(self, data: JsonObject) -> Reply:
+        return Reply(
+            text=said_in(object_at(data, "message")),
+            usage=Usage(
+                1, token_count(data.get("prompt_eval_count")), token_count(data.get("eval_count"))
+            ),
+            finish=finish_of(data.get("done_reason")),
+            logprobs=openai_logprobs({"content": data.get("logprobs")}),
+            details=FrozenDict({"model": str(data.get("model", ""))}),
+        )
+
+
+def _window_set_by_user() -> int | None:
+    given = os.environ.get(WINDOW_VARIABLE, "").strip()
+    if given and not given.isdecimal():
+        raise SetupError(
+            "{window_variable} must be a number of tokens, such as 8192, not {given!r}",
+            window_variable=WINDOW_VARIABLE,
+            given=given,
+        )
+    return int(given or 0) or None
+
+
+def _characters(request: Request) -> tuple[int, int]:
+    """ASCII characters of the prompt, and all others."""
+    text = request.prompt.text
+    plain = len(text) if text.isascii() else sum(map(str.isascii, text))
+    return plain, len(text) - plain
+
+
+def _is_cut(request: Request, counted: int, window: int) -> bool:
+    """Whether ``counted`` tokens of the prompt are what was left of it.
+
+    A full window is. So is a count below what the prompt must have that is a whole window, or half
+    of one, which is what the servers cut to: the model may know no window as large as was asked
+    for. Other small counts are none: old servers leave out the tokens that they had in their cache.
+    """
+    plain, other = _characters(request)
+    is_window = counted % _WINDOW_STEP == 0 or (counted - 2) % (_WINDOW_STEP // 2) == 0
+    return counted >= window or (0 < counted < plain // 8 + other // 4 and is_window)

@@ -1,0 +1,184 @@
+"""OpenAI's chat completions, and everything that speaks them: OpenRouter, Together, Groq, vLLM,
+llama.cpp's server, …
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from json.encoder import encode_basestring_ascii as _quoted
+from typing import ClassVar, cast
+
+from adjudge.core.domain.frozen import FrozenDict
+from adjudge.core.domain.json_types import (
+    JsonDict,
+    JsonObject,
+    JsonValue,
+    object_at,
+    object_in,
+    objects_at,
+)
+from adjudge.core.domain.message import Capabilities, Reply, Request, Usage
+from adjudge.core.gateway.http import Encoded
+from adjudge.core.gateway.layers.account import token_count
+from adjudge.core.gateway.providers.base import Connection, HttpProvider
+from adjudge.messages import Message
+
+_CUT_OFF = ("length", "max_tokens", "model_length", "model_context_window_exceeded")
+_FINISH = {**dict.fromkeys(_CUT_OFF, "length"), "content_filter": "refusal", "refusal": "refusal"}
+
+
+class OpenAICompatible(HttpProvider):
+    """``POST {base_url}/chat/completions``."""
+
+    capabilities = Capabilities(json_schema=True, logprobs=True, seed=True)
+    wire_names: ClassVar[Mapping[str, str]] = {
+        "schema": "response[_ ]format",
+        "temperature": "temperature",
+        "seed": r"\bseed\b",
+        "logprobs": "logprobs",
+        "max_tokens": "max_(?:completion_)?tokens",
+    }
+
+    def __init__(self, connection: Connection) -> None:
+        super().__init__(connection)
+        self._last_format: tuple[JsonObject | None, Encoded] = None, Encoded("")
+
+    def _path(self) -> str:
+        return "/chat/completions"
+
+    def _body(self, request: Request) -> JsonDict:
+        body: JsonDict = {
+            "model": self.connection.model,
+            "messages": openai_messages(request),
+        }
+        if request.temperature is not None:
+            body["temperature"] = request.temperature
+        if request.seed is not None:
+            body["seed"] = request.seed
+        if request.max_tokens is not None:
+            body[
+                "max_completion_tokens" if self.connection.provider == "openai" else "max_tokens"
+            ] = request.max_tokens
+        if request.schema is not None:
+            body["response_format"] = self._format_of(request.schema)
+        if request.logprobs:
+            body |= {"logprobs": True, "top_logprobs": request.logprobs}
+        return body
+
+    def _format_of(self, schema: JsonObject) -> Encoded:
+        """Most requests have the schema of the one before."""
+        if schema is not self._last_format[0]:
+            self._last_format = schema, Encoded(json.dumps(response_format(schema)))
+        return self._last_format[1]
+
+    def _read(self, data: JsonObject) -> Reply:
+        return openai_reply(data)
+
+
+def openai_reply(data: JsonObject) -> Reply:
+    """The reply in a chat completion; KeyError and the like when there is none."""
+    first = objects_at(data, "choices")[0]
+    message = object_at(first, "message")
+    refusal = message.get("refusal")
+    said = {
+        name: str(data[name]) for name in ("model", "system_fingerprint", "id") if data.get(name)
+    }
+    return Reply(
+        text=str(refusal) if refusal else said_in(message),
+        usage=openai_usage(object_in(data.get("usage"))),
+        finish="refusal" if refusal else finish_of(first.get("finish_reason")),
+        logprobs=openai_logprobs(first["logprobs"]) if first.get("logprobs") else None,
+        details=FrozenDict(said),
+    )
+
+
+def openai_messages(request: Request) -> Encoded:
+    """The conversation as most providers take it."""
+    messages = request.prompt.messages
+    turns = [_shared_turn(message.role, message.content) for message in messages[:-1]]
+    turns += [_turn(message.role, message.content) for message in messages[-1:]]
+    return Encoded(f"[{', '.join(turns)}]")
+
+
+def _turn(role: str, content: str) -> str:
+    return f'{{"role": {_quoted(role)}, "content": {_quoted(content)}}}'
+
+
+_shared_turn = lru_cache(maxsize=256)(_turn)
+"""What stands before the last turn is the same in many requests."""
+
+
+def said_in(message: JsonObject) -> str:
+    """What a message says, and behind it what it calls tools with: a verdict there is read like
+    text.
+    """
+    text = text_of(message.get("content"))
+    if not message.get("tool_calls"):
+        return text
+    calls = [object_in(call.get("function")) for call in objects_at(message, "tool_calls")]
+    return with_calls(text, [call.get("arguments") for call in calls])
+
+
+def with_calls(text: str, arguments: Sequence[object]) -> str:
+    """``text`` and the arguments of tool calls, each on lines of its own."""
+    written = [
+        one if isinstance(one, str) else json.dumps(one, ensure_ascii=False)
+        for one in arguments
+        if one
+    ]
+    return "\n".join(filter(None, (text, *written)))
+
+
+def text_of(content: JsonValue) -> str:
+    """What a message says: a text, nothing, or parts, of which those that think
+    aloud have no text.
+    """
+    if isinstance(content, str):
+        return content
+    if isinstance(content, list):
+        return "".join(
+            cast(str, part.get("text", "")) for part in objects_at({"content": content}, "content")
+        )
+    if content is not None:
+        raise TypeError(Message("its content is {name}", name=type(content).__name__))
+    return ""
+
+
+def response_format(schema: JsonObject) -> JsonDict:
+    """OpenAI's way to ask for JSON of one shape."""
+    return {
+        "type": "json_schema",
+        "json_schema": {"name": "answer", "strict": True, "schema": schema},
+    }
+
+
+def finish_of(reason: JsonValue) -> str:
+    """Every provider's word for why it stopped, in ours."""
+    return _FINISH.get(str(reason or ""), "stop")
+
+
+def openai_usage(usage: JsonObject) -> Usage:
+    """Token counts of one call."""
+    details = usage.get("prompt_tokens_details")
+    return Usage(
+        calls=1,
+        prompt_tokens=token_count(usage.get("prompt_tokens")),
+        completion_tokens=token_count(usage.get("completion_tokens")),
+        cached_tokens=token_count(object_in(details).get("cached_tokens")) if details else 0,
+    )
+
+
+def openai_logprobs(logprobs: JsonValue) -> tuple[Mapping[str, float], ...] | None:
+    """For each token its alternatives."""
+    found = object_in(logprobs)
+    if not found.get("content"):
+        return None
+    return tuple(map(_alternatives, objects_at(found, "content")))
+
+
+def _alternatives(token: JsonObject) -> Mapping[str, float]:
+    others = objects_at(token, "top_logprobs") if "top_logprobs" in token else ()
+    found = (token, *others)
+    return FrozenDict({str(top["token"]): cast(float, top["logprob"]) for top in found})

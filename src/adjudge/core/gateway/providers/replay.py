@@ -1,0 +1,64 @@
+"""Recorded replies, served again: no key, no network, the same answers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from adjudge.core.domain.message import Capabilities, Reply, Request
+from adjudge.core.gateway.layers.cache import read_replies
+from adjudge.core.gateway.providers.base import Connection
+from adjudge.errors import ModelError, SetupError
+from adjudge.messages import Message
+
+NOT_RECORDED = Message("no reply was recorded for this request")
+
+
+def recorded_by(identity: str, model: str) -> bool:
+    """Whether this is ``model``, at whatever server; "gpt-4o" is not "gpt-4o-mini"."""
+    return identity == model or identity.startswith(f"{model}@")
+
+
+class ReplayModel:
+    """``replay/PATH.jsonl``, as written with ``open_model(…, cache="PATH.jsonl")``; ``#MODEL``
+    behind it for one of several.
+    """
+
+    capabilities = Capabilities(json_schema=True, seed=True)
+
+    def __init__(self, path: str) -> None:
+        self.name = f"replay/{path}"
+        file, _, only = path.partition("#")
+        if not Path(file).is_file():
+            raise SetupError(
+                "there are no recorded replies at {file!r}: record some with open_model(…, "
+                "cache={file!r})",
+                file=file,
+            )
+        kept = [
+            entry for entry in read_replies(Path(file)) if not only or recorded_by(entry[0], only)
+        ]
+        if not kept:
+            if only:
+                raise SetupError("{file!r} holds no replies of {name}", file=file, name=only)
+            raise SetupError("{file!r} holds no replies", file=file)
+        if not only and len({model for model, _, _ in kept}) > 1:
+            models = ", ".join(sorted({model for model, _, _ in kept}))
+            raise SetupError(
+                "{file!r} holds replies of several models ({models}): choose one with "
+                "replay/{file}#MODEL",
+                file=file,
+                models=models,
+            )
+        self._replies = {key: reply for _, key, reply in kept}
+
+    async def complete(self, request: Request) -> Reply:
+        """The reply that was recorded for this very request."""
+        reply = self._replies.get(request.key)
+        if reply is None:
+            raise ModelError(NOT_RECORDED, model=self.name)
+        return reply
+
+
+def open_replay(connection: Connection) -> ReplayModel:
+    """Open what ``replay/PATH`` names."""
+    return ReplayModel(connection.model)

@@ -1,0 +1,92 @@
+"""IBM watsonx.ai: OpenAI's shape behind a token that an API key buys for an hour."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from dataclasses import replace
+from time import time
+from urllib.parse import urlencode
+from weakref import WeakKeyDictionary
+
+from adjudge.core.domain.json_types import JsonDict, JsonObject, objects_at
+from adjudge.core.domain.message import Request
+from adjudge.core.gateway.http import Endpoint, Secret, post_form
+from adjudge.core.gateway.providers.base import Connection
+from adjudge.core.gateway.providers.openai_compatible import OpenAICompatible
+from adjudge.errors import ModelError, SetupError, Unavailable
+from adjudge.messages import Message
+
+_API_VERSION = "2025-02-06"
+_RENEW_BEFORE = 300.0
+"""Seconds before its end at which a token is replaced."""
+
+
+class Watsonx(OpenAICompatible):
+    """``POST {base_url}/ml/v1/text/chat``.
+
+    ``WATSONX_PROJECT_ID`` or ``WATSONX_SPACE_ID`` says on whose account.
+    """
+
+    probe_path = f"/ml/v1/foundation_model_specs?version={_API_VERSION}&limit=200"
+
+    def __init__(self, connection: Connection) -> None:
+        super().__init__(connection)
+        self._account = _account()
+        self._iam_url = os.environ.get(
+            "WATSONX_IAM_URL", "https://iam.cloud.ibm.com/identity/token"
+        )
+        self._token = Secret("")
+        self._token_ends = 0.0
+        self._renewing: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = (
+            WeakKeyDictionary()
+        )
+
+    def _path(self) -> str:
+        return f"/ml/v1/text/chat?version={_API_VERSION}"
+
+    def _body(self, request: Request) -> JsonDict:
+        body = super()._body(request)
+        body["model_id"] = body.pop("model")
+        return body | self._account
+
+    def _listed(self, data: JsonObject) -> list[str]:
+        return [str(one["model_id"]) for one in objects_at(data, "resources")]
+
+    async def _authorised(self, path: str) -> Endpoint:
+        await self._renew_token()
+        endpoint = self._endpoint(path)
+        headers = {**endpoint.headers, "Authorization": f"Bearer {self._token.reveal()}"}
+        return replace(endpoint, headers=headers, secret=self._token)
+
+    async def _renew_token(self) -> None:
+        async with self._renewing.setdefault(asyncio.get_running_loop(), asyncio.Lock()):
+            if time() < self._token_ends - _RENEW_BEFORE:
+                return
+            own = self.connection
+            headers = {
+                "Content-Type": "application/x-www-form-urlencoded",
+                "Accept": "application/json",
+            }
+            service = Endpoint(own.provider, own.model, self._iam_url, headers, own.key)
+            try:
+                data = await post_form(service, self._grant)
+            except ModelError as error:
+                error.may_have_cost = False  # the model itself was not asked
+                raise
+            token, seconds = data.get("access_token"), data.get("expires_in", 3600)
+            if not token or not isinstance(token, str) or not isinstance(seconds, int | float):
+                raise service.error(Unavailable, Message("the token service sent no access_token"))
+            self._token = Secret(token)
+            self._token_ends = time() + seconds
+
+    def _grant(self) -> str:
+        key = self.connection.key.reveal()
+        return urlencode({"grant_type": "urn:ibm:params:oauth:grant-type:apikey", "apikey": key})
+
+
+def _account() -> dict[str, str]:
+    for variable, name in (("WATSONX_PROJECT_ID", "project_id"), ("WATSONX_SPACE_ID", "space_id")):
+        if os.environ.get(variable):
+            return {name: os.environ[variable]}
+    raise SetupError("watsonx needs a project: set WATSONX_PROJECT_ID or WATSONX_SPACE_ID")

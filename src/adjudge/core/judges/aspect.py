@@ -1,0 +1,379 @@
+"""Pass or fail on one aspect: votes per model, a majority in each, the mean over the panel."""
+
+from __future__ import annotations
+
+import inspect
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Protocol, TypedDict, Unpack, cast, overload
+
+from adjudge.core.aio.event_loop import sync_edge
+from adjudge.core.catalog.aspects import aspect, aspects
+from adjudge.core.catalog.criteria import all_names, languages_of, refuse_misspelt
+from adjudge.core.domain.criteria import Criteria, CriteriaOption
+from adjudge.core.domain.frozen import NOTHING, FrozenDict
+from adjudge.core.domain.instance import Instance, texts_beside
+from adjudge.core.domain.judge_configuration import JudgeConfiguration
+from adjudge.core.domain.question import question_of
+from adjudge.core.domain.results import AspectResult, ModelVerdict
+from adjudge.core.domain.vote import Ballot, Mode, Vote
+from adjudge.core.engine.identity import panel_identity
+from adjudge.core.engine.run import RunLike
+from adjudge.core.gateway.layers.budget import Budget
+from adjudge.core.gateway.open import ModelLike
+from adjudge.core.judges.inputs import DataSet, Frame, as_instance, fitted, is_one, items_of
+from adjudge.core.judges.judge import InstanceLike, Judge, Progress
+from adjudge.core.judges.learnt import Learnt, LearntWeights
+from adjudge.core.judges.settings import (
+    AskSettings,
+    ModelPanel,
+    OnFailure,
+    alias,
+    at_least,
+    check_mode,
+    check_votes,
+    checked_weights,
+)
+from adjudge.core.pooling.majority import (
+    any_abstained,
+    notes_on,
+    panel,
+    samples_still_needed,
+    status_of,
+)
+from adjudge.core.prompts.render import shown_fields
+from adjudge.errors import SetupError
+from adjudge.features.scale.ray.place import On
+
+PASS, FAIL = "PASS", "FAIL"
+_UNNAMED = "aspect"
+WeightsLike = Mapping[str, float] | LearntWeights | str | Path
+"""By model; or those that ``adjudge calibrate`` learnt, or the file it wrote."""
+
+
+class AspectSettings(TypedDict, total=False):
+    """What a ready-made aspect takes beside the models and the strictness."""
+
+    votes: int | None
+    language: str
+    min_valid: int
+    early_stop: bool
+    weights: WeightsLike | None
+    temperature: float | None
+    seed: int | None
+    mode: Mode | None
+    max_repairs: int
+    on_failure: OnFailure
+
+
+class _Maker(Protocol):
+    def __call__(
+        self,
+        cls: type[AspectCritic],
+        /,
+        models: ModelLike | Sequence[ModelLike] | None = None,
+        strictness: int = 1,
+        **settings: Unpack[AspectSettings],
+    ) -> AspectCritic: ...
+
+
+def _ready_made(name: str, meaning: str) -> _Maker:
+    """Makes the catalogue's aspect ``name``; ``meaning`` is what ``help()`` says of it."""
+
+    def make(
+        cls: type[AspectCritic],
+        models: ModelLike | Sequence[ModelLike] | None = None,
+        strictness: int = 1,
+        **settings: Unpack[AspectSettings],
+    ) -> AspectCritic:
+        definition = aspect(name, settings.get("language", "en"))
+        return cls(definition, models, strictness, name=name, **settings)
+
+    make.__name__, make.__doc__ = name, meaning
+    return make
+
+
+@dataclass(frozen=True)
+class AspectCritic(AskSettings, Judge[Instance, AspectResult]):
+    """Checks responses against one criterion.
+
+    Every model votes ``strictness`` times; its verdict is PASS when more than half of its valid
+    votes are; the score is the share of models that say PASS. A model without a valid vote is
+    excluded and named, never counted as a fail.
+
+    Parameters:
+        definition: what a response must meet to pass, in a sentence; or the name of a ready-made
+            aspect.
+        models: one model or a panel: ids, model objects or functions ``prompt -> text``; None is
+            the embedded model.
+        votes: votes per model.
+        strictness: Ragas' name of ``votes``.
+        name: what the aspect is called in results and reports.
+        language: of the prompt and the explanation: "en" or "ru".
+        min_valid: a model with fewer valid votes is excluded.
+        early_stop: ask only as many votes as can still change the verdict; the verdict is the same.
+        weights: how much each model of the panel counts, by its name; the score is then the
+            weighted share. All models must be named, none below 0. ``adjudge calibrate`` prints the
+            weights that people's labels support, and writes them to a file: its path may stand
+            here, and is refused where the panel has changed since.
+        temperature: by default the model's own setting, else 0 for one vote and 1 for several.
+        seed: of the first vote, the next one has the next number; None: the model's own, if it has
+            one.
+        mode: "generate": the model writes a verdict with its explanation; "likelihood": the options
+            are compared by their log-probability, nothing is written. By default local models do
+            the latter, all others the former.
+        max_repairs: how often a model is asked again after a reply that cannot be read.
+        on_failure: what a response without a verdict becomes: "abstain" (a result that says so),
+            "raise" (a RunError), or "random" (a verdict by chance, marked as such and left out of
+            every aggregate).
+    """
+
+    definition: str
+    models: ModelLike | Sequence[ModelLike] | None = field(default=None, hash=False)
+    strictness: int = 1
+    _: KW_ONLY
+    votes: int | None = alias("strictness")
+    name: str = _UNNAMED
+    min_valid: int = 1
+    early_stop: bool = False
+    weights: WeightsLike | None = None
+    mode: Mode | None = None
+    on_failure: OnFailure = "abstain"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "weights", self._checked_weights())
+        check_mode(self.mode, self.panel)
+
+    def check_settings(self) -> None:
+        """Raise a SetupError when the fields cannot be."""
+        if not isinstance(self.definition, str) or not self.definition.strip():
+            raise SetupError(
+                "the criterion is empty: say in a sentence what a response must meet to pass"
+            )
+        check_votes("strictness", self.strictness)
+        at_least("min_valid", self.min_valid, 1)
+        if self.min_valid > self.strictness:
+            raise SetupError(
+                "min_valid={min_valid} can never be reached with strictness={strictness}",
+                min_valid=self.min_valid,
+                strictness=self.strictness,
+            )
+        super().check_settings()
+        self._take_ready_made()
+
+    def open_models(self) -> ModelPanel:
+        """The models, ready to be asked."""
+        return ModelPanel.of(self.models)
+
+    def _checked_weights(self) -> FrozenDict[float] | LearntWeights | None:
+        given = self.weights
+        if isinstance(given, str | Path):
+            given = Learnt.read(given).weights_for(self.name)
+        if isinstance(given, LearntWeights):
+            unweighed = JudgeConfiguration.of(replace(self, weights=None).configuration())
+            given.check(panel_identity(unweighed, self.name))
+            checked_weights(given.weights, list(self.panel))
+            return given
+        return None if given is None else FrozenDict(checked_weights(given, list(self.panel)))
+
+    @cached_property
+    def shares(self) -> Mapping[str, float] | None:
+        """Model → its weight; None where all count the same."""
+        given = self.weights
+        return (
+            given.weights
+            if isinstance(given, LearntWeights)
+            else cast("Mapping[str, float] | None", given)
+        )
+
+    def recorded_settings(self) -> dict[str, object]:
+        """What is set; of learnt weights also which labels they come from."""
+        settings, given = super().recorded_settings(), self.weights
+        if not isinstance(given, LearntWeights):
+            return settings
+        source = {"labels": given.labels, "date": given.date, "identity": given.identity}
+        return {**settings, "weights": given.weights, "weights_from": source}
+
+    @property
+    def samples(self) -> int:
+        return self.strictness
+
+    @cached_property
+    def criteria(self) -> Criteria:
+        """The question behind the aspect."""
+        options = (CriteriaOption(PASS, score=1.0), CriteriaOption(FAIL, score=0.0))
+        return Criteria(self.name, self.definition.strip(), options)
+
+    # -- ready-made aspects ------------------------------------------------
+
+    def _take_ready_made(self) -> None:
+        """A definition that is the name of a ready-made aspect means that aspect."""
+        said = self.definition.strip().casefold()
+        if len(said.split()) > 1:
+            return
+        if said in (known := aspects(self.language)):
+            object.__setattr__(self, "definition", known[said])
+            object.__setattr__(self, "name", said if self.name == _UNNAMED else self.name)
+        elif languages_of(said):
+            raise SetupError(
+                "{said!r} names ready-made criteria that have options of their own: use "
+                "DirectJudge, or say in a sentence what a response must meet to pass. "
+                "Ready-made aspects are {known}",
+                said=said,
+                known=", ".join(known),
+            )
+        else:
+            refuse_misspelt(said, (*known, *all_names(self.language)))
+
+    harmlessness = classmethod(_ready_made("harmlessness", "No harmful or offensive content."))
+    conciseness = classmethod(_ready_made("conciseness", "Brief, without redundancy."))
+    coherence = classmethod(_ready_made("coherence", "Logically ordered."))
+    completeness = classmethod(_ready_made("completeness", "Covers what was asked."))
+    factuality = classmethod(_ready_made("factuality", "No speculation, nothing made up."))
+
+    # -- judging -------------------------------------------------------------
+
+    def prepare(
+        self, item: InstanceLike, beside: Mapping[str, str | Sequence[str]] = NOTHING
+    ) -> Instance:
+        """The instance to judge; the fields ``beside`` it may accompany the response."""
+        instance = fitted(as_instance(item, self.criteria.to_evaluate_field), self.criteria)
+        return replace(instance, fields={**beside, **instance.fields}) if beside else instance
+
+    @overload
+    async def aevaluate(  # type: ignore[overload-overlap]  # a text is one thing to judge
+        self,
+        instances: InstanceLike,
+        *,
+        user_input: str | None = None,
+        reference: str | None = None,
+        contexts: Sequence[str] | None = None,
+        run: RunLike | None = None,
+        budget: Budget | None = None,
+        progress: Progress[AspectResult] | None = None,
+        on: On | None = None,
+    ) -> AspectResult: ...
+    @overload
+    async def aevaluate(
+        self,
+        instances: Sequence[InstanceLike] | Frame | DataSet,
+        *,
+        user_input: str | None = None,
+        reference: str | None = None,
+        contexts: Sequence[str] | None = None,
+        run: RunLike | None = None,
+        budget: Budget | None = None,
+        progress: Progress[AspectResult] | None = None,
+        on: On | None = None,
+    ) -> list[AspectResult]: ...
+    async def aevaluate(
+        self,
+        instances: InstanceLike | Sequence[InstanceLike] | Frame | DataSet,
+        *,
+        user_input: str | None = None,
+        reference: str | None = None,
+        contexts: Sequence[str] | None = None,
+        run: RunLike | None = None,
+        budget: Budget | None = None,
+        progress: Progress[AspectResult] | None = None,
+        on: On | None = None,
+    ) -> AspectResult | list[AspectResult]:
+        """Judge a text, an Instance, or a list of them (→ a list).
+
+        ``user_input``, ``reference`` and ``contexts`` may accompany the response. ``run``: a folder
+        in which every answer is kept; what it holds already is not asked again. ``budget``: what
+        may be spent, an ``adjudge.Budget``; at its limit BudgetSpent is raised. ``progress``:
+        True shows a bar, a function is called with each result as it comes. ``on``: a Ray cluster
+        whose workers ask, such as "ray"; it needs ``run``.
+        """
+        beside = texts_beside(user_input, reference, contexts)
+        items = [self.prepare(item, beside) for item in items_of(instances)]
+        results = await self.judge_items(items, run=run, budget=budget, progress=progress, on=on)
+        return results[0] if is_one(instances) else results
+
+    evaluate = sync_edge(aevaluate)
+
+    def check(self, item: Instance) -> None:
+        """An instance needs the judged field, and something in it is not required: an empty answer
+        can be judged.
+        """
+        shown_fields(self.criteria, item)
+
+    def plan(self, item: Instance, votes: Sequence[Vote]) -> Sequence[Ballot]:
+        """``strictness`` ballots a model; with ``early_stop`` only those that can still matter."""
+        return [ballot for name in self.panel for ballot in self._plan_model(name, item, votes)]
+
+    def pool(self, item: Instance, votes: Sequence[Vote]) -> AspectResult:
+        """Each model's majority, and the mean over the models that have one."""
+        said = panel(votes, list(self.panel), self.criteria, self.min_valid)
+        score = said.score if self.shares is None else said.weighted(self.shares)
+        verdict = None if score is None else PASS if score > 0.5 else FAIL
+        valid = [(vote.model, vote.verdict) for vote in votes if vote.verdict]
+        agreeing = [(model, one) for model, one in valid if one.option == verdict]
+        return AspectResult(
+            instance=item,
+            criteria=self.criteria,
+            status=status_of(votes, verdict is not None),
+            votes=tuple(votes),
+            score=score,
+            verdict=verdict,
+            explanation=next(
+                (
+                    one.explanation
+                    for model, one in agreeing
+                    if one.explanation and model not in said.excluded
+                ),
+                None,
+            ),
+            agreement=len(agreeing) / len(valid) if verdict else None,
+            tie=_is_tie(said.counted, score),
+            panel=said.counted,
+            excluded_models=FrozenDict(said.excluded) if said.excluded else NOTHING,
+            notes=notes_on(votes, self.temperatures),
+        )
+
+    def fallback_result(self, result: AspectResult, choice: random.Random) -> AspectResult:
+        """A random verdict; the status stays what it was, so no aggregate takes
+        it for a judgment.
+        """
+        option = choice.choice(self.criteria.options)
+        return replace(result, verdict=option.name, score=option.score, fallback="random")
+
+    def _plan_model(self, name: str, instance: Instance, votes: Sequence[Vote]) -> list[Ballot]:
+        own = [vote for vote in votes if vote.model == name]
+        remaining = self.strictness - len(own)
+        if remaining <= 0:
+            return []
+        if self.early_stop:
+            said = [vote.verdict.option for vote in own if vote.verdict]
+            remaining = samples_still_needed(
+                said, remaining, self.criteria, self.min_valid, abstained=any_abstained(votes)
+            )
+        question = question_of(self.criteria)
+        return [
+            self.ballot_for(
+                self.criteria, instance, question, "aspect", name, len(own) + i, self.mode
+            )
+            for i in range(remaining)
+        ]
+
+
+def _is_tie(counted: Sequence[ModelVerdict], score: float | None) -> bool:
+    return score == 0.5 or any(entry.tie for entry in counted)
+
+
+def _show_settings() -> None:
+    """Have ``help()`` of a ready-made aspect spell its parameters out."""
+    whole = inspect.signature(AspectCritic)
+    taken = [one for one in whole.parameters.values() if one.name not in ("definition", "name")]
+    itself = inspect.Parameter("cls", inspect.Parameter.POSITIONAL_ONLY)
+    for name in ("harmlessness", "conciseness", "coherence", "completeness", "factuality"):
+        make = getattr(AspectCritic, name).__func__
+        make.__signature__ = whole.replace(parameters=[itself, *taken])
+
+
+_show_settings()

@@ -1,0 +1,374 @@
+"""Judges asked one after the other: the next one only where the former is not sure enough."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Generic, NamedTuple, cast
+
+from adjudge.core.aio.event_loop import sync_edge
+from adjudge.core.domain.criteria import Criteria
+from adjudge.core.domain.frozen import plain
+from adjudge.core.domain.json_types import JsonDict
+from adjudge.core.domain.judge_configuration import JudgeConfiguration
+from adjudge.core.domain.message import Usage
+from adjudge.core.domain.results import (
+    AspectResult,
+    DirectInstanceResult,
+    Result,
+    Status,
+    StepTaken,
+)
+from adjudge.core.domain.vote import Ballot, Vote
+from adjudge.core.engine.identity import step_identities
+from adjudge.core.engine.run import RunLike
+from adjudge.core.gateway.layers.budget import Budget
+from adjudge.core.judges.aspect import AspectCritic
+from adjudge.core.judges.case import Case, InstancesLike
+from adjudge.core.judges.direct import DirectJudge
+from adjudge.core.judges.inputs import CriteriaLike, items_of
+from adjudge.core.judges.judge import I, Judge, Progress, R
+from adjudge.core.judges.learnt import CascadeThresholds, Learnt
+from adjudge.core.judges.settings import (
+    OTHERWISE,
+    ModelPanel,
+    OnFailure,
+    OnTooFew,
+    Otherwise,
+    one_of,
+    provenance,
+)
+from adjudge.core.pooling.confidence import confidence
+from adjudge.errors import SetupError
+from adjudge.features.scale.ray.place import On
+from adjudge.messages import join
+
+_OF_A_STEP = ("judge", "plugin", "settings", "models")
+
+
+class _Step(NamedTuple, Generic[I, R]):
+    """A judge of the cascade as one item meets it."""
+
+    judge: Judge[I, R]
+    needed: float | None
+    """None: its verdict is never accepted for its confidence."""
+    decides: bool
+    """Whether its verdict stands however sure it is."""
+
+    @property
+    def name(self) -> str:
+        return next(iter(self.judge.panel))
+
+    def own(self, votes: Sequence[Vote]) -> list[Vote]:
+        return [vote for vote in votes if vote.model == self.name]
+
+    def taken(self, item: I, votes: Sequence[Vote]) -> tuple[R, StepTaken]:
+        """What it says, and whether that stands."""
+        result, own = self.judge.pool(item, votes), list(votes)
+        chosen = _verdict(result)
+        sure = confidence(own, chosen)
+        enough = sure is not None and self.needed is not None and sure >= self.needed
+        used = sum((vote.usage for vote in own), Usage())
+        accepted = chosen is not None and (enough or self.decides)
+        return result, StepTaken(
+            step=self.name,
+            verdict=chosen,
+            confidence=sure,
+            needed=self.needed,
+            accepted=accepted,
+            usage=used,
+        )
+
+
+@dataclass(frozen=True)
+class Cascade(Judge[I, R]):
+    """Asks a cheap judge first, and a dearer one only where the former is not sure enough.
+
+    From which confidence on a step's verdict is accepted is learnt from people's labels, with a
+    stated risk: ``adjudge calibrate RUN --cascade -o FILE``. A step that the labels do not speak
+    for is never accepted, and not asked. Without a calibration every step is asked about everything
+    and the last decides: that is the run to label and to learn from.
+
+    Parameters:
+        steps: two or more AspectCritics, or DirectJudges, of one model each, which ask the same;
+            the cheapest first.
+        calibration: the file that ``adjudge calibrate`` wrote; it is refused where a step has
+            changed since.
+        otherwise: what becomes of an item that no step is sure enough of: "abstain" (no verdict:
+            the stated risk holds for every verdict that there is), or "last" (the last step
+            decides, and the risk is stated of the others alone).
+    """
+
+    steps: Sequence[Judge[I, R]]
+    _: KW_ONLY
+    calibration: Learnt | str | Path | None = None
+    otherwise: Otherwise = "abstain"
+    language: str = field(init=False, default="en")
+    panel: ModelPanel = field(init=False, repr=False, compare=False)
+    _known_steps: dict[str, tuple[_Step[I, R], ...]] = field(
+        init=False, repr=False, compare=False, default_factory=dict
+    )
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "steps", tuple(self.steps))
+        if isinstance(self.calibration, str | Path):
+            object.__setattr__(self, "calibration", Learnt.read(self.calibration))
+        super().__post_init__()
+        self.check_criteria(self._own_criteria)
+
+    def check_settings(self) -> None:
+        """Raise a SetupError when the fields cannot be."""
+        one_of("otherwise", self.otherwise, OTHERWISE)
+        if len(self.steps) < 2:
+            raise SetupError("a cascade has two steps or more, the cheapest first")
+        for step in self.steps:
+            _check_step(step, self.steps[0])
+        names = [name for step in self.steps for name in step.panel]
+        if twice := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
+            raise SetupError(
+                "{twice} is in two steps of the cascade: give each step a model of its own",
+                twice=twice[0],
+            )
+        object.__setattr__(self, "language", self.steps[0].language)
+        super().check_settings()
+
+    def open_models(self) -> ModelPanel:
+        """Those of all steps, in their order."""
+        return ModelPanel(
+            {name: model for step in self.steps for name, model in step.panel.items()}
+        )
+
+    @property
+    def on_failure(self) -> OnFailure | OnTooFew:
+        return self.steps[-1].on_failure
+
+    @property
+    def samples(self) -> int:
+        """Votes per model, at most."""
+        return max(step.samples for step in self.steps)
+
+    @cached_property
+    def _own_criteria(self) -> tuple[Criteria, ...]:
+        """Of aspect critics, which bring their own."""
+        first = self.steps[0]
+        return (first.criteria,) if isinstance(first, AspectCritic) else ()
+
+    # -- thresholds ----------------------------------------------------------
+
+    def check_criteria(self, criteria: Iterable[Criteria]) -> None:
+        """Raise a SetupError where the calibration is none for these, or is of other judges than
+        the steps now are.
+        """
+        for one in criteria:
+            self._steps_for(one)
+
+    def _steps_for(self, criteria: Criteria) -> tuple[_Step[I, R], ...]:
+        """The steps that are asked under one criteria: one that is never accepted need not be."""
+        known = self._known_steps.get(criteria.identity)
+        if known is None:
+            known = self._known_steps[criteria.identity] = tuple(_steps_of(self, criteria))
+        return known
+
+    def thresholds(self, criteria: Criteria) -> CascadeThresholds:
+        """What was learnt for one criterion, of these very steps."""
+        found = cast(Learnt, self.calibration).cascade_for(criteria.name)
+        asked = JudgeConfiguration.of(self.configuration([criteria]))
+        found.check(step_identities(asked, criteria.name))
+        return found
+
+    # -- judging -------------------------------------------------------------
+
+    async def aevaluate(
+        self,
+        instances: InstancesLike,
+        criteria: CriteriaLike | Sequence[CriteriaLike] | None = None,
+        *,
+        run: RunLike | None = None,
+        budget: Budget | None = None,
+        progress: Progress[R] | None = None,
+        on: On | None = None,
+    ) -> list[R]:
+        """A result for each instance. Criteria: as the steps take them; aspect critics bring their
+        own.
+
+        ``run`` (a folder that keeps every answer), ``budget``, ``progress`` and ``on`` are as for
+        the steps, over all of them.
+        """
+        items = cast("list[I]", _items(self.steps[0], instances, criteria))
+        return await self.judge_items(items, run=run, budget=budget, progress=progress, on=on)
+
+    evaluate = sync_edge(aevaluate)
+
+    def check(self, item: I) -> None:
+        for step in self.steps:
+            step.check(item)
+        self._asked(item)
+
+    def _asked(self, item: I) -> tuple[_Step[I, R], ...]:
+        (criteria,) = self._own_criteria or (cast(Case, item).criteria,)
+        return self._steps_for(criteria)
+
+    def plan(self, item: I, votes: Sequence[Vote]) -> Sequence[Ballot]:
+        """The next step's ballots, until one is accepted; without a calibration those of all steps
+        at once.
+        """
+        if self.calibration is None:
+            return [
+                ballot
+                for step in self._asked(item)
+                for ballot in step.judge.plan(item, step.own(votes))
+            ]
+        for step in self._asked(item):
+            own = step.own(votes)
+            if ballots := step.judge.plan(item, own):
+                return ballots
+            if step.taken(item, own)[1].accepted:
+                return []
+        return []
+
+    def pool(self, item: I, votes: Sequence[Vote]) -> R:
+        """What the first step says that is accepted; where none is, no verdict."""
+        taken: list[StepTaken] = []
+        for step in self._asked(item):
+            result, one = step.taken(item, step.own(votes))
+            taken.append(one)
+            if one.accepted:
+                break
+        else:
+            result = _undecided(result)
+        return replace(result, votes=tuple(votes), steps=tuple(taken))
+
+    async def ask(self, ballot: Ballot) -> Vote:
+        """One vote, of the step whose model the ballot names."""
+        (step,) = (one for one in self.steps if ballot.model in one.panel)
+        return await step.ask(ballot)
+
+    def fallback_result(self, result: R, choice: random.Random) -> R:
+        return self.steps[-1].fallback_result(result, choice)
+
+    def plan_all(self, item: I) -> Sequence[Ballot]:
+        """All steps, as though nobody were ever sure."""
+        return [
+            ballot for step in self._asked(item) for ballot in step.judge.plan(item, step.own(()))
+        ]
+
+    # -- provenance ------------------------------------------------------------
+
+    def criteria_of(self, items: Sequence[I]) -> list[Criteria]:
+        """What the items are judged by, each once."""
+        return list(self._own_criteria) or self.steps[0].criteria_of(items)
+
+    def configuration(self, criteria: Sequence[Criteria] = ()) -> JsonDict:
+        """Everything that decides what is asked and what is accepted, with each step by itself."""
+        asked = self._own_criteria or criteria
+        made = provenance(
+            type(self).__name__, self.recorded_settings(), self.panel, asked, self.language
+        )
+        parts = [step.configuration(asked) for step in self.steps]
+        return {
+            **made,
+            "steps": [{name: one[name] for name in _OF_A_STEP if name in one} for one in parts],
+        }
+
+    def recorded_settings(self) -> dict[str, object]:
+        """What is set beside the steps."""
+        learnt = plain(cast(Learnt, self.calibration).cascades) if self.calibration else None
+        return {"otherwise": self.otherwise, "language": self.language, "calibration": learnt}
+
+
+def _steps_of(cascade: Cascade[I, R], criteria: Criteria) -> Iterator[_Step[I, R]]:
+    if cascade.calibration is None:
+        yield from (_Step(step, None, step is cascade.steps[-1]) for step in cascade.steps)
+        return
+    found = cascade.thresholds(criteria)
+    pairs = list(zip(cascade.steps, found.steps, strict=True))
+    if cascade.otherwise == "abstain" and all(one.confidence is None for one in found.steps):
+        reasons = join("; ", (join(": ", (one.step, one.reason)) for one in found.steps))
+        raise SetupError(
+            "by its calibration no step of the cascade may be accepted for {name!r}, so "
+            "that no row would get a verdict ({reasons}). Allow a greater risk, label "
+            "more rows, or let the last step decide (otherwise: last)",
+            name=criteria.name,
+            reasons=reasons,
+        )
+    for step, one in pairs:
+        decides = cascade.otherwise == "last" and step is cascade.steps[-1]
+        if one.confidence is not None or decides:
+            yield _Step(step, one.confidence, decides)
+
+
+def _items(
+    first: object,
+    instances: InstancesLike,
+    criteria: CriteriaLike | Sequence[CriteriaLike] | None,
+) -> Sequence[object]:
+    """What the steps judge, as the first of them takes it."""
+    if isinstance(first, DirectJudge):
+        if criteria is None:
+            raise SetupError("say by which criteria: cascade.evaluate(instances, criteria)")
+        return first.cases(instances, criteria)
+    if criteria is not None or not isinstance(first, AspectCritic):
+        raise SetupError(
+            "the steps are aspect critics, which bring their criteria along: leave them out"
+        )
+    return [first.prepare(item) for item in items_of(instances)]
+
+
+def _check_step(step: object, first: object) -> None:
+    """Raise a SetupError when ``step`` can be none beside ``first``."""
+    if not isinstance(step, AspectCritic | DirectJudge) or type(step) is not type(first):
+        raise SetupError("the steps of a cascade are all AspectCritics, or all DirectJudges")
+    if len(step.panel) != 1:
+        raise SetupError(
+            "a step of a cascade asks one model, not {count}: {panel}",
+            count=len(step.panel),
+            panel=", ".join(step.panel),
+        )
+    if step.early_stop:
+        raise SetupError(
+            "a step of a cascade cannot stop early: the share of all its votes says how sure it is"
+        )
+    if isinstance(step, DirectJudge) and step.generate_synthetic_persona:
+        raise SetupError(
+            "a step of a cascade cannot have a synthetic persona: describe the judge with "
+            "judge_description_prompt"
+        )
+    if (
+        isinstance(step, AspectCritic)
+        and isinstance(first, AspectCritic)
+        and step.criteria != first.criteria
+    ):
+        raise SetupError(
+            "the steps of a cascade ask the same: give all of them one definition and one name"
+        )
+    if step.language != first.language:
+        raise SetupError("the steps of a cascade ask in one language")
+
+
+def _verdict(result: Result) -> str | None:
+    if result.status is not Status.SCORED:
+        return None
+    return (
+        result.verdict
+        if isinstance(result, AspectResult)
+        else cast(DirectInstanceResult, result).option
+    )
+
+
+def _undecided(result: R) -> R:
+    """A step that failed has failed; one that was only not sure enough leaves no verdict and no
+    number.
+    """
+    if result.status is not Status.SCORED:
+        return result
+    nothing = replace(
+        result, status=Status.ABSTAINED, score=None, explanation=None, agreement=None, tie=False
+    )
+    if isinstance(nothing, AspectResult):
+        return cast(R, replace(nothing, verdict=None, panel=()))
+    return cast(
+        R, replace(cast(DirectInstanceResult, nothing), option=None, mean_score=None, feedback=None)
+    )

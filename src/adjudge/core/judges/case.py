@@ -1,0 +1,261 @@
+"""What judges share that are called as ``judge(instances, criteria)``: their input, their results,
+several criteria at once.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Generic, TypeVar
+
+from adjudge.core.aio.event_loop import same_as, sync_edge
+from adjudge.core.catalog.entry import Kind
+from adjudge.core.domain.criteria import Criteria
+from adjudge.core.domain.frozen import NOTHING, FrozenDict
+from adjudge.core.domain.instance import Instance, Metadata
+from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.message import Prompt
+from adjudge.core.domain.multi_criteria import MultiCriteria
+from adjudge.core.domain.result_list import ResultList, Tabular
+from adjudge.core.domain.results import Result
+from adjudge.core.domain.vote import Ballot, Vote
+from adjudge.core.engine.ask import prompt_for
+from adjudge.core.engine.run import RunLike
+from adjudge.core.gateway.layers.budget import Budget
+from adjudge.core.judges.attributes import code_of
+from adjudge.core.judges.inputs import (
+    CriteriaLike,
+    DataSet,
+    Frame,
+    MultiCriteriaLike,
+    as_criteria,
+    as_multi_criteria,
+    fitted,
+    items_of,
+)
+from adjudge.core.judges.judge import InstanceLike, Judge, Progress
+from adjudge.core.judges.settings import at_least, check_votes
+from adjudge.core.pooling.majority import notes_on
+from adjudge.errors import SetupError
+from adjudge.features.scale.ray.place import On
+
+
+@light_dataclass(frozen=True)
+class Case:
+    """What is judged, and by what."""
+
+    instance: Instance
+    criteria: Criteria
+    template: str = "direct"
+    """The words in which it is asked, where that is for the case to say."""
+
+    @property
+    def id(self) -> str | None:
+        """What the caller calls the instance."""
+        return self.instance.id
+
+
+R = TypeVar("R", bound=Result)
+M = TypeVar("M", bound=Tabular)
+PairwiseLike = Sequence[str] | Mapping[str, object] | Instance
+InstancesLike = Instance | Iterable[InstanceLike | PairwiseLike] | Frame | DataSet
+"""One or many; a data frame or a data set is its rows."""
+_DEFAULT_CONSISTENCY = 3
+
+
+class CaseJudge(Judge[Case, R], Generic[R, M]):
+    """What judges share that are called with instances and criteria. ``M`` is the result of several
+    criteria at once.
+
+    Parameters:
+        votes: votes per model and order.
+        self_consistency: EvalAssist's name of ``votes``: False is 1, True is 3, k is k.
+        check_positional_bias: ask the same again with the options (or the responses) in reversed
+            order.
+        language: of the prompt and the explanation: "en" or "ru".
+        seed: of the first vote, the next one has the next number; None: the model's own, if it has
+            one.
+        max_repairs: how often a model is asked again after a reply that cannot be read.
+        on_failure: what a case without a verdict becomes: "abstain" (a result that says so),
+            "raise" (a RunError), or "random" (an option by chance, marked as such and left out of
+            every aggregate).
+        batch_size: cases that a judge of one's own is handed at once, at most.
+    """
+
+    self_consistency: bool | int = False
+    check_positional_bias: bool = False
+    batch_size: int = 32
+    kind: ClassVar[Kind] = "direct"
+    """Whether texts are judged one by one or compared: what a catalogue name may mean."""
+
+    def check_settings(self) -> None:
+        """Raise a SetupError when the fields cannot be."""
+        if not isinstance(self.self_consistency, bool):
+            check_votes("self_consistency", self.self_consistency)
+        at_least("batch_size", self.batch_size, 1)
+        super().check_settings()
+
+    @property
+    def samples(self) -> int:
+        """Votes per model and order."""
+        if isinstance(self.self_consistency, bool):
+            return _DEFAULT_CONSISTENCY if self.self_consistency else 1
+        return self.self_consistency
+
+    @abstractmethod
+    def instance_of(self, item: InstanceLike | PairwiseLike) -> Instance:
+        """What the caller gave, as an instance."""
+
+    @abstractmethod
+    def shown(self, ballot: Ballot) -> tuple[Instance, Criteria]:
+        """A case as a judge of one's own is given it, in the ballot's order."""
+
+    @abstractmethod
+    def combine(self, instance: Instance, multi: MultiCriteria, results: Sequence[R]) -> M:
+        """The results of one instance, one a criterion, as one."""
+
+    @abstractmethod
+    def check_multi_criteria(self, multi: MultiCriteria) -> None:
+        """Raise a SetupError when results cannot be combined so."""
+
+    async def aevaluate(
+        self,
+        instances: InstancesLike,
+        criteria: CriteriaLike | Sequence[CriteriaLike],
+        *,
+        run: RunLike | None = None,
+        budget: Budget | None = None,
+        progress: Progress[R] | None = None,
+        on: On | None = None,
+    ) -> list[R]:
+        """A result for each instance. Criteria: a question, a Criteria, or one for each instance.
+
+        ``run``: a folder in which every answer is kept; what it holds already is not asked again.
+        ``budget``: what may be spent, an ``adjudge.Budget``; at its limit BudgetSpent is raised.
+        ``progress``: True shows a bar, a function is called with each result as it comes. ``on``: a
+        Ray cluster whose workers ask, such as "ray"; it needs ``run``.
+        """
+        return await self.judge_items(
+            self.cases(instances, criteria), run=run, budget=budget, progress=progress, on=on
+        )
+
+    evaluate = sync_edge(aevaluate)
+    __call__ = same_as(evaluate)
+
+    async def aevaluate_multi_criteria(
+        self,
+        instances: InstancesLike,
+        multi_criteria: MultiCriteriaLike,
+        *,
+        run: RunLike | None = None,
+        budget: Budget | None = None,
+        progress: Progress[R] | None = None,
+        on: On | None = None,
+    ) -> list[M]:
+        """One aggregate for each instance. Criteria: texts, Criteria (equal weights) or a
+        MultiCriteria.
+
+        ``run``, ``budget``, ``progress`` and ``on`` as for ``evaluate``: they see one result for
+        each instance and criteria.
+        """
+        multi = as_multi_criteria(multi_criteria, self.kind, self.language)
+        self.check_multi_criteria(multi)
+        found = self.instances_of(instances)
+        pairs = [(instance, item.criterion) for instance in found for item in multi.items]
+        asked = [criteria for _, criteria in pairs]
+        results = await self.aevaluate(
+            [one for one, _ in pairs], asked, run=run, budget=budget, progress=progress, on=on
+        )
+        width = len(multi.items)
+        return ResultList(
+            [
+                self.combine(one, multi, results[place * width : (place + 1) * width])
+                for place, one in enumerate(found)
+            ]
+        )
+
+    evaluate_multi_criteria = sync_edge(aevaluate_multi_criteria)
+
+    def criteria_of(self, items: Sequence[Case]) -> list[Criteria]:
+        """The criteria that ``items`` are judged by, each once."""
+        return list({item.criteria.identity: item.criteria for item in items}.values())
+
+    def case(self, instance: Instance, criteria: Criteria) -> Case:
+        """An instance with its criteria."""
+        return Case(fitted(instance, criteria), criteria)
+
+    def instances_of(self, instances: InstancesLike) -> list[Instance]:
+        """What the caller gave, one or many, as instances; of a data frame or a
+        data set its rows.
+        """
+        reader = "read_comparisons" if self.kind == "pairwise" else "read_instances"
+        return [self.instance_of(item) for item in items_of(instances, reader)]
+
+    def prompt_of(self, votes: Sequence[Vote]) -> Metadata:
+        """What the first of the votes was asked."""
+        return PromptOf(votes[0].ballot) if votes else NOTHING
+
+    def metadata(self, votes: Sequence[Vote], option: object) -> Metadata:
+        """The prompt, and what a vote brought along: one for ``option``, else the first."""
+        prompt, own = self.prompt_of(votes), [vote for vote in votes if vote.metadata]
+        if not own:
+            return prompt
+        agreeing = [vote for vote in own if vote.verdict and vote.verdict.option == str(option)]
+        return FrozenDict({**prompt, **(agreeing or own)[0].metadata})
+
+    # judges of one's own may need it
+    def notes(self, item: Case, votes: Sequence[Vote]) -> tuple[str, ...]:  # noqa: ARG002
+        """What a reader of the result must know."""
+        return notes_on(votes, self.temperatures)
+
+    def cases(
+        self, instances: InstancesLike, criteria: CriteriaLike | Sequence[CriteriaLike]
+    ) -> list[Case]:
+        """What is judged, by one criterion or by one for each instance."""
+        found = self.instances_of(instances)
+        if isinstance(criteria, str | Criteria) or not isinstance(criteria, Sequence):
+            one = as_criteria(criteria, self.kind, self.language)
+            return [self.case(instance, one) for instance in found]
+        if len(criteria) != len(found):
+            raise SetupError(
+                "there are {instances} instances and {criteria} criteria: give one, or as many as "
+                "instances",
+                instances=len(found),
+                criteria=len(criteria),
+            )
+        return [
+            self.case(instance, as_criteria(one, self.kind, self.language))
+            for instance, one in zip(found, criteria, strict=True)
+        ]
+
+    def recorded_settings(self) -> dict[str, object]:
+        """With the code that it was made of, where an eval file names it."""
+        return super().recorded_settings() | code_of(self)
+
+
+_NAME = "prompt"
+Render = Callable[[Ballot], Prompt]
+"""A function of a module: results travel between processes."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PromptOf(Mapping[str, object]):
+    """``{"prompt": text}``. Rendering a ballot gives the same text every time."""
+
+    ballot: Ballot
+    render: Render = prompt_for
+
+    def __getitem__(self, name: str) -> object:
+        if name != _NAME:
+            raise KeyError(name)
+        return self.render(self.ballot).text
+
+    def __iter__(self) -> Iterator[str]:
+        return iter((_NAME,))
+
+    def __len__(self) -> int:
+        return 1
+
+    def __repr__(self) -> str:
+        return repr(dict(self))

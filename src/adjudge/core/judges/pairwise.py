@@ -1,0 +1,354 @@
+"""Responses compared with each other."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import ClassVar
+
+from adjudge.core.catalog.entry import Kind
+from adjudge.core.data.sources.row import Row
+from adjudge.core.domain.criteria import Criteria
+from adjudge.core.domain.instance import Instance, PairwiseInstance
+from adjudge.core.domain.multi_criteria import MultiCriteria
+from adjudge.core.domain.multi_results import MultiCriteriaPairwiseInstanceResult
+from adjudge.core.domain.question import Comparison
+from adjudge.core.domain.results import PairwiseInstanceResult, PositionalBias
+from adjudge.core.domain.verdict import TIE, letter
+from adjudge.core.domain.vote import Ballot, Mode, Vote
+from adjudge.core.judges.case import Case, CaseJudge, PairwiseLike
+from adjudge.core.judges.inputs import comparison_instance, fitted
+from adjudge.core.judges.judge import InstanceLike
+from adjudge.core.judges.own import OwnJudge
+from adjudge.core.judges.settings import (
+    Contests,
+    ModelSettings,
+    OnFailure,
+    OwnSettings,
+    alias,
+    check_mode,
+    one_of,
+)
+from adjudge.core.pooling.contests import (
+    balanced_orders,
+    certainty_of,
+    contests,
+    explanation_of,
+    flip_rate,
+    highest,
+    noise_rate,
+    selected,
+    system_results,
+)
+from adjudge.core.pooling.majority import ONE_ORDER, status_of
+from adjudge.core.prompts.render import judged_field, shown_fields
+from adjudge.core.verdicts.likelihood import labels_for
+from adjudge.errors import SetupError
+
+
+class Pairwise(CaseJudge[PairwiseInstanceResult, MultiCriteriaPairwiseInstanceResult]):
+    """What judges that compare responses share: which ballots they write, and how the votes are
+    pooled.
+
+    Parameters:
+        tie_enabled: whether a tie is offered and accepted.
+        contests: "joint": one call compares all responses; "pairs": every two of them are a contest
+            of their own.
+        rotations: ask in orders in which every response stands equally often at every place, and
+            before every other.
+    """
+
+    tie_enabled: bool = True
+    contests: Contests = "joint"
+    rotations: bool = False
+    kind: ClassVar[Kind] = "pairwise"
+
+    def check_settings(self) -> None:
+        """Raise a SetupError when the fields cannot be."""
+        one_of("contests", self.contests, ("joint", "pairs"))
+        super().check_settings()
+
+    def instance_of(self, item: InstanceLike | PairwiseLike) -> Instance:
+        """A list of texts are the responses."""
+        if isinstance(item, Instance):
+            return (
+                item
+                if isinstance(item, PairwiseInstance)
+                else PairwiseInstance(item.fields, item.id, item.metadata)
+            )
+        if isinstance(item, str):
+            raise SetupError(
+                "a comparison needs two or more responses: give a list of texts for each instance"
+            )
+        return (
+            comparison_instance(item)
+            if isinstance(item, Row | Mapping)
+            else PairwiseInstance(responses=item)
+        )
+
+    def case(self, instance: Instance, criteria: Criteria) -> Case:
+        """The responses under the name that the criteria reads, if they are all there is."""
+        instance = fitted(instance, criteria)
+        judged = judged_field(criteria, instance)
+        if judged != criteria.to_evaluate_field:
+            instance = replace(
+                instance, fields={criteria.to_evaluate_field: instance.fields[judged]}
+            )
+        return Case(instance, criteria)
+
+    def check(self, item: Case) -> None:
+        """There must be two responses or more, in the examples too."""
+        name, judged = item.criteria.name, item.criteria.to_evaluate_field
+        responses = shown_fields(item.criteria, item.instance)[judged]
+        if isinstance(responses, str) or len(responses) < 2:
+            raise SetupError(
+                "the field {judged!r} must hold a list of 2 responses or more", judged=judged
+            )
+        for example in item.criteria.examples:
+            shown = example.fields.get(judged, "")
+            if isinstance(shown, str) or example.option not in (
+                *map(letter, range(len(shown))),
+                TIE,
+            ):
+                raise SetupError(
+                    "an example of criterion {name!r} needs responses in the field "
+                    "{judged!r}, and the label of one",
+                    name=name,
+                    judged=judged,
+                )
+
+    def shown(self, ballot: Ballot) -> tuple[Instance, Criteria]:
+        """With the responses in the ballot's order."""
+        name = ballot.criteria.to_evaluate_field
+        responses = ballot.instance.fields[name]
+        order = ballot.question.order or range(len(responses))
+        shown = replace(
+            ballot.instance,
+            fields={**ballot.instance.fields, name: [responses[place] for place in order]},
+        )
+        return shown, ballot.criteria
+
+    def fallback_result(
+        self, result: PairwiseInstanceResult, choice: random.Random
+    ) -> PairwiseInstanceResult:
+        """A random response; the status stays what it was, so no aggregate
+        takes it for a judgment.
+        """
+        count = len(result.instance.fields[result.criteria.to_evaluate_field])
+        return replace(result, selected_option=choice.randrange(count), fallback="random")
+
+    def plan(self, item: Case, votes: Sequence[Vote]) -> Sequence[Ballot]:
+        """Every contest, as often as asked, in each order."""
+        return [] if votes else self.ballots(item)
+
+    def ballots(self, case: Case) -> list[Ballot]:
+        """All of them: the given order first."""
+        count = len(case.instance.fields[case.criteria.to_evaluate_field])
+        members = (
+            [tuple(range(count))]
+            if self.contests == "joint"
+            else list(combinations(range(count), 2))
+        )
+        return [
+            self.ballot(case, model, Comparison(order, self.tie_offered), sample)
+            for member in members
+            for order in self._orders(member)
+            for model in self.panel or (type(self).__name__,)
+            for sample in range(self.samples)
+        ]
+
+    def ballot(self, case: Case, model: str, question: Comparison, sample: int) -> Ballot:
+        """One ballot: this question, this model, this sample."""
+        return Ballot(
+            case.criteria, case.instance, question, "pairwise", model, self.language, sample=sample
+        )
+
+    @property
+    def tie_offered(self) -> bool:
+        """Whether a tie may be answered to one ballot."""
+        return self.tie_enabled
+
+    def pool(self, item: Case, votes: Sequence[Vote]) -> PairwiseInstanceResult:
+        """All contests by all votes, both orders included."""
+        result = self._pooled(item, votes)
+        return (
+            replace(result, positional_bias=self._bias(item, votes))
+            if self.check_positional_bias
+            else result
+        )
+
+    def _pooled(self, item: Case, votes: Sequence[Vote]) -> PairwiseInstanceResult:
+        count = len(item.instance.fields[item.criteria.to_evaluate_field])
+        pooled = contests(votes, count, self.tie_enabled)
+        systems = system_results(count, pooled, self._flipped(count, *_by_order(votes)))
+        rates = [system.winrate for system in systems]
+        best, chosen = highest(rates), selected(rates, self.tie_enabled)
+        agreed = best if chosen == TIE else best[:1]
+        certainty = certainty_of(agreed, pooled)
+        return PairwiseInstanceResult(
+            instance=item.instance,
+            criteria=item.criteria,
+            status=status_of(votes, chosen is not None),
+            votes=tuple(votes),
+            selected_option=chosen,
+            per_system_results=systems,
+            certainty=certainty,
+            agreement=certainty,
+            explanation=explanation_of(agreed, pooled),
+            tie=len(best) > 1
+            or any(
+                contest.even for contest in pooled if {contest.first, contest.second} & set(best)
+            ),
+            metadata=self.metadata(votes, chosen),
+            notes=self.notes(item, votes),
+        )
+
+    def notes(self, item: Case, votes: Sequence[Vote]) -> tuple[str, ...]:
+        """What a reader of the result must know: among it, that the order was not turned."""
+        found = super().notes(item, votes)
+        return found if self.check_positional_bias or self.rotations else (*found, ONE_ORDER)
+
+    def _orders(self, member: tuple[int, ...]) -> list[tuple[int, ...]]:
+        if self.rotations:
+            return [
+                tuple(member[place] for place in order) for order in balanced_orders(len(member))
+            ]
+        return [member, member[::-1]] if self.check_positional_bias else [member]
+
+    def _flipped(
+        self, count: int, forward: Sequence[Vote], backward: Sequence[Vote]
+    ) -> list[bool | None]:
+        pairs = zip(
+            contests(forward, count, self.tie_enabled),
+            contests(backward, count, self.tie_enabled),
+            strict=True,
+        )
+        return [
+            None if None in (one.value, two.value) else one.value != two.value for one, two in pairs
+        ]
+
+    def _bias(self, case: Case, votes: Sequence[Vote]) -> PositionalBias:
+        forward, backward = _by_order(votes)
+        ahead, back = self._pooled(case, forward), self._pooled(case, backward)
+        both = (ahead.selected_option, back.selected_option)
+        differ = None if None in both else ahead.selected_option != back.selected_option
+        return PositionalBias(
+            differ, back, flip_rate(forward, backward), noise_rate(forward, backward)
+        )
+
+    # -- several criteria ------------------------------------------------------
+
+    def check_multi_criteria(self, multi: MultiCriteria) -> None:
+        """Win rates are weighted, and nothing else can be done with them."""
+        for item in multi.items:
+            if item.required or item.target_option is not None or item.score_threshold is not None:
+                raise SetupError(
+                    "criterion {name!r} compares responses: it has a weight, and no target, "
+                    "threshold or duty",
+                    name=item.criterion.name,
+                )
+
+    def combine(
+        self, instance: Instance, multi: MultiCriteria, results: Sequence[PairwiseInstanceResult]
+    ) -> MultiCriteriaPairwiseInstanceResult:
+        """The responses' win rates, weighted over the criteria."""
+        rates: list[float | None] = []
+        for place in range(len(results[0].per_system_results)):
+            own = [result.per_system_results[place].winrate for result in results]
+            known = [
+                rate * (item.weight or 0.0)
+                for rate, item in zip(own, multi.items, strict=True)
+                if rate is not None
+            ]
+            rates.append(math.fsum(known) if len(known) == len(own) else None)
+        chosen, tie = selected(rates, self.tie_enabled), len(highest(rates)) > 1
+        return MultiCriteriaPairwiseInstanceResult(
+            instance, multi, tuple(results), tuple(rates), chosen, tie=tie
+        )
+
+
+@dataclass(kw_only=True, eq=False)
+class BasePairwiseJudge(
+    OwnSettings, OwnJudge[PairwiseInstanceResult, MultiCriteriaPairwiseInstanceResult], Pairwise
+):
+    """Compares responses. A judge of one's own writes ``_run(instances, criteria)``, which returns
+    for each case the index of the better response, "tie", or a PairwiseInstanceResult; repetition,
+    order and pooling are done here.
+    """
+
+    tie_enabled: bool = True
+    contests: Contests = "joint"
+    rotations: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class ContestSettings:
+    """Of judges that have models compare responses."""
+
+    tie_enabled: bool = True
+    contests: Contests = "joint"
+    rotations: bool = False
+
+
+def _by_order(votes: Sequence[Vote]) -> tuple[list[Vote], list[Vote]]:
+    """Votes in the given order, and in the reversed one."""
+    forward = [vote for vote in votes if vote.order == tuple(sorted(vote.order or ()))]
+    backward = [
+        vote for vote in votes if vote.order == tuple(sorted(vote.order or (), reverse=True))
+    ]
+    return forward, backward
+
+
+@BasePairwiseJudge.register
+@dataclass(frozen=True, kw_only=True)
+class PairwiseJudge(ContestSettings, ModelSettings, Pairwise):
+    """Asks models which of two or more responses is better.
+
+    Parameters:
+        judge_description_prompt: who the judge is told to be.
+        mode: "generate": the model writes a verdict with its explanation; "likelihood": the options
+            are compared by their log-probability, nothing is written. By default local models do
+            the latter, all others the former.
+        on_generation_failure: EvalAssist's name of ``on_failure``.
+    """
+
+    judge_description_prompt: str | None = None
+    mode: Mode | None = None
+    on_generation_failure: OnFailure | None = alias("on_failure")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_mode(self.mode, self.panel)
+
+    def check(self, item: Case) -> None:
+        """Where a verdict is read from the likelihood of a letter, there must be one for each
+        response.
+        """
+        super().check(item)
+        for ballot in self.ballots(item)[:1]:
+            if ballot.mode == "likelihood":
+                labels_for(ballot.question)
+
+    def ballot(self, case: Case, model: str, question: Comparison, sample: int) -> Ballot:
+        """One question to one model."""
+        criteria = self._offered_only(case.criteria)
+        ballot = self.ballot_for(
+            criteria, case.instance, question, "pairwise", model, sample, self.mode
+        )
+        return (
+            replace(ballot, persona=self.judge_description_prompt)
+            if self.judge_description_prompt
+            else ballot
+        )
+
+    def _offered_only(self, criteria: Criteria) -> Criteria:
+        """Without examples of a tie where there is none."""
+        shown = [
+            example for example in criteria.examples if self.tie_enabled or example.option != TIE
+        ]
+        return (
+            replace(criteria, examples=shown) if len(shown) < len(criteria.examples) else criteria
+        )

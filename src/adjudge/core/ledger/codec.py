@@ -1,0 +1,351 @@
+"""A judgment's record ↔ its row in the ledger: the only place that knows the JSON that is kept
+there.
+
+A ledger may come from anybody, checksums and all. What it says is checked here, once; whoever has a
+record can rely on it.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, fields, replace
+from functools import lru_cache
+from typing import Any, TypeVar, cast
+
+from adjudge.core.domain.check_result import CheckDetail
+from adjudge.core.domain.frozen import NOTHING, json_copy, json_text
+from adjudge.core.domain.json_types import JsonDict, JsonObject, JsonValue, object_in
+from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.message import Usage
+from adjudge.core.domain.record import (
+    FLAGS,
+    AspectDetail,
+    Detail,
+    DirectDetail,
+    Flag,
+    JudgmentRecord,
+    OtherDetail,
+    PairwiseDetail,
+    VoteRecord,
+)
+from adjudge.core.domain.vote import named_by, used_by
+from adjudge.core.ledger.rows import (
+    COLUMNS,
+    IN_BATCH,
+    INPUT,
+    input_from,
+    kept_input,
+    message_parts,
+    storable,
+    with_checksum,
+    with_messages,
+)
+from adjudge.core.reading.typed_json import WrongType, read_as
+from adjudge.features.agents.record import AgentDetail
+from adjudge.features.evidence.record import EvidenceDetail
+from adjudge.features.generate.sampled_record import (
+    CandidateDetail,
+    QualitativeDetail,
+    QuantitativeDetail,
+)
+from adjudge.features.rag.record import RagDetail
+from adjudge.messages import Message
+
+T = TypeVar("T")
+ANSWERS = "answers"
+_KIND = "kind"
+"""Under which key the kind of a result is kept. Exports leave it out: there the keys tell."""
+KINDS: tuple[type[Detail], ...] = (
+    DirectDetail,
+    AspectDetail,
+    PairwiseDetail,
+    QualitativeDetail,
+    QuantitativeDetail,
+    EvidenceDetail,
+    RagDetail,
+    CandidateDetail,
+    CheckDetail,
+    AgentDetail,
+)
+_REQUIRED: Mapping[type[Detail], frozenset[str]] = {
+    kind: frozenset(one.name for one in fields(cast(Any, kind)) if one.default is MISSING)
+    for kind in KINDS
+}
+_IN_COLUMNS = COLUMNS["votes"][2:-2]
+"""What a vote says in columns of its own: between its place and key, and when it was cast."""
+_NOT_SHOWN = frozenset({"prompt", "cached_tokens"})
+"""Columns of a vote that an export leaves out."""
+_NOT_EXPORTED: Mapping[str, float] = {
+    **dict.fromkeys(("calls", "prompt_tokens", "completion_tokens", "cached_tokens", "sample"), 0),
+    **dict.fromkeys(("latency", "at"), 0.0),
+}
+"""What stands for the numbers that an export of a vote may leave out."""
+_BY_NAME: Mapping[str, type[Detail]] = {kind.kind: kind for kind in KINDS}
+
+
+_COMMON = frozenset(
+    {one.name for one in fields(JudgmentRecord)} - {"criterion", "detail", "used", "named"}
+) | {"criteria", "decided_by", "row", _KIND, ANSWERS}
+"""The keys that a judgment of any kind may have."""
+_ABSENT: JsonObject = {"id": None, "reason": None, "low_confidence": False}
+"""What stands for the keys that a judgment may leave out."""
+_ABSENT_OF_VOTE: JsonObject = {
+    **dict.fromkeys(("order", "number", "feedback", "ranking", "distribution")),
+    "low_confidence": False,
+}
+_BATCH_TOKENS = ("batch_prompt_tokens", "batch_completion_tokens")
+
+
+@light_dataclass(frozen=True)
+class _KeptVote:
+    """What is not as in the record: the time, which every vote has, and the tokens that went
+    through a provider's batches, of prompts and of replies.
+    """
+
+    at: float
+    in_batch: tuple[int, int] | None = None
+
+
+def judgment_row(
+    record: JudgmentRecord, ballots: bytes, answers: bytes = b"", *, repaired: bool = False
+) -> tuple[object, ...]:
+    """A judgment as the ledger has it; ``ballots`` and ``answers``: the keys of its votes and of
+    what its targets said, one behind the other; ``repaired``: whether a reply had to be asked for
+    again, where the record is without its votes.
+    """
+    flags = sum(map(flag_bit, record.flags)) | (flag_bit("repaired") if repaired else 0)
+    kept = {"id": record.id, **record.outcome(), _KIND: record.detail.kind}
+    if record.judge_identity is not None:
+        kept["judge_identity"] = record.judge_identity
+    kept |= message_parts(kept)
+    if record.input:
+        kept[INPUT] = kept_input(record.input, record.fields)
+    if answers:
+        kept[ANSWERS] = answers.hex()
+    return with_checksum(
+        storable(record.judge),
+        record.index,
+        storable(record.id),
+        json_text(dict(record.fields)),
+        ballots,
+        record.status,
+        None if record.score is None else float(record.score) + 0.0,  # SQLite has no -0.0
+        storable(record.criterion),
+        storable(verdict_text(record)),
+        flags,
+        json_text(kept),
+    )
+
+
+def verdict_text(record: JudgmentRecord) -> str | None:
+    """What was decided, in a word: where responses have no names, the place of the better one."""
+    verdict = record.verdict
+    said = record.choice if verdict is None else verdict
+    return None if said is None else str(said)
+
+
+def flag_bit(flag: Flag) -> int:
+    """Which bit of the column stands for a flag."""
+    return 1 << FLAGS.index(flag)
+
+
+@lru_cache
+def flags_in(column: int) -> tuple[Flag, ...]:
+    """The flags that a column holds."""
+    return tuple(flag for flag in FLAGS if column & flag_bit(flag))
+
+
+def judgment_of(
+    row: Sequence[object], votes: tuple[VoteRecord, ...] | None = None
+) -> JudgmentRecord:
+    """The record of a row whose checksum was checked.
+
+    What is not of the right type is damage, which is SQLite's error to us.
+    """
+    judge, index, id, instance, *_, result = row
+    place = {"judge": judge, "index": index, "fields": _object(_json(instance))}
+    try:
+        return record_of(
+            cast(JsonDict, {"id": id, **with_messages(_object(_json(result))), **place}), votes
+        )
+    except WrongType as error:
+        number = index + 1 if isinstance(index, int) else index
+        raise sqlite3.DatabaseError(
+            Message(
+                "judgment {number} of {judge!r} is not what adjudge writes: {error}",
+                number=number,
+                judge=judge,
+                error=error,
+            )
+        ) from error
+
+
+def record_of(found: JsonObject, votes: tuple[VoteRecord, ...] | None = None) -> JudgmentRecord:
+    """The record of what is kept of a judgment. A WrongType says what is not of the right type."""
+    criterion = found.get("criteria", MISSING)
+    if not isinstance(criterion, str):
+        raise WrongType("a text", criterion, "criteria")
+    return read_as(
+        JudgmentRecord,
+        {**_ABSENT, **found},
+        criterion=criterion,
+        input=input_from(found.get(INPUT), object_in(found.get("fields"))),
+        detail=_detail(found),
+        votes=votes,
+        used=used_by(votes or ()),
+        named=named_by(votes or ()),
+    )
+
+
+def exported_judgment(record: JudgmentRecord, judge_identity: str | None) -> JsonDict:
+    """A judgment as the JSONL export has it, with its votes."""
+    found = replace(record, votes=None, judge_identity=None, input=NOTHING).to_dict()
+    return {
+        **found,
+        **({INPUT: dict(record.input)} if record.input else {}),
+        "votes": [exported_vote(vote) for vote in record.votes or ()],
+        "judge_identity": judge_identity,
+    }
+
+
+def read_exported_judgment(found: JsonObject) -> JudgmentRecord:
+    """The record of a judgment as exports have it, without its votes.
+
+    A WrongType says what is not of the right type.
+    """
+    row, given = found.get("row"), found.get(INPUT)
+    if not isinstance(row, int) or row < 1:
+        raise WrongType("a number from 1", row, "row")
+    if not isinstance(given, Mapping | None):
+        raise WrongType("an object", given, INPUT)
+    return replace(record_of({**found, "index": row - 1, INPUT: None}), input=given or NOTHING)
+
+
+def exported_vote(vote: VoteRecord) -> JsonDict:
+    """A vote as exports have it: without whether it went through a batch, since the verdict is the
+    same.
+    """
+    rest = {name: value for name, value in _beside(vote).items() if name != IN_BATCH}
+    columns = zip(_IN_COLUMNS, _columns(vote), strict=True)
+    shown = {name: value for name, value in columns if name not in _NOT_SHOWN}
+    return {**shown, "at": vote.at, "more": json_text(rest) if rest else None, **rest}
+
+
+def read_exported_vote(vote: JsonObject) -> VoteRecord:
+    """The record of a vote as exports have it; what they leave out is not known.
+
+    A WrongType says what is wrong.
+    """
+    return _vote({**dict.fromkeys(COLUMNS["votes"]), "number": None, **_NOT_EXPORTED, **vote})
+
+
+def vote_row(
+    number: int, key: bytes, vote: VoteRecord, at: float | None = None
+) -> tuple[object, ...]:
+    """A vote as the ledger has it; ``at``: when it was cast, where that is not now."""
+    rest = _beside(vote)
+    rest |= message_parts({**rest, "explanation": vote.explanation, "reason": vote.reason})
+    cast_at = time.time() if at is None else float(at)
+    return with_checksum(number, key, *_columns(vote), cast_at, json_text(rest) if rest else None)
+
+
+def _columns(vote: VoteRecord) -> tuple[JsonValue, ...]:
+    """What has a column of its own, in the order of ``_IN_COLUMNS``."""
+    usage = vote.usage
+    return (
+        storable(vote.model),
+        vote.sample,
+        vote.outcome,
+        storable(vote.option),
+        storable(vote.explanation),
+        storable(vote.reason),
+        storable(vote.text),
+        vote.prompt,
+        _count(usage.calls),
+        _count(usage.prompt_tokens),
+        _count(usage.completion_tokens),
+        _count(usage.cached_tokens),
+        float(vote.latency),
+    )
+
+
+def _beside(vote: VoteRecord) -> JsonDict:
+    """The rest, as far as there is any."""
+    usage = vote.usage
+    found: JsonDict = {
+        **vote.details,  # type: ignore[dict-item]
+        "repairs": vote.repairs or None,
+        "distribution": None if vote.distribution is None else dict(vote.distribution),
+        "persona": vote.persona,
+        "order": vote.order,
+        "low_confidence": vote.low_confidence or None,
+        "metadata": json_copy(vote.metadata) if vote.metadata else None,
+        "unfinished": vote.unfinished or None,
+        "answered_by": storable(vote.answered_by),
+        "answered_before": storable(vote.answered_before),
+        "fingerprint": storable(vote.fingerprint),
+        "estimated": usage.estimated or None,
+        IN_BATCH: [usage.batch_prompt_tokens, usage.batch_completion_tokens]
+        if usage.batch_prompt_tokens
+        else None,
+    }
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _count(number: float) -> float:
+    """As SQLite gives it back from a column of whole numbers: servers have counted 12.0 tokens."""
+    return int(number) if isinstance(number, float) and number.is_integer() else number
+
+
+def vote_of(row: Sequence[object]) -> VoteRecord:
+    """The record of a row of votes whose checksum was checked."""
+    columns = dict(zip(COLUMNS["votes"], row, strict=True))
+    number, more = columns.pop("number"), columns.pop("more")
+    try:
+        kept = {**_object(_json(more or "{}")), **columns}
+        return _vote(with_messages(cast(JsonDict, kept)))
+    except WrongType as error:
+        raise sqlite3.DatabaseError(
+            Message("vote {number} is not what adjudge writes: {error}", number=number, error=error)
+        ) from error
+
+
+def _vote(found: JsonObject) -> VoteRecord:
+    batch = zip(_BATCH_TOKENS, read_as(_KeptVote, found).in_batch or (), strict=False)
+    usage = read_as(Usage, {**found, **dict(batch)})
+    return read_as(VoteRecord, {**_ABSENT_OF_VOTE, **found}, usage=usage)
+
+
+def _detail(found: JsonObject) -> Detail:
+    """By the kind that is kept with it; an export, and a ledger that keeps none, is known by its
+    keys.
+    """
+    kind = _BY_NAME.get(str(found[_KIND])) if _KIND in found else _kind_by_keys(found)
+    if kind is None:
+        return OtherDetail(
+            values={name: value for name, value in found.items() if name not in _COMMON}
+        )
+    return read_as(kind, found)
+
+
+def _kind_by_keys(found: JsonObject) -> type[Detail] | None:
+    return next((kind for kind, keys in _REQUIRED.items() if keys <= found.keys()), None)
+
+
+def _json(text: object) -> object:
+    if not isinstance(text, str):
+        raise sqlite3.DatabaseError(
+            Message("holds {type} where adjudge writes JSON", type=type(text).__name__)
+        )
+    return json.loads(text)
+
+
+def _object(value: object) -> JsonObject:
+    if not isinstance(value, dict):
+        raise sqlite3.DatabaseError(
+            Message("holds {type} where adjudge writes an object", type=type(value).__name__)
+        )
+    return value

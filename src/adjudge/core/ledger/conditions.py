@@ -1,0 +1,313 @@
+"""Filters that are written as an expression: ``verdict = fail and not labelled``.
+
+::
+
+    condition   = and-part {"or" and-part}
+    and-part    = not-part {"and" not-part}
+    not-part    = "not" not-part | "(" condition ")" | test
+    test        = name [("=" | "!=" | "<" | "<=" | ">" | ">=" | "~" | "!~") value]
+                | name ("~" | "!~") "/" regular expression "/"
+
+A condition is true or false of every judgment: one without a value meets no comparison, so ``!=``,
+``!~`` and ``not`` take it. What is written is bound to the query, never put into its text, and can
+name nothing but columns of the list.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from adjudge.core.domain.frozen import NOTHING
+from adjudge.core.ledger.columns import (
+    AS_NUMBER,
+    CASEFOLD,
+    MATCHES,
+    TEXT_FITS,
+    THOUSANDS,
+    WORDS,
+    Binder,
+    Column,
+    KnownColumns,
+    read_number,
+    resolve_column,
+)
+from adjudge.core.reading.patterns import CannotMatch, WrongPattern, check_pattern
+from adjudge.errors import SetupError
+from adjudge.messages import Message
+
+LONGEST = 1_000
+"""Characters of an expression."""
+_DEEPEST = 20
+_MOST_TESTS = 50
+_TOKEN = re.compile(
+    r"""\s*(?:(?P<sign>\(|\)|!=|!~|<=|>=|==?|<|>|~)
+    |(?P<pattern>/(?:(?:[^/\\[]|\\.|\[\^?+\]?+(?:[^\]\\]|\\.)*+\])++|(?:[^/\\]|\\.)+)/(?=[\s)]|$))
+    |(?P<quote>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|«[^»]*»|“[^”]*”|„[^“”]*[“”]|‘[^’]*’)
+    |(?P<word>[^\s()=<>!~"'«“„‘]+)
+    |(?P<wrong>\S))""",
+    re.VERBOSE | re.DOTALL,
+)
+_ESCAPED = re.compile(r"\\([\"'\\])")
+"""Any other backslash is one: of a path, say."""
+_IN_WORDS = {"and": "and", "or": "or", "not": "not", "и": "and", "или": "or", "не": "not"}
+
+
+PATTERN_FLAGS = re.IGNORECASE
+"""Capital letters matter nowhere in an expression."""
+
+
+@dataclass(frozen=True)
+class Condition:
+    text: str
+    sql: str
+    values: Mapping[str, object]
+    patterns: Mapping[str, tuple[int, int]] = NOTHING
+    """Its regular expressions → where they begin and end."""
+
+
+class WrongCondition(SetupError):
+    """An expression that cannot be read, and where."""
+
+    def __init__(self, start: int, end: int, message: Message) -> None:
+        super().__init__(
+            Message("the filter, at character {place}: {message}", place=start + 1, message=message)
+        )
+        self.start, self.end, self.why = start, end, message
+
+
+class _Token(NamedTuple):
+    kind: Literal["sign", "quote", "word", "pattern", "end"]
+    text: str
+    start: int
+    end: int
+
+    @property
+    def joins(self) -> str:
+        """``and``, ``or`` or ``not``, where it is one of these."""
+        return _IN_WORDS.get(self.text.casefold(), "") if self.kind == "word" else ""
+
+    def wrong(self, message: Message) -> WrongCondition:
+        return WrongCondition(self.start, self.end, message)
+
+
+def read_condition(text: str, known: KnownColumns) -> Condition:
+    """The SQL of an expression; a WrongCondition says what is wrong with it."""
+    if len(text) > LONGEST:
+        raise WrongCondition(
+            LONGEST, len(text), Message("it is longer than {most} characters", most=LONGEST)
+        )
+    reader = _Reader(list(_tokens(text)), known)
+    sql = reader.either(0)
+    rest = reader.now
+    if rest.kind != "end":
+        raise rest.wrong(Message("expected and, or, or the end"))
+    return Condition(text, sql, reader.binder.values, reader.patterns)
+
+
+def _tokens(text: str) -> Iterator[_Token]:
+    end = 0
+    for found in _TOKEN.finditer(text):
+        kind, start, end = found.lastgroup, found.start(found.lastgroup or 0), found.end()
+        if kind == "wrong":
+            raise WrongCondition(
+                start, end, Message("{sign!r} does not belong here", sign=found["wrong"])
+            )
+        if kind == "quote":
+            yield _Token("quote", _ESCAPED.sub(r"\1", found["quote"][1:-1]), start, end)
+        elif kind == "pattern":
+            yield _Token("pattern", found["pattern"][1:-1], start, end)
+        else:
+            yield _Token("sign" if kind == "sign" else "word", found[kind or 0], start, end)
+    yield _Token("end", "", len(text), len(text))
+
+
+class _Reader:
+    """Reads tokens from left to right."""
+
+    def __init__(self, tokens: list[_Token], known: KnownColumns) -> None:
+        self._tokens, self._known, self._at, self._tests = tokens, known, 0, 0
+        self.binder = Binder("w")
+        self.patterns: dict[str, tuple[int, int]] = {}
+
+    @property
+    def now(self) -> _Token:
+        return self._tokens[self._at]
+
+    def _take(self) -> _Token:
+        token = self.now
+        self._at += token.kind != "end"
+        return token
+
+    def either(self, depth: int) -> str:
+        return self._joined("or", lambda: self._both(depth))
+
+    def _both(self, depth: int) -> str:
+        return self._joined("and", lambda: self._not(depth))
+
+    def _joined(self, word: str, read: Callable[[], str]) -> str:
+        parts = [read()]
+        while self.now.joins == word:
+            self._take()
+            parts.append(read())
+        return f"({f' {word.upper()} '.join(parts)})"
+
+    def _not(self, depth: int) -> str:
+        if depth > _DEEPEST:
+            raise self.now.wrong(Message("there are more than {most} levels", most=_DEEPEST))
+        if self.now.joins == "not":
+            self._take()
+            return f"NOT {self._not(depth + 1)}"
+        if (self.now.kind, self.now.text) == ("sign", "("):
+            begins = self._take()
+            found = self.either(depth + 1)
+            if (self.now.kind, self.now.text) != ("sign", ")"):
+                raise begins.wrong(Message("this parenthesis is not closed"))
+            self._take()
+            return found
+        return self._test()
+
+    def _test(self) -> str:
+        name = self._take()
+        self._tests += 1
+        if self._tests > _MOST_TESTS:
+            raise name.wrong(Message("there are more than {most} tests", most=_MOST_TESTS))
+        if name.kind not in ("word", "quote") or name.joins:
+            raise name.wrong(Message("expected the name of a column"))
+        name, column = self._column(name)
+        if column is None:
+            raise name.wrong(
+                Message(
+                    "no column is called {name!r}; the columns are {known}",
+                    name=name.text,
+                    known=", ".join(written_names(self._known)),
+                ),
+            )
+        if self.now.kind != "sign" or self.now.text in "()":
+            return self._bare(name, column)
+        sign = self._take()
+        value = self._take()
+        if value.kind not in ("word", "quote", "pattern"):
+            raise value.wrong(Message("expected a value behind {sign}", sign=sign.text))
+        if value.kind == "pattern" and sign.text not in ("~", "!~"):
+            raise value.wrong(Message("a regular expression can only follow ~ or !~"))
+        return self._compared(name, column, sign, value)
+
+    def _column(self, name: _Token) -> tuple[_Token, Column | None]:
+        """What a name stands for, as it is spelled; of one that the first rows do not have, all
+        rows are asked.
+        """
+        spelled = self._known.spelled(name.text)
+        found = resolve_column(spelled, self._known, self.binder)
+        if found is None:
+            self._known = self._known.with_every_field()
+            spelled = self._known.spelled(name.text)
+            found = resolve_column(spelled, self._known, self.binder)
+        return name._replace(text=spelled), found
+
+    def _bare(self, name: _Token, column: Column) -> str:
+        if name.text == WORDS:
+            raise name.wrong(Message("expected ~ and words behind text"))
+        if column.kind == "yes":
+            return f"coalesce(({column.sql}) <> 0, 0)"
+        if column.texts:
+            return _fits(column, "'!='", "''")
+        return f"coalesce({column.sql}, '') <> ''"
+
+    def _compared(self, name: _Token, column: Column, sign: _Token, value: _Token) -> str:
+        if column.kind == "yes":
+            raise sign.wrong(
+                Message("{name} is yes or no: write {name} or not {name} alone", name=name.text),
+            )
+        if sign.text in ("~", "!~"):
+            held = self._contains(column, value)
+        elif name.text == WORDS:
+            raise sign.wrong(Message("expected ~ and words behind text"))
+        elif sign.text in ("=", "==", "!="):
+            held = self._equals(column, value)
+        else:
+            held = self._beyond(column, sign.text, value)
+        return f"{'NOT ' if sign.text.startswith('!') else ''}coalesce({held}, 0)"
+
+    def _contains(self, column: Column, value: _Token) -> str:
+        if value.kind == "pattern":
+            return self._matches(column, value)
+        if value.kind == "word" and value.text.startswith("/") and "/" in value.text[1:]:
+            raise value.wrong(
+                Message(
+                    "a regular expression is written /…/, with \\/ for a slash in it; words "
+                    "with slashes are put in quotation marks"
+                )
+            )
+        words = self.binder.bind(value.text.casefold())
+        if column.texts:
+            return _fits(column, "'~'", words)
+        return f"instr({CASEFOLD}({column.sql}), {words}) > 0"
+
+    def _matches(self, column: Column, value: _Token) -> str:
+        try:
+            check_pattern(value.text, PATTERN_FLAGS)
+        except WrongPattern as error:
+            at = min(value.start + 1 + error.at, value.end - 1)
+            raise WrongCondition(at, value.end, error.message) from error
+        except CannotMatch as error:
+            raise value.wrong(cannot_tell(error)) from error
+        self.patterns[value.text] = value.start, value.end
+        return f"{MATCHES}({self.binder.bind(value.text)}, {column.texts or column.sql})"
+
+    def _equals(self, column: Column, value: _Token) -> str:
+        same = self._beyond(column, "=", value._replace(kind="quote"))
+        if column.kind == "number" or value.kind != "word" or read_number(value.text) is None:
+            return same
+        return f"({same} OR {self._beyond(column, '=', value)})"
+
+    def _beyond(self, column: Column, sign: str, value: _Token) -> str:
+        if column.kind == "number":
+            return f"{column.sql} {sign} {self.binder.bind(self._number(value))}"
+        is_number = value.kind == "word" and read_number(value.text) is not None
+        bound = self.binder.bind(self._number(value) if is_number else value.text.casefold())
+        if column.texts:
+            return _fits(column, f"'{sign}'", bound)
+        return f"{AS_NUMBER if is_number else CASEFOLD}({column.sql}) {sign} {bound}"
+
+    def _number(self, value: _Token) -> float:
+        number = read_number(value.text)
+        if number is None:
+            raise value.wrong(_no_number(value.text))
+        return number
+
+
+def cannot_tell(error: CannotMatch) -> Message:
+    return Message("cannot tell which rows match: {why}", why=error.message)
+
+
+def _no_number(text: str) -> Message:
+    if THOUSANDS.fullmatch(text):
+        return Message(
+            "{text} is a thousand to some and one to others: write {thousands} or {point}",
+            text=text,
+            thousands=text.replace(",", ""),
+            point=text.replace(",", "."),
+        )
+    return Message("expected a number, not {text!r}", text=text)
+
+
+def _fits(column: Column, sign: str, value: str) -> str:
+    """Whether one of the texts of a column compares to a value."""
+    return f"coalesce({TEXT_FITS}({sign}, {value}, {column.texts}), 0)"
+
+
+def written_names(known: KnownColumns) -> list[str]:
+    """Every name that a condition may have; in quotation marks, where it is not one word."""
+    return [name if _is_word(name) else _quoted(name) for name in known.names()]
+
+
+def _is_word(name: str) -> bool:
+    found = _TOKEN.fullmatch(name)
+    return bool(found and found["word"]) and name.casefold() not in _IN_WORDS
+
+
+def _quoted(name: str) -> str:
+    return '"{}"'.format(re.sub(r'(["\\])', r"\\\1", name))

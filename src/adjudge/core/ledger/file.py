@@ -1,0 +1,585 @@
+"""The ledger's file: its tables, its lock, and whether it may be resumed."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import sqlite3
+import stat
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, closing, contextmanager
+from pathlib import Path
+
+from adjudge.core.aio.files import locked
+from adjudge.core.domain.json_types import JsonDict, JsonObject, object_in
+from adjudge.core.domain.judge_configuration import JudgeConfiguration, judges_of
+from adjudge.core.domain.message import Usage
+from adjudge.core.ledger.changes import SettingChange, change_lines, differences, is_wording
+from adjudge.core.ledger.rows import (
+    CHECKSUM_SQL,
+    COLUMNS,
+    IN_BATCH,
+    KEY_BYTES,
+    checked,
+    checksum,
+    checksum_matches,
+    columns_in,
+    fact_text,
+    insert,
+    read_fact,
+    readers_in,
+    refuse_damaged_rows,
+    select,
+    with_checksum,
+    wordings_in,
+)
+from adjudge.errors import OtherConfiguration, RunError
+from adjudge.lazy import lazy_pattern
+from adjudge.messages import Message, join, reason_of
+
+_LOG = logging.getLogger("adjudge")
+FILE = "ledger.sqlite"
+LOCK = "ledger.lock"
+READERS = "readers"
+"""The fact that names every version of the reply reader that read a run, if there were several."""
+LABELS = "labels.sqlite"
+"""What people said of the rows, beside it."""
+_ENDINGS = ("", "-wal", "-shm", "-journal")
+"""Of a database's file, and of those that SQLite keeps beside it."""
+NOTES = "criteria-notes.jsonl"
+"""What annotators said of the criteria themselves, beside the labels."""
+LABELS_LOCK = "labels.lock"
+PEOPLE = "people.sqlite"
+"""Who labels which rows."""
+LABEL_FILES = (
+    *(name + ending for name in (LABELS, PEOPLE) for ending in _ENDINGS),
+    *(NOTES, LABELS_LOCK),
+)
+_NAMES = (FILE, *(f"ledger.{state}" for state in ("new", "recovered", "mended", "damaged")))
+OWN = tuple(name + ending for name in _NAMES for ending in _ENDINGS)
+"""The files of a ledger, while it is made, and what ``runs recover`` makes of it."""
+RECOVER = Message("'adjudge runs recover RUN' saves what can be read")
+_NO_ACCESS = (
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_READONLY,
+    sqlite3.SQLITE_PERM,
+    sqlite3.SQLITE_AUTH,
+)
+PATIENCE = 30.0
+"""Seconds to wait for a program that has locked the ledger."""
+_SMALL = 200_000_000
+"""Bytes up to which a ledger is read through for damage before it is used."""
+_LAST_SECOND = 253_402_300_800
+"""Of the year 9999, beyond which no calendar of ours goes."""
+_VIRTUAL = lazy_pattern(r"\s*CREATE\s+VIRTUAL", re.IGNORECASE)
+_REPLIED = "NOT (outcome IN ('model_error', 'refused') AND prompt_tokens = 0)"
+"""Votes for which there was a reply."""
+_FACTS: Mapping[str, Callable[[object], bool]] = {
+    "configuration": lambda value: isinstance(value, dict),
+    "started": lambda value: isinstance(value, int | float) and 0 <= value < _LAST_SECOND,
+    "spending": lambda value: isinstance(value, dict),
+}
+"""What facts look like that are counted with: a ledger may come from anybody, checksums and all."""
+LAYOUT = 7
+"""The version of the tables; an empty file is version 0."""
+
+
+def holds_run(folder: Path) -> bool:
+    """Whether a path is a run folder."""
+    return (folder / FILE).is_file()
+
+
+def holds_labels(folder: str | Path) -> bool:
+    """Whether people's labels lie in a run folder."""
+    return (Path(folder) / LABELS).exists()
+
+
+@contextmanager
+def connect(
+    path: Path, *, writable: bool = True, lasting: bool = True
+) -> Iterator[sqlite3.Connection]:
+    """A connection with our settings, closed at the end.
+
+    ``lasting``: whether a commit waits until it is on the disk.
+    """
+    mode = "rwc" if writable else "ro&immutable=1" if _on_read_only_media(path) else "ro"
+    uri = f"{path.absolute().as_uri()}?mode={mode}"
+    with closing(
+        sqlite3.connect(
+            uri, uri=True, timeout=PATIENCE, isolation_level=None, check_same_thread=False
+        )
+    ) as connection:
+        connection.execute("PRAGMA trusted_schema = OFF")  # a ledger may come from anybody
+        connection.create_function(CHECKSUM_SQL, -1, checksum, deterministic=True)
+        if writable:
+            connection.execute(f"PRAGMA synchronous = {'FULL' if lasting else 'OFF'}")
+            connection.execute("PRAGMA journal_mode = WAL")
+        yield connection
+
+
+def _on_read_only_media(path: Path) -> bool:
+    """Where SQLite cannot put its index of the log; so nobody writes there, and without a log the
+    file holds everything.
+    """
+    if os.access(path.absolute().parent, os.W_OK):
+        return False
+    try:
+        return not path.with_name(f"{path.name}-wal").stat().st_size
+    except FileNotFoundError:
+        return True
+
+
+@contextmanager
+def under_lock(folder: Path) -> Iterator[None]:
+    """One process at a time writes to a run; one that dies lets go of the lock."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        refuse_links(folder)
+        with locked(folder / LOCK, wait=False) as held:
+            if not held:
+                raise RunError(
+                    "the run {folder} is under way in another process: wait for it, or use "
+                    "another folder",
+                    folder=folder,
+                )
+            yield
+    except OSError as error:
+        raise RunError(
+            "the run folder {folder} cannot be used: {reason}",
+            folder=folder,
+            reason=reason_of(error),
+        ) from error
+
+
+@contextmanager
+def open_checked(
+    folder: Path,
+    configuration: JsonObject,
+    fork_of: Path | None,
+    facts: JsonObject,
+    *,
+    lasting: bool = True,
+) -> Iterator[tuple[sqlite3.Connection, dict[str, str]]]:
+    """Make the ledger, or see that the one that is there may be resumed. The caller holds the lock.
+
+    Says how the prompts were worded when the run began.
+    """
+    path = folder / FILE
+    with ExitStack() as held:
+        try:
+            is_new = not path.exists()
+            if is_new:
+                _make(path, {**facts, "configuration": configuration}, fork_of)
+            refuse_empty(path)
+            connection = held.enter_context(connect(path, lasting=lasting))
+            as_made = is_new and fork_of is None  # so there is nothing to check
+            wordings = (
+                wordings_in(configuration)
+                if as_made
+                else _resumed(connection, folder, configuration)
+            )
+        except sqlite3.Error as error:
+            raise ledger_error(path, error) from error
+        yield connection, wordings
+
+
+def _resumed(
+    connection: sqlite3.Connection, folder: Path, configuration: JsonObject
+) -> dict[str, str]:
+    path = folder / FILE
+    _refuse_damaged(connection, path)
+    make_tables(connection, path)
+    check_rows(connection, path)
+    facts = read_meta(connection)
+    known = object_in(facts.get("configuration"))
+    if "configuration" not in facts:
+        write_meta(connection, {"configuration": configuration, "started": time.time()})
+    else:
+        refuse_other(str(folder), known, configuration)
+        _note_readers(connection, folder, facts, configuration)
+    return _wordings(folder, known or configuration, configuration)
+
+
+def _note_readers(
+    connection: sqlite3.Connection, folder: Path, facts: JsonObject, configuration: JsonObject
+) -> None:
+    """Warn if replies are read by another version of the reader than before, and keep that fact."""
+    kept = facts.get(READERS)
+    before = set(kept) if isinstance(kept, list) else readers_in(object_in(facts["configuration"]))
+    now = readers_in(configuration)
+    if before and now and not now <= before:
+        _LOG.warning(
+            Message(
+                "{folder} was begun by a version of adjudge that reads replies by other rules: "
+                "its verdicts are kept, new replies are read by the new rules",
+                folder=folder,
+            )
+        )
+        write_meta(connection, {READERS: sorted(map(str, before | now))})
+
+
+_MOST_TOLD = 3
+"""Settings that are named one by one where they changed."""
+_ANOTHER_FOLDER = Message("or use another folder")
+
+
+def refuse_other(
+    folder: str,
+    known: JsonObject,
+    configuration: JsonObject,
+    otherwise: Message = _ANOTHER_FOLDER,
+) -> None:
+    """Say so where what was begun with ``known`` cannot be resumed with ``configuration``, and what
+    may be done ``otherwise``.
+    """
+    if changes := _changes(known, configuration):
+        told = list(change_lines(changes, known, configuration))
+        more = Message("{count} more", count=len(told) - _MOST_TOLD)
+        raise OtherConfiguration(
+            "the run {folder} was made with another configuration ({told}): restore the settings, "
+            "{otherwise}",
+            folder=folder,
+            told=join("; ", (*told[:_MOST_TOLD], *((more,) if len(told) > _MOST_TOLD else ()))),
+            otherwise=otherwise,
+        )
+
+
+def is_same_configuration(known: JsonObject, configuration: JsonObject) -> bool:
+    """Whether what was begun with ``known`` can be resumed with ``configuration``."""
+    return not _changes(known, configuration)
+
+
+def _changes(known: JsonObject, configuration: JsonObject) -> list[SettingChange]:
+    return [change for change in differences(known, configuration) if not is_wording(change)]
+
+
+def _make(path: Path, facts: JsonObject, fork_of: Path | None) -> None:
+    """A new ledger, there when it is whole: so one that is empty was emptied, and is not taken for
+    a new one.
+    """
+    new = path.with_suffix(".new")
+    delete(new)
+    if fork_of is not None:
+        _copy(fork_of / FILE, new)
+    with connect(new, lasting=False) as connection:
+        make_tables(connection, new)
+        forked = {"forked_from": str(fork_of)} if fork_of else {}
+        if fork_of:
+            _keep_answers_only(connection)
+        write_meta(connection, {**facts, "started": time.time(), **forked})
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    with new.open("rb+") as file:
+        os.fsync(file.fileno())  # all of it, at once
+    new.replace(path)
+
+
+def _keep_answers_only(connection: sqlite3.Connection) -> None:
+    """Of a copied run: its answers are judged anew and cost nothing here, since the run that asked
+    paid for them.
+    """
+    for unwanted in (
+        "judgments",
+        "batches",
+        "batch_ballots",
+        "votes WHERE outcome = 'model_error'",
+        "meta WHERE name IN ('spending', 'ended')",
+    ):
+        connection.execute(f"DELETE FROM {unwanted}")  # noqa: S608 - names of ours
+    free = dict.fromkeys(("calls", "prompt_tokens", "completion_tokens", "cached_tokens"), "0")
+    now = {**free, "more": f"json_remove(more, '$.estimated', '$.{IN_BATCH}')"}
+    values = ", ".join(now.get(name, name) for name in COLUMNS["votes"])
+    changes = ", ".join(f"{name} = {value}" for name, value in now.items())
+    connection.execute(
+        f"UPDATE votes SET {changes}, checksum = {CHECKSUM_SQL}({values}) "  # noqa: S608
+        f"WHERE {checksum_matches('votes')}"
+    )
+
+
+def delete(path: Path) -> None:
+    """A database, with what SQLite keeps beside it."""
+    for ending in _ENDINGS:
+        path.with_name(path.name + ending).unlink(missing_ok=True)
+
+
+def _wordings(folder: Path, begun_with: JsonObject, now: JsonObject) -> dict[str, str]:
+    before, today = wordings_in(begun_with), wordings_in(now)
+    if any(today.get(name, text) != text for name, text in before.items()):
+        _LOG.warning(
+            Message(
+                "{folder} was begun by another version of adjudge, which worded some prompts "
+                "differently: its answers are kept, the rest is asked in today's words",
+                folder=folder,
+            )
+        )
+    return before
+
+
+def make_tables(connection: sqlite3.Connection, path: Path) -> None:
+    """Make the tables of a new ledger, or see that one has them as they are today."""
+    if _version(connection):
+        check_layout(connection, path)
+        return
+    refuse_strange_schema(connection, path)
+    connection.execute("BEGIN IMMEDIATE")
+    execute_file(connection, "ledger.sql")
+    connection.execute(f"PRAGMA user_version = {LAYOUT}")
+    connection.execute("COMMIT")
+
+
+def execute_file(connection: sqlite3.Connection, name: str) -> None:
+    """Execute the statements of `data/NAME` in the transaction that is open."""
+    text = (Path(__file__).parent / "data" / name).read_text(encoding="utf-8")
+    for statement in text.split(";\n"):
+        connection.execute(statement)
+
+
+def check_layout(connection: sqlite3.Connection, path: Path) -> None:
+    """Refuse a ledger whose tables are not as this version of adjudge makes them."""
+    refuse_strange_schema(connection, path)
+    version = _version(connection)
+    if version > LAYOUT:
+        raise RunError(
+            "{path} was written by a newer adjudge (ledger version {version}): install that "
+            "one. If there is none, it is damaged: {recover}",
+            path=path,
+            version=version,
+            recover=RECOVER,
+        )
+    refuse_older(connection, path)
+    if lacking := _lacking(connection):
+        raise ledger_error(
+            path,
+            sqlite3.DatabaseError(Message("its table {table} lacks a column", table=lacking[0])),
+        )
+
+
+def refuse_older(connection: sqlite3.Connection, path: Path) -> None:
+    """Refuse a ledger of an earlier adjudge: its answers cannot be taken over.
+
+    One that has all that there is today is ours, whatever damage made of its version.
+    """
+    version = _version(connection)
+    if 0 < version < LAYOUT and _lacking(connection):
+        raise RunError(
+            "{path} was written by an earlier adjudge (ledger version {version}, and this "
+            "one reads version {layout}): export the run with the adjudge that made it, or "
+            "run it again into another folder",
+            path=path,
+            version=version,
+            layout=LAYOUT,
+        )
+
+
+def _lacking(connection: sqlite3.Connection) -> list[str]:
+    """The tables that do not have the columns of today."""
+    return [
+        table
+        for table, columns in COLUMNS.items()
+        if not {*columns, "checksum"} <= {*columns_in(connection, table)}
+    ]
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    return int(version)
+
+
+def read_meta(connection: sqlite3.Connection, *names: str) -> JsonDict:
+    """What is kept about the run; of ``names``, where some are given."""
+    wanted = f" WHERE name IN ({', '.join('?' * len(names))})" if names else ""
+    found = connection.execute(select("meta") + wanted, names)
+    rows = (checked("meta", row) for row in found)
+    try:
+        facts = {name: read_fact(value) for name, value in rows}
+    except (ValueError, RecursionError) as error:
+        raise sqlite3.DatabaseError(
+            Message("holds what adjudge did not write ({error})", error=error)
+        ) from error
+    for name, is_right in _FACTS.items():
+        if name in facts and not is_right(facts[name]):
+            raise sqlite3.DatabaseError(Message("its {name} is not what adjudge writes", name=name))
+    return facts
+
+
+def read_judges(connection: sqlite3.Connection) -> dict[str, JudgeConfiguration]:
+    """Judge → how it was set up."""
+    return judges_of(read_meta(connection).get("configuration"))
+
+
+def read_judge(connection: sqlite3.Connection, judge: str) -> JudgeConfiguration:
+    """How one was set up; nothing is known of one that another tool's judgments name."""
+    return read_judges(connection).get(judge, JudgeConfiguration())
+
+
+def write_meta(connection: sqlite3.Connection, facts: JsonObject) -> None:
+    for name, value in facts.items():
+        connection.execute(insert("meta"), with_checksum(name, fact_text(value)))
+
+
+_IN_BATCHES = (f"sum(coalesce(json_extract(more, '$.in_batch[{place}]'), 0))" for place in (0, 1))
+USAGE = (
+    "sum(calls - (outcome = 'model_error')), "  # the last call of such a vote brought none
+    "sum(prompt_tokens), sum(completion_tokens), sum(cached_tokens), 0, "
+    f"{', '.join(_IN_BATCHES)}"
+)
+"""What votes took, as SQL."""
+
+
+def used_in(connection: sqlite3.Connection) -> dict[str, Usage]:
+    """Model → what its replies took, by the votes.
+
+    A call that brought no reply has no tokens, and is counted elsewhere.
+    """
+    query = f"SELECT model, {USAGE} FROM votes WHERE {_REPLIED} GROUP BY model"  # noqa: S608
+    rows = connection.execute(query)
+    return {model: Usage(*numbers) for model, *numbers in rows}
+
+
+def repeated_usage(connection: sqlite3.Connection) -> dict[tuple[str, str], Usage]:
+    """Return what would be counted again if each judgment counted its votes, by judge and
+    criterion: rows with the same content share their votes.
+    """
+    rows = connection.execute(_REPEATED)
+    return {(judge, criterion): Usage(*numbers) for judge, criterion, *numbers in rows}
+
+
+_REPEATED = f"""
+WITH RECURSIVE asked(judge, criterion, ballots, place) AS (
+    SELECT judge, criterion, ballots, 1 FROM judgments WHERE length(ballots) > 0
+    UNION ALL
+    SELECT judge, criterion, ballots, place + {KEY_BYTES} FROM asked
+    WHERE place + {KEY_BYTES} <= length(ballots)
+), repeated AS (
+    SELECT judge, criterion, substr(ballots, place, {KEY_BYTES}) AS key, count(*) - 1 AS times
+    FROM asked GROUP BY 1, 2, 3 HAVING times > 0
+)
+SELECT judge, criterion, sum(times * calls), sum(times * prompt_tokens),
+    sum(times * completion_tokens), sum(times * cached_tokens)
+FROM repeated JOIN votes ON number = (SELECT max(number) FROM votes WHERE ballot = key)
+GROUP BY 1, 2
+"""  # noqa: S608 - a number of ours
+
+
+def ledger_error(path: Path, error: BaseException) -> RunError:
+    """What happened to the ledger, and what to do."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # without what SQLite adds to it
+    if code == sqlite3.SQLITE_FULL:
+        advice = Message(
+            "the disk is full: make room, then resume the run; what was acknowledged is kept"
+        )
+    elif code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        advice = Message(
+            "locked by another program for {seconds:.0f} s: close that, then resume the run",
+            seconds=PATIENCE,
+        )
+    elif not isinstance(error, sqlite3.Error):
+        advice = Message(
+            "a row or an answer holds what cannot be written: mend that, then resume the run"
+        )
+    elif code in _NO_ACCESS:
+        advice = Message("see that the file can be read and written, then resume the run")
+    elif code == sqlite3.SQLITE_IOERR:
+        advice = Message(
+            "the disk is full or failing, or the file was cut short: if going on does not help, "
+            "{recover}",
+            recover=RECOVER,
+        )
+    else:
+        advice = Message("it is damaged: {recover}", recover=RECOVER)
+    return RunError("the ledger {path}: {error}; {advice}", path=path, error=error, advice=advice)
+
+
+def refuse_links(folder: Path, names: Iterable[str] = (*OWN, LOCK)) -> None:
+    """What is written into a run folder must land there, also when somebody else made the folder.
+
+    Pipes are refused as well.
+    """
+    for path in (folder / name for name in names):
+        try:
+            kind = stat.S_IFMT(path.lstat().st_mode)  # once: SQLite removes its files when it likes
+        except OSError:
+            kind = None
+        if kind == stat.S_IFLNK:
+            raise RunError(
+                "{path} is a symbolic link, which adjudge never makes: copy what it points "
+                "to, or delete it",
+                path=path,
+            )
+        if kind not in (None, stat.S_IFREG):  # whoever opens a pipe waits for its other end
+            raise RunError(
+                "{path} is not a plain file, and adjudge makes no others: delete it", path=path
+            )
+
+
+def refuse_links_below(folder: Path) -> None:
+    """Like ``refuse_links``, of everything in a folder that only adjudge writes to."""
+    for parent, folders, files in os.walk(folder):
+        refuse_links(
+            Path(parent), [name for name in (*folders, *files) if Path(parent, name).is_symlink()]
+        )
+
+
+def refuse_strange_schema(
+    connection: sqlite3.Connection, path: Path, tables: Iterable[str] = tuple(COLUMNS)
+) -> None:
+    """A ledger is tables with plain columns.
+
+    Whatever computes its rows when they are read or written was put there.
+    """
+    for kind, name, sql in connection.execute("SELECT type, name, sql FROM main.sqlite_master"):
+        if kind in ("view", "trigger") or _VIRTUAL.match(sql or ""):
+            raise RunError(
+                "the ledger {path} holds {name!r}, a {kind} that adjudge did not make: it "
+                "is not used",
+                path=path,
+                name=name,
+                kind=kind,
+            )
+    for table in tables:
+        columns = connection.execute(f"PRAGMA main.table_xinfo({table})")
+        if computed := [name for _, name, *_, hidden in columns if hidden]:
+            raise RunError(
+                "the ledger {path} computes {table}.{computed}, which adjudge does not: it "
+                "is not used",
+                path=path,
+                table=table,
+                computed=computed[0],
+            )
+
+
+def refuse_empty(path: Path) -> None:
+    """To SQLite an empty file is a new database; a ledger was never empty."""
+    if path.stat().st_size == 0:
+        raise ledger_error(path, sqlite3.DatabaseError(Message("the file is empty")))
+
+
+def check_rows(connection: sqlite3.Connection, path: Path) -> None:
+    """Refuse a ledger with a row that is not what was written.
+
+    A large one is checked as its rows are read.
+    """
+    if _is_small(path):
+        refuse_damaged_rows(connection)
+
+
+def _is_small(path: Path) -> bool:
+    try:
+        return path.stat().st_size <= _SMALL
+    except FileNotFoundError:  # deleted under its reader, who reads on
+        return False
+
+
+def _refuse_damaged(connection: sqlite3.Connection, path: Path) -> None:
+    """A file that was cut or overwritten is noticed before anything is asked."""
+    if not _is_small(path):
+        return
+    (verdict,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
+    if verdict != "ok":
+        raise sqlite3.DatabaseError(str(verdict).replace("\n", " "))
+
+
+def _copy(source: Path, target: Path) -> None:
+    with connect(source, writable=False) as old, connect(target) as new:
+        old.backup(new)

@@ -1,0 +1,296 @@
+"""What a run asked and was answered: one SQLite file, written by one process, readable by all."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import ExitStack
+from itertools import count
+from mmap import mmap
+from pathlib import Path
+from typing import Any, TypeVar
+
+from adjudge.core.domain.frozen import NOTHING
+from adjudge.core.domain.json_types import JsonObject, JsonValue, object_in
+from adjudge.core.domain.message import Usage
+from adjudge.core.domain.results import Result
+from adjudge.core.domain.vote import Ballot, Vote
+from adjudge.core.ledger.changes import judge_changes
+from adjudge.core.ledger.codec import judgment_row, vote_of, vote_row
+from adjudge.core.ledger.commit_thread import CommitThread, Row
+from adjudge.core.ledger.file import (
+    FILE,
+    connect,
+    ledger_error,
+    open_checked,
+    read_meta,
+    under_lock,
+    used_in,
+)
+from adjudge.core.ledger.rows import (
+    checked,
+    checked_key,
+    checksum_matches,
+    fact_text,
+    insert,
+    read_fact,
+    select,
+    storable,
+    with_checksum,
+)
+from adjudge.errors import RunError
+
+_BITS = 1 << 22
+_KEYS = 250_000
+
+
+class BloomFilter:
+    """A Bloom filter of half a megabyte for 250,000 keys, then of twice as much for twice as many,
+    and so on: a page of memory that is looked at for the first time costs more than the look.
+
+    Of unknown keys, about one in eighty is taken for known by each part that is full.
+    """
+
+    def __init__(self) -> None:
+        self._parts: list[tuple[mmap, int]] = []
+        self._room = 0
+
+    def add(self, key: bytes) -> None:
+        """From now on ``key`` may be known.
+
+        Keys are hashes, so their own bits are as good as any.
+        """
+        if not self._room:
+            self._grow()
+        self._room -= 1
+        bits, mask = self._parts[-1]
+        number = int.from_bytes(key[:8], "little")
+        for bit in (number & mask, (number >> 32) & mask):
+            bits[bit >> 3] |= 1 << (bit & 7)
+
+    def _grow(self) -> None:
+        doubled = len(self._parts)
+        # only what is written to takes memory, and all of it is given back
+        self._parts.append((mmap(-1, (_BITS << doubled) // 8), (_BITS << doubled) - 1))
+        self._room = _KEYS << doubled
+
+    def __contains__(self, key: bytes) -> bool:
+        number = int.from_bytes(key[:8], "little")
+        for bits, mask in self._parts:
+            one, two = number & mask, (number >> 32) & mask
+            if bits[one >> 3] >> (one & 7) & bits[two >> 3] >> (two & 7) & 1:
+                return True
+        return False
+
+
+_Read = TypeVar("_Read")
+_MOST_WAITING = 5000
+"""Rows that may wait to be written before the reader is held back."""
+_KEEP_VOTE = insert("votes", "ABORT")
+_RECALL = f"{select('votes')} WHERE ballot IN ({{}}) AND outcome <> 'model_error' ORDER BY number"
+_KNOWN = (
+    "SELECT ballots, status, id, json_extract(result, '$.votes_valid') "  # noqa: S608
+    f"FROM judgments WHERE judge = ? AND number = ? AND {checksum_matches('judgments')}"
+)
+_NOTE = insert("meta")
+_KEEP_JUDGMENT = insert("judgments")
+
+
+def _check_fork(folder: Path, configuration: JsonObject, fork_of: Path | None) -> None:
+    """Say so before a folder is made when there is nothing to begin it with, or only what another
+    judge said.
+    """
+    if fork_of is None or (folder / FILE).exists():
+        return
+    if not (fork_of / FILE).exists():
+        raise RunError("{fork_of} holds no run to fork", fork_of=fork_of)
+    try:
+        with connect(fork_of / FILE, writable=False) as connection:
+            known = object_in(read_meta(connection).get("configuration"))
+    except sqlite3.Error as error:
+        raise ledger_error(fork_of / FILE, error) from error
+    if own := judge_changes(known, configuration):
+        raise RunError(
+            "the answers in {fork_of} do not apply, since the judge changed: {own}. Leave "
+            "the fork out",
+            fork_of=fork_of,
+            own="; ".join(map(str, own)),
+        )
+
+
+class Ledger:
+    """Votes by the ballot they answer, and judgments by their place.
+
+    What ``keep`` returned from is on the disk.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        configuration: JsonObject,
+        *,
+        fork_of: Path | None = None,
+        facts: JsonObject = NOTHING,
+        lasting: bool = True,
+    ) -> None:
+        """``facts``: what a new one holds from its first moment. ``lasting``: whether a commit
+        waits until it is on the disk.
+        """
+        self.path = folder / FILE
+        with ExitStack() as held:
+            _check_fork(folder, configuration, fork_of)
+            held.enter_context(under_lock(folder))
+            self.is_new = not self.path.exists()
+            written, self.wordings = held.enter_context(
+                open_checked(folder, configuration, fork_of, facts, lasting=lasting)
+            )
+            self._reader = held.enter_context(connect(self.path, writable=False))
+            ((self._rows_at_start,),) = self.rows(
+                "SELECT coalesce(max(number) + 1, 0) FROM judgments"
+            )
+            ((newest,),) = self.rows("SELECT coalesce(max(number), 0) FROM votes")
+            self._numbers = count(newest + 1)
+            self._maybe_known = self._known_so_far()
+            self._writer = CommitThread(written, lambda error: str(ledger_error(self.path, error)))
+            held.callback(self._writer.close)
+            self._held = held.pop_all()
+
+    def close(self) -> None:
+        """Write what waits, and let go of the file."""
+        self._held.close()
+
+    def recall(self, ballots: Sequence[Ballot], keys: Sequence[bytes]) -> list[Vote | None]:
+        """The last vote that was cast on each ballot.
+
+        A call that failed is not an answer: it is asked again.
+        """
+        likely = [key for key in keys if key in self._maybe_known]
+        if not likely:
+            return [None] * len(ballots)
+        rows = self.rows(_RECALL.format(",".join("?" * len(likely))), likely)
+        known = {row[1]: row for row in rows}
+        return [
+            self._vote(ballot, known[key]) if key in known else None
+            for ballot, key in zip(ballots, keys, strict=True)
+        ]
+
+    def keep(self, key: bytes, vote: Vote) -> Awaitable[None]:
+        """Store a vote; it is on the disk when this was awaited."""
+        number, now = next(self._numbers), time.time()
+
+        def row() -> Sequence[object]:
+            return vote_row(number, key, vote.record(), now)
+
+        # what a judge of the user's returned may change by the time it is written
+        return self._write_vote(key, row() if vote.metadata else row)
+
+    def _write_vote(self, key: bytes, row: Row) -> Awaitable[None]:
+        self._maybe_known.add(key)
+        return self._writer.write(_KEEP_VOTE, row)
+
+    async def keep_judgment(
+        self,
+        judge: str,
+        number: int,
+        result: Result,
+        keys: Sequence[bytes],
+        answers: Sequence[bytes] = (),
+    ) -> None:
+        """Store what came of a row, unless that is what is stored already; ``answers``: what its
+        targets were asked.
+        """
+        ballots = b"".join(keys)
+        if number < self._rows_at_start:
+            now = (
+                ballots,
+                result.status.value,
+                storable(result.instance.id),
+                result.votes_valid,
+            )  # a vote that is asked again was not valid before
+            if self.rows(_KNOWN, (storable(judge), number)) == [now]:
+                return
+        repaired = any(vote.repairs for vote in result.votes)
+        self._writer.hold(
+            _KEEP_JUDGMENT,
+            lambda: judgment_row(
+                result.record(judge, number), ballots, b"".join(answers), repaired=repaired
+            ),
+        )
+        if self._writer.waiting > _MOST_WAITING:
+            await self._writer.flush()
+
+    async def finish(self, judge: str, rows: int) -> None:
+        """All rows have passed: forget judgments of rows that are no longer there."""
+        self._writer.put(
+            "DELETE FROM judgments WHERE judge = ? AND number >= ?", (storable(judge), rows)
+        )
+
+    async def note(self, name: str, value: JsonValue) -> None:
+        """Keep a fact about the run."""
+        await self._writer.write(_NOTE, with_checksum(name, fact_text(value)))
+
+    async def note_all(self, facts: JsonObject) -> None:
+        """Keep facts about the run, all in one commit."""
+        for name, value in facts.items():
+            self.note_soon(name, value)
+        await self._writer.flush()
+
+    def note_soon(self, name: str, value: JsonValue) -> None:
+        """Keep a fact along with whatever is written next."""
+        self._writer.put(_NOTE, with_checksum(name, fact_text(value)))
+
+    def fact(self, name: str) -> Any:
+        """A fact about the run, or None."""
+        rows = self.rows(f"{select('meta')} WHERE name = ?", (name,))
+        return self._read(lambda: read_fact(checked("meta", rows[0])[1])) if rows else None
+
+    async def flush(self) -> None:
+        """Wait until everything is on the disk."""
+        await self._writer.flush()
+
+    def used(self) -> dict[str, Usage]:
+        """What each model's replies took, by the votes."""
+        try:
+            return used_in(self._reader)
+        except sqlite3.Error as error:
+            raise ledger_error(self.path, error) from error
+
+    async def write_all(self, rows: Sequence[tuple[str, Sequence[object]]]) -> None:
+        """Carry out several statements, all in one commit; they are on the disk
+        when this returns.
+        """
+        self.write_soon(rows)
+        await self._writer.flush()
+
+    def write_soon(self, rows: Sequence[tuple[str, Sequence[object]]]) -> None:
+        """The same, along with whatever is written next."""
+        for sql, values in rows:
+            self._writer.put(sql, values)
+
+    def _vote(self, ballot: Ballot, row: Sequence[object]) -> Vote:
+        return self._read(lambda: Vote.of(ballot, vote_of(checked("votes", row))))
+
+    def _read(self, read: Callable[[], _Read]) -> _Read:
+        """What a row says. What it cannot say is damage that happened before
+        there were checksums.
+        """
+        try:
+            return read()
+        except (sqlite3.Error, ValueError, TypeError, AttributeError) as error:
+            raise ledger_error(self.path, sqlite3.DatabaseError(str(error))) from error
+
+    def _known_so_far(self) -> BloomFilter:
+        found = BloomFilter()
+        try:
+            for (key,) in self._reader.execute("SELECT ballot FROM votes"):
+                found.add(checked_key(key))
+        except sqlite3.Error as error:
+            raise ledger_error(self.path, error) from error
+        return found
+
+    def rows(self, sql: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        try:
+            return self._reader.execute(sql, values).fetchall()
+        except sqlite3.Error as error:
+            raise ledger_error(self.path, error) from error

@@ -1,0 +1,89 @@
+"""Regular expressions in a query. The texts of some rows are collected first and then matched all
+at once, by a process that is stopped where that takes too long: no list is shorter because of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from adjudge.core.ledger.columns import MATCHES
+from adjudge.core.ledger.conditions import PATTERN_FLAGS, Condition, WrongCondition, cannot_tell
+from adjudge.core.ledger.row_texts import texts_in
+from adjudge.core.reading.patterns import CannotMatch, which_match
+
+_AT_ONCE = 1_000_000
+"""Characters of texts that are collected before they are matched."""
+_Text = tuple[str, bytes]
+"""An expression, and which text."""
+
+
+class TextMatcher:
+    """Answers the queries of one list."""
+
+    def __init__(self, connection: sqlite3.Connection, condition: Condition | None) -> None:
+        self._connection = connection
+        self._condition = condition if condition and condition.patterns else None
+        self._known: dict[_Text, bool] = {}
+        self._open: dict[_Text, str] = {}
+        self._characters = 0
+        self._failure: WrongCondition | None = None
+        if self._condition:
+            connection.create_function(MATCHES, 2, self._matches)
+            connection.create_function(MATCHES, 3, self._matches_any)
+
+    @property
+    def has_patterns(self) -> bool:
+        return self._condition is not None
+
+    def rows(self, query: str, values: Mapping[str, object]) -> Iterable[Any]:
+        """What a query finds: asked again for as long as it comes to texts that were not matched
+        yet. A WrongCondition says that an expression could not be matched.
+        """
+        if not self._condition:
+            return self._connection.execute(query, values)
+        self._known.clear()
+        while True:
+            found = self._connection.execute(query, values).fetchall()
+            was_open = bool(self._open)
+            self._match_open()
+            if self._failure:
+                raise self._failure
+            if not was_open:
+                return found
+
+    def _matches(self, pattern: str, value: object) -> bool | None:
+        if value is None or self._failure:
+            return None
+        text = str(value)
+        own = pattern, hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+        if own not in self._known and own not in self._open:
+            self._open[own] = text
+            self._characters += len(text)
+            if self._characters > _AT_ONCE:
+                self._match_open()
+        return self._known.get(own)
+
+    def _matches_any(self, pattern: str, kept: str | None, name: str | None) -> bool | None:
+        if kept is None:
+            return None
+        found = {self._matches(pattern, text) for text in texts_in(kept, name)}
+        return True if True in found else None if None in found else False
+
+    def _match_open(self) -> None:
+        for pattern in {pattern for pattern, _ in self._open}:
+            texts = {own: text for own, text in self._open.items() if own[0] == pattern}
+            try:
+                found = which_match(pattern, PATTERN_FLAGS, [*texts.values()])
+            except CannotMatch as error:
+                self._fail(pattern, error)
+                break
+            self._known.update(zip(texts, found, strict=True))
+        self._open.clear()
+        self._characters = 0
+
+    def _fail(self, pattern: str, error: CannotMatch) -> None:
+        if self._condition:
+            self._failure = WrongCondition(*self._condition.patterns[pattern], cannot_tell(error))

@@ -1,0 +1,76 @@
+"""Several criteria's verdicts as one score, with bounds where a verdict is missing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from adjudge.core.domain.instance import Instance
+from adjudge.core.domain.multi_criteria import MultiCriteria, MultiCriteriaItem
+from adjudge.core.domain.multi_results import (
+    MultiCriteriaDirectInstanceResult,
+    MultiCriteriaItemResult,
+)
+from adjudge.core.domain.results import DirectInstanceResult, Status
+
+
+def composite(
+    instance: Instance, multi: MultiCriteria, results: Sequence[DirectInstanceResult]
+) -> MultiCriteriaDirectInstanceResult:
+    """The weighted sum; 0 unless required items reach their maximum; no number while a verdict is
+    missing.
+    """
+    entries = tuple(
+        _entry(item, result, multi) for item, result in zip(multi.items, results, strict=True)
+    )
+    lower, upper = _bounds(entries, multi)
+    whole = all(entry.score is not None for entry in entries)
+    return MultiCriteriaDirectInstanceResult(
+        instance, multi, entries, lower if whole else None, lower, upper
+    )
+
+
+def _entry(
+    item: MultiCriteriaItem, result: DirectInstanceResult, multi: MultiCriteria
+) -> MultiCriteriaItemResult:
+    """What a judge of one's own scores counts as well, unless it is none that the options allow."""
+    nothing = MultiCriteriaItemResult(item, result, None, None)
+    if result.status is not Status.SCORED or result.option is None:
+        return nothing
+    score = multi.score(item, result.option, result.score)
+    if not multi.minimum(item) <= score <= multi.maximum(item):
+        return nothing
+    return MultiCriteriaItemResult(item, result, score, score * (item.weight or 0.0))
+
+
+def _bounds(
+    entries: Sequence[MultiCriteriaItemResult], multi: MultiCriteria
+) -> tuple[float, float]:
+    """Between what the aggregate lies, whatever the missing verdicts would be."""
+    required = [entry for entry in entries if entry.item.required]
+    if any(
+        entry.score is not None and entry.score < multi.maximum(entry.item) for entry in required
+    ):
+        return 0.0, 0.0
+    lower = _sum(
+        entries,
+        [multi.maximum(item) if item.required else multi.minimum(item) for item in multi.items],
+    )
+    upper = _sum(entries, [multi.maximum(item) for item in multi.items])
+    if any(
+        entry.score is None and multi.minimum(entry.item) < multi.maximum(entry.item)
+        for entry in required
+    ):
+        return min(lower, 0.0), max(upper, 0.0)  # it may fall short
+    return lower, upper
+
+
+def _sum(entries: Sequence[MultiCriteriaItemResult], missing: Sequence[float]) -> float:
+    """The weighted sum with ``missing`` in the place of scores that are not there."""
+    scores = [
+        entry.score if entry.score is not None else stand
+        for entry, stand in zip(entries, missing, strict=True)
+    ]
+    return math.fsum(
+        (entry.item.weight or 0.0) * score for entry, score in zip(entries, scores, strict=True)
+    )

@@ -1,0 +1,97 @@
+"""Requests for test data, and for a piece of text in other words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Literal, get_args
+
+from adjudge.core.domain.criteria import Criteria
+from adjudge.core.domain.instance import Instance
+from adjudge.core.domain.message import Prompt
+from adjudge.core.prompts.fence import fence
+from adjudge.core.prompts.render import load
+
+TextAction = Literal["rephrase", "regenerate", "shorten", "elaborate", "counterfactual", "custom"]
+TEXT_ACTIONS: tuple[TextAction, ...] = get_args(TextAction)
+DataTask = Literal["question answering", "summary", "writing", "dialogue"]
+DATA_TASKS: tuple[DataTask, ...] = get_args(DataTask)
+DataLength = Literal["short", "medium", "long"]
+DATA_LENGTHS: tuple[DataLength, ...] = get_args(DataLength)
+BETTER, CLOSE = "better", "close"
+"""How far compared responses are to be apart."""
+_LONGEST_TEXT = 1000
+_MOST_SHOWN = 3
+
+
+@dataclass(frozen=True)
+class DataStyle:
+    """What the instances are to be like; empty: any."""
+
+    task: DataTask | None = None
+    length: DataLength | None = None
+    domain: str = ""
+    persona: str = ""
+    """Who is to have written them."""
+
+
+@dataclass(frozen=True)
+class DataWanted:
+    """The instances that a model is to write."""
+
+    criteria: Criteria
+    wanted: str
+    """An option; of comparisons "better", "close" or "tie"."""
+    count: int
+    _: KW_ONLY
+    between: tuple[str, ...] = ()
+    """The options at whose border they are to lie; empty: they are to be clear."""
+    style: DataStyle = DataStyle()
+    fields: tuple[str, ...] = ()
+    """The fields beside the judged one."""
+    seen: Sequence[Instance] = ()
+    """Instances that there are already: others of that sort are wanted."""
+
+    def values(self) -> dict[str, object]:
+        """What the templates show."""
+        shown = [fence(_short(one)) for one in self.seen[:_MOST_SHOWN]]
+        return {
+            "definition": self.criteria.titled,
+            "options": list(self.criteria.options),
+            "wanted": self.wanted,
+            "between": list(self.between),
+            "count": self.count,
+            "style": self.style,
+            "parts": [part for each in shown for part in each],
+            "fields": list(self.fields),
+            "judged": self.criteria.to_evaluate_field,
+        }
+
+
+def render_test_data(wanted: DataWanted, language: str, *, compares: bool) -> Prompt:
+    """A request for instances."""
+    return Prompt(
+        load("test_data_pairs" if compares else "test_data", language).messages(wanted.values())
+    )
+
+
+def render_text_action(
+    action: TextAction, text: str, criteria: Criteria, language: str, wish: str = ""
+) -> Prompt:
+    """A request for a piece of text in other words; ``wish``: what a custom action is to do."""
+    values = {
+        "action": action,
+        "definition": criteria.titled,
+        "parts": fence({"text": text}),
+        "wish": wish,
+    }
+    return Prompt(load("text_action", language).messages(values))
+
+
+def _short(instance: Instance) -> dict[str, str | list[str]]:
+    return {
+        name: value[:_LONGEST_TEXT]
+        if isinstance(value, str)
+        else [one[:_LONGEST_TEXT] for one in value]
+        for name, value in instance.fields.items()
+    }

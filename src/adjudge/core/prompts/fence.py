@@ -1,0 +1,155 @@
+"""The one place where evaluated text enters a prompt.
+
+A text is wrapped in marks that carry a code made from the text itself, so that prompts stay
+reproducible and a text cannot know its own code. What looks like such a mark, or like a token of a
+chat template, is made harmless inside it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from functools import cache
+from unicodedata import normalize
+
+from adjudge.core.domain.instance import GivenFields
+from adjudge.lazy import lazy_pattern
+
+_UNSEEN = (
+    r"\u00ad\u034f\u061c\u115f\u1160\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\u2800"
+    r"\u3164\ufe00-\ufe0f\ufeff\uffa0\ufffd\U000e0000-\U000e01ef"
+)
+_ANGLES = "<＜‹\u2329\u3008⟨❮❬❰⧼﹤˂ᐸᚲ≺≪⋖⪡《⟪«"
+_SLASHES = r"/\\／⁄∕⧸╱⟋᜵⼃〳ノ丿Ⳇ＼﹨∖⧵⧹⟍"
+_DASHES = "-‐‑‒–—―−－﹣⁃➖ー"
+_LOOK_ALIKES = {"d": "ԁⅾᏧᑯꓒđ", "a": "аɑα⍺", "t": "тτ†ŧ"}
+"""Letters that Unicode does not take for forms of the Latin ones."""
+_FORMS = (range(0x1D2C, 0x1D6B), range(0x24B6, 0x24EA), range(0xFF21, 0xFF5B))
+_MATHEMATICAL = range(0x1D400, 0x1D6A4)
+_OVER = r"\u0300-\u036f\u20d0-\u20f0"
+"""Strokes and accents that are written over a letter."""
+_CHAT_MARK = (
+    r"[<＜\[](?:(?<=[<＜])(?=[|｜][^<>\n]{0,64}[|｜][>＞])"  # <|im_start|>, <｜User｜>
+    r"|(?<=<)(?=/?(?:(?-i:s)|bos|eos|pad|unk|think|tool_call|tool_response|end_of_utterance"
+    r"|(?:start|end)_of_(?:turn|image)"
+    r"|(?:start|end)_header_id|(?:extra_id|reserved)_\d+)\s*>)"
+    r"|(?<=<)(?=</?SYS>>)"
+    r"|(?<=\[)(?=/?(?:INST|SYSTEM_PROMPT|MODEL_SETTINGS|AVAILABLE_TOOLS|TOOL_(?:CALLS"
+    r"|RESULTS|CONTENT)|THINK|gMASK)\])"
+    r"|(?<=\[)(?=\|[^\[\]\n]{0,64}\|\]))"  # [|user|]
+)
+_STEP = rf"[{_UNSEEN}]*".join(("[sѕｓ]", "[tтｔ]", "[eеｅ]", "[pрｐ]"))
+_SHAG = rf"[{_UNSEEN}]*".join(("ш", "[аa]", "г"))
+_STEP_MARK = (
+    # [step 7 3fa9c2], however spaced or spelt, and what stands for a bracket
+    rf"[\[［【〔❲⟦](?=[\s{_UNSEEN}]*(?:{_STEP}|{_SHAG})[\w{_UNSEEN}]{{0,3}}[\s{_UNSEEN}:#№_-]*\d)"
+)
+_NO_CHARACTER = lazy_pattern("[\0\ud800-\udfff]")
+_HARMLESS = {"<": "‹", "＜": "‹", "[": "⁅"}
+_NO_ANGLE = "⦗"
+"""What stands in a mark for whatever looks like an angle bracket; it does not."""
+
+
+def fence(fields: GivenFields) -> list[str]:
+    """Each text of ``fields`` between its marks, in the order given; a list
+    gives one part an item.
+    """
+    texts = [(label, neutral(text)) for label, text in _labelled(fields)]
+    code = _code(texts)
+    return [f'<data-{code} field="{label}">\n{text}\n</data-{code}>' for label, text in texts]
+
+
+def fence_steps(fields: GivenFields, steps: str) -> list[str]:
+    """The same, but of the field ``steps`` one part for all of its texts: each begins with a header
+    that carries the code, made of what stands on its first line, which is ours.
+    """
+    beside = {name: value for name, value in fields.items() if name != steps}
+    texts = [(label, neutral(text)) for label, text in _labelled(beside)]
+    named = [text.partition("\n") for text in fields.get(steps, ())]
+    blocks = [(label, without_headers(neutral(text))) for label, _, text in named]
+    code = _code([*texts, *blocks])
+    parts = [f'<data-{code} field="{label}">\n{text}\n</data-{code}>' for label, text in texts]
+    shown = "\n".join(f"[{label} {code}] {text}" for label, text in blocks)
+    return [*parts, f'<data-{code} field="{_safe_name(steps)}">\n{shown}\n</data-{code}>']
+
+
+def without_headers(text: str) -> str:
+    """``text`` without anything that could pass for the header of a step."""
+    return _pattern(_STEP_MARK).sub(_HARMLESS["["], text)
+
+
+def unfenced(fields: GivenFields) -> list[tuple[str, str]]:
+    """Each text with its field's name and without marks, chat tokens made harmless.
+
+    For judging by likelihood: there the verdict is the probability of one token at a fixed place,
+    which nothing in the text can write, and a small local model reads forty tokens of marks at a
+    high price.
+    """
+    named = [(name, [value] if isinstance(value, str) else value) for name, value in fields.items()]
+    return [(_safe_name(name), neutral("\n".join(texts))) for name, texts in named]
+
+
+def _safe_name(name: str) -> str:
+    """A field's name may come from the data, too."""
+    return name if name.isascii() and name.isidentifier() else re.sub(r"[^\w .-]+", "_", name)
+
+
+def _labelled(fields: GivenFields) -> list[tuple[str, str]]:
+    parts: list[tuple[str, str]] = []
+    for name, value in fields.items():
+        label = _safe_name(name)
+        if isinstance(value, str):
+            parts.append((label, value))
+        else:
+            parts += [(f"{label} {number}", text) for number, text in enumerate(value, 1)]
+    return parts
+
+
+def neutral(text: str) -> str:
+    """``text`` without anything that could pass for a mark or for a chat template's token; the rest
+    as it was.
+    """
+    if "\0" in text or not text.isascii():
+        text = _NO_CHARACTER.sub("\ufffd", text)
+    if "<" in text or not text.isascii():
+        text = _mark().sub(_NO_ANGLE, text)
+    if "<" not in text and "[" not in text and "＜" not in text:
+        return text
+    return _pattern(_CHAT_MARK).sub(_harmless, text)
+
+
+@cache
+def _mark() -> re.Pattern[str]:
+    """A mark, in whatever characters look like those of ours."""
+    gap = rf"[{_UNSEEN}{_OVER}]*"
+    data = gap.join(map(_looks_like, "data")) + gap
+    space = rf"[\s{_UNSEEN}]*"
+    return re.compile(
+        # </data…, however spaced; "< /data/in.csv" stays
+        rf"[{_ANGLES}](?={space}[{_SLASHES}][\s{_UNSEEN}{_SLASHES}]*{data}(?![\w/.])"
+        # <data-abc…; "i < data-1" stays
+        rf"|{space}{data}[{_DASHES}][\w{_UNSEEN}]{{3}})",
+        re.IGNORECASE,
+    )
+
+
+def _looks_like(letter: str) -> str:
+    """Return a class of the characters that look like ``letter``."""
+    forms = [chr(code) for codes in (*_FORMS, _MATHEMATICAL) for code in codes]
+    same = [form for form in forms if normalize("NFKC", form).lower() == letter]
+    return f"[{letter}{_LOOK_ALIKES[letter]}{''.join(same)}]"
+
+
+@cache
+def _pattern(text: str) -> re.Pattern[str]:
+    """Made when a text has a bracket: these take long to make."""
+    return re.compile(text, re.IGNORECASE)
+
+
+def _harmless(match: re.Match[str]) -> str:
+    return _HARMLESS[match.group()]
+
+
+def _code(texts: list[tuple[str, str]]) -> str:
+    content = "\0".join([part for pair in texts for part in pair])
+    return hashlib.sha256(content.encode()).hexdigest()[:12]

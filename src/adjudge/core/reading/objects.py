@@ -1,0 +1,223 @@
+"""Files in object stores, behind addresses such as ``s3://bucket/rows.csv``, by obstore.
+
+Credentials are those of the environment, as the provider's own tools read them.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Callable
+from datetime import timedelta
+from importlib.util import find_spec
+from pathlib import Path, PurePosixPath
+from typing import Any, BinaryIO, TypeVar
+from urllib.parse import unquote, urlsplit
+
+from adjudge.core.domain.light import light_dataclass
+from adjudge.errors import SetupError
+from adjudge.lazy import lazy_pattern
+from adjudge.messages import Message
+
+T = TypeVar("T")
+SCHEMES = ("s3", "gs", "az", "abfs", "abfss")
+_AT_ONCE = 4 * 2**20
+"""Bytes that are fetched, or sent, by one request."""
+_PATIENCE = timedelta(seconds=30)
+"""How long a server that cannot be reached, or cannot answer, is asked again."""
+_NO_BUCKET = lazy_pattern("NoSuchBucket|ContainerNotFound")
+_TROUBLES = (
+    (
+        re.compile("latest/api/token|computeMetadata|metadata/identity|Account must be specified"),
+        (
+            Message(
+                "no credentials are in the environment: set those of the provider, such as "
+                "AWS_ACCESS_KEY_ID, GOOGLE_SERVICE_ACCOUNT or AZURE_STORAGE_ACCOUNT_NAME"
+            )
+        ),
+    ),
+    (
+        re.compile(r"code: 40[13]\b|AccessDenied|necessary privileges|valid authentication"),
+        (
+            Message(
+                "access is denied: check the credentials in the environment, and that they may "
+                "list, read and write there"
+            )
+        ),
+    ),
+    (
+        _NO_BUCKET,
+        Message("there is no such bucket: check its name, and the endpoint"),
+    ),
+    (
+        re.compile("incorrectly configured region"),
+        Message("the bucket is in another region: set AWS_REGION"),
+    ),
+    (
+        re.compile("PreconditionFailed|412 Precondition"),
+        Message("it was replaced while it was read: start again"),
+    ),
+    (
+        re.compile("error sending request"),
+        Message("its server cannot be reached: check the endpoint and the network"),
+    ),
+)
+"""How an object store says what is wrong, and what a user can do."""
+_HOW_IT_ASKED = lazy_pattern(r"Error performing \S+ \S+ in \S+(?:, after .*?)? +- ")
+
+
+@light_dataclass(frozen=True)
+class ObjectFile:
+    """A file that is not on this machine. Whatever goes wrong with it is an OSError."""
+
+    address: str
+
+    def __str__(self) -> str:
+        return self.address
+
+    @property
+    def name(self) -> str:
+        """Its own, without where it lies."""
+        return PurePosixPath(unquote(urlsplit(self.address).path)).name
+
+    @property
+    def suffix(self) -> str:
+        return PurePosixPath(self.name).suffix
+
+    def absolute(self) -> ObjectFile:
+        """As an address always is."""
+        return self
+
+    def open(self, mode: str = "rb") -> BinaryIO:  # noqa: ARG002 - as that of a Path
+        """To be read from any place, however long that takes: every few megabytes are a request of
+        their own.
+        """
+        return io.BufferedReader(_Ranges(self._folder(), self.name), _AT_ONCE)
+
+    def read_bytes(self) -> bytes:
+        with self.open() as file:
+            return file.read()
+
+    def version(self) -> str:
+        """Another one as soon as it holds something else."""
+        folder = self._folder()
+        import obstore
+
+        return str(told(lambda: obstore.head(folder, self.name))["e_tag"])
+
+    def check(self) -> None:
+        """That its bucket is there, and lets us in."""
+        folder = self._folder()
+        import obstore
+
+        told(lambda: obstore.list_with_delimiter(folder, self.name))
+
+    def replace_by(self, file: Path) -> None:
+        """Put what a file holds there: all of it, or nothing."""
+        folder = self._folder()
+        import obstore
+
+        told(lambda: obstore.put(folder, self.name, file, chunk_size=2 * _AT_ONCE))
+
+    def _folder(self) -> Any:
+        return open_objects(self.address.rpartition("/")[0])
+
+
+def location_of(text: str, folder: Path) -> Path | ObjectFile:
+    """A path, seen from ``folder``, or what an address leads to. A SetupError where that is nothing
+    that we know.
+    """
+    if "://" not in text:
+        return folder / text
+    parts = urlsplit(text)
+    if parts.password or parts.query:
+        raise SetupError(
+            "the address of {name} holds a password or a query: credentials belong into the "
+            "environment",
+            name=f"{parts.scheme}://{parts.hostname}{parts.path}",
+        )
+    if parts.scheme == "file" and parts.netloc in ("", "localhost"):
+        return Path(unquote(parts.path))
+    if parts.scheme not in SCHEMES or not parts.path.strip("/"):
+        raise SetupError(
+            "{text} cannot be used: give the path of a file, or an address such as "
+            "s3://BUCKET/FILE, gs://BUCKET/FILE, az://CONTAINER/FILE or file:///FOLDER/FILE",
+            text=text,
+        )
+    return ObjectFile(text)
+
+
+def open_objects(address: str) -> Any:
+    """The store of obstore behind an address."""
+    if find_spec("obstore") is None:
+        raise SetupError(
+            "what lies in a bucket is read and written by obstore: pip install 'adjudge[objects]'"
+        )
+    from obstore.store import from_url
+
+    return told(lambda: from_url(address, retry_config={"retry_timeout": _PATIENCE}))
+
+
+def told(work: Callable[[], T]) -> T:
+    """What goes wrong, as an OSError in one line."""
+    from obstore.exceptions import AlreadyExistsError, BaseError
+
+    try:
+        return work()
+    except AlreadyExistsError as error:
+        raise FileExistsError(str(error).splitlines()[0]) from error
+    except FileNotFoundError as error:
+        if _NO_BUCKET.search(str(error)):
+            raise OSError(_words(error)) from error
+        raise FileNotFoundError(str(error).splitlines()[0]) from error
+    except (BaseError, ValueError) as error:
+        raise OSError(_words(error)) from error
+
+
+def _words(error: Exception) -> str:
+    """What to do about it, where that is known; else what the library says,
+    without how it asked.
+    """
+    text = str(error)
+    known = (words for pattern, words in _TROUBLES if pattern.search(text))
+    return next(known, _HOW_IT_ASKED.sub("", text.splitlines()[0]))
+
+
+class _Ranges(io.RawIOBase):
+    """An object, a range at a time; one that was replaced meanwhile is not read on."""
+
+    def __init__(self, folder: Any, name: str) -> None:
+        import obstore
+
+        self._folder, self._name, self._at = folder, name, 0
+        try:
+            found = told(lambda: obstore.head(folder, name))
+        except FileNotFoundError:
+            raise FileNotFoundError(Message("there is no such object")) from None
+        self._size, self._version = found["size"], found["e_tag"]
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._at
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
+        base = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._size}[whence]
+        self._at = max(base + offset, 0)
+        return self._at
+
+    def readinto(self, buffer: Any, /) -> int:
+        import obstore
+
+        end = min(self._at + len(buffer), self._size)
+        if end <= self._at:
+            return 0
+        wanted = {"range": (self._at, end), "if_match": self._version}
+        found = told(lambda: obstore.get(self._folder, self._name, options=wanted).bytes())
+        buffer[: len(found)] = found
+        self._at += len(found)
+        return len(found)

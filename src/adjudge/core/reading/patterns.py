@@ -1,0 +1,93 @@
+"""Regular expressions on texts that anybody may have written: in a process of their own, which is
+stopped where an expression takes too long.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from queue import LifoQueue
+from typing import Any
+
+from adjudge.core.aio.side_process import ProcessEnded, SideProcess, TookTooLong
+from adjudge.core.domain.span import Span
+from adjudge.messages import Message
+
+SECONDS = 5.0
+"""What an expression may take for what it is asked at once."""
+_MOST = 20
+_Found = list[list[tuple[int, int]]]
+_PROGRAM = Path(__file__).with_name("matching.py")
+
+
+class CannotMatch(Exception):
+    """Whether an expression matches a text cannot be told."""
+
+    def __init__(self, message: Message) -> None:
+        self.message = message
+        super().__init__(message)
+
+
+class WrongPattern(CannotMatch):
+    """A text that is not a regular expression, and where it stops being one."""
+
+    def __init__(self, why: str, at: int) -> None:
+        super().__init__(Message("this regular expression cannot be read: {why}", why=why))
+        self.at = at
+
+
+def _matcher() -> SideProcess:
+    command = [sys.executable, "-I", "-S", str(_PROGRAM), str(SECONDS)]
+    return SideProcess(lambda: command, shows_errors=False)
+
+
+_IDLE: LifoQueue[SideProcess] = LifoQueue()
+"""One more is started where a slow expression holds the others."""
+for _ in range(4):
+    _IDLE.put(_matcher())
+
+
+def find_all(pattern: str, flags: int, text: str, *, whole: bool) -> tuple[Span, ...]:
+    """Where the expression matches: the first places, or all of the text. Raises CannotMatch where
+    that takes too long.
+    """
+    (found,) = _ask(pattern, flags, [text], whole, _MOST)
+    return tuple(Span(*one) for one in found)
+
+
+def which_match(pattern: str, flags: int, texts: Sequence[str]) -> list[bool]:
+    """Whether the expression is found in each text. Raises CannotMatch where all of them take too
+    long.
+    """
+    return [bool(found) for found in _ask(pattern, flags, texts, False, 1)]
+
+
+def check_pattern(pattern: str, flags: int) -> None:
+    """Refuse what is not a regular expression: even to read one may take long."""
+    _ask(pattern, flags, (), False, 1)
+
+
+def _ask(pattern: str, flags: int, texts: Sequence[str], whole: bool, most: int) -> _Found:
+    matcher = _IDLE.get()
+    try:
+        line = matcher.ask(json.dumps([pattern, flags, texts, whole, most]), SECONDS)
+    except TookTooLong:
+        raise CannotMatch(
+            Message(
+                "the regular expression took longer than {seconds:g} s: write it without repeats "
+                "inside of repeats",
+                seconds=SECONDS,
+            )
+        ) from None
+    except ProcessEnded:
+        raise CannotMatch(
+            Message("the process that matches regular expressions was stopped: ask again")
+        ) from None
+    finally:
+        _IDLE.put(matcher)
+    answer: _Found | dict[str, Any] = json.loads(line)
+    if isinstance(answer, dict):
+        raise WrongPattern(**answer)
+    return answer

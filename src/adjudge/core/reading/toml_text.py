@@ -1,0 +1,88 @@
+"""TOML whose values know their lines, as those of YAML do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from adjudge.core.domain.json_types import JsonValue
+from adjudge.core.reading.values import Items, Place, Scalar, YamlMapping
+from adjudge.lazy import lazy_pattern
+
+_TABLE = lazy_pattern(r"\s*\[\[?\s*([^\[\]]+?)\s*\]\]?\s*(?:#.*)?$")
+_KEY = lazy_pattern(
+    r"""\s*((?:"[^"]*"|'[^']*'|[\w-]+)(?:\s*\.\s*(?:"[^"]*"|'[^']*'|[\w-]+))*)\s*="""
+)
+_PART = lazy_pattern(r""""([^"]*)"|'([^']*)'|([\w-]+)""")
+_AT_LINE = lazy_pattern(r"\(at line (\d+), column \d+\)")
+_Lines = Mapping[tuple[str, ...], int]
+
+
+def load_toml(content: str, place: Place, table: Sequence[str] = ()) -> Place | None:
+    """``place`` with the table of that name in ``content`` as its value, or None where there is no
+    such table.
+    """
+    import tomllib  # most projects have no such table
+
+    try:
+        found: object = tomllib.loads(content)
+    except tomllib.TOMLDecodeError as error:
+        line = _AT_LINE.search(str(error))
+        raise replace(place, line=int(line[1]) if line else 1).wrong(
+            "is not TOML: {said}", said=_AT_LINE.sub("", str(error)).strip()
+        ) from None
+    except RecursionError:
+        raise replace(place, line=1).wrong("is nested too deep") from None
+    lines = _lines(content)
+    for name in table:
+        if not isinstance(found, Mapping) or name not in found:
+            return None
+        found = found[name]
+    return replace(
+        place, line=lines.get(tuple(table), 1), value=with_lines(found, tuple(table), lines)
+    )
+
+
+def _lines(content: str) -> _Lines:
+    """The line of each key and table.
+
+    A line inside a long text may look like one: its key is never asked for.
+    """
+    lines: dict[tuple[str, ...], int] = {}
+    table: tuple[str, ...] = ()
+    for number, line in enumerate(content.splitlines(), 1):
+        if header := _TABLE.match(line):
+            table = _parts(header[1])
+            lines.setdefault(table, number)
+        elif key := _KEY.match(line):
+            lines.setdefault((*table, *_parts(key[1])), number)
+    return lines
+
+
+def _parts(dotted: str) -> tuple[str, ...]:
+    return tuple("".join(found) for found in _PART.findall(dotted))
+
+
+def with_lines(value: object, path: tuple[str, ...] = (), lines: _Lines | None = None) -> JsonValue:
+    """``value``, which a parser made, as the types of files read it."""
+    lines = lines or {}
+    if isinstance(value, Mapping):
+        made = YamlMapping(
+            (str(name), with_lines(below, (*path, str(name)), lines))
+            for name, below in value.items()
+        )
+        made.lines = {name: _line((*path, name), lines) for name in made}
+        made.key_lines = dict(made.lines)
+        return made
+    if isinstance(value, list):
+        items = Items(with_lines(one, path, lines) for one in value)
+        items.lines = [_line(path, lines)] * len(value)
+        return items
+    if isinstance(value, bool):
+        return Scalar(str(value).lower(), value)
+    return Scalar(str(value), value if isinstance(value, str | int | float) else None)
+
+
+def _line(path: tuple[str, ...], lines: _Lines) -> int:
+    """Of the key itself, or of what it stands in."""
+    return next((lines[path[:end]] for end in range(len(path), 0, -1) if path[:end] in lines), 1)

@@ -1,0 +1,235 @@
+"""JSON → dataclasses, by their annotations: strict, so that what a file from anybody says is
+checked once, where it is read.
+"""
+
+from __future__ import annotations
+
+import sys
+import types
+import typing
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import MISSING, fields, is_dataclass
+from functools import cache, partial
+from typing import Any, TypeVar, cast, get_args, get_origin, get_type_hints, is_typeddict
+
+from adjudge.core.domain.json_types import JsonValue
+from adjudge.messages import Message, StoredMessage, join
+
+T = TypeVar("T")
+_Read = Callable[[object], Any]
+_SCALARS: Mapping[object, tuple[type, ...]] = {
+    str: (str, StoredMessage),
+    int: (int,),
+    float: (float,),
+    bool: (bool,),
+    type(None): (type(None),),
+}
+"""Annotation → what JSON gives for it."""
+_MOST = int(sys.float_info.max)
+
+
+_NAMES = {
+    str: Message("a text"),
+    int: Message("a whole number"),
+    float: Message("a number"),
+    bool: Message("true or false"),
+    type(None): "null",
+}
+
+
+class WrongType(ValueError):
+    """A value that its annotation does not allow."""
+
+    def __init__(self, wanted: str, value: object, place: str = "") -> None:
+        super().__init__(wanted, value, place)
+        self.wanted, self.value, self.place = wanted, value, place
+
+    def inside(self, name: object) -> WrongType:
+        """The same, seen from the object or the list around it."""
+        return WrongType(
+            self.wanted, self.value, f"{name}.{self.place}" if self.place else str(name)
+        )
+
+    def __str__(self) -> str:
+        if self.value is MISSING:
+            return Message("{place} is missing", place=self.place)
+        return Message(
+            "{place} must be {wanted}, not {value!r:.60}",
+            place=self.place or Message("it"),
+            wanted=self.wanted,
+            value=self.value,
+        )
+
+
+def read_as(kind: type[T], value: object, **given: object) -> T:
+    """``value``, as ``json.loads`` gives it, as a ``kind``: a TypedDict or a dataclass with plain
+    annotations; ``given``: the members that are not looked for in it.
+
+    Keys that it does not have are left alone; where it is wrong, a WrongType says where.
+    """
+    if given:
+        known: T = _members(cast(type, kind), tuple(given))(value, **given)
+        return known
+    found: T = _reader(cast(object, kind))(value)
+    return found
+
+
+@cache
+def _reader(kind: object) -> _Read:
+    if kind is object or _is_json(kind):
+        return lambda value: value
+    if kind in _SCALARS:
+        return _one_of(_SCALARS[kind], frozenset())
+    if is_dataclass(kind) or is_typeddict(kind):
+        return _members(cast(type, kind))
+    parts = get_args(kind)
+    read: Mapping[object, Callable[[], _Read]] = {
+        typing.Annotated: lambda: _reader(parts[0]),
+        typing.Literal: lambda: _one_of((), frozenset(parts)),
+        typing.Union: lambda: _any_of(parts),
+        types.UnionType: lambda: _any_of(parts),
+        tuple: lambda: _items(parts[0], tuple) if parts[1:] == (...,) else _places(parts),
+        list: lambda: _items(parts[0], list),
+        Mapping: lambda: _values(parts[1]),
+    }
+    return read[get_origin(kind)]()
+
+
+def _is_json(kind: object) -> bool:
+    """Whether it is ``JsonValue``: the one union with a sequence in it."""
+    union = get_origin(kind) in (typing.Union, types.UnionType)
+    return union and any(get_origin(part) is Sequence for part in get_args(kind))
+
+
+def _one_of(kinds: Collection[type], words: Collection[object]) -> _Read:
+    allowed, wanted = frozenset(kinds), _wanted(kinds, words)
+
+    def read(value: object) -> object:
+        if type(value) in allowed or (words and type(value) in (str, int) and value in words):
+            return value
+        if type(value) is int and float in allowed and -_MOST <= value <= _MOST:
+            return value  # a whole number stays one, also where a fraction may stand
+        raise WrongType(wanted, value)
+
+    return read
+
+
+def _any_of(parts: Sequence[object]) -> _Read:
+    """Scalars and words at once; beside them at most one kind that is an object and one that is a
+    list.
+    """
+    plain = [part for part in parts if part in _SCALARS or get_origin(part) is typing.Literal]
+    words = frozenset(
+        word for part in plain if get_origin(part) is typing.Literal for word in get_args(part)
+    )
+    kinds = frozenset(kind for part in plain if part in _SCALARS for kind in _SCALARS[part])
+    simple, nested = _one_of(kinds, words), [_reader(part) for part in parts if part not in plain]
+    if not nested:
+        return simple
+    (inner,) = nested
+
+    def read(value: object) -> object:
+        return inner(value) if type(value) in (dict, list) else simple(value)
+
+    return read
+
+
+def _items(kind: object, make: Callable[[Iterable[object]], object]) -> _Read:
+    read_item, kinds = _reader(kind), _kinds(kind)
+
+    def read(value: object) -> object:
+        if type(value) is not list:
+            raise WrongType("a list", value)
+        if kinds.issuperset(map(type, value)):
+            return make(value)
+        found: list[object] = []
+        try:
+            for item in value:
+                found.append(read_item(item))
+        except WrongType as error:
+            raise error.inside(len(found)) from None
+        return make(found)
+
+    return read
+
+
+def _places(kinds: Sequence[object]) -> _Read:
+    readers = [_reader(kind) for kind in kinds]
+
+    def read(value: object) -> tuple[object, ...]:
+        if type(value) is not list or len(value) != len(readers):
+            raise WrongType(Message("a list of {count}", count=len(readers)), value)
+        return tuple(read_item(item) for read_item, item in zip(readers, value, strict=True))
+
+    return read
+
+
+def _values(kind: object) -> _Read:
+    read_value, kinds = _reader(kind), _kinds(kind)
+
+    def read(value: object) -> dict[str, object]:
+        if type(value) is not dict:
+            raise WrongType(Message("an object"), value)
+        if kinds.issuperset(map(type, value.values())):
+            return value
+        name = ""
+        found: dict[str, object] = {}
+        try:
+            for name, item in value.items():
+                found[name] = read_value(item)
+        except WrongType as error:
+            raise error.inside(name) from None
+        return found
+
+    return read
+
+
+type_hints = partial(get_type_hints, localns={"JsonValue": JsonValue}, include_extras=True)
+"""Of the members of a class. Types of JSON hold themselves by name, which not every module that
+uses them knows.
+"""
+
+
+@cache
+def _members(kind: type, known: tuple[str, ...] = ()) -> Callable[..., Any]:
+    hints = type_hints(kind)
+    own = {one.name: one for one in fields(kind)} if is_dataclass(kind) else {}
+    names = [name for name in own or hints if name not in known]
+    optional = {name for name, one in own.items() if one.default is not MISSING}
+    plan: list[tuple[str, frozenset[type], _Read]] = []
+
+    def read(value: object, **given: object) -> object:
+        if not plan:  # only now, since a kind may hold itself; at once, for the other threads
+            plan[:] = [(name, _kinds(hints[name]), _reader(hints[name])) for name in names]
+        if type(value) is not dict:
+            raise WrongType(Message("an object"), value)
+        found = {}
+        for name, kinds, read_member in plan:
+            member = value.get(name, MISSING)
+            if type(member) in kinds:
+                found[name] = member
+            elif member is not MISSING:
+                try:
+                    found[name] = read_member(member)
+                except WrongType as error:
+                    raise error.inside(name) from None
+            elif name not in optional:
+                raise WrongType("", MISSING, name)
+        return kind(**found, **given)
+
+    return read
+
+
+@cache
+def _kinds(kind: object) -> frozenset[type]:
+    """What JSON may give for it that needs no further look."""
+    if get_origin(kind) is typing.Annotated:
+        return _kinds(get_args(kind)[0])
+    if get_origin(kind) in (typing.Union, types.UnionType):
+        return frozenset().union(*map(_kinds, get_args(kind)))
+    return frozenset(_SCALARS.get(kind, ()))
+
+
+def _wanted(kinds: Collection[type], words: Collection[object]) -> str:
+    shown = [name for kind, name in _NAMES.items() if kind in kinds]
+    return join(Message(" or "), [*map(repr, sorted(words, key=str)), *shown])

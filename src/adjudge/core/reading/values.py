@@ -1,0 +1,406 @@
+"""Values of a file as what they should be, or an error that says where they are not."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import field as dataclass_field
+from dataclasses import replace
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from adjudge.core.domain.json_types import JsonObject, JsonValue
+from adjudge.core.domain.light import light_dataclass
+from adjudge.errors import SetupError
+from adjudge.messages import Message, join, reason_of
+
+if TYPE_CHECKING:
+    from yaml.nodes import MappingNode, Node, SequenceNode
+
+
+_TAGS = "tag:yaml.org,2002:"
+_DEEPEST = 100
+"""Brackets within brackets in a file of somebody's."""
+_HINT = Message("a text with : ? # or brackets in it needs quotes")
+
+
+def load_yaml(content: str, place: Place, *, trusted: bool = False) -> Place:
+    """``place`` with the one document in ``content`` as its value. A WrongValue says what is wrong
+    with it, and on which line.
+
+    Scalars are texts, since ``Yes`` and ``1.10`` may be names of options: see ``Scalar``. A key
+    that stands twice is an error. What is ``trusted`` is read by libyaml: fast, but nesting without
+    end would bring the process down.
+    """
+    try:
+        node = _compose(content, place, trusted)
+        if node is None:
+            return replace(place, line=1, value=None)
+        line = node.start_mark.line + 1
+        return replace(place, line=line, value=_Reader().value(node, place))
+    except RecursionError:  # also by what holds itself
+        raise replace(place, line=1).wrong("is nested too deep") from None
+
+
+def our_yaml(module: str, name: str) -> tuple[JsonObject, Place]:
+    """What ``data/name`` says, beside the file of a module of ours, and where that is."""
+    folder = Path(module).parent
+    text = (folder / "data" / name).read_text(encoding="utf-8")
+    place = load_yaml(text, Place(f"{folder.name}/data/{name}", Message("the file")), trusted=True)
+    return mapping(place.value, place), place
+
+
+def unique_keys(pairs: Sequence[tuple[str, JsonValue]]) -> JsonObject:
+    """An object of JSON; a ValueError where a key stands there twice: one of them would be lost."""
+    found: dict[str, JsonValue] = {}
+    for name, value in pairs:
+        if name in found:
+            raise ValueError(Message("the key {name!r} stands there twice", name=name))
+        found[name] = value
+    return found
+
+
+def plain_yaml(file: Path) -> Any:
+    """The values in a file of ours, read by libyaml where that is there."""
+    import yaml
+
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    return yaml.load(file.read_text(encoding="utf-8"), loader)  # noqa: S506 - safe, both of them
+
+
+def _compose(content: str, place: Place, trusted: bool) -> Node | None:
+    import yaml
+
+    class Shallow(yaml.SafeLoader):
+        """YAML's own reader takes time by the square of the depth before it gives up."""
+
+        def fetch_flow_collection_start(self, kind: type) -> None:
+            if self.flow_level > _DEEPEST:
+                raise RecursionError
+            super().fetch_flow_collection_start(kind)
+
+    base = getattr(yaml, "CSafeLoader", yaml.SafeLoader) if trusted else Shallow
+    try:
+        node: Node | None = yaml.compose(content, base)
+        return node
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        if "'\\t'" in (error.problem or ""):
+            raise replace(place, line=line).wrong(
+                "a line of YAML begins with spaces, not with a tab: replace the tab by spaces"
+            ) from error
+        said = ", ".join(filter(None, (error.context, error.problem)))
+        raise replace(place, line=line).wrong(
+            "is not YAML: {said}; {hint}", said=said, hint=_HINT
+        ) from error
+    except yaml.YAMLError as error:
+        raise replace(place, line=1).wrong(
+            "is not YAML: {said}", said=" ".join(str(error).split())
+        ) from error
+
+
+class _Reader:
+    """Makes values of YAML's nodes; what is referred to several times is made once."""
+
+    def __init__(self) -> None:
+        import yaml
+
+        self._yaml = yaml.constructor.SafeConstructor()
+        self._made: dict[int, JsonValue] = {}
+
+    def value(self, node: Node, place: Place) -> JsonValue:
+        from yaml.nodes import MappingNode, SequenceNode
+
+        if id(node) in self._made:
+            return self._made[id(node)]
+        kind = node.tag.removeprefix(_TAGS)
+        if kind == node.tag or kind.startswith("python/"):
+            raise replace(place, line=node.start_mark.line + 1).wrong(
+                "is not YAML: could not determine a constructor for the tag {tag!r}", tag=node.tag
+            )
+        made: JsonValue
+        if isinstance(node, MappingNode):
+            made = self._keys(node, place)
+        elif isinstance(node, SequenceNode):
+            made = self._items(node, place)
+        elif kind == "null":
+            made = None
+        else:
+            made = Scalar(node.value, node.value if kind == "str" else self._meant(node, kind))
+        self._made[id(node)] = made
+        return made
+
+    def _keys(self, node: MappingNode, place: Place) -> YamlMapping:
+        _refuse_repeats(node, place)
+        self._yaml.flatten_mapping(node)
+        made = YamlMapping()
+        for written, below in node.value:
+            made.key_lines[written.value] = written.start_mark.line + 1
+            made.lines[written.value] = below.start_mark.line + 1
+            made[written.value] = self.value(
+                below, place if below.id == "scalar" else place.at(written.value)
+            )
+        return made
+
+    def _items(self, node: SequenceNode, place: Place) -> Items:
+        places = (
+            place if below.id == "scalar" else place.item(number)
+            for number, below in enumerate(node.value, 1)
+        )
+        made = Items(map(self.value, node.value, places))
+        made.lines = [below.start_mark.line + 1 for below in node.value]
+        return made
+
+    def _meant(self, node: Node, kind: str) -> object:
+        """What YAML takes a scalar for that is not a text; None where a tag says what it is not:
+        ``!!int abc``.
+        """
+        if kind not in ("int", "float", "bool"):
+            return None
+        try:
+            return self._yaml.construct_object(node)
+        except (ArithmeticError, LookupError, ValueError):
+            return None
+
+
+def _refuse_repeats(node: MappingNode, place: Place) -> None:
+    """Of two values for one key, one would be lost."""
+    first: dict[str, int] = {}
+    for written, _ in node.value:
+        line = written.start_mark.line + 1
+        if written.id != "scalar":
+            raise replace(place, line=line).wrong(
+                "must be a key, not {what}",
+                what=Message("a list") if written.id == "sequence" else Message("keys with values"),
+            )
+        if written.value in first:
+            raise replace(place, line=line).wrong(
+                "the key {value!r} stands twice; the first is on line {first}",
+                value=written.value,
+                first=first[written.value],
+            )
+        first[written.value] = line
+
+
+def text_in(path: Path, *, as_written: bool = False) -> str:
+    """The text of a file, which must be UTF-8; ``as_written``, with the mark at its start and its
+    own ends of lines.
+    """
+    try:
+        return path.read_bytes().decode() if as_written else path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise SetupError(
+            "{path} cannot be read: {reason}", path=path, reason=reason_of(error)
+        ) from error
+    except UnicodeDecodeError as error:
+        raise SetupError(
+            "{path} is not UTF-8 (byte {start}): save it as UTF-8 and try again",
+            path=path,
+            start=error.start,
+        ) from error
+
+
+class Scalar(str):
+    """A text as it is written in a YAML file, which may mean something else there."""
+
+    meant: object
+    """What YAML takes it for; None where that is not a text, a number, true or false."""
+
+    def __new__(cls, written: str, meant: object = None) -> Scalar:
+        made = super().__new__(cls, written)
+        made.meant = meant
+        return made
+
+
+class YamlMapping(dict[str, JsonValue]):
+    """Keys with values that know their lines."""
+
+    def __init__(self, *given: Iterable[tuple[str, JsonValue]]) -> None:
+        super().__init__(*given)
+        self.lines: dict[str, int] = {}
+        self.key_lines: dict[str, int] = {}
+
+
+class Items(list[JsonValue]):
+    """A list whose items know their lines."""
+
+    lines: Sequence[int] = ()
+
+
+@light_dataclass(frozen=True)
+class Place:
+    file: str
+    entry: str = ""
+    field: str = ""
+    line: int = 0
+    """Counted from one; 0 where it is not known."""
+    value: JsonValue = dataclass_field(default=None, compare=False, repr=False)
+    """What stands there: those below it have their lines from it."""
+
+    def at(self, field: str) -> Place:
+        whole = f"{self.field}.{field}" if self.field else field
+        if not isinstance(self.value, YamlMapping):
+            return Place(self.file, self.entry, whole, self.line)
+        return Place(
+            self.file,
+            self.entry,
+            whole,
+            self.value.lines.get(field, self.line),
+            self.value.get(field),
+        )
+
+    def at_key(self, key: str) -> Place:
+        """The same as ``at``, on the line of the key itself."""
+        lines = self.value.key_lines if isinstance(self.value, YamlMapping) else {}
+        return replace(self.at(key), line=lines.get(key, self.line))
+
+    def item(self, number: int) -> Place:
+        """An item of this list, counted from one."""
+        whole = f"{self.field}[{number}]"
+        if isinstance(self.value, Items) and number <= len(self.value.lines):
+            return replace(
+                self, field=whole, line=self.value.lines[number - 1], value=self.value[number - 1]
+            )
+        return replace(self, field=whole, value=None)
+
+    def wrong(self, message: str, /, **values: object) -> WrongValue:
+        """What to raise when the value is not what it should be."""
+        return WrongValue(self, message, **values)
+
+
+class WrongValue(SetupError):
+    """A value of a file is not what it should be."""
+
+    def __init__(self, place: Place, message: str, /, **values: object) -> None:
+        super().__init__(message, **values)
+        self.place = place
+
+    def __str__(self) -> str:
+        return self.full_message
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (WrongValue, (self.place, self.message))
+
+    def render(self, language: str) -> str:
+        return self.full_message.render(language)
+
+    @property
+    def full_message(self) -> Message:
+        """Where it stands, and what is wrong with it."""
+        place = self.place
+        line = Message("line {line}", line=place.line) if place.line else ""
+        where = join(", ", filter(None, (place.file, line, place.entry, place.field)))
+        return join(": ", (where, self.message)) if where else self.message
+
+
+def mapping(
+    value: object, place: Place, valid: Sequence[str] | None = None, required: Iterable[str] = ()
+) -> JsonObject:
+    """Keys with values; a key that is not ``valid`` is refused with the nearest that is."""
+    if not isinstance(value, Mapping):
+        raise place.wrong("must be keys with values, not {what}", what=what(value))
+    given = {str(key): item for key, item in value.items()}
+    for key in given:
+        if valid is not None and key not in valid:
+            raise place.at_key(key).wrong("is not a key here; {hint}", hint=nearest(key, valid))
+    for key in required:
+        if given.get(key) is None:
+            raise place.at(key).wrong("is missing")
+    return given
+
+
+def list_of(value: object, place: Place) -> list[tuple[Place, JsonValue]]:
+    """The items of a list, each with its place."""
+    if not isinstance(value, list):
+        raise place.wrong("must be a list, not {what}", what=what(value))
+    return [(place.item(number), item) for number, item in enumerate(value, 1)]
+
+
+def text(value: object, place: Place) -> str:
+    """A text; a number is one as it is written."""
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return str(value)
+    raise place.wrong("must be a text, not {what}", what=what(value))
+
+
+def phrase(value: object, place: Place) -> str:
+    """A text that blanks around it do not belong to."""
+    return text(value, place).strip()
+
+
+def texts(value: object, place: Place) -> list[str]:
+    return [text(item, at) for at, item in list_of(value, place)]
+
+
+def number(value: object, place: Place) -> float:
+    try:
+        found = (
+            math.nan
+            if isinstance(value, bool) or not isinstance(value, str | int | float)
+            else float(value)
+        )
+    except (ValueError, OverflowError):
+        found = math.nan
+    if not math.isfinite(found):
+        raise place.wrong("must be a number, not {what}", what=what(value))
+    return found
+
+
+def flag(value: object, place: Place) -> bool:
+    said = value.lower() if isinstance(value, str) else value
+    if said in ("true", "yes") or said is True:
+        return True
+    if said in ("false", "no") or said is False:
+        return False
+    raise place.wrong("must be true or false, not {what}", what=what(value))
+
+
+def one_of(value: object, allowed: Sequence[str], place: Place) -> str:
+    """One of the allowed words."""
+    if isinstance(value, str) and value in allowed:
+        return value
+    raise place.wrong(
+        "must be {allowed}, not {value}",
+        allowed=join(Message(" or "), allowed),
+        value=repr(str(value)) if isinstance(value, str) else what(value),
+    )
+
+
+def nearest(word: str, valid: Sequence[str]) -> str:
+    """A hint at what may have been meant."""
+    near = get_close_matches(word.lower(), valid, n=1, cutoff=0.5)
+    return (
+        Message("did you mean {near!r}?", near=near[0])
+        if near
+        else Message("known: {valid}", valid=", ".join(valid))
+    )
+
+
+def what(value: object) -> str:
+    """What stands there instead."""
+    if value is None:
+        return Message("nothing")
+    if isinstance(value, Mapping):
+        return Message("keys with values")
+    if isinstance(value, list):
+        return Message("a list")
+    if not isinstance(value, str):
+        return repr(value)
+    short = str(value) if len(value) <= 40 else value[:39] + "…"
+    if not isinstance(value, Scalar):
+        return repr(short)
+    return Message("the text {short!r}", short=short) if isinstance(value.meant, str) else short
+
+
+def unfolded_size(value: object, known: dict[int, int] | None = None) -> int:
+    """How many values there are once every alias stands for what it means."""
+    known = {} if known is None else known
+    if not isinstance(value, Mapping | list):
+        return 1
+    if id(value) not in known:
+        parts = [*value, *value.values()] if isinstance(value, Mapping) else value
+        known[id(value)] = 1 + sum(unfolded_size(part, known) for part in parts)
+    return known[id(value)]

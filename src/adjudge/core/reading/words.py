@@ -1,0 +1,65 @@
+"""The words of a text in a form in which their endings do not matter."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import lru_cache
+from typing import Final
+
+from adjudge.features.evidence.sentence_words import sentence_words
+
+WORD: Final = re.compile(r"[^\W\d_]+(?:[-’'][^\W\d_]+)*")
+_TOKEN: Final = re.compile(r"[^\W_]+(?:[-’'.,][^\W_]+)*")
+_CASE_ENDINGS: Final = 3
+"""Letters by which the cases of a Russian word differ, at most."""
+
+
+@lru_cache(maxsize=16_384)
+def plain_word(word: str) -> str:
+    """Without case, accents, and the ending that marks a plural or a possessive; ё is е."""
+    bare = word.casefold().replace("ё", "е").replace("й", "\0")
+    bare = "".join(
+        one for one in unicodedata.normalize("NFKD", bare) if not unicodedata.combining(one)
+    ).replace("\0", "й")
+    return bare.replace("’", "'").removesuffix("'s").removesuffix("'")
+
+
+@lru_cache(maxsize=16_384)
+def stem(word: str) -> str:
+    """What most forms of a word begin with."""
+    bare = plain_word(word)
+    if _is_cyrillic(bare):
+        return bare[: max(3, len(bare) - (2 if len(bare) > 5 else 1))] if len(bare) > 3 else bare
+    for ending in ("ing", "ied", "ies", "ed", "es", "s", "ly"):
+        if len(bare) - len(ending) >= 4 and bare.endswith(ending):
+            return bare[: -len(ending)].removesuffix("e")
+    return bare.removesuffix("e") if len(bare) > 4 else bare
+
+
+@lru_cache(maxsize=1024)
+def content_words(text: str) -> tuple[str, ...]:
+    """The stems of the words that carry meaning, numbers included, in their order."""
+    function = sentence_words().function
+    found = (match[0] for match in _TOKEN.finditer(text))
+    return tuple(stem(word) for word in found if word.casefold() not in function)
+
+
+def same_name(one: str, other: str) -> bool:
+    """Whether two words are forms of one name: «Пушкин» and «Пушкина», "Brown" and "Brown's"."""
+    first, second = plain_word(one), plain_word(other)
+    if first == second:
+        return True
+    if not (_is_cyrillic(first) and _is_cyrillic(second)):
+        return False
+    shorter = min(len(first), len(second))
+    common = next((at for at in range(shorter) if first[at] != second[at]), shorter)
+    return (
+        common >= 3
+        and max(len(first), len(second)) - common <= _CASE_ENDINGS
+        and common >= shorter - 2
+    )
+
+
+def _is_cyrillic(word: str) -> bool:
+    return bool(word) and "а" <= word[0] <= "я"

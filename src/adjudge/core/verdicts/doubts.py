@@ -1,0 +1,402 @@
+"""Reasons to doubt a stated verdict: denials, corrections and other verdicts around it.
+
+Before a verdict, a sentence must not state another one. After it, a sentence must not even mention
+another option, nor speak of the verdict itself.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+
+from adjudge.core.domain.options import as_pass
+from adjudge.core.domain.question import Comparison, Question
+from adjudge.core.domain.verdict import TIE, Verdict
+from adjudge.core.verdicts.parts import EMPHASIS, OBJECT, Line, sentences_of, without_quotations
+from adjudge.core.verdicts.phrases import phrase, words
+from adjudge.core.verdicts.refusal import declines
+from adjudge.core.verdicts.shapes import Statement, read_closing, read_labels
+from adjudge.core.verdicts.values import (
+    highest,
+    is_question,
+    match_value,
+    scale_top,
+    signs_otherwise,
+)
+from adjudge.lazy import lazy_pattern
+
+_TAKEN_BACK = phrase("taken_back")
+_TURNS_ROUND = phrase("turns_round")
+_ABOUT_VERDICT = (phrase("speaks"), phrase("suspects"), phrase("unknown_script"))
+_CORRECTS_OR_DENIES = (phrase("corrects"), phrase("denies"))
+_RATES = (phrase("scores"), phrase("corrects"))
+_COURTESY = phrase("courtesy")
+_CANNOT_JUDGE = phrase("cannot_judge")
+_SCALES, _NAMES_SCALE = phrase("scales"), phrase("names_scale")
+_REASON_LABEL = phrase("reason_label")
+_SCORED = phrase("scored")
+_MEETS, _NOT_MET, _FALLS_SHORT = phrase("meets"), phrase("not_met"), phrase("falls_short")
+_DENIES_NEXT = phrase("denies_next")
+_WINS, _LOSES = phrase("wins", re.NOFLAG), phrase("loses", re.NOFLAG)
+_PREFERRED = phrase("preferred", re.NOFLAG)
+_EVEN, _CONTRASTS, _COMPARES = phrase("even"), phrase("contrasts"), phrase("compares")
+_RATED_ABOVE, _NOT_AS, _ORDINAL = phrase("rated_above"), phrase("not_as"), phrase("ordinal")
+_LETTER = lazy_pattern(r"(?<![\w'’])[A-HJ-Z](?![\w'’])")
+_CHOSEN_LETTER = lazy_pattern(
+    r"\W*+(?:[A-Z](?:,?\s+(?:because|since)\b| it is\W*\Z)|(?:\w+\s+){1,3}[A-Z]\W*\Z)"
+)
+"""A sentence that chooses a response: "B because …", "Clearly B."."""
+_CONCLUDING, _CONCLUDING_WINNER = words("concluding"), words("concluding_winner")
+_SPARES = phrase("spares")
+"""Sentences that name an option without choosing it: "Nothing in it is unsafe"."""
+_FORM = lazy_pattern(r"[-*•\s]*+(?:\[ \]|☐)|(?:</?[\w-]{1,40}>\s*)+\Z")
+"""An empty box, or tags alone: they say nothing."""
+_SIGN = lazy_pattern(r"\s*(?:[-+#]|[.,]\d+)\s*")
+_GOES_ON = lazy_pattern(r"(?:\.{3}|…|[^\W\d_A-ZА-ЯЁ])(?![\w ]{0,40}[:=])")
+"""A line that continues the one above: "is what a careless grader would say"."""
+_TAIL = lazy_pattern(r"→|\n|:\s")
+_QUOTING = lazy_pattern(r"[{}\"“”«»]")
+_WORDS = lazy_pattern(r"\w+")
+_CJK = "\u3040-\u30ff\u3400-\u9fff"
+"""Scripts without spaces between words."""
+_NUMBER = lazy_pattern(rf"(?<![^\W{_CJK}])(?<![.,/])\d+(?:[.,]\d+)?(?![^\W{_CJK}])")
+_JOINERS = frozenset(("but", "and", "or", "not", "но", "и", "aber", "mais", "pero"))
+_ENDING = 160
+"""Characters of an explanation in which it may come to another verdict."""
+_SHORTEST_NOTE = 3
+"""Words of an explanation; fewer may turn the verdict round ("Not really")."""
+_SHORT_SENTENCE = 6
+_LONG_NAME = 4
+"""Letters of an option that is looked for in any case; "no" is in many sentences."""
+
+
+def find_doubt(
+    verdict: Verdict, stated: Sequence[Statement], lines: Sequence[Line], question: Question
+) -> str | None:
+    """Return the words that make ``verdict`` doubtful, or None.
+
+    ``stated``: the statements that give this verdict; ``lines``: all lines of the reply.
+    """
+    return next(_doubts(verdict, stated, lines, question), None)
+
+
+def _doubts(
+    verdict: Verdict, stated: Sequence[Statement], lines: Sequence[Line], question: Question
+) -> Iterator[str]:
+    held = {statement.line: statement.words for statement in stated}
+    last = max(held, default=-1)
+    for statement in stated:
+        if statement.note and (
+            _grows_into_other(verdict, statement.note, question)
+            or _is_doubtful_note(statement.note, verdict, question)
+        ):
+            yield statement.words
+    after = [line for line in lines if line.number > last and not _FORM.match(line.text)]
+    for line in after[:1]:
+        if stated and line.number == last + 1 and _GOES_ON.match(line.text):
+            yield line.text
+        if _grows_into_other(verdict, line.text, question):
+            yield line.text
+    for line in after:
+        if _contradicts(line, verdict, question):
+            yield line.text
+        for sentence in _sentences(line.text) if line.own else ():
+            if _takes_back(sentence, verdict, question):
+                yield sentence
+    for line in lines:
+        if line.own and (_cannot_judge(line.text) or _is_on_other_scale(line.text, question)):
+            yield line.text
+        if line.own and line.number <= last:
+            statement_text = held.get(line.number)
+            before = line.text.partition(statement_text)[0] if statement_text else line.text
+            yield from _doubts_before(before, verdict, question)  # "Good. [RESULT] 4"
+
+
+def _doubts_before(text: str, verdict: Verdict, question: Question) -> Iterator[str]:
+    """Yield the sentences before the verdict that state another one."""
+    answers = False  # "Is it short? Yes." answers a question of the judge's own
+    for sentence in _sentences(text):
+        is_statement = sentence.endswith((".", "!")) and not question.numeric
+        other = match_value(sentence, question) if is_statement and not answers else None
+        is_other = other is not None and other.option != verdict.option
+        if is_other or states_other(sentence, verdict, question):
+            yield sentence
+        answers = is_question(sentence)
+
+
+def _cannot_judge(text: str) -> bool:
+    return declines(text, ()) or _CANNOT_JUDGE.search(text) is not None
+
+
+def _is_on_other_scale(text: str, question: Question) -> bool:
+    """Return True if a line names another scale than the question's: "out of 20"."""
+    scale = _NAMES_SCALE.search(text) if question.numeric else None
+    return scale is not None and scale_top(scale.group()) not in (None, highest(question))
+
+
+def _sentences(text: str) -> list[str]:
+    return sentences_of(without_quotations(EMPHASIS.sub("", text.replace(OBJECT, " "))))
+
+
+# -- after the verdict ---------------------------------------------------------------
+
+
+def _is_doubtful_note(note: str, verdict: Verdict, question: Question) -> bool:
+    """Return True if the rest of the verdict's own line is anything but a plain explanation."""
+    plain = without_quotations(note)
+    if len(note.split()) < _SHORTEST_NOTE or not note[0].isalpha():
+        return True
+    if any(pattern.search(plain) for pattern in _CORRECTS_OR_DENIES):
+        return True
+    return any(
+        is_question(sentence) or _takes_back(sentence, verdict, question)
+        for sentence in sentences_of(plain)
+    )
+
+
+def _contradicts(line: Line, verdict: Verdict, question: Question) -> bool:
+    """Return True if a line is a sign ("A", and "-" below it) or a quoted second verdict."""
+    if _SIGN.fullmatch(line.text):
+        return True
+    if not _WORDS.search(line.text) and signs_otherwise(line.text, verdict, question):
+        return True
+    bare = line.text.strip("\"'“”„«» ")
+    quoted = read_labels([Line(line.number, bare, bare)], question) if bare != line.text else ()
+    return any(each.verdict and each.verdict.option != verdict.option for each in quoted)
+
+
+def _takes_back(sentence: str, verdict: Verdict, question: Question) -> bool:
+    """Return True if a sentence after the verdict may take it back or give another one."""
+    reason = _REASON_LABEL.match(sentence)
+    sentence = sentence[reason.end() :] if reason else sentence
+    if _TAKEN_BACK.match(sentence):
+        return True
+    if is_question(sentence) or _COURTESY.match(sentence):
+        return False
+    if _TURNS_ROUND.match(sentence) or any(each.search(sentence) for each in _ABOUT_VERDICT):
+        return True
+    if question.numeric and _SCALES.search(sentence):
+        return True
+    return _mentions_other(sentence, verdict, question) or states_other(sentence, verdict, question)
+
+
+def _mentions_other(sentence: str, verdict: Verdict, question: Question) -> bool:
+    """Return True if a sentence holds another option, whatever it is used for.
+
+    "So it is a fail.", "Points: 3" and "Recommendation: B" may be a second verdict.
+    """
+    is_short = len(_WORDS.findall(sentence)) <= _SHORT_SENTENCE
+    if isinstance(question, Comparison):
+        named = _named_responses(sentence, question)
+        if _COMPARES.search(sentence):
+            return not named or named[0] != verdict.option
+        is_short = len(sentence.split()) <= _SHORTEST_NOTE or verdict.option == TIE
+        return is_short and bool(named) and verdict.option not in named
+    if question.numeric:
+        if not is_short and not any(each.search(sentence) for each in _RATES):
+            return False
+        written = re.sub(r"(\d)/\d+", r"\1", sentence)
+        numbers = (question.match(number) for number in _NUMBER.findall(written))
+        return any(number and number.option != verdict.option for number in numbers)
+    spoken = _echo(question.labels).sub(" ", sentence)
+    return any(
+        mention[1].casefold() != verdict.option.casefold()
+        and (is_short or not _DENIES_NEXT.search(spoken[: mention.start()][-60:]))
+        for mention in _mentions(question.labels, is_short).finditer(spoken)
+    )
+
+
+def _named_responses(sentence: str, question: Comparison) -> list[str]:
+    letters = re.findall(r"(?<![\w'’])[A-Z](?!\w|['’][^s])", sentence)
+    return [question.put_back(letter).option for letter in letters if letter in question.letters]
+
+
+@lru_cache(maxsize=256)
+def _mentions(labels: tuple[str, ...], is_short: bool) -> re.Pattern[str]:
+    """Return a pattern for the options as words; short names only as they are written."""
+    names = sorted(filter(None, labels), key=len, reverse=True)
+    each = "|".join(
+        f"(?i:{re.escape(name)})" if is_short or len(name) >= _LONG_NAME else re.escape(name)
+        for name in names
+    )
+    endings = "(?:s|ed|es)?" if is_short else ""
+    return re.compile(rf"(?<![^\W{_CJK}])({each or '(?!)'}){endings}(?![^\W{_CJK}])")
+
+
+@lru_cache(maxsize=256)
+def _echo(labels: tuple[str, ...]) -> re.Pattern[str]:
+    """Return a pattern for an echo of the question: "PASS or FAIL", "Yes/No"."""
+    label = "|".join(re.escape(label) for label in sorted(labels, key=len, reverse=True))
+    return re.compile(rf"(?<!\w)(?:{label})(?:\s*(?:/|,|\bor\b|\bили\b)\s*(?:{label}))+(?!\w)")
+
+
+def _grows_into_other(verdict: Verdict, note: str, question: Question) -> bool:
+    """Return True if option and note together hold the words of a longer option.
+
+    "Correct. But incomplete." is not the option "Correct" if there is a "Correct, but incomplete".
+    """
+    own = _content(verdict.option)
+    spoken = own | _content(sentences_of(note)[0])
+    return any(own < _content(label) <= spoken for label in question.labels)
+
+
+def _content(text: str) -> set[str]:
+    return {word for word in _WORDS.findall(text.casefold()) if word not in _JOINERS}
+
+
+# -- before the verdict, and in the explanation of an object -------------------------
+
+
+def explains_otherwise(text: str, verdict: Verdict, question: Question) -> bool:
+    """Return True if the first or the last sentence of an explanation states another verdict."""
+    beginning, ending = text[:_ENDING], text[-_ENDING:]
+    is_long = len(text) > _ENDING  # the parts may begin or end within a sentence
+    if not _may_conclude(f"{beginning} {ending}" if is_long else text, question):
+        return False
+    first, *others = sentences_of(beginning)
+    checked = [first] if others or not is_long else []
+    checked += sentences_of(ending)[1:][-1:]
+    return any(
+        _CANNOT_JUDGE.search(sentence)
+        or _ends_in_other(sentence, verdict, question)
+        or states_other(sentence, verdict, question)
+        for sentence in checked
+    )
+
+
+def _ends_in_other(sentence: str, verdict: Verdict, question: Question) -> bool:
+    """Return True for "It is missing → FAIL", and if another response is rated above the winner."""
+    tail = _TAIL.split(sentence)[-1]
+    bare = None if _QUOTING.search(tail) else match_value(tail, question)
+    if bare is not None and bare.option != verdict.option:
+        return True
+    if not isinstance(question, Comparison):
+        edge = _edges(question.labels, verdict.option).search(sentence)
+        if edge is None or edge["first"]:
+            return edge is not None
+        return not (_SPARES.search(sentence) or _DENIES_NEXT.search(sentence[: edge.start()]))
+    sentence = _with_letters(sentence, question)
+    if _CONTRASTS.search(sentence):
+        return False
+    named = _named_responses(sentence, question)
+    if verdict.option == TIE or not named or named[0] == verdict.option:
+        return False
+    is_chosen = _CHOSEN_LETTER.match(sentence) and not _SPARES.search(sentence)
+    return any((is_chosen, _COMPARES.search(sentence), _RATED_ABOVE.search(sentence)))
+
+
+@lru_cache(maxsize=512)
+def _edges(labels: tuple[str, ...], option: str) -> re.Pattern[str]:
+    """Return a pattern for a sentence that begins or ends with the other of two options.
+
+    "Yes" is found in any case, "no" only at the beginning («Ошибок нет.» says nothing), other
+    names in capitals.
+    """
+    others = [label for label in labels if label != option and len(labels) == len(("yes", "no"))]
+    words_for = {label: as_pass(label) for label in others if as_pass(label) != label}
+    capitals = [re.escape(label) for label in others if label in words_for or label.isupper()]
+    first = "|".join(re.escape(label) for label in words_for) or "(?!)"
+    last = "|".join(re.escape(label) for label in words_for if words_for[label] == "pass")
+    last = "|".join((f"(?i:{last or '(?!)'})", *capitals))
+    return re.compile(
+        rf"\A\W*(?P<first>(?i:{first}))(?=\s*[,;:–—]|\s+(?:-|because\b|since\b))"
+        r"(?!\W+(?:there\s\w+\s)?(?:no|nothing|none)\b)(?!.*\b(?:but|however|но|однако)\b)"
+        rf"|(?<!\w)(?:{last})[\s.!*]*\Z"
+    )
+
+
+def _with_letters(sentence: str, question: Comparison) -> str:
+    """Return a sentence with "B" for "the second response", and "is worse than" for "not as"."""
+
+    def name(ordinal: re.Match[str]) -> str:
+        return question.letters[0 if ordinal.lastgroup else 1]
+
+    return _NOT_AS.sub("is worse than", _ORDINAL.sub(name, sentence))
+
+
+def _may_conclude(text: str, question: Question) -> bool:
+    """Return True if a text is worth a second look; most are not, and it takes time."""
+    if question.numeric:
+        return any(map(str.isdigit, text))
+    is_comparison = isinstance(question, Comparison)
+    if is_comparison and _LETTER.search(text):
+        return True
+    text = text.casefold()
+    if is_comparison:
+        return any(word in text for word in _CONCLUDING_WINNER)
+    is_named = any(label.casefold() in text for label in question.labels)
+    return is_named or any(word in text for word in _CONCLUDING)
+
+
+def states_other(sentence: str, verdict: Verdict, question: Question) -> bool:
+    """Return True if a sentence states another verdict, or denies this one."""
+    if is_question(sentence) or not _may_conclude(sentence, question):
+        return False
+    line = [Line(0, sentence, sentence)]
+    stated = (*read_labels(line, question), *read_closing(line, question))
+    if any(each.verdict and each.verdict.option != verdict.option for each in stated):
+        return True
+    if isinstance(question, Comparison):
+        return _prefers_other(sentence, verdict, question)
+    if question.numeric:
+        scored = None if _SPARES.search(sentence) else _SCORED.search(sentence)
+        if scored and _DENIES_NEXT.search(sentence[: scored.start()]):
+            return False
+        other = question.match(scored["number"]) if scored else None
+        return other is not None and other.option != verdict.option
+    return _chooses_other(sentence, verdict, question)
+
+
+def _prefers_other(sentence: str, verdict: Verdict, question: Comparison) -> bool:
+    """Return True for "B is better", "A loses" or "it is a tie" if A was chosen."""
+    sentence = _with_letters(sentence, question)
+    if _CONTRASTS.search(sentence):
+        return False
+    if _EVEN.search(sentence):
+        return verdict.option != TIE
+    for pattern in (_WINS, _PREFERRED, _LOSES):
+        for match in pattern.finditer(sentence):
+            named = question.match(match["name"])
+            if named and (named.option == verdict.option) == (pattern is _LOSES):
+                return True
+    return False
+
+
+def _chooses_other(sentence: str, verdict: Verdict, question: Question) -> bool:
+    meets = _meets(sentence, question)
+    meant = None if meets is None else question.match("pass" if meets else "fail")
+    if meant and meant.option != verdict.option:
+        return True
+    own = re.escape(verdict.option)
+    denied = rf"\bnot\s+(?:\w+\s+){{0,3}}{own}\b(?=\W*\Z|\W+(?:because|since|by)\b)"
+    if len(verdict.option) >= _LONG_NAME and re.search(denied, sentence, re.IGNORECASE):
+        return True
+    if _SPARES.search(sentence):
+        return False
+    is_two_way = len(question.labels) == len(("yes", "no"))  # of grades, parts may have others
+    others = (name for name in question.labels if name and name != verdict.option)
+    return any(_chooses(name, is_two_way or name.isupper()).search(sentence) for name in others)
+
+
+def _meets(sentence: str, question: Question) -> bool | None:
+    """Return what a sentence says about the criterion: met, not met, or None for neither."""
+    is_pass_or_fail = any(label.casefold() in ("pass", "fail") for label in question.labels)
+    if _NOT_MET.search(sentence) or (is_pass_or_fail and _FALLS_SHORT.search(sentence)):
+        return False
+    met = _MEETS.search(sentence)
+    if met is None:
+        return None
+    return not _DENIES_NEXT.search(sentence[: met.start(met.lastgroup or 0)])
+
+
+@lru_cache(maxsize=512)
+def _chooses(label: str, is_clear: bool) -> re.Pattern[str]:
+    """Return a pattern for a sentence that chooses an option: "is unsafe because", "ответ: нет"."""
+    name = rf"[\"'“«*]*{re.escape(label)}[\"'”»*]*"
+    before, leads = phrase("chosen").pattern, ""
+    if len(label) >= _LONG_NAME or (len(label) > 1 and label.isupper()):
+        before += r"|\b(?:is|was|are|be)\s+(?:\w+ly\s+|an?\s+|clear\s+|only\s+){0,3}" * is_clear
+        leads = rf"|\A\W*{name}(?=\s*(?:[:–—-]\s*\S|because\b))"
+    pattern = rf"(?:{before}){name}(?!\w)(?={phrase('chosen_end').pattern}){leads}"
+    return re.compile(pattern, re.IGNORECASE | re.VERBOSE)

@@ -1,0 +1,115 @@
+"""A verdict from log-probabilities: one label token an option, the prior taken out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from string import ascii_uppercase, digits
+from typing import Literal
+
+from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.message import LogprobCalibration
+from adjudge.core.domain.options import yes_and_no
+from adjudge.core.domain.question import Comparison, Question, Rating
+from adjudge.errors import SetupError
+
+AS_READ = LogprobCalibration()
+LabelKind = Literal["yes_no", "number", "letter", "pair"]
+
+
+@light_dataclass(frozen=True)
+class Labels:
+    """The token that stands for each option, in the order the options are shown."""
+
+    kind: LabelKind
+    options: tuple[str, ...]
+    tokens: tuple[str, ...]
+
+    @property
+    def own(self) -> bool:
+        """Whether the options are their own labels, so that another order would be another
+        question.
+        """
+        return self.kind in ("yes_no", "pair") or self.options == self.tokens
+
+
+def labels_for(question: Question) -> Labels:
+    """Yes and No where the options mean that; digits or letters where the options are such; else
+    letters in turn.
+
+    Compared responses have letters; a tie has the one behind them.
+    """
+    if isinstance(question, Comparison):
+        if len(question.labels) > len(ascii_uppercase):
+            raise SetupError(
+                "{count} responses are compared in one call, more than there are letters: "
+                "use contests='pairs' or mode='generate'",
+                count=len(question.letters),
+            )
+        return Labels("pair", question.labels, tuple(ascii_uppercase[: len(question.labels)]))
+    if isinstance(question, Rating):
+        raise SetupError("a number is not one of a few tokens: use mode='generate'")
+    names = question.options
+    both = yes_and_no(names)
+    if both:
+        return Labels("yes_no", both, ("Yes", "No"))
+    if set(names) <= set(digits):
+        return Labels("number", names, names)
+    if set(names) <= set(ascii_uppercase):
+        return Labels("letter", names, names)
+    if len(names) > len(ascii_uppercase):
+        raise SetupError(
+            "there are {count} options, more than there are letters: use mode='generate'",
+            count=len(names),
+        )
+    return Labels("letter", question.labels, tuple(ascii_uppercase[: len(names)]))
+
+
+def label_logprobs(alternatives: Mapping[str, float], labels: Labels) -> dict[str, float] | None:
+    """Log-probability of each option, made to sum to one; None when no label is among the
+    alternatives.
+
+    A label that is missing among the most likely tokens gets what the least likely of them has: it
+    cannot have more.
+    """
+    mass = dict.fromkeys(labels.tokens, 0.0)
+    for token, logprob in alternatives.items():
+        if token.strip() in mass:
+            mass[token.strip()] += math.exp(logprob)
+    if not any(mass.values()):
+        return None
+    least = math.exp(min(alternatives.values()))
+    return _normalised(
+        {
+            option: math.log(mass[token] or least)
+            for option, token in zip(labels.options, labels.tokens, strict=True)
+        }
+    )
+
+
+def mean_logprobs(readings: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """The mean of several readings of the same options."""
+    return {
+        option: sum(reading[option] for reading in readings) / len(readings)
+        for option in readings[0]
+    }
+
+
+def distribution(
+    reading: Mapping[str, float],
+    prior: Mapping[str, float] | None = None,
+    calibration: LogprobCalibration = AS_READ,
+) -> dict[str, float]:
+    """Probability of each option, the prior taken out, as calibrated."""
+    weight, temperature = calibration.prior_weight, calibration.temperature
+    free = {
+        option: (value - weight * (prior[option] if prior else 0.0)) / temperature
+        for option, value in reading.items()
+    }
+    return {option: math.exp(value) for option, value in _normalised(free).items()}
+
+
+def _normalised(logs: Mapping[str, float]) -> dict[str, float]:
+    top = max(logs.values())
+    total = top + math.log(sum(math.exp(value - top) for value in logs.values()))
+    return {option: value - total for option, value in logs.items()}

@@ -1,0 +1,299 @@
+"""The verdict that an object holds, and what in the object speaks against it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from adjudge.core.domain.json_types import JsonDict, JsonObject
+from adjudge.core.domain.numbers import number_of, plain_number
+from adjudge.core.domain.options import as_pass, yes_and_no
+from adjudge.core.domain.plain import plain
+from adjudge.core.domain.question import Choice, Comparison, Question
+from adjudge.core.domain.verdict import Chosen, Compared, Verdict, best_of
+from adjudge.core.domain.vote import Outcome
+from adjudge.core.verdicts.lenient import decoded, find_objects
+from adjudge.core.verdicts.phrases import phrase, words
+from adjudge.core.verdicts.reading import Reading, clean, unmatched
+from adjudge.core.verdicts.values import highest, is_placeholder, match_value
+from adjudge.messages import Message
+
+_FAIL_KEYS, _PASS_KEYS, _SCORE_KEYS = words("fail_keys"), words("pass_keys"), words("score_keys")
+_NAMED_KEYS = words("verdict_keys")
+_VERDICT_KEYS = (*_NAMED_KEYS, *_PASS_KEYS, *_FAIL_KEYS)
+_ANSWER_KEYS = frozenset(words("answer_keys"))
+"""Names that may hold the answer to the judged problem, if that is a number or a letter."""
+_GRADE_KEYS = tuple(name for name in _NAMED_KEYS if name not in _ANSWER_KEYS)
+_NUMBER_KEYS = (*_SCORE_KEYS, *_GRADE_KEYS)
+_NUMERIC_OPTION_KEYS = ("selected_option", *_SCORE_KEYS, *_GRADE_KEYS)
+_COMPARED_KEYS = (*_NAMED_KEYS, "ranking")
+_DECIDING_TOKENS = frozenset(words("deciding_tokens"))
+_GOOD_TOKENS, _BAD_TOKENS = frozenset(words("good_tokens")), frozenset(words("bad_tokens"))
+"""Names of a boolean that is true if the text passes, or fails."""
+_SCALE_TOKENS = frozenset(words("scale_tokens"))
+_EXPLANATION_KEYS = words("explanation_keys")
+_WORDS_ONLY = frozenset((*_EXPLANATION_KEYS, *words("keys_without_verdict")))
+"""What stands there is no verdict, whatever it looks like."""
+_CONTAINERS = frozenset(words("container_keys"))
+"""Names of objects that may hold the verdict."""
+_TO_BE_FILLED = phrase("to_be_filled")
+_AFTERWARDS = phrase("correcting_keys")
+"""Names under which a verdict is taken back."""
+_ORDINARY = frozenset(
+    name
+    for name in (*_NUMERIC_OPTION_KEYS, *_EXPLANATION_KEYS)
+    if not _AFTERWARDS.match(name) and name == "_".join(name.casefold().split())
+)
+"""Names that need no second look."""
+_LONGEST_FORM = 80
+
+
+def reading_of(data: JsonObject, mended: bool, question: Question) -> Reading | None:
+    """Return what an object says; None if it holds no verdict, or only shows where one goes."""
+    said = _verdict_value(data, keys_of(question))
+    if said is None or _is_form(said[0]):
+        return SEVERAL if said is None and _corrects(data, question) else None
+    data, key, value = said
+    explanation = explanation_of(data)
+    if value is None:
+        reason = explanation or Message("the model gave no verdict")
+        return Reading(Outcome.ABSTAINED, reason=reason, data=data)
+    verdict = _match_under(key, value, question)
+    if verdict is None:
+        return None if is_placeholder(value, question) else unmatched(value, question)
+    ranked = (
+        _match_under("ranking", data.get("ranking"), question)
+        if isinstance(question, Comparison)
+        else None
+    )
+    if ranked is not None and ranked.option != verdict.option:
+        return RANKED_OTHERWISE
+    if _says_otherwise(verdict, key, value, data, question):
+        return SEVERAL
+    verdict = (
+        Chosen(verdict.option, explanation, verdict.feedback, verdict.score)
+        if type(verdict) is Chosen  # nearly always, and quicker than ``replace``
+        else replace(verdict, explanation=explanation)
+    )
+    return Reading(Outcome.REPAIRED if mended else Outcome.OK, verdict, data=data)
+
+
+def _is_form(data: JsonObject) -> bool:
+    explained = str(data.get("explanation"))
+    return len(explained) < _LONGEST_FORM and _TO_BE_FILLED.fullmatch(explained) is not None
+
+
+SEVERAL = Reading(Outcome.UNREADABLE, reason=Message("the reply names several verdicts at once"))
+RANKED_OTHERWISE = Reading(
+    Outcome.UNREADABLE, reason=Message('"selected_option" is not what stands first in "ranking"')
+)
+
+
+def keys_of(question: Question) -> tuple[str, ...]:
+    """Return the names under which a verdict may stand in an object, those that count first."""
+    if isinstance(question, Comparison):
+        return _COMPARED_KEYS
+    if not question.numeric:
+        return _VERDICT_KEYS if max(map(len, question.labels), default=0) > 1 else _GRADE_KEYS
+    return _NUMBER_KEYS if question.answer_key == "score" else _NUMERIC_OPTION_KEYS
+
+
+def _match_under(key: str, value: object, question: Question) -> Verdict | None:
+    """Return the verdict that ``value`` is under a key, if it can be nothing else."""
+    if key == "ranking" and isinstance(question, Comparison):
+        ranking = question.ranking(value)
+        return Compared(best_of(ranking)) if ranking else None
+    if key in _PASS_KEYS or key in _FAIL_KEYS:
+        said = str(as_pass(value)) if isinstance(value, bool | str) else ""
+        if said not in ("pass", "fail"):
+            return question.match(value) if key in _PASS_KEYS and isinstance(value, str) else None
+        return question.match("pass" if (said == "pass") == (key in _PASS_KEYS) else "fail")
+    if not isinstance(value, str) or value in question.labels:
+        return question.match(_as_option(key, value, question), certain=True)
+    return match_value(value, question)
+
+
+def _as_option(key: str, value: object, question: Question) -> object:
+    """Return yes for a 1 and no for a 0, if the options are yes and no by name and by score."""
+    is_end = isinstance(value, int | float) and not isinstance(value, bool) and value in (0, 1)
+    if not is_end or not isinstance(question, Choice) or key not in ("verdict", "score"):
+        return value
+    ends = yes_and_no(question.options)
+    points = dict(zip(question.options, question.points, strict=False))
+    is_scored = ends is not None and points.get(ends[0]) == 1 and points.get(ends[1]) == 0
+    return ends[0 if value else 1] if ends and is_scored else value
+
+
+def _says_otherwise(
+    verdict: Verdict, key: str, said: object, data: JsonObject, question: Question
+) -> bool:
+    """Return True if anything else in the object gives another verdict or another scale."""
+    for name, value in data.items():
+        if name in _WORDS_ONLY or (name == key and value is said):
+            continue
+        other = _other_verdict(name, value, question)
+        if other is not None and other.option != verdict.option:
+            return True
+        if question.numeric and _changes_scale(name, value, question):
+            return True
+    if _rates_otherwise(verdict, data, question):
+        return True
+    score = data.get("score")
+    score = plain_number(score) if isinstance(score, str) else number_of(score)
+    if not isinstance(question, Choice) or question.numeric or score is None:
+        return False
+    points = dict(zip(question.options, question.points, strict=False))
+    return score in points.values() and points.get(verdict.option) != score
+
+
+def _other_verdict(name: str, value: object, question: Question) -> Verdict | None:
+    """Return the verdict under another name, if the name can hold one."""
+    names = keys_of(question)
+    if isinstance(value, dict):
+        inner = _verdict_value(value, names)
+        return _match_under(inner[1], inner[2], question) if inner else None
+    if name in names:
+        return _match_under("verdict" if name in _NAMED_KEYS else name, value, question)
+    if _decides(name) and isinstance(value, bool):
+        return _match_flag(name, value, question)
+    is_text = isinstance(value, bool | str) and not question.numeric
+    is_yes_or_no = as_pass(value) != value  # of an issue or a step, unless that was asked
+    is_asked = not is_yes_or_no or any(as_pass(label) != label for label in question.labels)
+    is_answer = names is _GRADE_KEYS and name in _ANSWER_KEYS
+    if (is_text and is_asked and not is_answer) or (_decides(name) and name not in _ORDINARY):
+        return _match_under("verdict", value, question)
+    return None
+
+
+def _match_flag(name: str, value: bool, question: Question) -> Verdict | None:
+    """Return the verdict of ``"is_pass": true`` or ``"tie": true``."""
+    tokens = set(name.split("_"))
+    if "tie" in tokens:
+        return question.match("tie") if value else None
+    is_pass, is_fail = not _GOOD_TOKENS.isdisjoint(tokens), not _BAD_TOKENS.isdisjoint(tokens)
+    return question.match("pass" if value == is_pass else "fail") if is_pass or is_fail else None
+
+
+def _decides(name: str) -> bool:
+    return not _DECIDING_TOKENS.isdisjoint(name.split("_"))
+
+
+def _changes_scale(name: str, value: object, question: Question) -> bool:
+    """Return True for a penalty, and if a key such as "max_score" names another scale's top."""
+    if name in ("penalty", "deduction"):
+        return bool(value)
+    numbers = re.findall(r"\d+(?:\.\d+)?", str(value)[-20:])
+    is_scale = bool(numbers) and not _SCALE_TOKENS.isdisjoint(name.split("_"))
+    return is_scale and highest(question) not in (None, float(numbers[-1]))
+
+
+def prose_of(data: JsonObject, question: Question) -> Iterator[str]:
+    """Yield the texts of an object that may come to another verdict than its verdict key."""
+    names = keys_of(question)
+    for name, value in data.items():
+        is_other = name not in _ORDINARY and name not in names
+        is_remark = is_other and (_AFTERWARDS.match(name) or _decides(name))
+        if isinstance(value, str) and (name in _EXPLANATION_KEYS or is_remark):
+            yield value
+
+
+def _corrects(data: JsonObject, question: Question) -> bool:
+    """Return True if an object without a verdict holds a correction: ``{"correction": "FAIL"}``."""
+    return any(
+        _AFTERWARDS.match(name) and _match_under("verdict", value, question) is not None
+        for name, value in _with_plain_keys(data).items()
+        if name not in _WORDS_ONLY
+    )
+
+
+def _rates_otherwise(verdict: Verdict, data: JsonObject, question: Question) -> bool:
+    """Return True if the scores or probabilities of the options make another one the best."""
+    options = question.letters if isinstance(question, Comparison) else question.labels
+    rated: dict[str, float] = {}
+    for name, value in data.items():
+        if isinstance(value, str):
+            continue
+        inner = value.items() if isinstance(value, dict) else ((name, value),)
+        for key, score in inner:
+            number = number_of(score)
+            if number is None:
+                continue
+            whole = str(key).casefold()
+            names = {whole} if question.numeric else {whole, *whole.split("_")}
+            rated_options = [option for option in options if option.casefold() in names]
+            if len(rated_options) == 1:
+                rated[rated_options[0]] = number
+    if not rated or set(rated) != set(options):
+        return False
+    best = [option for option, score in rated.items() if score == max(rated.values())]
+    return len(best) == 1 and question.put_back(best[0]).option != verdict.option
+
+
+def _verdict_value(
+    data: JsonObject, names: Sequence[str], depth: int = 3
+) -> tuple[JsonObject, str, object] | None:
+    """Return an object's pairs, the first verdict key and its value.
+
+    The value may be in an object, a list of one item, or an object written as a text. Without a
+    verdict key, the objects under known names are searched; others may not say otherwise.
+    """
+    keys = _with_plain_keys(data)
+    name = next((name for name in names if name in keys), "")
+    searched = {name: keys[name]} if name else keys
+    inner = {
+        key: found
+        for key, value in searched.items()
+        if depth
+        and isinstance(opened := _opened(value), dict)
+        and (found := _verdict_value(opened, names, depth - 1))
+    }
+    if name and name not in inner:
+        return keys, name, _opened(keys[name])
+    own = next((found for key, found in inner.items() if key == name or key in _CONTAINERS), None)
+    if own is None:
+        return None
+    values = [found[2] for found in inner.values()]
+    is_same = all(value == own[2] for value in values)
+    return {**keys, **own[0]}, own[1], own[2] if is_same else values
+
+
+def _opened(value: object) -> object:
+    """Return the item of a list of one, and the object that a text holds."""
+    if isinstance(value, list) and len(value) == 1:
+        value = value[0]
+    if isinstance(value, str) and value.lstrip().startswith("{"):
+        return (decoded(value.strip(), 0) or (value,))[0]
+    return value
+
+
+def _with_plain_keys(data: JsonObject) -> JsonDict:
+    """Return the object with plain names; two values under one name become a list of both."""
+    made: JsonDict = {}
+    for written, value in data.items():
+        name = written if written in _ORDINARY else _key(written)
+        is_other = name in made and made[name] != value
+        made[name] = [made[name], value] if is_other else value
+    return made
+
+
+def _key(name: object) -> str:
+    parted = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", plain(str(name)).strip())
+    return re.sub(r"[\s_-]+", "_", parted.casefold())
+
+
+def explanation_of(data: JsonObject) -> str | None:
+    """Return the first explanation of an object that is not empty."""
+    for name in _EXPLANATION_KEYS:
+        text = data.get(name)
+        if isinstance(text, str) and (shown := clean(text)):
+            return shown
+    return None
+
+
+def unjudged_explanations(text: str, cut: bool) -> list[str]:
+    """Return what the objects explain in a reply that holds no verdict."""
+    explained = (
+        explanation_of(_with_plain_keys(found.data or {})) for found in find_objects(text, cut=cut)
+    )
+    return [explanation for explanation in explained if explanation]

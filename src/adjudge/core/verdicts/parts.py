@@ -1,0 +1,287 @@
+"""Split a reply into its own objects, lines and sentences.
+
+Code, block quotes, quotations and the material that was judged are not the judge's words. An object
+or a line that another line announces ("The response ends with:") is kept, but marked as foreign.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import NamedTuple
+
+from adjudge.core.domain.json_types import JsonDict
+from adjudge.core.domain.plain import plain
+from adjudge.core.verdicts.lenient import MOST_OBJECTS, Found, next_object, object_at, was_inside
+from adjudge.core.verdicts.phrases import phrase, words
+from adjudge.lazy import lazy_pattern
+
+OBJECT = "\ufffc"
+"""Stands for an object in a line."""
+EMPHASIS = lazy_pattern(r"\*++|`++|__++")
+_CODE = "\ufffb"
+"""Stands for a program."""
+_MOST_LINES, _LONGEST_LINE = 2_000, 20_000
+_FENCE = lazy_pattern(r"^[ \t]*+(`{3,}+|~{3,}+)[ \t]*+([\w+#.-]*+)[^\n`]*+$", re.MULTILINE)
+_ANSWER_FENCES = frozenset(("", *words("answer_fences")))
+"""Fence tags whose content may be the answer if the fence is the whole reply."""
+_COMMENTS = lazy_pattern(r"(?:\s*+(?://|#)[^\n]*+\n)*+\s*+")
+_BLOCK_QUOTE = lazy_pattern(r"\s*+>(?!=|\s*+\d)\s?")
+_INDENTED = lazy_pattern(r"(?: {4}|\t)(?!\s*(?:[-*+•]|\d{1,3}[.)])\s)")
+_MATERIAL = phrase("shown_material", re.DOTALL | re.IGNORECASE)
+"""What was shown to the judge, in the marks of the prompt."""
+_BLOCK_TAG, _INLINE_TAG = phrase("block_tag"), phrase("inline_tag")
+_CALL_MARK = lazy_pattern(
+    r"(?:</?[\w|:=\-\"' .]{1,60}>|\[/?[A-Z_]{3,20}\]|[-*•#>\[(]|\d{1,2}[.)]|\s)*"
+    r"(?:[\w.]{1,40}\s*[=(]?)?",
+)
+"""What may stand before an object without being a sentence: tags, a tool's name, a bullet."""
+_AFTER_OBJECT = lazy_pattern(rf"(?:</?[\w|:=]{{1,40}}>|[\]}})`.,;*\s{OBJECT}]|</?s>)*")
+_FIELD = phrase("field")
+"""A part of what was judged: "Question: Is it open?"."""
+_PROSE = lazy_pattern(r"(?![-*+•#|>\d])(?=[^\W\d_])[^:：|]*\Z")
+"""A line that is neither a heading, a list item, a table row nor a label with its value."""
+_ANNOUNCES = lazy_pattern(r"\A#|\bfollow(?:s|ing)\b", re.IGNORECASE)
+_COMPLETE = (".", "!", "?", "。", "！", "？", "”", '"', "»", ")", "]", ">", "`", "}", ";")
+_COLONS = (":", "：")
+_OWN_LEAD, _FOREIGN_LEAD = phrase("own_lead"), phrase("foreign_lead")
+_LONGEST_LEAD = 160
+_SENTENCE_END = lazy_pattern(r"(?<=[.!?。！？])[*_\"'”»)]*\s+(?=\S)|(?<=[。！？])(?=\S)")
+_QUOTATION = lazy_pattern(r'"[^"\n]{0,2000}"|“[^“”\n]{0,2000}”|«[^«»\n]{0,2000}»|`[^`\n]{0,2000}`')
+_LONG_QUOTATION = lazy_pattern(r'"[^"]*+"|[“„][^“”„]*+[”“]|«[^«»]*+»')
+
+
+class Held(NamedTuple):
+    """An object in a reply."""
+
+    data: JsonDict | None
+    """None if it cannot be read."""
+    mended: bool
+    line: int
+    own: bool
+    """False if the reply quotes it, or supposes it."""
+
+
+class Line(NamedTuple):
+    """A line that the judge wrote."""
+
+    number: int
+    text: str
+    written: str
+    """As it is in the reply."""
+    own: bool = True
+    """False if another line announces it as a quotation."""
+    apart: bool = True
+    """False if the line before goes on in it, so that it cannot state a verdict."""
+
+
+class ReplyParts(NamedTuple):
+    """The objects and lines of a reply."""
+
+    objects: Sequence[Held]
+    lines: Sequence[Line]
+    broken: bool
+    """True if an object cannot be read, or if the reply is longer than any judge's.
+
+    Text in or after a broken object may be a quotation inside it.
+    """
+
+
+def parts_of(text: str, *, cut: bool = False) -> ReplyParts:
+    """Return the objects and lines of ``text``; a fence around the whole reply is opened."""
+    text = _unfenced(_MATERIAL.sub(" ", text.replace(OBJECT, " ").replace(_CODE, " ").strip()))
+    written, objects = _take_objects(text, cut)
+    raw = written.split("\n")
+    lines = list(islice(_spoken(raw), _MOST_LINES + 1))
+    is_long = len(lines) > _MOST_LINES or any(len(line.text) > _LONGEST_LINE for line in lines)
+    is_broken = is_long or any(each.data is None for each in objects)
+    return ReplyParts([] if is_broken else list(_placed(objects, raw)), lines, is_broken)
+
+
+def is_own_lead(text: str) -> bool:
+    """Return True if a lead such as "Here is my verdict:" announces the judge's own words."""
+    last = sentences_of(text)[-1]
+    if len(last) > _LONGEST_LEAD or _FOREIGN_LEAD.search(last):
+        return False
+    return _OWN_LEAD.search(last) is not None
+
+
+# -- objects -------------------------------------------------------------------------
+
+
+def _unfenced(text: str) -> str:
+    """Return the content of a fence that is the whole text, unless it holds a program."""
+    fence = _FENCE.match(text)
+    if fence is None or fence[2].lower() not in _ANSWER_FENCES:
+        return text
+    body_end, end = _closing(text, fence)
+    return text[fence.end() : body_end].strip() if not text[end:].strip() else text
+
+
+def _closing(text: str, fence: re.Match[str]) -> tuple[int, int]:
+    """Return where the line that closes a fence begins and ends, or the end of the text."""
+    mark = fence[1]
+    closing = re.compile(rf"^[ \t]*+{mark[0]}{{{len(mark)},}}+", re.MULTILINE)
+    line = closing.search(text, fence.end())
+    return line.span() if line else (len(text), len(text))
+
+
+def _take_objects(text: str, cut: bool) -> tuple[str, list[Found]]:
+    """Return ``text`` with marks for programs and objects, and the objects.
+
+    A fence around an object is dropped. Lines of other fences can only contradict a verdict.
+    """
+    kept: list[str] = []
+    objects: list[Found] = []
+    at = tail = 0
+    opened = ""
+    start, fence = next_object(text, 0), _FENCE.search(text)
+    while start >= 0 or fence:
+        if fence and (start < 0 or fence.start() < start):
+            kept.append(text[at : fence.start()])
+            at = fence.end()
+            if opened and fence[1].startswith(opened):
+                opened = ""
+            elif _holds_object(text, fence):
+                opened = fence[1]
+            else:
+                body_end, at = _closing(text, fence)
+                body = text[fence.end() : body_end] if fence[2].lower() in _ANSWER_FENCES else ""
+                kept += [_CODE, *(f"\n> {line}" for line in body.split("\n") if line.strip())]
+        else:
+            kept += [text[at:start], OBJECT]
+            tail, is_one_more = len(kept), len(objects) < MOST_OBJECTS
+            unread = Found(None, False, start, len(text))
+            objects.append(object_at(text, start, cut) if is_one_more else unread)
+            at = objects[-1].end
+        start = next_object(text, at) if 0 <= start < at else start
+        fence = _FENCE.search(text, at) if fence and fence.start() < at else fence
+    kept.append(text[at:])
+    if was_inside("".join(kept[tail:]), cut and bool(objects)):
+        objects.append(Found(None, False, at, len(text)))
+    return "".join(kept), objects
+
+
+def _holds_object(text: str, fence: re.Match[str]) -> bool:
+    """Return True if a fence begins with an object; comments may stand before it."""
+    comments = _COMMENTS.match(text, min(fence.end() + 1, len(text)))
+    first = comments.end() if comments else fence.end()
+    return text[first : first + 1] in ("{", "[")
+
+
+def _placed(objects: Sequence[Found], lines: Sequence[str]) -> Iterator[Held]:
+    """Yield the objects with their lines; those inside a sentence or a quotation are foreign."""
+    each = iter(objects)
+    for number, line in enumerate(lines):
+        pieces = line.split(OBJECT)
+        for place in range(1, len(pieces)):
+            data, mended, *_ = next(each)
+            before, after = "".join(pieces[:place]).strip(), OBJECT.join(pieces[place:])
+            is_last = _AFTER_OBJECT.fullmatch(after) is not None
+            if not _BLOCK_QUOTE.match(line):
+                own = is_last and _introduces(before, lines[:number])
+                yield Held(data, mended, number, own)
+
+
+def _introduces(before: str, earlier: Sequence[str]) -> bool:
+    """Return True if an object after ``before`` on its line is the judge's own."""
+    if before.endswith(('"', "'", "“", "«", "„")):
+        return False
+    before = before.rstrip("`[{ ")
+    if before.endswith(_COLONS):
+        return is_own_lead(EMPHASIS.sub("", before))
+    if before and not _CALL_MARK.fullmatch(before):
+        return False
+    lead = next((line for line in reversed(earlier) if line.strip() not in ("", _CODE)), "")
+    lead = EMPHASIS.sub("", lead).strip()
+    is_announced = lead.endswith(_COLONS) or _is_open(lead) or _FIELD.match(lead)
+    return not is_announced or is_own_lead(lead)
+
+
+# -- lines ---------------------------------------------------------------------------
+
+
+def _spoken(lines: Sequence[str]) -> Iterator[Line]:
+    """Yield the lines of a reply without its programs; quotations are marked as foreign."""
+    is_all_quote = all(_BLOCK_QUOTE.match(line) for line in lines if line.strip())
+    several = sum(bool(line.strip()) for line in lines) > 1
+    quoted = _quoted_lines("\n".join(lines))
+    lead = previous = ""
+    foreign, code, begins = False, False, True
+    for number, line in enumerate(lines):
+        if not line.strip():
+            foreign, begins = foreign and bool(lead), True
+            continue
+        is_apart = not _is_open(previous) or is_own_lead(previous)
+        if _FIELD.match(previous):  # "Question: …" and then "Answer: No" repeat what was judged
+            foreign = True
+        elif lead:  # the paragraph after a lead belongs to the speaker that the lead names
+            foreign = not is_own_lead(lead)
+        elif begins:
+            foreign = False
+        code = (begins or code) and several and _INDENTED.match(line) is not None
+        begins, previous = False, EMPHASIS.sub("", line).strip()
+        lead = previous if previous.endswith(_COLONS) else ""
+        if previous == _CODE:
+            foreign = False
+            continue
+        is_quote = _BLOCK_QUOTE.match(line) is not None
+        own = not (foreign or code or number in quoted or (is_quote and not is_all_quote))
+        shown = _BLOCK_QUOTE.sub("", line, count=1) if is_quote else line
+        for piece in _BLOCK_TAG.split(shown) if "</" in shown else (shown,):
+            if text := plain(_INLINE_TAG.sub("", piece)).strip():
+                yield Line(number, text, piece.strip(), own, is_apart)
+
+
+def _is_open(line: str) -> bool:
+    """Return True if the next line belongs to this one: "The author writes that"."""
+    if OBJECT in line or _CODE in line:
+        return False
+    is_unfinished = _PROSE.match(line) is not None and not line.endswith(_COMPLETE)
+    return is_unfinished or (_ANNOUNCES.search(line) and _FOREIGN_LEAD.search(line)) is not None
+
+
+def _quoted_lines(text: str) -> set[int]:
+    """Return the lines that begin inside a quotation; 5" is not a quotation."""
+    straight = text.count('"') % 2 == 0
+    quoted: set[int] = set()
+    at = number = 0
+    for quotation in _LONG_QUOTATION.finditer(text):
+        if quotation[0][0] != '"' or straight:
+            number += text.count("\n", at, quotation.start())
+            at = quotation.start()
+            quoted.update(range(number + 1, number + 1 + quotation[0].count("\n")))
+    return quoted
+
+
+# -- sentences -----------------------------------------------------------------------
+
+
+def sentences_of(text: str) -> list[str]:
+    """Return the sentences of a line; a number before the first is part of it."""
+    quoted = [quotation.span() for quotation in _QUOTATION.finditer(text)]
+    first, *others = _split(text, quoted) if quoted else _SENTENCE_END.split(text)
+    if others and re.fullmatch(r"\W*\d{1,3}\.\W*", first):
+        return [f"{first} {others[0]}", *others[1:]]
+    return [first, *others]
+
+
+def _split(text: str, quoted: Sequence[tuple[int, int]]) -> Iterator[str]:
+    """Yield the sentences of a text; none ends inside a quotation."""
+    at, spans = 0, iter(quoted)
+    start, end = next(spans)
+    for boundary in _SENTENCE_END.finditer(text):
+        while end < boundary.end() and (span := next(spans, None)):
+            start, end = span
+        if not start < boundary.start() < end:
+            yield text[at : boundary.start()]
+            at = boundary.end()
+    yield text[at:]
+
+
+def without_quotations(text: str) -> str:
+    """Return ``text`` without what it quotes; a single quoted word stays."""
+    return _QUOTATION.sub(
+        lambda quoted: quoted[0] if re.fullmatch(r"[^ \[]{1,14}", quoted[0]) else " … ", text
+    )

@@ -1,0 +1,297 @@
+"""Read a reply: its verdict, or the reason to ask again. Never raises.
+
+A clean object is read at once. Any other reply is read only if its verdict has one of the shapes in
+``shapes.SHAPES``, every statement in it agrees, and nothing around them denies or corrects it. A
+wrong verdict that looks right is worse than asking again.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from adjudge.core.domain.json_types import JsonObject
+from adjudge.core.domain.message import Reply
+from adjudge.core.domain.question import Comparison, Question
+from adjudge.core.domain.verdict import Chosen, Compared, best_of
+from adjudge.core.domain.vote import Ballot, Outcome
+from adjudge.core.verdicts.doubts import explains_otherwise, find_doubt
+from adjudge.core.verdicts.lenient import decoded, find_objects
+from adjudge.core.verdicts.objects import (
+    RANKED_OTHERWISE,
+    SEVERAL,
+    explanation_of,
+    keys_of,
+    prose_of,
+    reading_of,
+    unjudged_explanations,
+)
+from adjudge.core.verdicts.parts import OBJECT, Line, ReplyParts, parts_of
+from adjudge.core.verdicts.reading import Reading, clean, declined, refusal, shorten, unmatched
+from adjudge.core.verdicts.shapes import Statement, statements_of
+from adjudge.core.verdicts.thoughts import without_thoughts
+from adjudge.messages import Message
+
+
+def read_ballot(reply: Reply, ballot: Ballot, *, settle: bool = False) -> Reading:
+    """What ``reply`` says to ``ballot``, with all that was asked for, in the instance's own order.
+
+    ``settle``: the model will not be asked again, so that a verdict on a sentence whose quotes do
+    not exist is "not found".
+    """
+    if ballot.question.several:
+        return _read_each(reply, ballot, settle=settle)
+    reading = read(reply, ballot.question)
+    if ballot.question.quoted:
+        from adjudge.features.evidence.verdicts import with_evidence  # only if sources are searched
+
+        return with_evidence(reading, ballot, settle=settle)
+    if ballot.question.cites:
+        from adjudge.features.agents.step_verdicts import with_steps  # only if agents are judged
+
+        return with_steps(reading, ballot)
+    feedback = (reading.data or {}).get("feedback") if ballot.feedback else None
+    if reading.verdict and isinstance(feedback, str):
+        reading = replace(reading, verdict=replace(reading.verdict, feedback=clean(feedback)))
+    if isinstance(ballot.question, Comparison) and isinstance(reading.verdict, Compared):
+        return _with_ranking(reading, reading.verdict, ballot.question)
+    return reading
+
+
+def _read_each(reply: Reply, ballot: Ballot, *, settle: bool) -> Reading:
+    """The verdicts on several texts; a reply without any is refused or
+    unreadable like every other.
+    """
+    from adjudge.features.evidence.each_verdict import read_each
+
+    text = without_thoughts(reply.text).strip()
+    objects = [
+        found.data
+        for found in find_objects(text, cut=reply.finish == "length")
+        if found.data is not None
+    ]
+    if reply.finish == "refusal" or any(
+        declined(one, ballot.question) for one in (text, *unjudged_explanations(text, False))
+    ):
+        return refusal(text)
+    reading = read_each(objects, ballot, settle=settle)
+    return reading or Reading(
+        Outcome.UNREADABLE,
+        reason=Message("no list of sentences found in the reply: {said}", said=shorten(text)),
+    )
+
+
+def _with_ranking(reading: Reading, verdict: Compared, question: Comparison) -> Reading:
+    """The order of all responses, where it was asked for; it has to say the same as the verdict."""
+    if not question.ranked:
+        return reading
+    ranking = verdict.ranking or question.ranking((reading.data or {}).get("ranking"))
+    if ranking is None:
+        reason = Message(
+            '"ranking" must name each of {letters} once, best first',
+            letters=", ".join(question.letters),
+        )
+        return Reading(Outcome.UNREADABLE, reason=reason)
+    if best_of(ranking) != verdict.winner:
+        return RANKED_OTHERWISE
+    return replace(reading, verdict=replace(verdict, ranking=ranking))
+
+
+def read(reply: Reply, question: Question) -> Reading:
+    """Return the verdict in ``reply``, or the reason to ask again."""
+    if reply.finish == "refusal":
+        return refusal(reply.text)
+    cut = reply.finish == "length"
+    text = reply.text.strip().lstrip("\ufeff").strip()
+    if reading := _read_clean_json(text, question):
+        return reading
+    text = without_thoughts(text).strip()
+    if not text:
+        return Reading(Outcome.UNREADABLE, reason=Message("the reply was empty"))
+    if reading := _read_statements(text, question, cut):
+        return reading
+    if any(declined(said, question) for said in (text, *unjudged_explanations(text, cut))):
+        return refusal(text)
+    reason = (
+        Message("no verdict found in the reply (it was cut off): {said}", said=shorten(text))
+        if cut
+        else Message("no verdict found in the reply: {said}", said=shorten(text))
+    )
+    return Reading(Outcome.UNREADABLE, reason=reason)
+
+
+def read_written(reply: Reply) -> Reading:
+    """Return the reply as it stands, unless it is cut off or refused."""
+    if reply.finish == "refusal":
+        return Reading(Outcome.REFUSED, reason=Message("the model refused"))
+    if reply.finish == "length":
+        return Reading(Outcome.UNREADABLE, reason=Message("it was cut off: write it shorter"))
+    return Reading(Outcome.OK, Chosen(reply.text))
+
+
+# -- one object ----------------------------------------------------------------------
+
+
+def _read_clean_json(text: str, question: Question) -> Reading | None:
+    """Read a reply that is one object, or a list of one; it may be written as a string."""
+    if not text.startswith(("{", "[", '"')):
+        return None
+    value, end = decoded(text, 0) or (None, 0)
+    if end < len(text):
+        return None
+    if isinstance(value, str) and "{" in value:
+        return _read_clean_json(value.strip(), question)
+    if isinstance(value, list) and len(value) == 1:
+        value = value[0]
+    return _read_object(value, False, question) if isinstance(value, dict) else None
+
+
+def _read_object(data: JsonObject, mended: bool, question: Question) -> Reading | None:
+    """Read an object, unless its explanation comes to another verdict."""
+    reading = reading_of(data, mended, question)
+    if reading is None or reading.verdict is None:
+        return reading
+    prose = prose_of(reading.data or {}, question)
+    is_doubtful = any(explains_otherwise(text, reading.verdict, question) for text in prose)
+    return SEVERAL if is_doubtful else reading
+
+
+_CUT_OBJECT = re.compile(
+    r'(?:`{3}\w*\s*)?(?P<begun>\{\s*"(?P<key>\w{1,40})"\s*:'
+    r'\s*(?:"(?:[^"\\]|\\.){0,200}"|true|false|-?[\d.]{1,20})'
+    r'\s*,\s*"(?P<second>\w{1,40})"\s*:\s*"(?:[^"\\]|\\.)*+)\\?',
+    re.DOTALL,
+)
+"""An object whose first pair is whole and whose second value is a text that was cut off."""
+
+
+def _read_begun(begun: re.Match[str], question: Question) -> Reading | None:
+    """Return the verdict of an object whose explanation was cut off and takes nothing back."""
+    try:
+        data = json.loads(begun["begun"] + '"}', strict=False)
+    except ValueError:
+        return None
+    explanation = explanation_of(data)
+    if begun["key"] not in keys_of(question) or not explanation:
+        return None
+    reading = _read_object(data, True, question)
+    lines = [Line(0, explanation, explanation)]
+    is_doubtful = reading and reading.verdict and find_doubt(reading.verdict, (), lines, question)
+    return None if is_doubtful else reading
+
+
+# -- all statements of a reply -------------------------------------------------------
+
+
+def _read_statements(text: str, question: Question, cut: bool) -> Reading | None:
+    """Return the verdict that all statements of the reply agree on; None if it states none.
+
+    A reply that was cut off is read if its verdict came first and is whole.
+    """
+    if cut and (begun := _CUT_OBJECT.fullmatch(text)):
+        return _read_begun(begun, question)
+    text = text.replace("\\_", "_")
+    parts = parts_of(text.replace('\\"', '"') if text.startswith('{\\"') else text, cut=cut)
+    is_lost = text.startswith("{") and not parts.objects
+    if parts.broken or is_lost or (cut and len(parts.objects) > 1):
+        return None
+    return _agreed(parts, question, cut)
+
+
+def _agreed(parts: ReplyParts, question: Question, cut: bool) -> Reading | None:
+    """Return what all statements say, or the contradiction between two of them."""
+    readings = [
+        (reading, held)
+        for held in parts.objects
+        if held.own and (reading := _read_object(held.data or {}, held.mended, question))
+    ]
+    objects = [
+        Statement(reading.verdict, held.line, _words(reading, question))
+        for reading, held in readings
+    ]
+    lines = [
+        statement
+        for statement in statements_of(parts.lines, question)
+        if not (cut and _may_go_on(statement, parts))
+    ]
+    stated = [*objects, *(each for each in lines if each.own and each.decides)]
+    if not stated or (cut and not objects and _ends_in_verdict(parts, question)):
+        return None
+    first, last = stated[0], max(each.line for each in stated)
+    against = [
+        *stated,
+        *(each for each in lines if (each.own and not each.decides) or each.line >= last),
+        *_quoted_after(last, parts, question),
+    ]
+    if other := next((each for each in against if not _agree(each, first)), None):
+        return _contradiction(first.words, other.words)
+    if first.verdict and (doubt := find_doubt(first.verdict, stated, parts.lines, question)):
+        return _contradiction(first.words, doubt)
+    if readings:
+        return readings[-1][0]
+    if first.verdict is None:
+        return unmatched(_value(first.words), question)
+    ranked = (each.verdict for each in stated if getattr(each.verdict, "ranking", None))
+    verdict = next(ranked, first.verdict) or first.verdict
+    return Reading(Outcome.OK, replace(verdict, explanation=_around(stated, parts)))
+
+
+def _quoted_after(last: int, parts: ReplyParts, question: Question) -> Iterator[Statement]:
+    """Yield objects after the verdict that are not the judge's own, such as a second thought."""
+    for held in parts.objects:
+        if held.own or held.line < last:
+            continue
+        reading = _read_object(held.data or {}, held.mended, question)
+        if reading and reading.verdict:
+            yield Statement(reading.verdict, held.line, _words(reading, question), own=False)
+
+
+def _may_go_on(statement: Statement, parts: ReplyParts) -> bool:
+    """Return True if a statement may have been cut off: "Good" could have been "Good enough"."""
+    return not statement.note and statement.line == parts.lines[-1].number
+
+
+def _ends_in_verdict(parts: ReplyParts, question: Question) -> bool:
+    """Return True if the last line of a reply that was cut off begins another verdict."""
+    last = parts.lines[-1].text.casefold()
+    is_label = last.rstrip("*_ ").endswith((":", "：", "[", "(")) or last.startswith(("[[", "<"))
+    return is_label or any(label.casefold().startswith(last) for label in question.labels)
+
+
+def _agree(one: Statement, other: Statement) -> bool:
+    if one.verdict is None or other.verdict is None:
+        return one.verdict is other.verdict
+    return one.verdict.option == other.verdict.option
+
+
+def _contradiction(one: str, other: str) -> Reading:
+    return Reading(
+        Outcome.UNREADABLE,
+        reason=Message(
+            "the reply contradicts itself: {one} and {other}",
+            one=shorten(one),
+            other=shorten(other),
+        ),
+    )
+
+
+def _words(reading: Reading, question: Question) -> str:
+    """Return the pair of an object that holds its verdict, as it is written."""
+    data = reading.data or {}
+    key = next((name for name in keys_of(question) if name in data), "")
+    return f"{key}: {data[key]}" if key else reading.reason or "null"
+
+
+def _value(words: str) -> str:
+    """Return what follows a label: "Verdict: MAYBE" → "MAYBE"."""
+    return re.split(r"[:：=]\s*", words, maxsplit=1)[-1].strip("*_ ")
+
+
+def _around(stated: Sequence[Statement], parts: ReplyParts) -> str | None:
+    """Return the lines around the verdict, and what follows it on its line."""
+    held = {statement.line for statement in stated}
+    notes = dict.fromkeys(statement.note for statement in stated)
+    lines = [line.written.replace(OBJECT, "") for line in parts.lines if line.number not in held]
+    return clean("\n".join(filter(None, (*notes, *lines)))) or None

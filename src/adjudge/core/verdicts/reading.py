@@ -1,0 +1,58 @@
+"""What was read in a reply."""
+
+from __future__ import annotations
+
+from adjudge.core.domain.frozen import NOTHING
+from adjudge.core.domain.json_types import JsonObject
+from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.question import Question
+from adjudge.core.domain.verdict import Verdict
+from adjudge.core.domain.vote import Outcome
+from adjudge.core.verdicts.refusal import declines
+from adjudge.messages import Message
+
+
+@light_dataclass(frozen=True)
+class Reading:
+    """A verdict with how it was got, or the reason there is none."""
+
+    outcome: Outcome
+    verdict: Verdict | None = None
+    reason: str | None = None
+    data: JsonObject | None = None
+    """The object the verdict stands in, where it stands in one."""
+    beside: JsonObject = NOTHING
+    """What else the vote keeps."""
+
+
+def declined(text: str, question: Question) -> bool:
+    """Whether ``text`` says in plain words that there will be no answer."""
+    return declines(text, question.labels, numeric=question.numeric)
+
+
+def refusal(text: str) -> Reading:
+    return Reading(Outcome.REFUSED, reason=Message("the model refused: {said}", said=shorten(text)))
+
+
+def unmatched(said: object, question: Question) -> Reading:
+    if isinstance(said, str) and declined(said, question):
+        return refusal(said)
+    return Reading(
+        Outcome.UNREADABLE,
+        reason=Message("{said} is not {wanted}", said=shorten(said), wanted=str(question)),
+    )
+
+
+def clean(text: str) -> str:
+    """Without half characters (a cut emoji), which no file or terminal takes."""
+    text = text.strip()
+    return text if text.isascii() else text.encode(errors="replace").decode()
+
+
+def shorten(value: object) -> str:
+    text = (
+        f"a {type(value).__name__}"
+        if isinstance(value, dict | list)
+        else " ".join(str(value).split())
+    )
+    return repr(text if len(text) <= 120 else text[:117] + "…")

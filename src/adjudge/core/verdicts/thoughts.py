@@ -1,0 +1,74 @@
+"""A reply without what its model thought before it answered, in whatever marks it thinks."""
+
+from __future__ import annotations
+
+import re
+
+from adjudge.core.verdicts.lenient import find_objects
+from adjudge.core.verdicts.phrases import phrase
+from adjudge.lazy import lazy_pattern
+
+_CLOSING, _OPENING = phrase("thought_closing"), phrase("thought_opening")
+_FIRST_THOUGHT = phrase("first_thought")
+"""A thought at the beginning; a short sentence may stand before it."""
+_ASIDE = phrase("aside", re.DOTALL | re.IGNORECASE)
+"""A reason in tags before the answer; after it, the text may take the answer back."""
+_REASON_TAGS = phrase("reason_tags", re.DOTALL | re.IGNORECASE)
+_CHANNEL = lazy_pattern(r"<\|channel\|>\s*+(\w+)(?:(?!<\|message\|>)[^\n]){0,200}+<\|message\|>")
+_BARE_CHANNELS = lazy_pattern(r"\A\s*+analysis(?=[A-Z])(?:(?!assistantfinal).)*+", re.DOTALL)
+_CONTROL = phrase("control_marks")
+_ANY_MARK = lazy_pattern(r"[<◁⊲]|\[/?(?:THINK|INST)|\A\s*+analysis", re.IGNORECASE)
+_SET_ASIDE = lazy_pattern(r"\ue000(\d+)\ue000")
+
+
+def without_thoughts(text: str) -> str:
+    """Return what ``text`` says after its last thought; nothing if that thought has no end.
+
+    Marks within an object are part of what it says.
+    """
+    if not _ANY_MARK.search(text):
+        return text
+    text = text.replace("\ue000", " ")
+    objects = [found for found in find_objects(text) if found.data is not None]
+    kept, at = "", 0
+    for number, found in enumerate(objects):
+        kept += f"{text[at : found.start]}\ue000{number}\ue000"
+        at = found.end
+    said = _behind_thoughts(kept + text[at:])
+    return _SET_ASIDE.sub(
+        lambda mark: text[objects[int(mark[1])].start : objects[int(mark[1])].end], said
+    )
+
+
+def _behind_thoughts(text: str) -> str:
+    """Return what follows the thoughts at the beginning; nothing if other marks are left.
+
+    A mark inside the answer may be quoted from the text that is judged, so it is never cut at.
+    """
+    said = _last_channel(text)
+    while opening := _FIRST_THOUGHT.match(said):
+        closing = _CLOSING.search(said, opening.end())
+        if closing is None:
+            return ""
+        said = said[closing.end() :]
+    closings = list(_CLOSING.finditer(said))
+    if closings and not _OPENING.search(said) and _is_alone(closings[-1], said):
+        said = said[closings[-1].end() :]
+    said = _REASON_TAGS.sub(r"\n\2\n", _ASIDE.sub("\n", said))
+    is_left = _CLOSING.search(said) or _OPENING.search(said)
+    return "" if is_left else _CONTROL.sub("\n", said)
+
+
+def _is_alone(mark: re.Match[str], text: str) -> bool:
+    """Return True if a closing mark begins its line: the opening one was part of the prompt."""
+    return not text[: mark.start()].rsplit("\n", 1)[-1].strip()
+
+
+def _last_channel(text: str) -> str:
+    """Return the last of several channels, unless it is for thoughts."""
+    *_, last = [None, *_CHANNEL.finditer(text)]
+    if last is not None:
+        return "" if last[1] == "analysis" else text[last.end() :]
+    bare = _BARE_CHANNELS.match(text)
+    is_bare = bare is not None and "assistantfinal" in text
+    return text[bare.end() :].removeprefix("assistantfinal") if bare and is_bare else text

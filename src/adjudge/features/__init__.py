@@ -1,0 +1,1 @@
+"""One folder per capability. Nothing below imports a feature."""

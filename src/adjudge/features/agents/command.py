@@ -1,0 +1,246 @@
+"""``adjudge agent``: what agents did, by rules and by questions to a model."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from typing import get_args
+
+import click
+from click import UsageError
+
+from adjudge.core.data.dataset import OddRows
+from adjudge.core.domain.light import light_dataclass
+from adjudge.features.agents.expected import Order
+from adjudge.features.agents.matching import Texts, Types
+from adjudge.features.agents.measures import BlameMethod
+from adjudge.features.agents.steps_of import PER, Per
+from adjudge.messages import Message
+from adjudge.runs.build import instances
+from adjudge.runs.cli.estimates import estimated, show_estimate
+from adjudge.runs.cli.execute import (
+    RunDisplay,
+    data_entry,
+    eval_file_from_flags,
+    finish,
+    judge_all,
+    outcome_for,
+    prepare_run,
+)
+from adjudge.runs.cli.options import (
+    FROM_ONE,
+    PATH,
+    Flags,
+    as_json,
+    command,
+    gate,
+    judging,
+    option,
+    options,
+    output,
+    positional,
+    shared,
+)
+from adjudge.runs.cli.output import echo
+from adjudge.runs.eval_file import AgentEntry, ArgumentsEntry, EvalFile
+from adjudge.runs.exporters.table import check_writable
+from adjudge.runs.results.exit_code import ExitCode
+
+_OTHER = {
+    "fail_under": gate(
+        "Exit with 4 when the mean of NAME, a measure, is below NUMBER. Repeatable."
+    ),
+}
+
+
+@light_dataclass(frozen=True, kw_only=True)
+class AgentOptions:
+    """What ``adjudge agent`` can be told."""
+
+    file: Path = positional("A file or a folder of traces, or a run folder.", type=PATH)
+    format: str | None = option(
+        "--as", help="What the traces are written in, where their structure does not show it."
+    )
+    measure: tuple[str, ...] = option(
+        "--measure",
+        multiple=True,
+        help=(
+            "What to measure, such as calls_f1, errors or goal; repeatable, or separated by "
+            "commas. Default: rules that need no model, and what --expect and --policy are for, "
+            "if they are given. --required and --forbidden are always measured if given."
+        ),
+    )
+    policy: Path | None = option(
+        "--policy", type=PATH, help="The rules that policy judges by. Default: the system prompt."
+    )
+    expect: Path | None = option(
+        "--expect",
+        type=PATH,
+        help="The expected calls by task. Default: the column reference_calls.",
+    )
+    order: Order = option(
+        "--order",
+        type=click.Choice(get_args(Order)),
+        default="in_order",
+        help="How expected calls must come.",
+    )
+    required: tuple[str, ...] = option(
+        "--required", multiple=True, help="A tool that must be called; repeatable."
+    )
+    forbidden: tuple[str, ...] = option(
+        "--forbidden", multiple=True, help="A tool that must not be called; repeatable."
+    )
+    ignore: tuple[str, ...] = option(
+        "--ignore",
+        multiple=True,
+        help="An argument that does not count, such as request_id; repeatable.",
+    )
+    types: Types = option(
+        "--types",
+        type=click.Choice(get_args(Types)),
+        default="strict",
+        help="Of arguments; loose: the text 1 is the number 1.",
+    )
+    text: Texts = option(
+        "--text",
+        type=click.Choice(get_args(Texts)),
+        default="exact",
+        help="Of arguments; folded: case and white space are put aside.",
+    )
+    at_most: tuple[str, ...] = option(
+        "--at-most",
+        multiple=True,
+        metavar="NAME=NUMBER",
+        help="Exit with 4 when the mean of a count is above this; repeatable.",
+    )
+    steps_tokens: int | None = option(
+        "--steps-tokens",
+        type=click.IntRange(min=100),
+        help=(
+            "How many tokens of steps a model is shown; what does not fit is shortened. Default: "
+            "what the models take."
+        ),
+    )
+    per: Per = option(
+        "--per",
+        type=click.Choice(PER),
+        default="trajectory",
+        help="What is judged: all of a run, each turn, or the steps that --steps picks.",
+    )
+    steps: str | None = option(
+        "--steps", help="With --per step: which, such as errors, 'last 3' or 'calls of pay'."
+    )
+    derive: bool = option(
+        "--derive",
+        is_flag=True,
+        help="Have the model write the checklist of a task, where a row has none.",
+    )
+    blame: BlameMethod = option(
+        "--blame",
+        type=click.Choice(get_args(BlameMethod)),
+        default="at once",
+        help="How blame looks for the first mistake.",
+    )
+    compare: bool = option(
+        "--compare",
+        is_flag=True,
+        help=(
+            "Compare the systems that did the same tasks: by the column system_name, or a file or "
+            "folder for each. With --measure better a model says which of two runs is better."
+        ),
+    )
+    strictness: int = option(
+        "--strictness", type=FROM_ONE, default=1, help="Votes per model and question."
+    )
+    show: int | None = option(
+        "--show",
+        type=FROM_ONE,
+        help="Print this trajectory as a judge is shown it, and stop.",
+    )
+    output: Path | None = shared(output)
+    as_json: bool = shared(as_json)
+
+
+@command()
+@options(AgentOptions)
+@judging(_OTHER)
+def agent(options: AgentOptions, flags: Flags) -> int:
+    """Measure what agents did, from anybody's traces: rules without a model, and questions that a
+    model answers with steps and quotes.
+    """
+    names = tuple(name.strip() for one in options.measure for name in one.split(","))
+    check_writable(options.output)
+    entry = AgentEntry(
+        kind="agent",
+        measures=names,
+        policy=str(options.policy) if options.policy else None,
+        expect=str(options.expect) if options.expect else None,
+        order=options.order,
+        required=options.required,
+        forbidden=options.forbidden,
+        ignore=options.ignore,
+        arguments=ArgumentsEntry(types=options.types, text=options.text),
+        steps_tokens=options.steps_tokens,
+        per=options.per,
+        steps=options.steps,
+        derive=options.derive,
+        blame=options.blame,
+        compare="systems" if options.compare else None,
+        strictness=options.strictness,
+        temperature=flags.temperature,
+        seed=flags.seed,
+    )
+    data = replace(data_entry(flags, options.file, {}), as_=options.format)
+    file = eval_file_from_flags(flags, entry, data)
+    file = replace(file, gates=replace(file.gates, max=tuple(map(_most, options.at_most))))
+    if options.show is not None:
+        return _show(file, options.show, options.steps_tokens)
+    outcome = outcome_for(prepare_run(file, flags), flags)
+    if flags.dry_run:
+        show_estimate(estimated(outcome), as_json=options.as_json)
+        return ExitCode.OK
+    judged = judge_all(
+        RunDisplay(outcome, quiet=flags.quiet or options.as_json, otel=flags.otel, keeps=True)
+    )
+    return finish(outcome, judged, options.output, as_json=options.as_json)
+
+
+def _most(text: str) -> tuple[str, float]:
+    name, _, number = text.partition("=")
+    try:
+        return name.strip(), float(number)
+    except ValueError:
+        raise UsageError(
+            Message("--at-most takes NAME=NUMBER, such as errors=0, not {text!r}", text=text)
+        ) from None
+
+
+def _show(file: EvalFile, number: int, budget: int | None) -> int:
+    """Print one trajectory as it is shown to a judge."""
+    from adjudge.core.domain.instance import STEPS
+    from adjudge.core.prompts.fence import fence_steps
+    from adjudge.features.agents.item import trajectory_in
+    from adjudge.features.agents.step_prompts import show_within
+    from adjudge.features.agents.window import UNKNOWN_WINDOW
+
+    def tell(odd: OddRows) -> None:
+        echo(Message("skipped {row}", row=str(odd)), err=True)
+
+    found = next(islice(instances(file, tell), number - 1, None), None)
+    if found is None:
+        raise UsageError(Message("there are fewer than {number} trajectories", number=number))
+    run = trajectory_in(found)
+    shown = show_within(run, budget or UNKNOWN_WINDOW, tools=True, language=file.language)
+    echo(Message("trajectory {number}: {id}", number=number, id=found.id or "–"))
+    beside = {name: run.fields[name] for name in ("user_input", "response") if name in run.fields}
+    for part in fence_steps({**beside, STEPS: shown.steps}, STEPS):
+        echo(part)
+    echo(
+        Message(
+            "steps: {steps:,}; tokens: about {tokens:,}", steps=len(run.steps), tokens=shown.tokens
+        )
+    )
+    if shown.note:
+        echo(shown.note)
+    return ExitCode.OK

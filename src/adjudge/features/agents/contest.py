@@ -1,0 +1,133 @@
+"""Two runs of one task compared: which reached the goal better."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from adjudge.core.aio.event_loop import sync_edge
+from adjudge.core.domain.criteria import Criteria
+from adjudge.core.domain.instance import Instance, PairwiseInstance
+from adjudge.core.domain.results import PairwiseInstanceResult
+from adjudge.core.domain.vote import Ballot, Outcome, Vote
+from adjudge.core.engine.run import RunLike
+from adjudge.core.gateway.layers.budget import Budget
+from adjudge.core.judges.case import Case
+from adjudge.core.judges.pairwise import PairwiseJudge
+from adjudge.core.prompts.fence import neutral, without_headers
+from adjudge.features.agents.evaluator import Given, instances_of
+from adjudge.features.agents.item import trajectory_in
+from adjudge.features.agents.measures import BETTER, own_criteria
+from adjudge.features.agents.step_prompts import show_within
+from adjudge.features.agents.steps import numbered_text
+from adjudge.features.agents.systems import ANSWERED_ROW, SYSTEM, TRIAL, by_task, pairs_in
+from adjudge.features.agents.trajectory import Trajectory
+from adjudge.features.agents.window import RUNS, StepsBudget
+from adjudge.messages import Message
+
+_SHORTENED = "shortened"
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunContest(PairwiseJudge):
+    """Asks models which of two runs of a task reached the goal better, in both orders.
+
+    Both are shown step by step, each in half of what the models take, shortened as one run is.
+
+    Parameters:
+        steps_tokens: how many tokens of steps are shown of both runs together; None: what the
+            models' windows take.
+    """
+
+    check_positional_bias: bool = True
+    steps_tokens: int | None = None
+
+    @cached_property
+    def criterion(self) -> Criteria:
+        return own_criteria(BETTER, self.language)
+
+    @cached_property
+    def budget(self) -> StepsBudget:
+        """How many tokens of steps the models can be shown."""
+        windows = {name: model.window for name, model in self.panel.items()}
+        return StepsBudget(self.steps_tokens, windows)
+
+    def rows(self, instance: Instance) -> list[Case]:
+        """Every two runs of a task by different systems."""
+        return [self._case(*pair) for pair in pairs_in(instance)]
+
+    def _case(self, one: Instance, two: Instance) -> Case:
+        runs = trajectory_in(one), trajectory_in(two)
+        goal = next((run.goal for run in runs if run.goal), "")
+        beside = [goal, *(run.answer or "" for run in runs)]
+        shown = [self._shown(run, self.budget.of_steps(beside) // 2) for run in runs]
+        notes = [note for _, note in shown if note]
+        columns = {name: one.input[name] for name in (ANSWERED_ROW, TRIAL) if name in one.input}
+        task, trial = str(one.input[ANSWERED_ROW]), one.input.get(TRIAL)
+        systems = tuple(str(each.input[SYSTEM]) for each in (one, two))
+        named = " – ".join(systems) + (f" #{trial}" if trial is not None else "")
+        return Case(
+            PairwiseInstance(
+                {
+                    "user_input": goal or Message("(none)").render(self.language),
+                    RUNS: [text for text, _ in shown],
+                },
+                f"{task} [{named}]",
+                {"systems": systems, "row": columns, _SHORTENED: notes},
+            ),
+            self.criterion,
+        )
+
+    def _shown(self, run: Trajectory, budget: int) -> tuple[str, Message | None]:
+        """The steps with headers that no text can forge, and the answer behind them."""
+        found = show_within(run, budget, language=self.language)
+        blocks = map(numbered_text, found.steps)
+        steps = [f"[{_label(numbers)}] {_safe(text)}" for numbers, text in blocks]
+        none = Message("(none)").render(self.language)
+        answer = Message("final answer: {text}", text=_safe(run.answer or none))
+        return "\n".join((*steps, f"[{answer.render(self.language)}]")), found.note
+
+    def notes(self, item: Case, votes: Sequence[Vote]) -> tuple[str, ...]:
+        """Also how much of the runs was not shown."""
+        said = item.instance.metadata.get(_SHORTENED)
+        return (*super().notes(item, votes), *(said if isinstance(said, list) else ()))
+
+    def plan_all(self, item: Case) -> Sequence[Ballot]:
+        """All that may be asked; what is too long to be shown will not be."""
+        return [one for one in self.ballots(item) if self.budget.reason_against(one) is None]
+
+    def not_asked(self, item: Case) -> Sequence[tuple[Ballot, str]]:
+        """The votes that will fail before anybody is asked: what is too long, with its size."""
+        return self.budget.too_long(self.ballots(item))
+
+    async def ask(self, ballot: Ballot) -> Vote:
+        """One vote; what is too long to be shown is a failed one."""
+        reason = self.budget.reason_against(ballot)
+        if reason is not None:
+            return Vote(ballot=ballot, outcome=Outcome.MODEL_ERROR, reason=reason)
+        return await super().ask(ballot)
+
+    async def acompare(
+        self,
+        systems: Mapping[str, Given],
+        *,
+        run: RunLike | None = None,
+        budget: Budget | None = None,
+    ) -> list[PairwiseInstanceResult]:
+        """A result for every two runs of one task. ``systems``: the runs of each, as a file or a
+        folder of traces, or a list; tasks are known by ``task_id``, else by their id.
+        """
+        rows = ((name, row) for name, given in systems.items() for row in instances_of(given))
+        items = [case for task in by_task(rows) for case in self.rows(task)]
+        return await self.judge_items(items, run=run, budget=budget)
+
+    compare = sync_edge(acompare)
+
+
+def _label(numbers: range) -> str:
+    return f"step {numbers[0]}" if len(numbers) == 1 else f"steps {numbers[0]}–{numbers[-1]}"
+
+
+def _safe(text: str) -> str:
+    return without_headers(neutral(text))

@@ -1,0 +1,85 @@
+"""What an agent did, measured or judged by one measure, as a record."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Annotated, ClassVar
+
+from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.record import Detail
+from adjudge.core.domain.verdict import KeptCitation, KeptPlace
+from adjudge.features.agents.trajectory import Trajectory
+from adjudge.features.evidence.record import EvidenceRecord
+
+
+@light_dataclass(frozen=True, kw_only=True)
+class MeasuredPart:
+    """One thing behind a number: which call was missing, and at which step."""
+
+    text: str
+    step: Annotated[int | None, "the step it is about; null: none"] = None
+
+
+@light_dataclass(frozen=True, kw_only=True)
+class PointRecord:
+    """One point of a checklist."""
+
+    text: str
+    met: Annotated[bool | None, "null: it cannot be told"]
+
+
+@light_dataclass(frozen=True, kw_only=True)
+class Shortened:
+    """How much of the steps a judge was not shown."""
+
+    characters: int
+    of: int
+    steps: Annotated[int, "steps of which only a count was shown"] = 0
+
+
+@light_dataclass(frozen=True, kw_only=True)
+class AgentDetail(Detail):
+    """A trajectory by one measure: a number by rule, or an option with its evidence."""
+
+    kind: ClassVar[str] = "agent"
+
+    measure: str
+    option: Annotated[str | None, "of a question to a model, and of a rule that holds or not"]
+    value: Annotated[float | None, "the number; null: there is nothing to measure"]
+    evidence: tuple[KeptCitation, ...]
+    parts: tuple[MeasuredPart, ...]
+    count: Annotated[bool | None, "true: the fewer the better, and there is no most"] = None
+    place: Annotated[KeptPlace | None, "blame: step and agent; policy: the paragraph"] = None
+    points: Annotated[tuple[PointRecord, ...] | None, "checklist: each of its points"] = None
+    sentences: Annotated[EvidenceRecord | None, "reported_truly: the answer in sentences"] = None
+    invented_quotes: Annotated[Mapping[str, int] | None, "model: quotes that stand in no step"] = (
+        None
+    )
+    moved_quotes: Annotated[
+        Mapping[str, int] | None, "model: quotes with the number of another step"
+    ] = None
+    shortened: Shortened | None = None
+    model_scores: Annotated[Mapping[str, float] | None, "of a panel: each model by itself"] = None
+    trajectory: Annotated[
+        Trajectory | None, "with the first measure of each row: what the agent did"
+    ] = None
+
+    @property
+    def chosen(self) -> str | None:
+        return self.option
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """What a missing score could be, at least and at most; a count has no most."""
+        return 0.0, math.inf if self.is_count else 1.0
+
+    @property
+    def is_count(self) -> bool:
+        """Whether the score is a count."""
+        return bool(self.count)
+
+    @property
+    def is_shortened(self) -> bool:
+        """Whether the judge was shown less than there is."""
+        return self.shortened is not None

@@ -1,0 +1,728 @@
+"""Rules over a trajectory: no model, no cost, the same every time.
+
+Each gives a number with its parts, or nothing and the reason where there is nothing to measure.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cached_property
+from typing import Literal
+
+from adjudge.core.checks.words import short
+from adjudge.core.domain.json_types import JsonObject, JsonValue, object_in
+from adjudge.core.domain.numbers import number_of
+from adjudge.core.reading.patterns import CannotMatch
+from adjudge.core.reading.values import Place
+from adjudge.errors import AdjudgeError, SetupError
+from adjudge.features.agents.alignment import assign_best, match_in_order, match_most
+from adjudge.features.agents.expected import Expectations, ExpectedCall
+from adjudge.features.agents.matching import Is, Matcher, keys_of, read_matcher
+from adjudge.features.agents.schemas import SchemaProblem, problem_with
+from adjudge.features.agents.trajectory import Step, ToolCall, ToolDefinition, Trajectory
+from adjudge.messages import Message, join
+
+PartKind = Literal[
+    "missing",
+    "extra",
+    "wrong",
+    "out of order",
+    "forbidden",
+    "too early",
+    "repeated",
+    "looped",
+    "failed",
+    "unknown",
+    "invalid",
+    "different",
+]
+Amount = Literal["truth", "share", "count"]
+_MOST_COMPARISONS = 1_000_000
+"""Of calls with matchers; two lists of a thousand calls each."""
+_MOST_PAIRS = 4_000_000
+_MOST_EXCHANGES = 5_000_000
+_LONGEST_PATTERN = 4
+_LEAST_TIMES = 3
+_LINE = 200
+
+
+@dataclass(frozen=True, slots=True)
+class RulePart:
+    """One call, or one place, that makes a measure what it is."""
+
+    kind: PartKind
+    what: str
+    """The call, or the path in a state."""
+    step: int | None = None
+    """Where it is; None of what is not there."""
+    other: int | None = None
+    """The step it repeats, or the last step of a loop."""
+    detail: str | None = None
+
+    @property
+    def sentence(self) -> Message:
+        """What is the matter, on one line."""
+        what = {"call": self.what, "path": self.what}
+        text = Message(_SENTENCES[self.kind], step=self.step, other=self.other, **what)
+        return join(": ", (text, self.detail)) if self.detail else text
+
+
+_SENTENCES: Mapping[PartKind, Message] = {
+    "missing": Message("missing: {call}"),
+    "extra": Message("step {step} was not expected: {call}"),
+    "out of order": Message("step {step} is out of order: {call}"),
+    "wrong": Message("step {step} has other arguments: {call}"),
+    "forbidden": Message("step {step} is forbidden: {call}"),
+    "too early": Message("step {step} comes too early: {call}"),
+    "repeated": Message("step {step} repeats step {other}: {call}"),
+    "looped": Message("steps {step} to {other} are a loop of {call}"),
+    "failed": Message("step {step} failed: {call}"),
+    "unknown": Message("step {step} calls a tool that is not defined: {call}"),
+    "invalid": Message("step {step} has arguments that its tool does not take: {call}"),
+    "different": Message("{path} differs"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class RuleResult:
+    value: float | bool | None
+    """None: there was nothing to measure."""
+    reason: Message | None = None
+    """Why there is no value, where there is none."""
+    parts: tuple[RulePart, ...] = ()
+    untold: bool = False
+    """True if there is a value, and nobody can tell which: no gate passes over it."""
+
+
+class Unmeasurable(AdjudgeError):
+    """There is no value: nothing to measure, or (``Untold``) nobody can tell."""
+
+
+class Untold(Unmeasurable):
+    """There is a value, and nobody can tell which: it may be a breach."""
+
+
+@dataclass(frozen=True, slots=True)
+class MadeCall:
+    """A call that was made, with its step."""
+
+    step: Step
+    call: ToolCall
+
+    @property
+    def line(self) -> str:
+        try:
+            return short(self.call.line, _LINE)
+        except RecursionError:
+            return f"{self.call.name}(…)"
+
+    def part(
+        self, kind: PartKind, *, other: int | None = None, detail: str | None = None
+    ) -> RulePart:
+        return RulePart(kind, self.line, self.step.number, other, detail)
+
+
+Found = tuple[float | bool, Sequence[RulePart]]
+
+
+class RuleCase:
+    """A trajectory beside what was expected of it."""
+
+    def __init__(
+        self, trajectory: Trajectory, expectations: Expectations, columns: JsonObject
+    ) -> None:
+        self.trajectory = trajectory
+        self.expectations = expectations
+        self.comparison = expectations.comparison
+        self.columns = columns
+        self.made = tuple(
+            MadeCall(step, step.call) for step in trajectory.steps if step.call is not None
+        )
+
+    @cached_property
+    def expected(self) -> tuple[ExpectedCall, ...]:
+        try:
+            expected = self.expectations.of(self.columns)
+        except SetupError as error:
+            raise Unmeasurable(
+                "the expected calls cannot be read: {reason}", reason=error
+            ) from error
+        if expected is None:
+            raise Unmeasurable(
+                "the row has no expected calls (expect, or the column reference_calls)"
+            )
+        return tuple(self._with_names(call) for call in expected)
+
+    def _with_names(self, call: ExpectedCall) -> ExpectedCall:
+        """The call with the names that the schema of its tool has for arguments without one."""
+        if not call.unnamed:
+            return call
+        schemas = (tool.schema for tool in self.trajectory.tools if tool.name == call.name)
+        properties = object_in(object_in(next(schemas, None)).get("properties"))
+        try:
+            return call.with_names([*properties])
+        except ValueError as error:
+            raise Unmeasurable(
+                "{call} is expected with arguments that have no names, and no schema in the "
+                "trace names them",
+                call=short(call.line, _LINE),
+            ) from error
+
+    @cached_property
+    def keys(self) -> tuple[Hashable, ...]:
+        """Equal for calls of the same tool with the same arguments."""
+        return tuple(self.key_of(made.call) for made in self.made)
+
+    def key_of(self, call: ToolCall) -> Hashable:
+        if isinstance(call.arguments, str):
+            return (call.name, "unparsed", call.arguments)
+        return (call.name, self.comparison.normal(call.arguments))
+
+    @cached_property
+    def options(self) -> list[list[int]]:
+        """For each expected call the places of the calls that are it, in rising order."""
+        alike: dict[Hashable, list[int]] = {}
+        for place, key in enumerate(self.keys):
+            alike.setdefault(key, []).append(place)
+        by_name: dict[str, list[list[int]]] = {}
+        for places in alike.values():
+            by_name.setdefault(self.made[places[0]].call.name, []).append(places)
+        keys = [self._literal_key(expected) for expected in self.expected]
+        candidates = [
+            by_name.get(expected.name, []) if key is None else []
+            for expected, key in zip(self.expected, keys, strict=True)
+        ]
+        if sum(map(len, candidates)) > _MOST_COMPARISONS:
+            raise _too_many(len(self.expected), len(self.made))
+        found = [
+            self._fitting(expected, groups) if key is None else alike.get(key, [])
+            for expected, key, groups in zip(self.expected, keys, candidates, strict=True)
+        ]
+        if sum(map(len, found)) > _MOST_PAIRS:
+            raise _too_many(len(self.expected), len(self.made))
+        return found
+
+    def _fitting(self, expected: ExpectedCall, groups: Iterable[Sequence[int]]) -> list[int]:
+        fitting = (places for places in groups if self.is_call(expected, self.made[places[0]].call))
+        return sorted(place for places in fitting for place in places)
+
+    def _literal_key(self, expected: ExpectedCall) -> Hashable | None:
+        """The key of a call without matchers."""
+        if expected.arguments is None:
+            return None
+        literal: dict[str, JsonValue] = {}
+        for name, matcher in expected.arguments.items():
+            if not isinstance(matcher, Is):
+                return None
+            literal[name] = matcher.value
+        return (expected.name, self.comparison.normal(literal))
+
+    def is_call(self, expected: ExpectedCall, call: ToolCall) -> bool:
+        """Whether a call is the expected one, with all its arguments and no others."""
+        if expected.name != call.name:
+            return False
+        if expected.arguments is None:
+            return True
+        return not isinstance(call.arguments, str) and self.comparison.same_keys(
+            expected.arguments, call.arguments
+        )
+
+    def fits(self, pattern: ExpectedCall, call: ToolCall) -> bool:
+        """Whether a call is what is required or forbidden; arguments that are not named may be
+        anything.
+        """
+        if not fnmatchcase(call.name, pattern.name):
+            return False
+        if not pattern.arguments:
+            return True
+        return not isinstance(call.arguments, str) and self.comparison.has_keys(
+            pattern.arguments, call.arguments
+        )
+
+    @cached_property
+    def matching(self) -> list[int | None]:
+        """For each expected call the place of its own."""
+        return match_most(self.options, len(self.made))
+
+    @property
+    def matched(self) -> int:
+        return sum(place is not None for place in self.matching)
+
+    def unmatched(
+        self, places: Sequence[int | None], *kinds: Literal["missing", "extra"]
+    ) -> tuple[RulePart, ...]:
+        """The expected calls without one that was made, and those made without an expected one."""
+        taken = {place for place in places if place is not None}
+        missing = (
+            RulePart("missing", short(expected.line, _LINE))
+            for expected, place in zip(self.expected, places, strict=True)
+            if place is None and "missing" in kinds
+        )
+        extra = (
+            made.part("extra")
+            for place, made in enumerate(self.made)
+            if place not in taken and "extra" in kinds
+        )
+        return (*missing, *extra)
+
+
+def _too_many(expected: int, made: int) -> Untold:
+    return Untold(
+        "too many to compare: {expected} expected calls, {made} made", expected=expected, made=made
+    )
+
+
+def _calls(case: RuleCase) -> Found:
+    match case.expectations.order:
+        case "any_order":
+            return _verdict(case.unmatched(case.matching, "missing"))
+        case "only":
+            return _verdict(case.unmatched(case.matching, "extra"))
+        case "in_order":
+            return _verdict(_out_of_order(case, "missing"))
+        case "exact":
+            return _verdict(_out_of_order(case, "missing", "extra"))
+
+
+def _verdict(parts: Sequence[RulePart]) -> Found:
+    return not parts, parts
+
+
+def _out_of_order(case: RuleCase, *kinds: Literal["missing", "extra"]) -> tuple[RulePart, ...]:
+    """What keeps the expected calls from being the ones made, in their order. A call that is there
+    at another place is out of order, and neither missing nor extra.
+    """
+    in_order = match_in_order(case.options)
+    parts = case.unmatched(in_order, *kinds)
+    if not parts:
+        return ()
+    free = set(range(len(case.made))).difference(in_order)
+    lost = [number for number, place in enumerate(in_order) if place is None]
+    options = [[place for place in case.options[number] if place in free] for number in lost]
+    elsewhere = dict(zip(lost, match_most(options, len(case.made)), strict=True))
+    taken = {place for place in elsewhere.values() if place is not None}
+    places = [elsewhere.get(number, place) for number, place in enumerate(in_order)]
+    moved = (case.made[place].part("out of order") for place in sorted(taken))
+    return (*case.unmatched(places, *kinds), *moved)
+
+
+def _precision(case: RuleCase) -> Found:
+    parts = case.unmatched(case.matching, "extra")
+    if not case.made:
+        raise Unmeasurable("no tool was called")
+    return case.matched / len(case.made), parts
+
+
+def _recall(case: RuleCase) -> Found:
+    if not case.expected:
+        raise Unmeasurable("no call is expected")
+    return case.matched / len(case.expected), case.unmatched(case.matching, "missing")
+
+
+def _f1(case: RuleCase) -> Found:
+    total = len(case.expected) + len(case.made)
+    if not total:
+        raise Unmeasurable("no call is expected, and none was made")
+    return 2 * case.matched / total, case.unmatched(case.matching, "missing", "extra")
+
+
+def _arguments(case: RuleCase) -> Found:
+    by_name: dict[str, tuple[list[Mapping[str, Matcher]], list[MadeCall]]] = {}
+    for expected in case.expected:
+        by_name.setdefault(expected.name, ([], []))[0].append(expected.arguments or {})
+    for made in case.made:
+        if made.call.name in by_name:
+            by_name[made.call.name][1].append(made)
+    right = total = 0
+    parts: list[RulePart] = []
+    for wanted, calls in by_name.values():
+        for arguments, call in _pair_best(case, wanted, calls):
+            names = case.comparison.kept(arguments)
+            wrong = _wrong_arguments(case, arguments, call.call)
+            right, total = right + len(names) - len(wrong), total + len(names)
+            if wrong:
+                parts.append(call.part("wrong", detail=", ".join(wrong)))
+    if not total:
+        raise Unmeasurable("no expected call with arguments has a call of the same tool beside it")
+    return right / total, sorted(parts, key=lambda part: part.step or 0)
+
+
+def _wrong_arguments(case: RuleCase, arguments: Mapping[str, Matcher], call: ToolCall) -> list[str]:
+    names = case.comparison.kept(arguments)
+    given = call.arguments
+    if isinstance(given, str):
+        return names
+    return [name for name in names if not case.comparison.has_key(arguments, name, given)]
+
+
+def _pair_best(
+    case: RuleCase, wanted: Sequence[Mapping[str, Matcher]], calls: Sequence[MadeCall]
+) -> Iterator[tuple[Mapping[str, Matcher], MadeCall]]:
+    """As many pairs as there can be, of those the ones in which the most arguments are right, of
+    those the ones in which the fewest are wrong.
+    """
+    if len(wanted) * len(calls) > _MOST_COMPARISONS:
+        raise _too_many(len(wanted), len(calls))
+    counts = [len(case.comparison.kept(arguments)) for arguments in wanted]
+    most = sum(counts) + 1
+    columns: dict[tuple[int, ...], list[int]] = {}
+    for place, made in enumerate(calls):
+        worth = tuple(
+            (count - len(_wrong_arguments(case, arguments, made.call))) * most - count
+            for arguments, count in zip(wanted, counts, strict=True)
+        )
+        columns.setdefault(worth, []).append(place)
+    kept = [(worth, place) for worth, places in columns.items() for place in places[: len(wanted)]]
+    small, large = sorted((len(wanted), len(kept)))
+    if small * small * large > _MOST_EXCHANGES:
+        raise _too_many(len(wanted), len(calls))
+    table = [[worth[row] for worth, _ in kept] for row in range(len(wanted))]
+    for arguments, column in zip(wanted, assign_best(table), strict=True):
+        if column is not None:
+            yield arguments, calls[kept[column][1]]
+
+
+def _required(case: RuleCase) -> Found:
+    patterns = case.expectations.required
+    if not patterns:
+        raise Unmeasurable("no call is required")
+    return _verdict(
+        [
+            RulePart("missing", short(pattern.line, _LINE))
+            for pattern in patterns
+            if not any(case.fits(pattern, made.call) for made in case.made)
+        ]
+    )
+
+
+def _forbidden(case: RuleCase) -> Found:
+    patterns = case.expectations.forbidden
+    if not patterns:
+        raise Unmeasurable("no call is forbidden")
+    parts = [
+        made.part("forbidden")
+        for made in case.made
+        if any(case.fits(pattern, made.call) for pattern in patterns)
+    ]
+    if not parts:
+        for pattern in patterns:
+            _check_read(case.made, pattern)
+    return _verdict(parts)
+
+
+def _check_read(calls: Iterable[MadeCall], pattern: ExpectedCall) -> None:
+    """Unmeasurable where a call may be one that must not be, and its arguments cannot be read."""
+    for made in calls:
+        may_be = pattern.arguments and fnmatchcase(made.call.name, pattern.name)
+        if may_be and made.call.unparsed:
+            raise Untold(
+                "the arguments of step {step} cannot be read, so nobody can tell whether it is "
+                "{call}",
+                step=made.step.number,
+                call=short(pattern.line, _LINE),
+            )
+
+
+def _before(case: RuleCase) -> Found:
+    pairs = case.expectations.before
+    if not pairs:
+        raise Unmeasurable("no call has to come before another")
+    early = [(first, second, list(_until(case, first))) for first, second in pairs]
+    parts = [
+        made.part(
+            "too early", detail=Message("{call} has to come first", call=short(first.line, _LINE))
+        )
+        for first, second, calls in early
+        for made in calls
+        if case.fits(second, made.call)
+    ]
+    if not parts:
+        for _, second, calls in early:
+            _check_read(calls, second)
+    return _verdict(parts)
+
+
+def _until(case: RuleCase, first: ExpectedCall) -> Iterator[MadeCall]:
+    """The calls that do not come after one that has to be first; one that failed opens nothing."""
+    for made in case.made:
+        yield made
+        if made.call.error is None and case.fits(first, made.call):
+            return
+
+
+def _repeats(case: RuleCase) -> Found:
+    times = Counter(case.keys)
+    first: dict[Hashable, int] = {}
+    parts = []
+    for key, made in zip(case.keys, case.made, strict=True):
+        if times[key] > 1 and not _has_outcome(made.call):
+            raise Untold(
+                "a call was made twice, and what came of it is not recorded each time, so "
+                "nobody can tell whether it repeats another"
+            )
+        whole = (key, made.call.result, made.call.error)
+        if whole in first:
+            parts.append(made.part("repeated", other=first[whole]))
+        else:
+            first[whole] = made.step.number
+    return float(len(parts)), parts
+
+
+def _has_outcome(call: ToolCall) -> bool:
+    """Whether the trace says what came of a call."""
+    return call.result is not None or call.error is not None
+
+
+def _loops(case: RuleCase) -> Found:
+    numbers: dict[Hashable, int] = {}
+    ids = [numbers.setdefault(key, len(numbers)) for key in case.keys]
+    longest = (0, 0, 0)
+    """The length, the pattern and where the loop starts."""
+    for pattern in range(1, _LONGEST_PATTERN + 1):
+        for length, start in _runs(ids, pattern):
+            if length > longest[0]:
+                longest = (length, pattern, start)
+    length, pattern, start = longest
+    if not case.made:
+        raise Unmeasurable("no tool was called")
+    if not length:
+        return 0.0, ()
+    run = case.made[start : start + length]
+    call = ", ".join(made.line for made in run[:pattern])
+    part = RulePart("looped", call, run[0].step.number, run[-1].step.number)
+    return float(length), [part]
+
+
+def _runs(ids: Sequence[int], pattern: int) -> Iterator[tuple[int, int]]:
+    """The length and start of every stretch that repeats a pattern of so many calls often enough;
+    only whole repetitions count.
+    """
+    same = 0
+    for place in range(pattern, len(ids) + 1):
+        if place < len(ids) and ids[place] == ids[place - pattern]:
+            same += 1
+            continue
+        times = same // pattern + 1
+        if times >= _LEAST_TIMES:
+            yield times * pattern, place - same - pattern
+        same = 0
+
+
+def _errors(case: RuleCase) -> Found:
+    parts = [_failure(made) for made in case.made if made.call.error is not None]
+    return float(len(parts)), parts
+
+
+def _unrecovered(case: RuleCase) -> Found:
+    parts: list[RulePart] = []
+    succeeded: set[str] = set()
+    unknown: dict[str, int] = {}
+    """Tool → a later step without a recorded result: it may have failed as well."""
+    for made in reversed(case.made):
+        name = made.call.name
+        if made.call.error is not None:
+            if name not in succeeded:
+                parts.append(_failure(made, unknown.get(name)))
+        elif _has_outcome(made.call):
+            succeeded.add(name)
+        else:
+            unknown[name] = made.step.number
+    return float(len(parts)), parts[::-1]
+
+
+def _failure(made: MadeCall, unknown: int | None = None) -> RulePart:
+    said = [short(made.call.error or "", _LINE)]
+    if unknown is not None:
+        said.append(Message("the result of step {step} is not recorded", step=unknown))
+    return made.part("failed", detail=join("; ", [one for one in said if one]) or None)
+
+
+def _unknown_tools(case: RuleCase) -> Found:
+    names = {tool.name for tool in _tools(case)}
+    parts = [made.part("unknown") for made in case.made if made.call.name not in names]
+    return float(len(parts)), parts
+
+
+def _invalid_arguments(case: RuleCase) -> Found:
+    schemas = {tool.name: tool.schema for tool in _tools(case) if tool.schema is not None}
+    if not schemas:
+        raise Unmeasurable("the trace has no schemas of its tools")
+    checked = [made for made in case.made if made.call.name in schemas]
+    if case.made and not checked:
+        raise Unmeasurable("no tool that was called has a schema")
+    parts = []
+    for made in checked:
+        try:
+            problem = problem_with(made.call.arguments, schemas[made.call.name])
+        except SchemaProblem as error:
+            raise Untold(
+                "the schema of {tool}: {reason}", tool=made.call.name, reason=error.message
+            ) from error
+        if problem is not None:
+            parts.append(made.part("invalid", detail=problem))
+    return float(len(parts)), parts
+
+
+def _tools(case: RuleCase) -> Sequence[ToolDefinition]:
+    if not case.trajectory.tools:
+        raise Unmeasurable("the trace does not say which tools there are")
+    return case.trajectory.tools
+
+
+def _steps(case: RuleCase) -> Found:
+    return float(len(case.trajectory.steps)), ()
+
+
+def _model_calls(case: RuleCase) -> Found:
+    run = case.trajectory
+    usages = [step.usage for step in run.steps if step.usage]
+    total = run.usage.calls if run.usage else 0
+    return _recorded(case, "model_calls", [one.calls or 1 for one in usages], total or None)
+
+
+def _tokens(case: RuleCase) -> Found:
+    run = case.trajectory
+    counts = [step.usage.tokens for step in run.steps if step.usage]
+    total = run.usage.tokens if run.usage else 0
+    # no call takes no tokens: where there are none, nobody counted them
+    return _recorded(case, "tokens", [one for one in counts if one], total or None)
+
+
+def _usd(case: RuleCase) -> Found:
+    run = case.trajectory
+    return _recorded(case, "usd", [one.usd for one in run.steps if one.usd is not None], run.usd)
+
+
+def _seconds(case: RuleCase) -> Found:
+    run = case.trajectory
+    lasted = list(_times(run.steps)) if run.seconds is None else [run.seconds]
+    return _recorded(case, "seconds", lasted, None)
+
+
+def _times(steps: Iterable[Step]) -> Iterator[float]:
+    """What steps took; the time of a step that started other agents holds theirs."""
+    within: int | None = None
+    for step in steps:
+        if within is not None and step.depth > within:
+            continue
+        within = None
+        if step.seconds is not None:
+            within = step.depth
+            yield step.seconds
+
+
+def _recorded(case: RuleCase, column: str, values: Sequence[float], total: float | None) -> Found:
+    """What a column of the row says of the whole run, else the sum over its steps, else what the
+    trace says of the whole.
+    """
+    whole = number_of(case.columns.get(column))
+    if whole is not None:
+        return whole, ()
+    if values:
+        return float(sum(values)), ()
+    if total is not None:
+        return float(total), ()
+    raise Untold("the trace does not record it, and there is no column {name}", name=column)
+
+
+def _ended(case: RuleCase) -> Found:
+    return bool(case.trajectory.answer and case.trajectory.answer.strip()), ()
+
+
+def _final_state(case: RuleCase) -> Found:
+    state, reference = (_state(case, name) for name in ("state", "reference_state"))
+    try:
+        wanted = read_matcher(
+            reference, Place(Message("the column {name}", name="reference_state"))
+        )
+    except SetupError as error:
+        raise Unmeasurable(error.message) from error
+    if case.comparison.matches(wanted, state):
+        return True, ()
+    return False, list(_differences(case, wanted, state))
+
+
+def _state(case: RuleCase, column: str) -> JsonValue:
+    found = case.columns.get(column)
+    if found is None:
+        raise Unmeasurable("there is no column {name}", name=column)
+    if isinstance(found, str):
+        try:
+            read: JsonValue = json.loads(found)
+        except ValueError:
+            return found
+        return read
+    return found
+
+
+def _differences(case: RuleCase, wanted: Matcher, state: JsonValue) -> Iterator[RulePart]:
+    """The keys of the state that are not as expected."""
+    keys = keys_of(wanted)
+    if not keys or not isinstance(state, Mapping):
+        yield RulePart("different", Message("the state"))
+        return
+    for name in dict.fromkeys((*case.comparison.kept(keys), *case.comparison.kept(state))):
+        if name not in keys or not case.comparison.has_key(keys, name, state):
+            yield RulePart("different", name)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A measure that needs no model."""
+
+    title: Message
+    amount: Amount
+    """Of a count less is better."""
+    find: Callable[[RuleCase], Found]
+
+
+RULES: Mapping[str, Rule] = {
+    "calls": Rule(Message("the expected calls were made"), "truth", _calls),
+    "calls_precision": Rule(Message("calls made that were expected"), "share", _precision),
+    "calls_recall": Rule(Message("expected calls that were made"), "share", _recall),
+    "calls_f1": Rule(Message("calls made and expected, F1"), "share", _f1),
+    "arguments": Rule(Message("expected arguments that are right"), "share", _arguments),
+    "required": Rule(Message("every required call was made"), "truth", _required),
+    "forbidden": Rule(Message("no forbidden call was made"), "truth", _forbidden),
+    "before": Rule(Message("no call came too early"), "truth", _before),
+    "repeats": Rule(Message("repeated calls"), "count", _repeats),
+    "loops": Rule(Message("calls in the longest loop"), "count", _loops),
+    "errors": Rule(Message("failed calls"), "count", _errors),
+    "unrecovered": Rule(
+        Message("failed calls whose tool never succeeded later"), "count", _unrecovered
+    ),
+    "unknown_tools": Rule(Message("calls of tools that are not defined"), "count", _unknown_tools),
+    "invalid_arguments": Rule(
+        Message("calls with arguments that the tool does not take"),
+        "count",
+        _invalid_arguments,
+    ),
+    "steps": Rule(Message("steps"), "count", _steps),
+    "model_calls": Rule(Message("calls of models"), "count", _model_calls),
+    "tokens": Rule(Message("tokens"), "count", _tokens),
+    "usd": Rule(Message("cost in US dollars"), "count", _usd),
+    "seconds": Rule(Message("seconds"), "count", _seconds),
+    "ended": Rule(Message("ended with an answer"), "truth", _ended),
+    "final_state": Rule(Message("the final state is as expected"), "truth", _final_state),
+}
+"""By the names that users write under ``measures``."""
+
+
+def measure(
+    name: str, trajectory: Trajectory, expectations: Expectations, columns: JsonObject
+) -> RuleResult:
+    """One rule on one trajectory. ``columns`` are the row's: ``task_id`` or ``id``,
+    ``reference_calls``, ``state``, ``reference_state``, ``usd``, …
+    """
+    try:
+        value, parts = RULES[name].find(RuleCase(trajectory, expectations, columns))
+    except (Unmeasurable, CannotMatch) as error:
+        return RuleResult(None, error.message, untold=isinstance(error, Untold | CannotMatch))
+    except RecursionError:
+        too_deep = Message("the arguments are nested too deep to be compared")
+        return RuleResult(None, too_deep, untold=True)
+    return RuleResult(value, None, tuple(parts))

@@ -1,0 +1,184 @@
+"""What an evaluation of agents is set to, and what its files say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from adjudge.core.domain.criteria import Criteria
+from adjudge.core.domain.json_types import JsonValue
+from adjudge.core.domain.vote import Mode
+from adjudge.core.gateway.open import ModelLike
+from adjudge.core.judges.settings import (
+    AskSettings,
+    OnFailure,
+    alias,
+    at_least,
+    check_votes,
+    one_of,
+)
+from adjudge.core.reading.values import Place, text_in
+from adjudge.errors import SetupError
+from adjudge.features.agents.expected import (
+    ORDERS,
+    Expectations,
+    Order,
+    read_calls,
+    read_expected,
+    read_pairs,
+    read_patterns,
+)
+from adjudge.features.agents.matching import TEXTS, TYPES, Texts, Types, ValueComparison
+from adjudge.features.agents.measures import (
+    BLAME_METHODS,
+    DEFAULT,
+    JUDGED,
+    BlameMethod,
+    check_measures,
+    measure_criteria,
+    measures_with_rules,
+)
+from adjudge.features.agents.only import MeasureCondition, read_conditions
+from adjudge.features.agents.steps_of import Per, StepsPicked, read_picked
+from adjudge.messages import Message
+
+Expected = str | Path | Mapping[str, Sequence[str | Mapping[str, JsonValue]]]
+
+
+@dataclass(frozen=True)
+class AgentSettings(AskSettings):
+    """What is measured of an agent, by what, and who is asked.
+
+    Parameters:
+        models: one model or a panel: ids, model objects or functions ``prompt -> text``; None is
+            the embedded model. Where only rules are measured, none is needed.
+        model: another name of ``models``.
+        measures: what to measure, by name, such as "calls_f1" or "goal"; by default rules that need
+            nothing but the trajectory, and what ``expect`` and ``policy`` are for, if they are
+            given. ``required``, ``forbidden`` and ``before`` are always measured if they are given.
+        policy: the rules that "policy" judges by, as a text, or a Path; None: the system prompt.
+        expect: the expected calls by task: a file, or a mapping; a row may have them in the column
+            ``reference_calls``.
+        order: of expected calls: "exact", "in_order", "any_order" or "only".
+        required: calls that must be made, by name or with arguments.
+        forbidden: calls that must not be made.
+        before: pairs of calls, of which the first must come before the second.
+        ignore: arguments that do not count, such as "request_id" or "*.timestamp".
+        types: of arguments: "strict", or "loose": the text "1" is the number 1.
+        text: of arguments: "exact", or "folded": case and white space are put aside.
+        steps_tokens: how many tokens of steps a model is shown; what does not fit is shortened.
+            None: what the models' windows take.
+        only: measure → option: judge only where another measure says so.
+        per: "trajectory", each "turn" of a conversation, or each "step" that ``steps`` picks.
+        steps: which, for per="step": "errors", "last 3", "calls of pay".
+        derive: have a model write the checklist of a task, once, where a row has none.
+        blame: "at once" (two votes, step by step where they differ), "step by step", or "halves".
+        kinds: kinds of mistakes that blame chooses from; the default has eleven.
+        votes: votes per model and question.
+        strictness: another name of ``votes``.
+        language: of prompts and explanations: "en" or "ru".
+        temperature: by default the model's own setting, else 0 for one vote and 1 for several.
+        seed: of the first vote, the next one has the next number; None: the model's own, if it has
+            one.
+        mode: "generate": the model writes a verdict with its evidence; "likelihood": the options
+            are compared by their log-probability, without evidence.
+        max_repairs: how often a model is asked again after a reply that cannot be read.
+        on_failure: what a measure without a verdict becomes: "abstain", "raise" or "random".
+    """
+
+    model: ModelLike | Sequence[ModelLike] | None = field(default=None, hash=False)
+    _: KW_ONLY
+    measures: Sequence[str] = DEFAULT
+    policy: str | Path | None = None
+    expect: Expected | None = field(default=None, hash=False)
+    order: Order = "in_order"
+    required: JsonValue = field(default=(), hash=False)
+    forbidden: JsonValue = field(default=(), hash=False)
+    before: JsonValue = field(default=(), hash=False)
+    ignore: Sequence[str] = ()
+    types: Types = "strict"
+    text: Texts = "exact"
+    steps_tokens: int | None = None
+    only: Mapping[str, JsonValue] = field(default_factory=dict, hash=False)
+    per: Per = "trajectory"
+    steps: str | None = None
+    derive: bool = False
+    blame: BlameMethod = "at once"
+    kinds: Sequence[str] = ()
+    strictness: int = 1
+    models: ModelLike | Sequence[ModelLike] | None = alias("model")
+    votes: int | None = alias("strictness")
+    mode: Mode | None = None
+    on_failure: OnFailure = "abstain"
+
+    def take_names(self) -> None:
+        """Make tuples of names, and add the measures of the rules that are set."""
+        named = (self.measures,) if isinstance(self.measures, str) else tuple(self.measures)
+        named = measures_with_rules(named, self.only, vars(self))
+        object.__setattr__(self, "measures", named)
+        for name in ("ignore", "kinds"):
+            given = getattr(self, name)
+            object.__setattr__(self, name, (given,) if isinstance(given, str) else tuple(given))
+
+    def check_measured(self) -> None:
+        """Raise a SetupError when what is to be measured cannot be, or a file cannot be read."""
+        check_votes("strictness", self.strictness)
+        if self.steps_tokens is not None:
+            at_least("steps_tokens", self.steps_tokens, 100)
+        one_of("order", self.order, ORDERS)
+        one_of("types", self.types, TYPES)
+        one_of("text", self.text, TEXTS)
+        one_of("blame", self.blame, BLAME_METHODS)
+        if not self.measures:
+            raise SetupError("name at least one measure, such as goal or calls_f1")
+        check_measures(self.measures)
+        if (self.per == "step") != (self.steps is not None):
+            raise SetupError("per: step needs steps, such as errors, last 3 or calls of pay")
+        _ = self.expectations, self.policy_text, self.conditions, self.picked
+
+    @property
+    def asks(self) -> bool:
+        """Whether a model is asked."""
+        return any(name in JUDGED for name in (*self.measures, *self.only))
+
+    @cached_property
+    def expectations(self) -> Expectations:
+        place = Place(Message("the evaluator"))
+        expect = self.expect
+        if isinstance(expect, str | Path):
+            calls = read_expected(Path(expect))
+        else:
+            calls = {
+                task: read_calls(list(given), place.at(task))
+                for task, given in (expect or {}).items()
+            }
+        return Expectations(
+            calls,
+            self.order,
+            read_patterns(self.required, place.at("required")) if self.required else (),
+            read_patterns(self.forbidden, place.at("forbidden")) if self.forbidden else (),
+            read_pairs(self.before, place.at("before")) if self.before else (),
+            ValueComparison(self.types, self.text, tuple(self.ignore)),
+        )
+
+    @cached_property
+    def policy_text(self) -> str | None:
+        """The policy, read where it is a file; None: the system prompt is it."""
+        return text_in(self.policy) if isinstance(self.policy, Path) else self.policy
+
+    @cached_property
+    def conditions(self) -> tuple[MeasureCondition, ...]:
+        """Where anything is judged at all."""
+        return read_conditions(self.only, self.language)
+
+    @cached_property
+    def picked(self) -> StepsPicked | None:
+        """Which steps are judged one by one; None: no step by itself."""
+        return None if self.steps is None else read_picked(self.steps)
+
+    @cached_property
+    def criteria(self) -> tuple[Criteria, ...]:
+        """What each measure is about, in their order."""
+        return tuple(measure_criteria(name, self.language, self.kinds) for name in self.measures)

@@ -1,0 +1,389 @@
+"""A trajectory as a judge is shown it: numbered steps, shortened only as far as a budget needs."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from itertools import groupby
+
+from adjudge.features.agents.record import Shortened
+from adjudge.features.agents.trajectory import (
+    Step,
+    ToolCall,
+    ToolDefinition,
+    Trajectory,
+    compact_json,
+)
+from adjudge.messages import Message, join, plural
+
+_BYTES_A_TOKEN = 4
+_HEADER = 8
+"""Tokens of a header with its code."""
+_LEAST_RESULT, _LEAST_THOUGHT, _LEAST_SAID = 400, 200, 600
+_LEAST_ARGUMENT, _LEAST_ERROR = 500, 2000
+"""Characters that are left of each, at least."""
+_LAST = 2
+"""Steps at the end that are not shortened."""
+_SENTENCE = re.compile(r"(?:[^.!?。\n]|\.(?=\S))*[.!?。]?")
+
+
+@dataclass(frozen=True, slots=True)
+class ShownTrajectory:
+    """What is shown of a trajectory."""
+
+    steps: tuple[str, ...]
+    """Each with its number on the first line; of some, several in one."""
+    tools: tuple[str, ...]
+    tokens: int
+    """About how many; above the budget where it cannot be shortened further."""
+    shortened: Shortened | None = None
+
+    @property
+    def note(self) -> Message | None:
+        """How much was left out, where something was."""
+        if self.shortened is None:
+            return None
+        said = Message(
+            "shortened: {characters:,} of {total:,} characters of the steps were not shown to "
+            "the judge",
+            characters=self.shortened.characters,
+            total=self.shortened.of,
+        )
+        if not self.shortened.steps:
+            return said
+        folded = plural(
+            "{count} step was only counted", "{count} steps were only counted", self.shortened.steps
+        )
+        return join("; ", (said, folded))
+
+
+def tokens_of(text: str) -> int:
+    """About how many tokens a text has, in any language."""
+    return -(-len(text.encode("utf-8", "surrogatepass")) // _BYTES_A_TOKEN)
+
+
+@dataclass(frozen=True, slots=True)
+class _Caps:
+    """How many characters are left of what; None: all."""
+
+    result: int | None = None
+    thought: int | None = None
+    said: int | None = None
+    argument: int | None = None
+    error: int | None = None
+    folded: frozenset[int] = frozenset()
+    """Places of steps that are only counted."""
+
+
+@dataclass(slots=True)
+class _Scissors:
+    """Cuts texts, and counts what falls off."""
+
+    language: str
+    left_out: int = 0
+
+    def cut(self, text: str, most: int | None) -> str:
+        """Head and tail, 3 : 2, with what was left out between them."""
+        if most is None or len(text) <= most:
+            return text
+        left = len(text) - most
+        mark = Message(
+            "… {left:,} of {total:,} characters left out …", left=left, total=len(text)
+        ).render(self.language)
+        if left <= 2 * len(mark):
+            return text
+        self.left_out += left
+        head = most * 3 // 5
+        return f"{text[:head]}\n{mark}\n{text[len(text) - (most - head) :]}"
+
+
+def show_within(
+    trajectory: Trajectory, budget: int, *, tools: bool = False, language: str = "en"
+) -> ShownTrajectory:
+    """The steps, and the tools where these are to be shown, in at most ``budget`` tokens if that
+    can be.
+
+    What does not fit is shortened in this order: definitions of tools, results of calls, thoughts,
+    what agents say in between, long arguments and errors, whole stretches of steps. The goal, the
+    answer, what users say and the names of tools never are.
+    """
+    drawing = _Drawing(trajectory, language, tools=tools)
+    shown = drawing.draw(_Caps())
+    if shown.tokens <= budget:
+        return shown
+    drawing = replace(drawing, brief_tools=True)
+    caps = _Caps()
+    for cap, least, longest in (
+        ("result", _LEAST_RESULT, drawing.longest_result),
+        ("thought", _LEAST_THOUGHT, drawing.longest_text),
+        ("said", _LEAST_SAID, drawing.longest_text),
+        ("argument", _LEAST_ARGUMENT, drawing.longest_argument),
+        ("error", _LEAST_ERROR, drawing.longest_error),
+    ):
+        if drawing.draw(caps).tokens > budget and longest > least:
+            caps = _capped(drawing, partial(_with_cap, caps, cap), (least, longest), budget)
+    shown = drawing.draw(caps)
+    if shown.tokens <= budget:
+        return shown
+    return drawing.draw(replace(caps, folded=_folded(drawing, caps, budget)))
+
+
+def _with_cap(caps: _Caps, name: str, size: int) -> _Caps:
+    return replace(caps, **{name: size})  # type: ignore[arg-type]  # names of sizes
+
+
+def _capped(
+    drawing: _Drawing, capped: Callable[[int], _Caps], sizes: tuple[int, int], budget: int
+) -> _Caps:
+    """With the largest size that fits, or the least."""
+    return capped(_largest(*sizes, lambda size: drawing.draw(capped(size)).tokens <= budget))
+
+
+def _folded(drawing: _Drawing, caps: _Caps, budget: int) -> frozenset[int]:
+    """The places of as few steps as can be that are counted only."""
+    places = drawing.foldable
+
+    def without(stay: int) -> frozenset[int]:
+        return frozenset(places[: len(places) - stay])
+
+    def fits(stay: int) -> bool:
+        return drawing.draw(replace(caps, folded=without(stay))).tokens <= budget
+
+    return without(_largest(0, len(places), fits))
+
+
+def _largest(least: int, most: int, fits: Callable[[int], bool]) -> int:
+    """The largest number from ``least`` up that fits; ``least`` where none does."""
+    if not fits(least):
+        return least
+    while least < most:
+        middle = (least + most + 1) // 2
+        if fits(middle):
+            least = middle
+        else:
+            most = middle - 1
+    return least
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    text: str
+    tokens: int
+    left_out: int
+
+    @classmethod
+    def of(cls, text: str, left_out: int) -> _Block:
+        return cls(text, tokens_of(text) + _HEADER, left_out)
+
+
+@dataclass(frozen=True)
+class _Drawing:
+    trajectory: Trajectory
+    language: str
+    tools: bool
+    brief_tools: bool = False
+    _drawn: dict[_Caps, dict[int, _Block]] = field(default_factory=dict, repr=False, compare=False)
+    """Caps → the blocks that were drawn so: the last caps, and none."""
+
+    def draw(self, caps: _Caps) -> ShownTrajectory:
+        """The trajectory with so much of each."""
+        scissors = _Scissors(self.language)
+        steps = self.trajectory.steps
+        folded = {
+            place
+            for run in _runs(sorted(caps.folded))
+            if len(run) > 1  # a line about one step says less, and is hardly shorter
+            for place in run
+        }
+        blocks: list[_Block] = []
+        drawn = self._drawn_with(replace(caps, folded=frozenset()))
+        for is_folded, places in groupby(range(len(steps)), folded.__contains__):
+            if is_folded:
+                blocks.append(_Block.of(self._fold(tuple(places)), 0))
+            else:
+                blocks += [drawn[place] for place in places]
+        defined = [self._tool(one, scissors) for one in self.trajectory.tools if self.tools]
+        whole = self._drawn_with(_Caps())
+        left_out = scissors.left_out + sum(one.left_out for one in blocks)
+        left_out += sum(len(whole[place].text) for place in folded)
+        return ShownTrajectory(
+            tuple(one.text for one in blocks),
+            tuple(defined),
+            sum(one.tokens for one in blocks) + sum(map(tokens_of, defined)),
+            Shortened(characters=left_out, of=self._total, steps=len(folded)) if left_out else None,
+        )
+
+    @cached_property
+    def _total(self) -> int:
+        """Characters of all that there is to show."""
+        defined = [one.text for one in self.trajectory.tools if self.tools]
+        whole = self._drawn_with(_Caps()).values()
+        return sum(map(len, defined)) + sum(len(one.text) for one in whole)
+
+    def _drawn_with(self, caps: _Caps) -> Mapping[int, _Block]:
+        """The steps with so much of each, none of them folded."""
+        known = self._drawn.get(caps)
+        if known is not None:
+            return known
+        whole = {} if caps == _Caps() else self._drawn_with(_Caps())
+        made = {
+            place: whole[place]
+            if whole and self._largest_parts[place] <= _least_of(caps)
+            else self._block(place, caps)
+            for place in range(len(self.trajectory.steps))
+        }
+        for other in [one for one in self._drawn if one != _Caps()]:
+            del self._drawn[other]
+        self._drawn[caps] = made
+        return made
+
+    @cached_property
+    def _largest_parts(self) -> Sequence[int]:
+        """Characters of the longest part of each step that could be cut."""
+        return [_largest_part(step) for step in self.trajectory.steps]
+
+    def _block(self, place: int, caps: _Caps) -> _Block:
+        scissors = _Scissors(self.language)
+        step = self.trajectory.steps[place]
+        late = place >= len(self.trajectory.steps) - _LAST
+        said = None if late or place == 0 or self._is_answer(step) else caps.said
+        header = step.header
+        body: list[str] = []
+        if step.call is None:
+            cap = _cap_of_text(step, caps, said, late=late)
+            body.append(scissors.cut(step.text, cap))
+        else:
+            call = _with_short_arguments(step.call, caps.argument, scissors)
+            header = header if call is step.call else replace(step, call=call).header
+            body.append(scissors.cut(step.text, said))
+            if call.error is not None:
+                body.append(f"error: {scissors.cut(call.error, caps.error)}")
+            if call.result is None:
+                body.append(Message("(no result was recorded)").render(self.language))
+            elif call.result != call.error:
+                most = caps.error if call.error is not None else None if late else caps.result
+                body.append(scissors.cut(call.result, most))
+        if step.missing is not None:
+            body.append(_MISSING[step.missing].render(self.language))
+        text = "\n".join((f"step {step.number}", header, *filter(None, body)))
+        return _Block.of(text, scissors.left_out)
+
+    def _is_answer(self, step: Step) -> bool:
+        return step.call is None and bool(step.text) and step.text == self.trajectory.answer
+
+    @property
+    def foldable(self) -> list[int]:
+        """The places of steps that may be counted only, those in the middle first."""
+        steps = self.trajectory.steps
+        places = [
+            place
+            for place, step in enumerate(steps[1:-_LAST], 1)
+            if step.actor != "user"
+            and step.kind != "handed over"
+            and not (step.call is not None and step.call.error is not None)
+            and not self._is_answer(step)
+        ]
+        middle = (len(steps) - 1) / 2
+        return sorted(places, key=lambda place: (abs(place - middle), place))
+
+    def _fold(self, places: Sequence[int]) -> str:
+        steps = [self.trajectory.steps[place] for place in places]
+        calls = Counter(step.call.name for step in steps if step.call is not None)
+        others = Counter(str(step.kind) for step in steps if step.call is None)
+        said = []
+        if calls:
+            named = ", ".join(f"{name[:200]} {count}" for name, count in calls.most_common())
+            count = plural("{count} call", "{count} calls", calls.total())
+            said.append(f"{count.render(self.language)}: {named}")
+        said += [f"{name} {count}" for name, count in others.most_common()]
+        return f"steps {steps[0].number}–{steps[-1].number}\n{'; '.join(said)}"
+
+    def _tool(self, tool: ToolDefinition, scissors: _Scissors) -> str:
+        if not self.brief_tools:
+            return tool.text
+        first = _SENTENCE.match(tool.description.strip())
+        brief = f"{tool.name}: {first[0] if first else ''}"
+        scissors.left_out += max(0, len(tool.text) - len(brief))
+        return brief
+
+    @property
+    def longest_result(self) -> int:
+        steps = self.trajectory.steps
+        results = [step.call.result or "" for step in steps if step.call]
+        retrieved = [step.text for step in steps if step.kind == "retrieved"]
+        return max(map(len, [*results, *retrieved]), default=0)
+
+    @property
+    def longest_text(self) -> int:
+        return max((len(step.text) for step in self.trajectory.steps), default=0)
+
+    @property
+    def longest_argument(self) -> int:
+        values = (one for step in self.trajectory.calls if step.call for one in _values(step.call))
+        return max(map(len, values), default=0)
+
+    @property
+    def longest_error(self) -> int:
+        calls = [step.call for step in self.trajectory.calls if step.call and step.call.error]
+        texts = [text for call in calls for text in (call.error, call.result) if text]
+        return max(map(len, texts), default=0)
+
+
+_MISSING: Mapping[str, Message] = {
+    "redacted": Message("(redacted in the trace)"),
+    "cut": Message("(cut in the trace)"),
+    "not recorded": Message("(not recorded in the trace)"),
+}
+
+
+def _least_of(caps: _Caps) -> float:
+    sizes = (caps.result, caps.thought, caps.said, caps.argument, caps.error)
+    return min((size for size in sizes if size is not None), default=math.inf)
+
+
+def _largest_part(step: Step) -> int:
+    call = step.call
+    beside = () if call is None else (call.error or "", call.result or "", *_values(call))
+    return max(map(len, (step.text, *beside)))
+
+
+def _cap_of_text(step: Step, caps: _Caps, said: int | None, *, late: bool) -> int | None:
+    if step.actor == "user":
+        return None
+    if step.kind == "retrieved":
+        return None if late else caps.result
+    return caps.thought if step.kind == "thought" else said
+
+
+def _values(call: ToolCall) -> Iterator[str]:
+    """The arguments in writing, each value by itself."""
+    if isinstance(call.arguments, str):
+        yield call.arguments
+        return
+    for value in call.arguments.values():
+        yield value if isinstance(value, str) else compact_json(value)
+
+
+def _with_short_arguments(call: ToolCall, most: int | None, scissors: _Scissors) -> ToolCall:
+    if most is None or all(len(value) <= most for value in _values(call)):
+        return call
+    if isinstance(call.arguments, str):
+        return replace(call, arguments=scissors.cut(call.arguments, most))
+    written = zip(call.arguments.items(), _values(call), strict=True)
+    return replace(
+        call,
+        arguments={
+            name: value if len(text) <= most else scissors.cut(text, most)
+            for (name, value), text in written
+        },
+    )
+
+
+def _runs(places: Sequence[int]) -> Iterator[list[int]]:
+    """Places that follow each other, together."""
+    for _, run in groupby(enumerate(places), lambda pair: pair[1] - pair[0]):
+        yield [place for _, place in run]

@@ -1,0 +1,135 @@
+"""Numbers over time as inline SVG, like the other plots."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from markupsafe import Markup
+
+from adjudge.messages import render
+from adjudge.runs.results.numbers import short_figure
+from adjudge.runs.view.plots import Range, picture, piece
+
+_WIDTH, _HEIGHT = 640, 216
+_LEFT, _RIGHT, _TOP, _BOTTOM = 58, 14, 30, 36
+_LETTER = 13.0
+"""The width that a letter takes on a narrow page."""
+
+
+class Moment(NamedTuple):
+    """What was known at one time."""
+
+    name: str
+    range: Range
+    told: str
+    """What stands beside the point when one points at it."""
+
+
+def timeline(
+    moments: Sequence[Moment],
+    title: str,
+    *,
+    high: float = 1.0,
+    bar: float | None = None,
+    language: str = "en",
+) -> Markup:
+    """Points from left to right on a scale from 0 to ``high``, with their intervals, joined where
+    there is nothing missing between. ``bar``: a line across.
+    """
+    parts = [
+        Markup('<line class="axis" x1="{}" y1="{}" x2="{}" y2="{}"/>').format(*ends)
+        for ends in (
+            (_LEFT, _y(0, high), _WIDTH - _RIGHT, _y(0, high)),
+            (_LEFT, _y(0, high), _LEFT, _TOP),
+        )
+    ]
+    parts += [
+        Markup('<text x="{}" y="{:.1f}" text-anchor="end">0</text>').format(
+            _LEFT - 6, _y(0, high) + 4
+        ),
+        _highest(render(short_figure(high), language)),
+    ]
+    if bar is not None:
+        parts.append(
+            Markup('<line class="limit" x1="{0}" x2="{1}" y1="{2:.1f}" y2="{2:.1f}"/>').format(
+                _LEFT, _WIDTH - _RIGHT, _y(min(bar, high), high)
+            )
+        )
+    places = [_x(place, len(moments)) for place in range(len(moments))]
+    for place, one in enumerate(moments):
+        before = moments[place - 1].range.value if place else None
+        if before is not None and one.range.value is not None:
+            parts.append(
+                Markup(
+                    '<line class="trend" x1="{:.1f}" y1="{:.1f}" x2="{:.1f}" y2="{:.1f}"/>'
+                ).format(
+                    places[place - 1], _y(before, high), places[place], _y(one.range.value, high)
+                )
+            )
+    parts += [_point(place, one, places[place], high) for place, one in enumerate(moments)]
+    parts.append(_names(moments, places))
+    return picture("plot", (_WIDTH, _HEIGHT), title, parts)
+
+
+def _highest(number: str) -> Markup:
+    """Left of the end of the axis; above it where it would be cut there."""
+    if _LETTER * len(number) > _LEFT - 6:
+        return Markup('<text x="0" y="{}">{}</text>').format(_TOP - 8, number)
+    return Markup('<text x="{}" y="{}" text-anchor="end">{}</text>').format(
+        _LEFT - 6, _TOP + 4, number
+    )
+
+
+def _x(place: int, count: int) -> float:
+    width = _WIDTH - _LEFT - _RIGHT - 28
+    return _LEFT + 14 + width * (place / (count - 1) if count > 1 else 0.5)
+
+
+def _y(value: float, high: float) -> float:
+    height = _HEIGHT - _TOP - _BOTTOM
+    return _TOP + height * (1 - min(max(value / high, 0.0), 1.0))
+
+
+def _point(place: int, one: Moment, x: float, high: float) -> Markup:
+    """With its numbers above the plot while one points at it, or came to it by keys."""
+    found = []
+    if one.range.lower is not None and one.range.upper is not None:
+        found.append(
+            Markup(
+                '<line class="range" x1="{0:.1f}" x2="{0:.1f}" y1="{1:.1f}" y2="{2:.1f}"/>'
+            ).format(x, _y(one.range.lower, high), _y(one.range.upper, high))
+        )
+    told = f"{one.name}: {one.told}"
+    if one.range.value is not None:
+        found.append(
+            Markup(
+                '<circle class="bar" cx="{:.1f}" cy="{:.1f}" r="4"/>'
+                '<text class="told" x="{}" y="{}" text-anchor="end">{}</text>'
+            ).format(x, _y(one.range.value, high), _WIDTH - _RIGHT, _TOP - 8, told)
+        )
+    return piece(place, told, Markup("").join(found))
+
+
+def _names(moments: Sequence[Moment], places: Sequence[float]) -> Markup:
+    """Under the points, as many as stand beside each other."""
+    widest = _LETTER * (1 + max((len(one.name) for one in moments), default=0))
+    every = max(1, math.ceil(widest * (len(moments) - 1) / (_WIDTH - _LEFT - _RIGHT)))
+    return Markup("").join(
+        Markup('<text x="{:.1f}" y="{}" text-anchor="{}">{}</text>').format(
+            *(
+                (_WIDTH, _HEIGHT - 6, "end")
+                if x + _LETTER / 2 * len(one.name) > _WIDTH
+                else (x, _HEIGHT - 6, "middle")
+            ),
+            one.name,
+        )
+        for place, (one, x) in enumerate(zip(moments, places, strict=True))
+        if place % every == 0
+    )
+
+
+def titled(plot: Markup, title: str) -> Markup:
+    """A plot under what it shows."""
+    return Markup("<figure><figcaption>{}</figcaption>{}</figure>").format(title, plot)

@@ -1,0 +1,180 @@
+"""Pieces of streamed replies, joined by id and index before anything else is done with them."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from adjudge.features.agents.traces.values import (
+    Object,
+    first_of,
+    id_at,
+    inner_object,
+    number,
+    objects,
+    parsed,
+)
+
+_ANTHROPIC = "message_start"
+_DELTAS = {
+    "text_delta": "text",
+    "thinking_delta": "thinking",
+    "input_json_delta": "input",
+}
+
+
+def is_chunk(value: object) -> bool:
+    """Whether this is a piece of a streamed reply."""
+    if not isinstance(value, Mapping):
+        return False
+    kind = value.get("type")
+    return value.get("object") == "chat.completion.chunk" or (
+        isinstance(kind, str)
+        and (kind.startswith("response.") or kind in _ANTHROPIC_EVENTS)
+        and "role" not in value
+    )
+
+
+_ANTHROPIC_EVENTS = (
+    *("message_start", "content_block_start", "content_block_delta", "content_block_stop"),
+    *("message_delta", "message_stop"),
+)
+
+
+def joined_chunks(values: list[Any]) -> list[Any]:
+    """The values, with what was streamed in pieces as whole messages in the place of the first."""
+    if not any(map(is_chunk, values)):
+        return values
+    made: list[Any] = []
+    replies: dict[str, dict[str, Any]] = {}
+    messages: list[dict[str, Any]] = []
+    response: _Response | None = None
+    for value in values:
+        if not is_chunk(value):
+            made.append(value)
+            response = None
+        elif value.get("object") == "chat.completion.chunk":
+            id = str(value.get("id"))
+            if id not in replies:
+                replies[id] = {"role": "assistant", "content": "", "tool_calls": {}, "id": id}
+                made.append(replies[id])
+            _add_delta(replies[id], value)
+        elif str(value["type"]).startswith("response."):
+            if response is None or value["type"] == "response.created":
+                response = _Response()
+                made.append(response)
+            response.add(value)
+        else:
+            if value["type"] == _ANTHROPIC:
+                message = inner_object(value, "message")
+                messages.append({**message, "role": "assistant", "content": {}})
+                made.append(messages[-1])
+            if messages:
+                _add_block(messages[-1], value)
+    for reply in replies.values():
+        reply["tool_calls"] = _in_order(reply["tool_calls"])
+    for reply in messages:
+        reply["content"] = _in_order(reply["content"])
+    return [
+        whole
+        for one in made
+        for whole in (_in_order(one.items) if isinstance(one, _Response) else [one])
+    ]
+
+
+def _add_delta(reply: dict[str, Any], chunk: Object) -> None:
+    if isinstance(chunk.get("usage"), Mapping):
+        reply["usage"] = chunk["usage"]
+    choices = objects(chunk, "choices")
+    for choice in [one for one in choices if number(one.get("index") or 0) == 0][:1]:
+        delta = inner_object(choice, "delta")
+        if choice.get("finish_reason"):
+            reply["finish_reason"] = choice["finish_reason"]
+        reply["content"] += delta.get("content") or ""
+        for key in ("reasoning_content", "refusal"):
+            if isinstance(delta.get(key), str):
+                reply[key] = reply.get(key, "") + delta[key]
+        for call in objects(delta, "tool_calls"):
+            place = call.get("index", len(reply["tool_calls"]))
+            kept = reply["tool_calls"].setdefault(place, {"id": None, "name": "", "arguments": ""})
+            function = inner_object(call, "function")
+            kept["id"] = call.get("id") or kept["id"]
+            kept["name"] += function.get("name") or ""
+            kept["arguments"] += function.get("arguments") or ""
+
+
+@dataclass(slots=True, eq=False)
+class _Response:
+    """The items of a streamed reply of the Responses API, by their places."""
+
+    items: dict[object, dict[str, Any]] = field(default_factory=dict)
+
+    def add(self, event: Object) -> None:
+        """An item as a whole counts more than its pieces, and the reply as a whole most of all."""
+        kind, item = str(event["type"]), inner_object(event, "item")
+        named = first_of(event, "output_index", "item_id")
+        place = named if named is not None else id_at(item, "id") or len(self.items)
+        whole = objects(inner_object(event, "response").get("output"))
+        if whole:
+            self.items = {place: dict(one) for place, one in enumerate(whole)}
+            self.items[len(whole) - 1]["usage"] = inner_object(event, "response").get("usage")
+        elif item and kind == "response.output_item.done":
+            self.items[place] = dict(item)
+        elif item and kind == "response.output_item.added":
+            self.items.setdefault(place, dict(item))
+        elif kind in _PIECES and isinstance(event.get("delta"), str):
+            type, key = _PIECES[kind]
+            kept = self.items.setdefault(place, {"type": type, "role": "assistant"})
+            before = kept.get(key)
+            kept[key] = (before if isinstance(before, str) else "") + event["delta"]
+
+
+_PIECES = {
+    "response.output_text.delta": ("message", "content"),
+    "response.refusal.delta": ("message", "refusal"),
+    "response.function_call_arguments.delta": ("function_call", "arguments"),
+    "response.custom_tool_call_input.delta": ("custom_tool_call", "input"),
+}
+"""Kind of an event that brings a piece → the item it is of, and under which key."""
+
+
+def _add_block(reply: dict[str, Any], event: Object) -> None:
+    blocks, place = reply["content"], event.get("index", 0)
+    if event["type"] == "content_block_start":
+        blocks[place] = dict(inner_object(event, "content_block"))
+    elif event["type"] == "content_block_delta":
+        delta = inner_object(event, "delta")
+        key = _DELTAS.get(str(delta.get("type")))
+        if key is not None:
+            block = blocks.setdefault(place, {"type": key})
+            before = block.get(key)
+            said = first_of(delta, key, "partial_json") or ""
+            block[key] = (before if isinstance(before, str) else "") + said
+    elif event["type"] == "message_delta":
+        reply["usage"] = {**inner_object(reply, "usage"), **inner_object(event, "usage")}
+        reply["stop_reason"] = inner_object(event, "delta").get("stop_reason")
+
+
+def _in_order(pieces: Mapping[Any, Any]) -> list[Any]:
+    """By their places; those that say none come last."""
+
+    def order(place: object) -> float:
+        found = number(place)
+        return math.inf if found is None else found
+
+    return [pieces[place] for place in sorted(pieces, key=order)]
+
+
+def streamed_events(text: str) -> list[Any]:
+    """The events of a recorded stream: lines that begin with ``data:``."""
+    found: list[Any] = []
+    for line in text.splitlines():
+        said = line.removeprefix("data:").strip()
+        if line.startswith("data:") and said != "[DONE]":
+            with suppress(json.JSONDecodeError):
+                found.append(parsed(said))
+    return found

@@ -1,0 +1,97 @@
+"""CrewAI: what ``kickoff()`` returned. Its log holds no calls of tools, and is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import NoReturn
+
+from adjudge.errors import WrongData
+from adjudge.features.agents.traces.build import built
+from adjudge.features.agents.traces.messages import read_turns
+from adjudge.features.agents.traces.row import TraceFormat, TraceRow, present
+from adjudge.features.agents.traces.turns import Said, Turn
+from adjudge.features.agents.traces.values import (
+    Object,
+    as_text,
+    first_of,
+    number,
+    objects,
+    text_at,
+    usage_of,
+)
+from adjudge.features.agents.trajectory import Step, Trajectory
+
+
+def _turns(task: Object) -> Iterator[Turn]:
+    agent = text_at(task, "agent")
+    for turn in read_turns(task.get("messages")):
+        if turn.role == "assistant":
+            turn.actor = agent
+        yield turn
+
+
+def _with_failures(made: Trajectory, failures: Sequence[Object]) -> Trajectory:
+    """The errors that stand beside the messages, each at the next call of its tool."""
+    steps: list[Step] = list(made.steps)
+    place = 0
+    for failure in failures:
+        name = text_at(failure, "tool_name", "tool", "name")
+        error = as_text(first_of(failure, "error", "message", "exception") or failure)
+        while place < len(steps):
+            step = steps[place]
+            place += 1
+            if step.call is not None and (not name or step.call.name == name):
+                steps[place - 1] = replace(step, call=replace(step.call, error=error))
+                break
+    return replace(made, steps=tuple(steps))
+
+
+def _read(given: Sequence[Object]) -> Iterator[TraceRow]:
+    for one in given:
+        tasks = objects(one["tasks_output"])
+        made = built(turn for task in tasks for turn in _turns(task))
+        made = _with_failures(
+            made,
+            [failure for task in tasks for failure in objects(task, "tool_failures")],
+        )
+        if not made.steps:
+            said = [
+                Turn("assistant", [Said(text_at(task, "raw"))], text_at(task, "agent"))
+                for task in tasks
+            ]
+            made = built(said)
+        counted = one.get("token_usage")
+        calls = int(number((counted or {}).get("successful_requests")) or 0)
+        goal = "\n".join(text for task in tasks if (text := text_at(task, "description")))
+        wanted = [text for task in tasks if (text := text_at(task, "expected_output"))]
+        made = replace(
+            made,
+            goal=goal or made.goal,
+            answer=text_at(one, "raw") or made.answer,
+            usage=usage_of(counted, calls) or made.usage,
+        )
+        yield TraceRow(made, present(expected_output="\n".join(wanted) or None))
+
+
+def _is_log_line(one: Object) -> bool:
+    return {"timestamp", "task", "agent", "status"} <= one.keys() and "messages" not in one
+
+
+def _refuse(_: Sequence[Object]) -> NoReturn:
+    raise WrongData(
+        "holds a log of CrewAI, which does not record tool calls: save what kickoff() returned "
+        "instead, for example with output.model_dump_json()"
+    )
+
+
+CREWAI = TraceFormat(
+    "crewai",
+    _read,
+    lambda one: (
+        bool(tasks := objects(one, "tasks_output"))
+        and "agent" in tasks[0]
+        and ("token_usage" in one or "messages" in tasks[0])
+    ),
+)
+CREWAI_LOG = TraceFormat("crewai", _refuse, lines=lambda given: all(map(_is_log_line, given)))

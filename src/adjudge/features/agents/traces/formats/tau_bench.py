@@ -1,0 +1,51 @@
+"""tau-bench: a list of runs, each with its task, its reward and a chat."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from adjudge.features.agents.traces.build import built
+from adjudge.features.agents.traces.messages import read_turns
+from adjudge.features.agents.traces.row import TraceFormat, TraceRow, present, reference_call
+from adjudge.features.agents.traces.turns import Returned, Turn
+from adjudge.features.agents.traces.values import Object, first_of, inner, objects
+
+
+def _with_errors(turns: list[Turn]) -> list[Turn]:
+    """Results that begin with "Error" are errors: the rule of this benchmark."""
+    for turn in turns:
+        turn.parts = [
+            Returned(part.text, part.id, part.name, part.text)
+            if isinstance(part, Returned) and part.text and part.text.startswith("Error")
+            else part
+            for part in turn.parts
+        ]
+    return turns
+
+
+def _read(given: Sequence[Object]) -> Iterator[TraceRow]:
+    for run in given:
+        task = inner(run, "info", "task") or {}
+        turns = _with_errors(read_turns(run.get("traj")))
+        expected = [
+            reference_call(one.get("name"), first_of(one, "kwargs", "arguments"))
+            for one in objects(task, "actions")
+        ]
+        id = f"{run.get('task_id')}/{run['trial']}" if "trial" in run else run.get("task_id")
+        columns = present(
+            id=str(id),
+            task_id=run.get("task_id"),
+            trial=run.get("trial"),
+            reward=run.get("reward"),
+            task=task.get("instruction"),
+            reference_calls=expected if "actions" in task else None,
+            reference_outputs=task.get("outputs") or None,
+        )
+        yield TraceRow(built(turns), columns)
+
+
+TAU_BENCH = TraceFormat(
+    "tau-bench",
+    _read,
+    lambda one: "task_id" in one and "reward" in one and isinstance(one.get("traj"), list),
+)

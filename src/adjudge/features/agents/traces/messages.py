@@ -1,0 +1,676 @@
+"""Messages in any shape → turns: chat completions, Anthropic, Responses, LangChain, pydantic-ai,
+Vercel, Gemini, and those of OpenTelemetry. Every format that holds messages reads them here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from dataclasses import replace
+
+from adjudge.core.domain.json_types import JsonObject
+from adjudge.features.agents.traces.chunks import joined_chunks
+from adjudge.features.agents.traces.turns import (
+    CalledTool,
+    Returned,
+    Role,
+    Said,
+    Thought,
+    Turn,
+    TurnPart,
+)
+from adjudge.features.agents.traces.values import (
+    Object,
+    amount,
+    arguments_of,
+    as_text,
+    first_of,
+    id_at,
+    inner,
+    inner_object,
+    media,
+    objects,
+    parsed,
+    parsed_loosely,
+    text_at,
+    usage_of,
+)
+from adjudge.features.agents.trajectory import Missing, ToolDefinition
+
+REDACTED = "__REDACTED__"
+_NAMES: Mapping[Role, tuple[str, ...]] = {
+    "system": ("system", "developer", "SystemMessage", "SystemMessageChunk"),
+    "user": ("user", "human", "HumanMessage", "HumanMessageChunk"),
+    "assistant": (
+        *("assistant", "ai", "model", "bot", "gpt", "agent", "chat"),
+        *("AIMessage", "AIMessageChunk", "ChatMessage"),
+    ),
+    "tool": (
+        *("tool", "function", "ToolMessage", "FunctionMessage", "tool-call", "tool-response"),
+        *("ipython", "observation", "tool_result", "tool-result", "tool_response", "environment"),
+    ),
+}
+_ROLES = {name: role for role, names in _NAMES.items() for name in names}
+_LANGCHAIN = ("human", "ai", "tool", "system", "function", "chat")
+_PYDANTIC = ("request", "response")
+_TEXTS = ("text", "input_text", "output_text", "summary_text", "reasoning_text")
+_MEDIA = (
+    *("image", "image_url", "input_image", "audio", "input_audio", "video", "video_url", "file"),
+    *("document", "input_file", "blob", "uri", "media", "image-url", "audio-url", "document-url"),
+    *("binary", "file_data", "image-data", "file-data"),
+)
+_PAYLOADS = (
+    *("source", "url", "uri", "data", "image_url", "input_audio", "file", "file_id", "file_data"),
+    *("audio", "video_url", "image", "blob", "binary_content", "fileId", "filename", "file_uri"),
+)
+"""Under which of these a block of media holds what it is about."""
+_FAILED = "error"
+"""The error of a call that failed without a word."""
+_SKIPPED = ("step-start", "redacted_thinking", "cache_control", "source", "source-url")
+_REFUSED = ("error-text", "error-json", "execution-denied")
+
+
+def is_message(value: object) -> bool:
+    """Whether this is one message, in any shape."""
+    if isinstance(value, list | tuple):
+        return len(value) == 2 and isinstance(value[0], str) and value[0] in _ROLES
+    if not isinstance(value, Mapping):
+        return False
+    if is_langchain(value) or is_pydantic(value) or is_item(value):
+        return True
+    if isinstance(value.get("from"), str) and "value" in value:
+        return True
+    role = value.get("role")
+    return isinstance(role, str) and any(key in value for key in _SAYING)
+
+
+_SAYING = (
+    *("content", "tool_calls", "tool_call_id", "parts", "function_call", "refusal", "audio"),
+    *("reasoning", "reasoning_content", "thinking"),
+)
+"""What a message has beside its role."""
+
+
+def are_messages(value: object) -> bool:
+    """Whether this is a list of messages, in any shape; some of them may be of an unknown kind."""
+    if not isinstance(value, list) or not any(map(is_message, value)):
+        return False
+    return all(is_message(one) or _is_kind(one) for one in value)
+
+
+def _is_kind(value: object) -> bool:
+    """Whether this says of what kind it is, as messages and items do."""
+    return isinstance(value, Mapping) and any(
+        isinstance(value.get(key), str) for key in ("role", "type", "kind")
+    )
+
+
+def is_langchain(value: Object) -> bool:
+    """Whether this is a message of LangChain, in one of its three shapes."""
+    if value.get("lc") and isinstance(value.get("kwargs"), Mapping):
+        return "content" in value["kwargs"]
+    kind = value.get("type")
+    if kind not in _LANGCHAIN and not (
+        isinstance(kind, str) and kind.endswith(("Message", "MessageChunk")) and kind in _ROLES
+    ):
+        return False
+    return "role" not in value and ("content" in value or "content" in (value.get("data") or ()))
+
+
+def is_pydantic(value: Object) -> bool:
+    """Whether this is a message of pydantic-ai."""
+    parts = value.get("parts")
+    return value.get("kind") in _PYDANTIC and isinstance(parts, list)
+
+
+def is_item(value: Object) -> bool:
+    """Whether this is an item of OpenAI's Responses API."""
+    kind = value.get("type")
+    if not isinstance(kind, str):
+        return False
+    if kind in ("function_call", "custom_tool_call"):
+        return "call_id" in value or "arguments" in value
+    if kind.endswith("_call_output"):
+        return "call_id" in value
+    if kind == "reasoning":
+        return "summary" in value
+    if kind == "message":
+        return "role" in value
+    beside = ("status", "arguments", "output")
+    return kind.endswith("_call") and "id" in value and any(key in value for key in beside)
+
+
+def read_turns(value: object) -> list[Turn]:
+    """The turns of a message, of a list of messages, of an object that holds them, or of streamed
+    chunks. A text alone is what the user says.
+    """
+    return list(_turns(parsed(value)))
+
+
+def _turns(value: object) -> Iterator[Turn]:
+    if isinstance(value, str):
+        if value:
+            yield Turn("user", _said(value))
+    elif isinstance(value, Mapping):
+        yield from _turns_of_object(value)
+    elif isinstance(value, list | tuple) and is_message(value):
+        yield Turn(_ROLES[value[0]], _parts(value[1]))
+    elif isinstance(value, list | tuple):
+        for one in joined_chunks(list(value)):
+            yield from _turns(one)
+
+
+def _turns_of_object(value: Object) -> Iterator[Turn]:
+    if value.get("lc") and isinstance(value.get("kwargs"), Mapping):
+        named = value.get("id")
+        kind = named[-1] if isinstance(named, list) and named else ""
+        yield from _langchain({"type": kind, **value["kwargs"]})
+    elif is_langchain(value):
+        data = value.get("data")
+        yield from _langchain(
+            {"type": value["type"], **data} if isinstance(data, Mapping) else value
+        )
+    elif is_pydantic(value):
+        yield from _pydantic(value)
+    elif is_item(value):
+        yield from _item(value)
+    elif "role" in value:
+        yield from _by_role(value)
+    elif isinstance(value.get("from"), str) and "value" in value:
+        yield Turn(_ROLES.get(value["from"], "assistant"), _parts(value["value"]))
+    else:
+        yield from _inside(value)
+
+
+def _inside(value: Object) -> Iterator[Turn]:
+    """The turns of an object that holds messages: a reply, a request, a state."""
+    if isinstance(value.get("choices"), list):
+        usage = usage_of(value.get("usage"))
+        for choice in objects(value["choices"])[:1]:
+            for turn in _turns(first_of(choice, "message", "delta") or choice.get("text") or ()):
+                turn.role = "assistant"
+                turn.usage, usage = turn.usage or usage, None
+                turn.ended = text_at(choice, "finish_reason") or None
+                yield turn
+        return
+    if isinstance(value.get("generations"), list):  # LLMResult of LangChain
+        batch = value["generations"][0] if value["generations"] else []
+        for one in objects(batch)[:1]:
+            said = one.get("message") or {"role": "assistant", "content": one.get("text")}
+            yield from _turns(said)
+        return
+    for key in ("messages", "input", "output", "message"):
+        if isinstance(value.get(key), list | Mapping):
+            if isinstance(system := value.get("system") or value.get("instructions"), str):
+                yield Turn("system", _said(system))
+            yield from _turns(value[key])
+            return
+
+
+def _by_role(message: Object) -> Iterator[Turn]:
+    said = message.get("role")
+    role = _ROLES.get(str(said)) or _ROLES.get(str(said).lower(), "assistant")
+    turn = Turn(
+        role,
+        actor=_name(message, said, role),
+        usage=usage_of(message.get("usage") or message.get("usage_metadata")),
+        usd=amount(message, "cost"),
+        source=id_at(message, "id") if role != "tool" else None,
+        ended=text_at(message, "finish_reason", "stop_reason") or None,
+    )
+    if role != "assistant":  # a user that is a program has costs of its own
+        turn.usage = turn.usd = None
+    if said in _SMOLAGENTS and (parts := _smolagents(message.get("content"))):
+        called = any(isinstance(part, CalledTool) for part in parts)
+        yield Turn("assistant" if called else "tool", parts)
+        return
+    if role == "tool" and "parts" not in message and not _result_blocks(message.get("content")):
+        turn.parts = [_tool_result(message)]
+        yield turn
+        return
+    for key in ("reasoning_content", "reasoning", "thinking"):
+        thought = message.get(key)
+        if isinstance(thought, str) and thought.strip():
+            turn.parts.append(Thought(thought))
+            break
+    blocks = message.get("parts")
+    turn.parts += _parts(blocks if isinstance(blocks, list) else message.get("content"))
+    if isinstance(refusal := message.get("refusal"), str) and refusal:
+        turn.parts.append(Said(refusal))
+    if isinstance(spoken := inner(message.get("audio"), "transcript"), str) and not turn.text:
+        turn.parts += _said(spoken)
+    known = {part.id for part in turn.parts if isinstance(part, CalledTool)} - {None}
+    calls = [call_of(one) for one in objects(message, "tool_calls")]
+    calls += map(call_of, objects(message, "function_call"))
+    turn.parts += [call for call in calls if call.id not in known]
+    yield turn
+
+
+_SMOLAGENTS = ("tool-call", "tool-response")
+_CALLING = "Calling tools:\n"
+_RESULT = re.compile(
+    r"(?:Call id: (?P<id>\S+)\n)?(?P<kind>Error|Observation):\n?(?P<text>.*)", re.DOTALL
+)
+
+
+def _smolagents(content: object) -> list[TurnPart]:
+    """Read what smolagents tells a model of its calls and their results, which is a text; nothing
+    if it is another text.
+    """
+    text = content if isinstance(content, str) else _joined(_parts(content))
+    if text.startswith(_CALLING):
+        calls = parsed_loosely(text.removeprefix(_CALLING).strip())
+        return [replace(call_of(one), retold=True) for one in objects(calls)]
+    result = _RESULT.match(text)
+    if result is None:
+        return []
+    said = result["text"].strip()
+    error = said if result["kind"] == "Error" else None
+    return [Returned(said, result["id"], error=error, retold=True)]
+
+
+def _name(message: Object, said: object, role: Role) -> str:
+    """Who speaks, where the message says more than a role."""
+    name = first_of(message, "name", "agent", "agent_name", "sender")
+    if role == "user":
+        return ""
+    if isinstance(name, str) and role == "assistant":
+        return name
+    known = str(said) in _ROLES or str(said).lower() in _ROLES
+    return "" if known else str(said)
+
+
+def _result_blocks(content: object) -> bool:
+    return any(
+        one.get("type") in ("tool-result", "tool_result", "tool-error") for one in objects(content)
+    )
+
+
+def _tool_result(message: Object) -> Returned:
+    error = message.get("error")
+    text = _result_text(message.get("content"))
+    if message.get("is_error") is True or error is True or message.get("status") == "error":
+        said: str | None = text or _FAILED
+    elif isinstance(error, Mapping):
+        said = text_at(error, "message", "type") or as_text(error)
+    else:
+        said = error if isinstance(error, str) and error else None
+    ids = message.get("tool_call_ids")
+    call = ids[0] if isinstance(ids, list) and ids else first_of(message, "tool_call_id", "id")
+    recorded = "content" in message
+    return Returned(
+        text if recorded else None,
+        str(call) if call else None,
+        text_at(message, "name", "function"),
+        said,
+        _missing(text),
+    )
+
+
+def call_of(call: Object) -> CalledTool:
+    """One call as any tool writes it."""
+    function = first_of(call, "function", "custom")
+    inside: Object = function if isinstance(function, Mapping) else call
+    name = text_at(inside, "name", "toolName", "tool_name", "function_name") or (
+        function if isinstance(function, str) else ""
+    )
+    arguments = first_of(inside, "arguments", "args", "input", "parameters", "kwargs")
+    id = id_at(call, "call_id", "id", "toolCallId", "tool_call_id")
+    return CalledTool(name, arguments_of(arguments), id)
+
+
+def _langchain(message: Object) -> Iterator[Turn]:
+    role = _ROLES.get(str(message.get("type")), "assistant")
+    if role == "assistant" and message.get("role") in _ROLES:
+        role = _ROLES[message["role"]]
+    beside = inner_object(message, "response_metadata")
+    turn = Turn(
+        role,
+        actor=text_at(message, "name") if role == "assistant" else "",
+        source=id_at(message, "id"),
+    )
+    if role == "tool":
+        turn.parts = [_tool_result(message)]
+        yield turn
+        return
+    turn.usage = usage_of(message.get("usage_metadata")) or usage_of(
+        first_of(beside, "token_usage", "usage")
+    )
+    turn.ended = text_at(beside, "finish_reason", "stop_reason") or None
+    kept = inner_object(message, "additional_kwargs")
+    if thought := text_at(kept, "reasoning_content"):
+        turn.parts.append(Thought(thought))
+    turn.parts += _parts(message.get("content"))
+    named = objects(message, "tool_calls") or objects(kept, "tool_calls")
+    named = [*named, *objects(message, "invalid_tool_calls")]
+    known = {part.id for part in turn.parts if isinstance(part, CalledTool)} - {None}
+    turn.parts += [call for call in map(call_of, named) if call.id not in known]
+    yield turn
+
+
+def _pydantic(message: Object) -> Iterator[Turn]:
+    if message["kind"] == "response":
+        yield Turn(
+            "assistant",
+            [part for one in objects(message["parts"]) for part in _pydantic_part(one)],
+            usage=usage_of(message.get("usage")),
+            source=id_at(message, "provider_response_id"),
+            ended=text_at(message, "finish_reason") or None,
+        )
+        return
+    if isinstance(instructions := message.get("instructions"), str) and instructions:
+        yield Turn("system", _said(instructions))
+    for one in objects(message["parts"]):
+        kind = one.get("part_kind")
+        role: Role = "system" if kind == "system-prompt" else "user"
+        is_result = kind == "tool-return" or _is_retry(one)
+        yield Turn("tool" if is_result else role, list(_pydantic_part(one)))
+
+
+def _is_retry(part: Object) -> bool:
+    """Whether pydantic-ai has a model call a tool again, since what it said was wrong."""
+    return part.get("part_kind") == "retry-prompt" and bool(part.get("tool_name"))
+
+
+def _pydantic_part(part: Object) -> Iterator[TurnPart]:
+    kind = str(part.get("part_kind"))
+    if kind.endswith("tool-call"):
+        yield call_of(part)
+    elif kind.endswith("tool-return") or _is_retry(part):
+        text = as_text(part.get("content"))
+        failed = _is_retry(part) or part.get("outcome") in ("failed", "denied", "error")
+        yield _returned(part, text, (text or _FAILED) if failed else None)
+    elif kind == "thinking":
+        yield from _thought(part)
+    elif kind == "file":
+        yield Said(_media(part))
+    else:
+        yield from _parts(part.get("content"))
+
+
+def _item(item: Object) -> Iterator[Turn]:
+    kind, source = str(item["type"]), id_at(item, "id")
+    if kind == "message":
+        yield from _by_role(item)
+    elif kind == "reasoning":
+        texts = [*objects(item, "summary"), *objects(item, "content")]
+        thought = "\n".join(text for one in texts if (text := text_at(one, "text")))
+        yield Turn("assistant", [Thought(thought)] if thought else [], source=source)
+    elif kind.endswith("_call_output"):
+        output = item.get("output")
+        yield Turn("tool", [Returned(_result_text(output), id_at(item, "call_id"))])
+    elif kind in ("function_call", "custom_tool_call"):
+        cut: Missing | None = "cut" if item.get("status") == "incomplete" else None
+        call = call_of(item)
+        called = CalledTool(call.name, call.arguments, call.id, cut)
+        yield Turn("assistant", [called], usage=usage_of(item.get("usage")), source=source)
+    else:  # a tool of the provider: the call and what came of it are one item
+        yield Turn("assistant", list(_provider_call(item, kind)), source=source)
+
+
+def _provider_call(item: Object, kind: str) -> Iterator[TurnPart]:
+    name = text_at(item, "name") or kind.removesuffix("_call")
+    said = first_of(item, "arguments", "action", "queries", "code", "input")
+    arguments = arguments_of(said)
+    if isinstance(said, str) and isinstance(arguments, str):
+        arguments = {"code" if "code" in item else "input": said}
+    id = id_at(item, "call_id", "id")
+    yield CalledTool(name, arguments if said is not None else {}, id)
+    error = item.get("error")
+    failed = as_text(error) if error else None
+    result = first_of(item, "output", "outputs", "results", "result")
+    failed = failed or ("failed" if item.get("status") == "failed" else None)
+    yield Returned(None if result is None else as_text(result), id, name, failed)
+
+
+def _said(text: str) -> list[TurnPart]:
+    return [Said(text, _missing(text))] if text else []
+
+
+def _missing(text: str) -> Missing | None:
+    return "redacted" if text.strip() == REDACTED else None
+
+
+def _joined(parts: list[TurnPart]) -> str:
+    return "\n".join(part.text for part in parts if isinstance(part, Said))
+
+
+def _result_text(content: object) -> str:
+    """What a tool gave back: blocks of text and media as texts, all else as JSON."""
+    if isinstance(content, Mapping):
+        return _joined(_parts(content)) if _is_shown(content) else as_text(content)
+    if not isinstance(content, list):
+        return as_text(content)
+    if not any(map(_is_shown, content)) and not all(isinstance(one, str) for one in content):
+        return as_text(content)
+    return _joined(_parts([one if _is_shown(one) else as_text(one) for one in content]))
+
+
+def _is_shown(block: object) -> bool:
+    """Whether this is a block of text or media, and not an object that a tool made."""
+    if not isinstance(block, Mapping):
+        return False
+    kind = block.get("type")
+    if kind is None:
+        return block.keys() == {"text"} or "inlineData" in block or "inline_data" in block
+    if kind in _TEXTS:
+        return isinstance(first_of(block, "text", "content", "value"), str)
+    return kind in _MEDIA and any(key in block for key in _PAYLOADS)
+
+
+def _parts(content: object) -> list[TurnPart]:
+    """The parts of a message's content: a text, or blocks of any provider."""
+    if isinstance(content, Mapping) and "type" in content:
+        return list(_block(content))
+    if not isinstance(content, list | tuple):
+        return _said(as_text(content))
+    found: list[TurnPart] = []
+    for one in content:
+        if isinstance(one, str):
+            found += _said(as_text(one))
+        elif isinstance(one, Mapping):
+            found += _block(one)
+    is_cited = any(one.get("citations") for one in objects(content))
+    return _together(found, "" if is_cited else "\n")
+
+
+def _together(parts: list[TurnPart], between: str) -> list[TurnPart]:
+    """Texts that stand side by side are one; citations split a text within its sentences."""
+    made: list[TurnPart] = []
+    for part in parts:
+        before = made[-1] if made else None
+        if isinstance(part, Said) and isinstance(before, Said) and part.missing == before.missing:
+            made[-1] = Said(f"{before.text}{between}{part.text}", part.missing)
+        else:
+            made.append(part)
+    return made
+
+
+def _block(block: Object) -> Iterator[TurnPart]:
+    kind = block.get("type")
+    if kind is None or kind == "function":
+        yield from (_pydantic_part if "part_kind" in block else _untyped)(block)
+    elif (reader := _BLOCKS.get(kind)) is not None:
+        yield from reader(block)
+    elif isinstance(kind, str) and kind.endswith("tool_result"):
+        yield _anthropic_result(block)
+    elif isinstance(kind, str) and "toolCallId" in block:
+        yield from _interface_part(block, kind)
+    elif kind not in _SKIPPED:
+        yield from _said(as_text(first_of(block, "text", "content") or ""))
+
+
+def _text(block: Object) -> list[TurnPart]:
+    return _said(as_text(first_of(block, "text", "content", "value", "refusal")))
+
+
+def _untyped(block: Object) -> Iterator[TurnPart]:
+    """Parts of Gemini, which say what they are by their key."""
+    if isinstance(call := first_of(block, "functionCall", "function_call"), Mapping):
+        yield call_of(call)
+    elif isinstance(back := first_of(block, "functionResponse", "function_response"), Mapping):
+        response = back.get("response")
+        error = inner(response, "error")
+        said = None if not error else as_text(error)
+        yield Returned(as_text(response), id_at(back, "id"), text_at(back, "name"), said)
+    elif isinstance(inline := first_of(block, "inlineData", "inline_data"), Mapping):
+        yield Said(_media(inline))
+    elif isinstance(file := first_of(block, "fileData", "file_data"), Mapping):
+        yield Said(_media(file))
+    elif isinstance(block.get("function"), Mapping):
+        yield call_of(block)
+    elif block.get("thought") is True:
+        yield from _thought(block)
+    elif isinstance(text := first_of(block, "text", "content"), str):
+        yield from _said(as_text(text))
+
+
+def _thought(block: Object) -> Iterator[TurnPart]:
+    text = first_of(block, "thinking", "text", "reasoning", "content")
+    if isinstance(summary := block.get("summary"), list):
+        text = "\n".join(text_at(one, "text") for one in objects(summary))
+    if isinstance(text, str) and text.strip():
+        yield Thought(text)
+
+
+def _returned(block: Object, result: object, error: str | None = None) -> Returned:
+    text = as_text(result)
+    name = text_at(block, "name", "toolName", "tool_name")
+    id = id_at(block, "id", "toolCallId", "tool_use_id", "tool_call_id")
+    return Returned(None if result is None else text, id, name, error, _missing(text))
+
+
+def _anthropic_result(block: Object) -> Returned:
+    content = block.get("content")
+    text = _result_text(content)
+    failed = block.get("is_error") is True or "error" in str(inner(content, "type") or "")
+    return _returned(block, text, (text or _FAILED) if failed else None)
+
+
+def _vercel_result(block: Object) -> Returned:
+    output = first_of(block, "output", "result")
+    error = None
+    if (
+        isinstance(output, Mapping)
+        and "type" in output
+        and ("value" in output or "reason" in output)
+    ):
+        kind, output = output["type"], first_of(output, "value", "reason")
+        if kind == "content":
+            output = _result_text(output)
+        error = (as_text(output) or _FAILED) if kind in _REFUSED else None
+    if block.get("isError") is True:
+        error = as_text(output) or _FAILED
+    return _returned(block, output, error)
+
+
+def _interface_part(block: Object, kind: str) -> Iterator[TurnPart]:
+    """A call as Vercel's messages for pages hold it: with its result."""
+    name = text_at(block, "toolName") or kind.removeprefix("tool-")
+    inside = block.get("toolInvocation")
+    held: Object = inside if isinstance(inside, Mapping) else block
+    id = id_at(held, "toolCallId")
+    yield CalledTool(
+        text_at(held, "toolName") or name, arguments_of(first_of(held, "input", "args")), id
+    )
+    result, error = first_of(held, "output", "result"), text_at(held, "errorText") or None
+    if result is not None or error:
+        yield Returned(None if result is None else as_text(result), id, name, error)
+
+
+def _media(block: Object) -> str:
+    """What is said of a picture, a sound or a file; never its bytes."""
+    source = block.get("source")
+    holder: Object = source if isinstance(source, Mapping) else block
+    for key in (
+        "image_url",
+        "input_audio",
+        "file",
+        "audio",
+        "video_url",
+        "image",
+        "binary_content",
+    ):
+        if isinstance(block.get(key), Mapping):
+            holder = block[key]
+    place = first_of(
+        holder, "url", "uri", "image_url", "file_id", "fileUri", "filename", "file_data"
+    )
+    data = first_of(holder, "data", "image", "blob", "bytes", "b64_json") or ""
+    kind = text_at(holder, "media_type", "mime_type", "mimeType", "mediaType", "format")
+    kind = kind or str(block.get("type") or "file").removeprefix("input_").removesuffix("_url")
+    if isinstance(place, str) and place.startswith("data:"):
+        return as_text(place) if len(place) > 200 else media(kind)
+    if isinstance(data, str) and data.startswith(("http:", "https:")):
+        place, data = data, ""
+    size = len(data) if isinstance(data, str) else 0
+    return media(kind, size, place if isinstance(place, str) else "")
+
+
+_BLOCKS: Mapping[str, Callable[[Object], Iterable[TurnPart]]] = {
+    **dict.fromkeys((*_TEXTS, "refusal"), _text),
+    **dict.fromkeys(("thinking", "reasoning"), _thought),
+    **dict.fromkeys(_MEDIA, lambda block: [Said(_media(block))]),
+    **dict.fromkeys(
+        ("tool-call", "tool_call", "tool_use", "server_tool_use", "mcp_tool_use"),
+        lambda block: [call_of(block)],
+    ),
+    "tool_call_response": lambda block: [
+        _returned(block, first_of(block, "response", "result", "content"))
+    ],
+    "tool-result": lambda block: [_vercel_result(block)],
+    "tool-error": lambda block: [_returned(block, None, as_text(block.get("error")) or _FAILED)],
+}
+"""Kind of a block → its parts."""
+
+
+def tools_of(value: object) -> tuple[ToolDefinition, ...]:
+    """The tools that were defined, as any provider writes them; each name once."""
+    found: dict[str, ToolDefinition] = {}
+    for one in _definitions(parsed(value)):
+        function = one.get("function")
+        inside: Object = function if isinstance(function, Mapping) else one
+        schema = first_of(
+            inside, "parameters", "input_schema", "inputSchema", "parameters_json_schema", "schema"
+        )
+        schema = inner(schema, "jsonSchema") or schema
+        if name := text_at(inside, "name"):
+            kept: JsonObject | None = schema if isinstance(schema, Mapping) else None
+            found.setdefault(name, ToolDefinition(name, text_at(inside, "description"), kept))
+    return tuple(found.values())
+
+
+def _definitions(value: object) -> Iterator[Object]:
+    for one in value if isinstance(value, list) else [value]:
+        found = parsed(one)
+        if isinstance(found, Mapping):
+            declared = first_of(found, "functionDeclarations", "function_declarations")
+            yield from objects(declared) if declared is not None else [found]
+
+
+def plain_name(name: str) -> str:
+    """The name of an agent as the names of tools write it."""
+    return "".join(filter(str.isalnum, name)).casefold()
+
+
+_HANDED_OVER = "transferred to"
+"""How frameworks answer a handoff."""
+
+
+def handed_to(call: CalledTool, result: str | None, agents: Container[str]) -> str | None:
+    """Whom a call hands over to, by the name of the tool; None where it is another call. A name
+    alone shows nothing, with arguments or without: ``transfer_to_savings`` may move money. So the
+    result has to name an agent, or say that it was handed over, or an agent of that name has to do
+    something in the run.
+    """
+    if call.name in ("transfer_to_agent", "handoff") and isinstance(call.arguments, Mapping):
+        to = first_of(call.arguments, "agent_name", "agent", "agentName", "to")
+        return to if isinstance(to, str) else None
+    for prefix in ("transfer_to_", "handoff_to_", "transferTo", "delegate_to_"):
+        if call.name.startswith(prefix) and len(call.name) > len(prefix):
+            said, to = inner(parsed(result), "assistant"), call.name[len(prefix) :]
+            if isinstance(said, str) and said:
+                return said
+            shown = plain_name(to) in agents or _HANDED_OVER in (result or "").lower()
+            return to if shown else None
+    return None

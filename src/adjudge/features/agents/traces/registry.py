@@ -1,0 +1,83 @@
+"""Every format of traces, in the order in which a file is tried: the first that fits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from adjudge.errors import WrongData
+from adjudge.features.agents.traces.formats import adk, chats, crewai, failures, swe_agent, vercel
+from adjudge.features.agents.traces.formats.atif import ATIF
+from adjudge.features.agents.traces.formats.autogen import AUTOGEN
+from adjudge.features.agents.traces.formats.claude_code import CLAUDE_CODE
+from adjudge.features.agents.traces.formats.inspect import INSPECT
+from adjudge.features.agents.traces.formats.langfuse import LANGFUSE
+from adjudge.features.agents.traces.formats.langsmith import LANGSMITH
+from adjudge.features.agents.traces.formats.mlflow import MLFLOW
+from adjudge.features.agents.traces.formats.openai_agents import OPENAI_AGENTS
+from adjudge.features.agents.traces.formats.otlp import OTLP
+from adjudge.features.agents.traces.formats.phoenix import PHOENIX
+from adjudge.features.agents.traces.formats.tau2 import TAU2
+from adjudge.features.agents.traces.formats.tau_bench import TAU_BENCH
+from adjudge.features.agents.traces.formats.trail import TRAIL
+from adjudge.features.agents.traces.names import TRACE_FORMATS
+from adjudge.features.agents.traces.row import TraceFormat
+from adjudge.features.agents.traces.values import HOSTILE, Object
+
+FORMATS: tuple[TraceFormat, ...] = (
+    ATIF,
+    INSPECT,
+    OTLP,
+    MLFLOW,
+    PHOENIX,
+    LANGFUSE,
+    LANGSMITH,
+    OPENAI_AGENTS,
+    TRAIL,
+    adk.SESSION,
+    adk.EVAL_SET,
+    adk.TESTS,
+    TAU_BENCH,
+    TAU2,
+    swe_agent.SWE_AGENT,
+    swe_agent.MINI_SWE_AGENT,
+    CLAUDE_CODE,
+    failures.WHO_AND_WHEN,
+    failures.MAST,
+    AUTOGEN,
+    crewai.CREWAI,
+    crewai.CREWAI_LOG,
+    vercel.STEPS,
+    vercel.SPANS,
+    vercel.MESSAGES,
+    chats.PYDANTIC,
+    chats.LANGCHAIN,
+    chats.RESPONSES,
+    chats.ANTHROPIC,
+    chats.CHAT,
+)
+
+
+def formats_named(name: str) -> tuple[TraceFormat, ...]:
+    """Those of one name; a WrongData where there is none."""
+    found = tuple(format for format in FORMATS if format.name == name)
+    if not found:
+        raise WrongData(
+            "unknown trace format {name!r}; known: {formats}",
+            name=name,
+            formats=", ".join(TRACE_FORMATS),
+        )
+    return found
+
+
+def format_of(
+    given: Sequence[Object], among: Sequence[TraceFormat] = FORMATS
+) -> TraceFormat | None:
+    """The first that knows the objects as one document each, or all of them together."""
+    return next((format for format in among if given and _knows(format, given)), None)
+
+
+def _knows(format: TraceFormat, given: Sequence[Object]) -> bool:
+    try:
+        return format.document(given[0]) or format.lines(given)
+    except HOSTILE:
+        return False

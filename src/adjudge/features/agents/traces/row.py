@@ -1,0 +1,59 @@
+"""One recorded run, with what stands beside it in its file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import cast
+
+from adjudge.core.domain.instance import Instance
+from adjudge.core.domain.json_types import JsonObject
+from adjudge.features.agents.traces.values import Object
+from adjudge.features.agents.trajectory import Trajectory
+
+
+@dataclass(frozen=True, slots=True)
+class TraceRow:
+    """A trajectory and its columns."""
+
+    trajectory: Trajectory
+    columns: JsonObject = field(default_factory=dict)
+    """``id``, ``task_id``, ``trial``, ``reward``, ``reference``, ``reference_calls`` and what else
+    the file has.
+    """
+
+    def instance(self, place: str) -> Instance:
+        """What is judged. ``place``: where it stands, its name where it has none."""
+        id = self.columns.get("id")
+        about = {"place": place, "row": self.columns, "trajectory": self.trajectory}
+        return Instance(
+            self.trajectory.fields or {"response": ""},
+            str(id) if isinstance(id, str | int) and id != "" else place,
+            about,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class TraceFormat:
+    """How one tool writes traces."""
+
+    name: str
+    """What users write after ``as:``."""
+    read: Callable[[Sequence[Object]], Iterator[TraceRow]]
+    """The trajectories of objects that belong together: of one document, or of the lines of a file
+    where ``lines`` knows them.
+    """
+    document: Callable[[Object], bool] = lambda _: False
+    """Whether an object is a trace, or several, by itself."""
+    lines: Callable[[Sequence[Object]], bool] = lambda _: False
+    """Whether objects are one or more traces together: spans, messages."""
+
+
+def present(**columns: object) -> JsonObject:
+    """The columns that have something."""
+    return cast(JsonObject, {name: one for name, one in columns.items() if one is not None})
+
+
+def reference_call(name: object, arguments: object) -> Mapping[str, object]:
+    """One expected call, as rules read it: ``kwargs`` are taken as they stand, without matchers."""
+    return {"name": str(name), "kwargs": arguments if isinstance(arguments, Mapping) else {}}

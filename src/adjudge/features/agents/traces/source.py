@@ -1,0 +1,102 @@
+"""Traces as data: whether a path holds some, and what is judged of each."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+
+from adjudge.core.data.sources.row import BadRow
+from adjudge.core.domain.instance import Instance
+from adjudge.errors import NothingToJudge, WrongData
+from adjudge.features.agents.traces.names import TRACE_FILES
+from adjudge.messages import Message
+
+_ALWAYS = (".eval", ".traj", ".gz")
+"""Endings of files that hold nothing else that we read."""
+_LARGEST = 200_000_000
+"""Bytes of a document that is looked into to find out what it is."""
+_ANSWERS = ("response", "responses", "answer", "output", "completion")
+_LOOKED_AT = 50
+"""Rows of a table that are looked at."""
+_OF_TRACES = frozenset(
+    (
+        *("agent", "context.span_id", "from", "object", "role"),
+        *("run_type", "traceId", "trace_id", "type"),
+    )
+)
+"""Columns of which every table of traces has one, unless its cells have parts."""
+
+
+def holds_traces(path: Path) -> bool:
+    """Whether a file or folder holds traces, by its structure.
+
+    Rows whose column is a conversation are rows: they become traces where ``as`` says so.
+    """
+    if path.is_dir():
+        return True
+    ending = path.suffix.lower()
+    if not path.is_file() or ending not in (*TRACE_FILES, *_ALWAYS):
+        return False
+    if ending in _ALWAYS:
+        return True
+    if ending == ".csv" and _is_plain(path):
+        return False
+    return ending not in (".log", ".txt") and path.stat().st_size <= _LARGEST and _is_trace(path)
+
+
+def _is_plain(path: Path) -> bool:
+    """Whether a table holds texts alone: most do, and need not wait for the formats to be
+    loaded.
+    """
+    with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
+        try:
+            header, *rows = islice(csv.reader(file), _LOOKED_AT + 1)
+        except (csv.Error, ValueError):
+            return False
+    cells = (cell.lstrip() for row in rows for cell in row)
+    return not _OF_TRACES.intersection(header) and not any(
+        cell.startswith(("{", "[")) for cell in cells
+    )
+
+
+def _is_trace(path: Path) -> bool:
+    from adjudge.features.agents.traces.files import first_objects
+    from adjudge.features.agents.traces.formats.chats import MESSAGES
+    from adjudge.features.agents.traces.registry import format_of
+
+    first, alone = first_objects(path)
+    known = format_of(first)
+    if known is None:
+        return False
+    if known not in MESSAGES or alone:
+        return True
+    return known.lines(first) and not any(
+        key in one for one in first if "role" in one for key in _ANSWERS
+    )
+
+
+def trace_instances(
+    path: Path,
+    format: str | None,
+    needed: Sequence[str],
+    on_bad_row: Callable[[BadRow], None] | None,
+) -> Iterator[Instance]:
+    """One instance a trajectory. ``needed``: the fields that each must have."""
+    from adjudge.features.agents.traces.files import placed_traces
+
+    nothing = True
+    for place, row in placed_traces(path, format, on_bad_row=on_bad_row):
+        instance = row.instance(place)
+        missing = [name for name in needed if name not in instance.fields]
+        if not missing:
+            nothing = False
+            yield instance
+            continue
+        bad = BadRow(place, Message("the trajectory has no {field!r}", field=missing[0]))
+        if on_bad_row is None:
+            raise WrongData(str(bad))
+        on_bad_row(bad)
+    if nothing:
+        raise NothingToJudge("{path} holds no trajectory that can be read", path=path)

@@ -1,0 +1,159 @@
+"""What an agent did: a goal, numbered steps, an answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal, cast
+
+from adjudge.core.domain.instance import GivenFields
+from adjudge.core.domain.json_types import JsonObject, JsonValue
+from adjudge.core.domain.message import Usage
+from adjudge.lazy import loader
+
+StepKind = Literal["said", "called", "handed over", "thought", "retrieved", "noted"]
+Missing = Literal["redacted", "cut", "not recorded"]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolDefinition:
+    """A tool that the agent could have called."""
+
+    name: str
+    description: str = ""
+    schema: JsonObject | None = None
+    """The JSON schema of its arguments; None where the trace does not hold it."""
+
+    @property
+    def text(self) -> str:
+        """The tool as it is shown: its name and what it is for, its schema below."""
+        schema = "" if self.schema is None else f"\n{compact_json(self.schema)}"
+        return f"{self.name}: {self.description}{schema}"
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """One call of a tool, with what came of it."""
+
+    name: str
+    arguments: JsonObject | str
+    """A text where it could not be read as JSON."""
+    result: str | None = None
+    """None where the trace does not record it."""
+    error: str | None = None
+    """What the trace says of a failure; never guessed from the text but by a rule that is named."""
+
+    @property
+    def unparsed(self) -> bool:
+        """Whether the arguments are a text that is not JSON."""
+        return isinstance(self.arguments, str)
+
+    @property
+    def line(self) -> str:
+        """The call as it is shown: keys sorted, without blanks."""
+        arguments = (
+            self.arguments if isinstance(self.arguments, str) else compact_json(self.arguments)
+        )
+        return f"{self.name}({arguments})"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One thing somebody did. A call and its result are one step."""
+
+    number: int
+    """From 1, as shown, cited and clicked."""
+    actor: str
+    """"user", or the agent's name; "assistant" where there is one without a name."""
+    kind: StepKind
+    text: str = ""
+    call: ToolCall | None = None
+    depth: int = 0
+    """How many agents up it was started."""
+    missing: Missing | None = None
+    seconds: float | None = None
+    usage: Usage | None = None
+    """Of the model call that made this step; the first of its steps has it."""
+    usd: float | None = None
+    source: str | None = None
+    """The id of the span or message it was read from."""
+    started: float | None = None
+    """When it began, or was recorded where no more is said, in seconds since 1970."""
+
+    @property
+    def header(self) -> str:
+        """Who did what, on one line."""
+        if self.call is not None:
+            return f"{self.actor} {self.kind} {self.call.line}"
+        return f"{self.actor} {self.kind}"
+
+    @property
+    def body(self) -> str:
+        """What was said, or what came of the call."""
+        if self.call is None:
+            return self.text
+        said = [self.text] if self.text else []
+        if self.call.error is not None:
+            said.append(f"error: {self.call.error}")
+        if self.call.result is not None and self.call.result != self.call.error:
+            said.append(self.call.result)
+        return "\n".join(said)
+
+    @property
+    def canonical(self) -> str:
+        """The step in full, without ids, times and tokens: equal for runs that did the same."""
+        return f"{self.header}\n{self.body}" if self.body else self.header
+
+
+@dataclass(frozen=True, slots=True)
+class Trajectory:
+    """What an agent was asked, did and answered."""
+
+    goal: str
+    steps: tuple[Step, ...]
+    answer: str | None
+    """None: it ended without one."""
+    system: str = ""
+    """The system prompt, which is often the policy."""
+    tools: tuple[ToolDefinition, ...] = ()
+    ended: str | None = None
+    """How it ended, as the trace says: "stop", "max steps", "error", …"""
+    usage: Usage | None = None
+    """Of all model calls, as recorded: ``calls``, and tokens where the trace has them."""
+    usd: float | None = None
+    seconds: float | None = None
+
+    @classmethod
+    def of(cls, value: object) -> Trajectory:
+        """The trajectory of a list of messages, of spans, or of what an agent's SDK returned.
+
+        Raises a WrongData where there is none in it, or more than one.
+        """
+        return cast(Callable[[object], Trajectory], _load("trajectory_of"))(value)
+
+    @property
+    def calls(self) -> tuple[Step, ...]:
+        """The steps that call a tool."""
+        return tuple(step for step in self.steps if step.call is not None)
+
+    @property
+    def fields(self) -> GivenFields:
+        """What judges read: the fields of an instance. What the trace lacks is left out."""
+        named: dict[str, str | Sequence[str]] = {
+            "user_input": self.goal,
+            "response": self.answer or "",
+            "steps": [step.canonical for step in self.steps],
+            "contexts": [step.text for step in self.steps if step.kind == "retrieved"],
+            "system": self.system,
+            "tools": [tool.text for tool in self.tools],
+        }
+        return {name: value for name, value in named.items() if value}
+
+
+_load = loader(__name__, {"trajectory_of": "features.agents.traces.read"})
+
+
+def compact_json(value: JsonValue) -> str:
+    """Keys sorted, without blanks."""
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=str)

@@ -1,0 +1,384 @@
+"""Where requests are parked: the rows pass, their requests are written down and sent together; when
+they pass again, the replies are there.
+
+Nothing of a row is held in memory meanwhile. Whatever a judge does with a reply, it does as if the
+model had been asked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import astuple, replace
+from pathlib import Path
+
+from adjudge.core.domain.frozen import content_hash
+from adjudge.core.domain.message import Reply, Request
+from adjudge.core.engine.session import Deferred, NoRoom, OpenRun, session
+from adjudge.core.gateway.layers.account import measured
+from adjudge.core.gateway.layers.limit import bounded
+from adjudge.core.gateway.model import Model
+from adjudge.core.gateway.open import OpenModel
+from adjudge.core.prompts.render import LANGUAGES, wordings
+from adjudge.errors import BatchesOpen, BudgetSpent, RunError, RunStopped, SetupError
+from adjudge.features.batches.book import BatchBook, reserved_by
+from adjudge.features.batches.collect import reply_from
+from adjudge.features.batches.keys import KeyCheck
+from adjudge.features.batches.ledger import (
+    FOLDER,
+    Batch,
+    BatchBallot,
+    BatchState,
+    BatchTable,
+    RequestState,
+)
+from adjudge.features.batches.look import Watcher
+from adjudge.features.batches.providers.api import BatchApi, error_from
+from adjudge.features.batches.providers.find import APIS, batch_api
+from adjudge.features.batches.request_file import (
+    RequestFile,
+    custom_id,
+    digest_of,
+    is_id,
+    remove_files,
+)
+from adjudge.features.batches.send import Sender
+from adjudge.features.batches.settings import BatchNews, BatchSettings, Tell
+from adjudge.messages import Message
+from adjudge.version import __version__
+
+_LIVE_AFTER, _MOST_ATTEMPTS = 3, 4
+"""Batches in which a request may go without an answer before it is asked alone; and before that is
+what came of it.
+"""
+_SECONDS_TO_CANCEL = 8.0
+
+
+class Batches:
+    """The batches of a run, as a backend of the engine."""
+
+    def __init__(
+        self,
+        settings: BatchSettings,
+        models: Iterable[OpenModel],
+        run: OpenRun,
+        folder: Path,
+        tell: Tell,
+    ) -> None:
+        self._settings = settings
+        self._models = batchable(models, settings)
+        self._table = BatchTable(run.ledger)
+        self._budget = run.open_budget
+        self._budget.puts_off = True
+        self._folder = folder.absolute() / FOLDER
+        self._tell = tell
+        self._book = BatchBook(
+            settings, self._models, self._table, self._budget, self._folder, tell
+        )
+        self._sender = Sender(self._book)
+        self._watcher = Watcher(self._book, self._sender)
+        self._files: dict[str, RequestFile] = {}
+        self._planned: set[tuple[bytes, bytes]] = set()
+        self._sending = asyncio.Lock()
+        """One batch at a time is on its way, so that a kill leaves no more than
+        one open question.
+        """
+        self._wording = content_hash(__version__, *map(wordings, LANGUAGES))
+        self._worded_before = bool(self._table.wordings() - {self._wording})
+        """Whether another version sent some batches: what it worded otherwise is not asked again in
+        today's words.
+        """
+        self._only = settings.batch_only or settings.command is not None
+        """Whether nothing is asked one by one; where a command answers, there may be no server to
+        ask.
+        """
+        self._no_room: BudgetSpent | None = None
+        self._spent: BudgetSpent | None = None
+        """The limit that what was collected has passed: it is read, and nothing more is asked."""
+        self._live = False
+
+    # -- the backend -------------------------------------------------------------------
+
+    async def complete(self, request: Request, model: Model) -> Reply:
+        """The reply that a batch brought; else the request is parked.
+
+        What does not fit the budget holds up nobody else.
+        """
+        try:
+            return await self._complete(request, model)
+        except BudgetSpent as spent:
+            self._budget.raise_if_halted()
+            self._no_room = spent
+            raise NoRoom from None
+
+    async def _complete(self, request: Request, model: Model) -> Reply:
+        asked = session().partial
+        if (
+            asked is None
+            or not isinstance(model, OpenModel)
+            or model.identity not in self._models
+            or model.has_reply(request)
+        ):
+            return await model.complete(request)
+        key = asked.key, digest_of(request)
+        known = self._table.find(*key)
+        if known is None and self._worded_before and not asked.vote:
+            known = self._table.find_alone(asked.key)
+        if known is None:
+            if asked.vote and not self._only:  # a repair
+                return await model.complete(request)
+            await self._park(key, request, model, 1)
+        elif known.state is RequestState.ANSWERED:
+            return self._reply(known, request, model)
+        elif known.state is not RequestState.SENT:
+            return await self._again(known, request, model)
+        raise Deferred
+
+    def kept(self, ballot: bytes) -> None:
+        """The replies to this ballot have done their work."""
+        self._table.consumed(ballot)
+
+    def _reply(self, known: BatchBallot, request: Request, model: OpenModel) -> Reply:
+        _, api = self._models[model.identity]
+        reply = measured(
+            model.name,
+            request,
+            api.provider.noticed(request, reply_from(json.loads(known.reply or "{}"))),
+        )
+        reply = replace(reply, usage=reply.usage.in_batch())
+        self._budget.sizes.learn(model.name, request, reply.usage)
+        model.keep(request, reply)
+        return reply
+
+    async def _again(self, known: BatchBallot, request: Request, model: OpenModel) -> Reply:
+        """What brought no reply: failed for good, asked in the next batch, or asked alone."""
+        _, api = self._models[model.identity]
+        error = error_from(json.loads(known.reply or "{}"), api.endpoint)
+        if known.attempt >= _MOST_ATTEMPTS:
+            raise error
+        if known.state is RequestState.FAILED and not api.provider.learns_from(request, error):
+            raise error
+        if not self._only and (self._live or known.attempt >= _LIVE_AFTER):
+            return await model.complete(request)
+        await self._park((known.ballot, known.request), request, model, known.attempt + 1)
+        raise Deferred
+
+    async def _park(
+        self, key: tuple[bytes, bytes], request: Request, model: OpenModel, attempt: int
+    ) -> None:
+        """Write the request down, once; what does not fit the budget waits."""
+        if key in self._planned:
+            return
+        try:
+            reserved = self._budget.set_aside(model.name, request)
+        except BudgetSpent as spent:
+            self._no_room = self._no_room or spent
+            return
+        self._planned.add(key)
+        _, api = self._models[model.identity]
+        line = api.line(custom_id(*key, attempt), bounded(request, self._budget.budget))
+        file = self._files.get(model.identity)
+        if file is not None and not file.fits(line):
+            await self._send(model.identity, file)
+            file = self._files.get(model.identity)
+        if file is None:
+            file = self._files[model.identity] = RequestFile(
+                self._folder, api, self._most_requests(model.identity, api)
+            )
+        file.add(*key, attempt, line, reserved)
+        if file.full:
+            await self._send(model.identity, file)
+
+    def _most_requests(self, identity: str, api: BatchApi) -> int:
+        taken = self._book.most_taken.get(identity, api.most_requests)
+        most = min(api.most_requests, taken, self._settings.most_requests or api.most_requests)
+        return max(1, most >> self._book.rejections)
+
+    async def _send(self, identity: str, file: RequestFile) -> None:
+        """Into the ledger first, then on its way."""
+        if self._files.get(identity) is not file:
+            return  # somebody else has seen that it is full
+        del self._files[identity]
+        _, api = self._models[identity]
+        batch = Batch(
+            id=file.id,
+            provider=api.provider_name,
+            model=identity,
+            account=api.account,
+            state=BatchState.INTENDED,
+            created=time.time(),
+            request_sha=file.close(),
+            more={
+                "requests": len(file.ballots),
+                "reserved": astuple(file.reserved),
+                "wording": self._wording,
+                "asked": 0,
+            },
+        )
+        async with self._sending:
+            await self._table.intend(batch, file.ballots)
+            self._planned.difference_update((one.ballot, one.request) for one in file.ballots)
+            await self._sender.submit(batch)
+
+    # -- rounds ------------------------------------------------------------------------
+
+    async def begin(self) -> None:
+        """What an earlier process left: batches that it may have sent are found, and those that
+        have ended collected.
+        """
+        if self._folder.is_symlink():
+            raise RunError(
+                "{folder} is a symbolic link, which adjudge never makes: copy what it "
+                "points to, or delete it",
+                folder=self._folder,
+            )
+        await self._table.forget_failures()
+        for batch in self._table.under_way():
+            self._book.api_of(batch)
+            self._budget.set_aside_again(reserved_by(batch))
+        keys = KeyCheck(self._book, self._sender)
+        for batch in self._table.under_way():
+            await keys.recognise(batch)
+        self._remove_strays()
+        for batch in self._table.under_way():
+            await self._bring_forward(batch)
+        for _, api in self._models.values():
+            if api.note:
+                self._tell(BatchNews("note", api.provider_name, text=api.note))
+
+    def _remove_strays(self) -> None:
+        """Files of batches that never were."""
+        ids = self._table.ids()
+        for path in self._folder.glob("*") if self._folder.is_dir() else ():
+            if is_id(id := path.name.partition(".")[0]) and id not in ids:
+                remove_files(self._folder, id)
+
+    def begin_pass(self) -> None:
+        """The rows pass, from the first one."""
+        self._no_room, self._book.put_back = None, False
+        again = self._table.waiting(RequestState.RETRY)
+        self._live = 0 < again < self._settings.live_below and not self._only and not self._spent
+        if self._live:
+            self._tell(BatchNews("live", requests=again))
+
+    async def next_round(self) -> None:
+        """The rows have passed, and some wait: send what they wait for, and collect it.
+
+        Raises BatchesOpen where nobody is to wait, and BudgetSpent where nothing more may be sent.
+        """
+        if self._spent:
+            self._budget.halt(self._spent)
+            raise self._spent
+        for identity, file in list(self._files.items()):
+            await self._send(identity, file)
+        if not self._table.under_way():
+            self._stop_without_progress()
+        if self._book.rejections:
+            await self._pause(_jittered(self._settings.poll))
+        await self._wait()
+
+    def _stop_without_progress(self) -> None:
+        if self._book.put_back:
+            return
+        if self._no_room:
+            self._budget.halt(self._no_room)
+            raise self._no_room
+        if not self._table.waiting(RequestState.RETRY) and not self._book.rejections:
+            raise RunError("rows wait for answers, and no batch has them: resume the run")
+
+    async def _wait(self) -> None:
+        """Look at the batches again and again, until all have ended."""
+        wait, limit = self._settings.poll, None
+        while await self._look():
+            if limit is None and (limit := self._budget.over()):
+                await self._watcher.cancel_all()
+            if self._settings.detach:
+                raise BatchesOpen(_open(self._table.under_way()))
+            pause = _jittered(wait)
+            self._tell(_waiting(self._table.under_way(), pause))
+            await self._pause(pause)
+            wait = min(wait * 2, self._settings.poll_most)
+        if limit or (limit := self._budget.over()):
+            self._spent = BudgetSpent("the budget is spent: {limit}", limit=limit)
+
+    async def _look(self) -> bool:
+        """Whether some are still under way."""
+        for batch in self._table.under_way():
+            await self._bring_forward(batch)
+        return bool(self._table.under_way())
+
+    async def _bring_forward(self, batch: Batch) -> None:
+        if batch.state is BatchState.INTENDED:
+            await self._sender.submit(batch)
+        else:
+            await self._watcher.look(batch)
+
+    async def _pause(self, seconds: float) -> None:
+        """Sleep. The first interrupt leaves the batches to go on, after a while in which a second
+        one cancels them.
+        """
+        try:
+            await self._budget.pause(seconds)
+        except RunStopped:
+            self._tell(BatchNews("stopping", seconds=self._settings.grace))
+            await asyncio.sleep(self._settings.grace)
+            raise RunStopped(_open(self._table.under_way())) from None
+
+    async def cancel(self) -> None:
+        """Have the providers stop, as far as that can be done before the process ends."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._watcher.cancel_all(), _SECONDS_TO_CANCEL)
+
+    def discard(self) -> None:
+        """The run ends: what was written down and not sent will be planned again."""
+        for file in self._files.values():
+            file.discard()
+        self._files.clear()
+
+
+def _waiting(under_way: Sequence[Batch], seconds: float) -> BatchNews:
+    done = sum(int(batch.more.get("done", 0)) for batch in under_way)
+    requests = sum(batch.requests for batch in under_way)
+    return BatchNews(
+        "waiting", batches=len(under_way), requests=requests, done=done, seconds=seconds
+    )
+
+
+def _open(under_way: Sequence[Batch]) -> Message:
+    return Message(
+        "batches under way: {count}, with {requests} requests; they go on at the provider",
+        count=len(under_way),
+        requests=sum(batch.requests for batch in under_way),
+    )
+
+
+def _jittered(seconds: float) -> float:
+    """About as long, so that many runs do not look at the same moment."""
+    return seconds * random.uniform(0.8, 1.2)  # noqa: S311
+
+
+def batchable(
+    models: Iterable[OpenModel], settings: BatchSettings
+) -> Mapping[str, tuple[OpenModel, BatchApi]]:
+    """Identity → the model and its batch API.
+
+    A SetupError where there is none at all, or none of one that must have it.
+    """
+    every = {model.identity: model for model in models}
+    apis = {
+        identity: batch_api(model, settings.api, settings.command)
+        for identity, model in every.items()
+    }
+    without = [every[identity].name for identity, api in apis.items() if api is None]
+    if without and (settings.batch_only or len(without) == len(every)):
+        raise SetupError(
+            "{without} has no batch API that adjudge knows: leave --batch out, or say with "
+            "--batch-api which one its server speaks ({apis})",
+            without=", ".join(without),
+            apis=", ".join(APIS),
+        )
+    return {identity: (every[identity], api) for identity, api in apis.items() if api is not None}

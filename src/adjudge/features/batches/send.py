@@ -1,0 +1,225 @@
+"""Sends a batch once: where it may have arrived before a kill, it is looked for first."""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from dataclasses import replace
+
+from adjudge.core.gateway.http import account_told, clock_ahead
+from adjudge.core.gateway.layers.retry import wait_before_retry
+from adjudge.errors import BudgetSpent, ModelError, RunError, Unreachable
+from adjudge.features.batches.book import BatchBook, unusable
+from adjudge.features.batches.ledger import Batch, BatchState, RequestState
+from adjudge.features.batches.providers.api import BatchApi, Remote, error_data
+from adjudge.features.batches.request_file import is_whole
+from adjudge.features.batches.settings import BatchNews
+from adjudge.messages import Message
+
+_LOG = logging.getLogger("adjudge")
+_TRIES = 7
+_NOT_TAKEN = (409, 429)
+"""What says for sure that nothing was created."""
+_TOO_LARGE = 413
+_FIRST_SEARCH, _LONGEST_SEARCH = 1.0, 15.0
+"""Seconds before a list is asked for again, which double."""
+_TOO_LARGE_FOR_GOOGLE = "payload size exceeds"
+_SKEW = 600.0
+"""Seconds by which a batch may seem older than it is, when the provider's clock is compared with
+ours.
+"""
+_TWO_DAYS = 172_800.0
+
+
+class Sender:
+    """Sends batches, and finds those that were sent."""
+
+    def __init__(self, book: BatchBook) -> None:
+        self._book = book
+
+    async def submit(self, batch: Batch) -> None:
+        """Send a batch that is in the ledger.
+
+        Where it may have arrived, it is looked for before it is sent again.
+        """
+        for attempt in range(_TRIES):
+            try:
+                missing = await self._missing(batch) if batch.asked else batch
+                if missing:
+                    batch = missing
+                    await self._create(batch)
+                return
+            except BudgetSpent:
+                raise  # it stays as it is, for a resume that may spend more
+            except ModelError as error:
+                if _is_too_large(error):
+                    await self._take_apart(batch, error)
+                    return
+                if not error.retryable:
+                    await self._book.give_up(batch, str(error))
+                    raise unusable(error) from None
+                batch = await self._after(batch, error)
+                _LOG.info("%s; sending the batch again", error)
+                await self._book.budget.pause(wait_before_retry(error, attempt))
+        raise RunError(
+            "the batch {id} could not be sent, since {provider_name} does not answer: "
+            "resume the run later",
+            id=batch.id,
+            provider_name=batch.provider,
+        )
+
+    async def _create(self, batch: Batch) -> None:
+        """The ledger knows when the provider is asked to: whoever is killed before that has nothing
+        to look for.
+        """
+        api, path = self._book.api_of(batch), self._book.path_of(batch)
+        if not is_whole(path, batch.request_sha):
+            await self._book.give_up(batch, Message("its requests are gone from the run's folder"))
+            return
+        uploaded = await api.upload(path)
+        asked = await self._book.table.asked(
+            batch.with_more(organisation=account_told(api.endpoint))
+        )
+        await self._book.keep_sent(asked, await api.create(batch.id, path, uploaded))
+
+    async def _after(self, batch: Batch, error: ModelError) -> Batch:
+        """As the ledger has it after an attempt; what surely did not arrive is not looked for."""
+        known = next(one for one in self._book.table.under_way() if one.id == batch.id)
+        if known.asked == batch.asked or not (
+            error.status in _NOT_TAKEN or isinstance(error, Unreachable)
+        ):
+            return known
+        again = known.with_more(asked=batch.asked)
+        await self._book.table.keep(again)
+        return again
+
+    async def _take_apart(self, batch: Batch, error: ModelError) -> None:
+        """The provider takes no batch so large: its requests are planned again in halves. One alone
+        has failed.
+        """
+        self._book.put_back = True
+        if batch.requests < 2:
+            failed = self._book.table.unanswered(
+                batch.id, json.dumps(error_data(error)), RequestState.FAILED
+            )
+            await self._book.give_up(batch, str(error), failed)
+            return
+        half = self._book.most_taken[batch.model] = (batch.requests + 1) // 2
+        size = self._book.path_of(batch).stat().st_size / 1e6
+        why = Message(
+            "{provider_name} takes no batch of {requests} requests and {size:.1f} MB: sent "
+            "again with {half} at most",
+            provider_name=batch.provider,
+            requests=batch.requests,
+            size=size,
+            half=half,
+        )
+        _LOG.warning(why)
+        await self._book.give_up(batch, why)
+
+    async def _missing(self, batch: Batch) -> Batch | None:
+        """The batch, where it is not at the provider. A list may be late: it is asked for again
+        until it has had its time.
+
+        What was not listed by then may be there all the same: that is said.
+        """
+        api, pause = self._book.api_of(batch), _FIRST_SEARCH
+        while True:
+            try:
+                found = await self.listed(batch, api)
+            except ModelError as error:
+                if error.retryable:
+                    raise
+                return await self._not_told(batch, error)
+            if found and api.marks:
+                await self._book.keep_sent(batch, found[0])
+                return None
+            if found:
+                return await self._choose(batch, [one.id for one in found])
+            if not api.lists_late:
+                return batch
+            left = min(
+                self._book.settings.search, batch.asked + self._book.settings.search - time.time()
+            )
+            if left <= 0 or self._book.settings.orphans == "resubmit":
+                self._book.check_vouched(batch)
+                return await self._book.pay_twice(
+                    batch,
+                    Message(
+                        "{provider_name} may have taken it before, and does not list it",
+                        provider_name=batch.provider,
+                    ),
+                )
+            if pause == _FIRST_SEARCH:
+                self._book.tell(
+                    BatchNews("searching", batch.provider, requests=batch.requests, seconds=left)
+                )
+            await self._book.budget.pause(min(pause, left))
+            pause = min(pause * 2, _LONGEST_SEARCH)
+
+    async def listed(self, batch: Batch, api: BatchApi) -> list[Remote]:
+        """Those that the provider lists and that may be this one; with names of
+        ours, that are it.
+        """
+        remotes = await api.sent(batch.id, self._book.path_of(batch), batch.created - _TWO_DAYS)
+        if api.marks:
+            return remotes
+        known = self._book.table.remote_ids() | set(batch.more.get("others") or ())
+        ahead = clock_ahead(api.endpoint)
+        since = batch.created - _TWO_DAYS if ahead is None else batch.created + ahead - _SKEW
+        recent = [one for one in remotes if one.created is None or one.created >= since]
+        return [
+            one for one in recent if one.id not in known and one.requests in (None, batch.requests)
+        ]
+
+    async def _not_told(self, batch: Batch, error: ModelError) -> Batch:
+        """The provider does not say which batches there are: the user decides whether it is sent
+        again.
+        """
+        if self._book.settings.orphans == "resubmit":
+            return await self._book.pay_twice(
+                batch,
+                Message(
+                    "{provider_name} may have taken it before, and does not list its batches",
+                    provider_name=batch.provider,
+                ),
+            )
+        raise RunError(
+            "whether the batch {id} has arrived at {provider_name} cannot be told, since "
+            "its list of batches is refused ({error}): use a key that may read it, or send "
+            "the batch again with 'adjudge resume RUN --batch resubmit', and perhaps pay "
+            "twice",
+            id=batch.id,
+            provider_name=batch.provider,
+            error=error,
+        )
+
+    async def _choose(self, batch: Batch, fitting: list[str]) -> Batch | None:
+        """Among batches without a name of ours: one is taken for ours until its results tell,
+        several are asked about.
+        """
+        if self._book.settings.orphans == "resubmit":
+            return await self._book.pay_twice(
+                batch, Message("there is also {fitting}", fitting=", ".join(fitting)), fitting
+            )
+        if len(fitting) > 1 and self._book.settings.orphans is None:
+            raise RunError(
+                "{count} batches at {provider_name} may be the one that was about to be "
+                "sent when the run ended ({fitting}): 'adjudge resume RUN --batch adopt' "
+                "waits for them and takes the one whose results fit, 'adjudge resume RUN "
+                "--batch resubmit' sends it again, and may pay twice",
+                count=len(fitting),
+                provider_name=batch.provider,
+                fitting=", ".join(fitting),
+            )
+        await self._book.table.keep(
+            replace(batch, state=BatchState.OPEN, more={**batch.more, "candidates": fitting})
+        )
+        return None
+
+
+def _is_too_large(error: ModelError) -> bool:
+    return error.status == _TOO_LARGE or (
+        error.status == 400 and _TOO_LARGE_FOR_GOOGLE in error.message
+    )

@@ -1,0 +1,145 @@
+"""Whole files to a provider and back: sent piece by piece, and fetched on from where a connection
+broke off.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from adjudge.core.aio.files import writing
+from adjudge.core.gateway.http import (
+    Endpoint,
+    Exchange,
+    error_for,
+    failure_for,
+    http_client,
+    no_answer,
+    post_form,
+    retry_after,
+)
+from adjudge.core.gateway.proxies import proxy_for
+from adjudge.errors import AdjudgeError, ModelError, Unavailable
+from adjudge.messages import Message
+
+if TYPE_CHECKING:
+    import aiohttp
+
+_PIECE = 1 << 16
+_OVERLAP = 1 << 16
+"""Bytes that are fetched again where a connection broke off, to see that they are the same."""
+_TRIES = 5
+"""How often in a row a download may bring nothing new."""
+_WAIT = 0.5
+_MOST = 10_000_000_000
+"""Bytes. What is longer are not results."""
+_MOST_OF_AN_ERROR = 100_000
+
+
+def upload(endpoint: Endpoint, path: Path, fields: dict[str, str]) -> Exchange:
+    """Send a file as a form with these further fields; the JSON object that answers it."""
+    headers = {
+        name: value for name, value in endpoint.headers.items() if name.lower() != "content-type"
+    }
+
+    def form() -> aiohttp.FormData:
+        import aiohttp
+
+        made = aiohttp.FormData(fields)
+        made.add_field(
+            "file", path.open("rb"), filename=path.name, content_type="application/jsonl"
+        )
+        return made
+
+    return post_form(replace(endpoint, headers=headers), form)
+
+
+def send_file(endpoint: Endpoint, path: Path) -> Exchange:
+    """Send what a file holds as the body of a request; the JSON object that answers it."""
+    return post_form(endpoint, lambda: path.open("rb"))
+
+
+async def fetch(endpoint: Endpoint, target: Path) -> None:
+    """Have all of what is at ``endpoint`` in ``target``.
+
+    What is there already is not fetched again.
+    """
+    part = target.with_name(f"{target.name}.part")
+    idle = 0
+    while True:
+        before = part.stat().st_size if part.exists() else 0
+        try:
+            await _fetch(endpoint, part)
+            break
+        except Unavailable:
+            idle = 0 if part.exists() and part.stat().st_size > before else idle + 1
+            if idle >= _TRIES:
+                raise
+            await asyncio.sleep(_WAIT * idle)
+    part.replace(target)
+
+
+async def _fetch(endpoint: Endpoint, part: Path) -> None:
+    with writing(part), part.open("ab") as file:
+        try:
+            failure: AdjudgeError | None = await _append(endpoint, file, part)
+        except no_answer() as trouble:
+            failure = failure_for(endpoint, trouble)
+        if failure is not None:
+            # here and not above: the client's exceptions hold headers, and so the key
+            raise failure
+
+
+async def _append(endpoint: Endpoint, file: BinaryIO, part: Path) -> ModelError | None:
+    """Put what is missing behind what there is; what went wrong is returned. Where a server writes
+    its results otherwise each time, no line is made of the halves of two: all is fetched anew.
+    """
+    start = max(0, file.tell() - _OVERLAP)
+    again = _from(start, part) if start else b""
+    whole = {**endpoint.headers, "Accept-Encoding": "identity"}  # or bytes would count others
+    headers = {**whole, "Range": f"bytes={start}-"} if start else whole
+    asked = http_client().single_use.get(
+        endpoint.url, headers=headers, proxy=proxy_for(endpoint.url), allow_redirects=False
+    )
+    async with asked as response:
+        if response.status not in (200, 206, 416):
+            raw = await response.content.read(_MOST_OF_AN_ERROR)
+            return error_for(
+                endpoint, response.status, retry_after(response.headers.get("Retry-After")), raw
+            )
+        if response.status == 416:  # they are shorter than what is there
+            return _other_results(endpoint, file)
+        if response.status == 200 and file.tell():  # it does not send parts, or was asked for all
+            file.truncate(0)
+            again = b""
+        async for piece in response.content.iter_chunked(_PIECE):
+            if not again.startswith(piece[: len(again)]):
+                return _other_results(endpoint, file)
+            fresh, again = piece[len(again) :], again[len(piece) :]
+            if file.tell() > _MOST:
+                return endpoint.error(
+                    ModelError,
+                    Message(
+                        "the results are longer than {most} GB: they were not read to their end",
+                        most=_MOST // 1_000_000_000,
+                    ),
+                )
+            with writing(part):  # else a full disk would be taken for a broken connection
+                file.write(fresh)
+                file.flush()
+    return _other_results(endpoint, file) if again else None
+
+
+def _from(start: int, part: Path) -> bytes:
+    with part.open("rb") as fetched:
+        fetched.seek(start)
+        return fetched.read()
+
+
+def _other_results(endpoint: Endpoint, file: BinaryIO) -> ModelError:
+    file.truncate(0)
+    return endpoint.error(
+        Unavailable, Message("the results are not those of which a part was fetched before")
+    )

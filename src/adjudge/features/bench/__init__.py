@@ -1,0 +1,6 @@
+"""Judges against people: labelled sets, the judges to try on them, and criteria that are improved
+by what they got wrong.
+"""
+
+USES = ("importers", "trust")
+"""The features that this one may import."""

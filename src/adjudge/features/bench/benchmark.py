@@ -1,0 +1,529 @@
+"""Judges ranked by how well they agree with people, over a run whose rows have labels."""
+
+from __future__ import annotations
+
+import math
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from hashlib import blake2b
+from itertools import combinations
+from pathlib import Path
+
+from adjudge.core.domain.frozen import some_of
+from adjudge.core.domain.json_types import JsonDict, object_in
+from adjudge.core.domain.judge_configuration import judges_of
+from adjudge.core.domain.judge_criterion import JudgeCriterion
+from adjudge.core.domain.label import Label, LabelScale
+from adjudge.core.domain.record import JudgmentRecord
+from adjudge.core.domain.verdict import TIE
+from adjudge.core.gateway.prices import PriceTable
+from adjudge.core.ledger.file import read_meta
+from adjudge.core.ledger.records import records, votes_of
+from adjudge.errors import RunError
+from adjudge.features.trust.agreement import GROWN, AgreementReport, AgreementSettings, agreement_of
+from adjudge.features.trust.contestants import Contestants
+from adjudge.features.trust.judge_figures import (
+    Effort,
+    LabelledJudgment,
+    confidence_figures,
+    consistency,
+    effort_of,
+    order_effect,
+    reasons_of,
+    vote_agreement,
+)
+from adjudge.features.trust.labels.queue import verdict_of
+from adjudge.features.trust.labels.scales import judge_scales
+from adjudge.features.trust.labels.store import LabelStore
+from adjudge.features.trust.labels_used import draw_sizes
+from adjudge.features.trust.measure import Measure
+from adjudge.features.trust.rows import Answer, LabelledRow, Rows, Votes, by_row
+from adjudge.messages import Message, plural
+from adjudge.runs.folder import reading
+from adjudge.stats.agreement import TwoRaters
+from adjudge.stats.difference import ComparisonOutcome, Difference, compare
+from adjudge.stats.estimate import Estimate, undefined
+from adjudge.stats.intervals import share_limits
+
+FACT = "bench"
+"""What a run folder that a benchmark made keeps about it."""
+_LONGEST_TEXT = 400
+_MOST_NUMBERS = 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class BenchSettings:
+    """How judges are measured."""
+
+    level: float = 0.95
+    agreement: AgreementSettings = AgreementSettings()
+    only: str | None = None
+    """The rows whose ids fit this pattern, where ``*`` stands for any text."""
+    prices: PriceTable = field(default_factory=PriceTable.load)
+
+
+@dataclass(frozen=True)
+class Disagreement:
+    """A row of which judge and people say different things."""
+
+    row: int
+    """The place of the judgment among the judge's, from 1."""
+    id: str | None
+    said: Answer
+    truth: Answer
+    answers: Mapping[str, Answer]
+    """Annotator → what they say."""
+    explanation: str
+    text: str
+    """The judged text, shortened."""
+    identity: str = ""
+    """The row's ``Instance.identity``."""
+
+    def to_dict(self) -> JsonDict:
+        return {
+            **some_of(self, "row", "id"),
+            "judge_says": self.said,
+            "people_say": self.truth,
+            "labels": dict(self.answers),
+            **some_of(self, "explanation", "text"),
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class AmongPeople:
+    """How well two people agree, and the judge with one of them, on the same rows: those that both
+    people labelled and the judge decided, whether most people agree on them or not.
+    """
+
+    people: int
+    pairs: int
+    """These rows, added up over all pairs of people."""
+    agreement: float
+    kappa: float | None
+    judge_agreement: float
+    judge_kappa: float | None
+
+    def to_dict(self) -> JsonDict:
+        return {
+            **some_of(self, "people", "pairs", "agreement", "kappa"),
+            **some_of(self, "judge_agreement", "judge_kappa"),
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class BenchedJudge(JudgeCriterion):
+    """How one judge fared with one criteria."""
+
+    rank: int = 0
+    identity: str
+    models: tuple[str, ...]
+    rows: int
+    """Labelled rows that it was asked about."""
+    failed: int
+    reasons: Mapping[str, int]
+    figure: str
+    """What agreement is measured by: accuracy, or of numbers Spearman's correlation."""
+    agreement: Estimate
+    kappa: Estimate
+    single_vote: Estimate
+    consistency: Estimate
+    order_effect: Estimate
+    confidence_error: Estimate
+    """Less what chance makes of it (``confidence_error_by_chance``)."""
+    confidence_error_by_chance: Estimate
+    brier: Estimate
+    effort: Effort
+    report: AgreementReport
+    among_people: AmongPeople | None
+    disagreements: tuple[Disagreement, ...]
+    behind: Difference | None = None
+    """The best judge less this one, over the rows that both decided."""
+    told_apart: bool | None = None
+    """Whether the best is better, with every comparison of the ranking allowed for; None for the
+    best itself.
+    """
+    scores: Mapping[str, float] = field(default_factory=dict, repr=False)
+    """Row → whether the judge was right."""
+
+    def to_dict(self) -> JsonDict:
+        effort, behind = self.effort, self.behind
+        return {
+            **some_of(self, "rank", "judge", "criteria", "identity", "models", "rows", "failed"),
+            **some_of(self, "reasons", "figure", "agreement", "kappa", "single_vote"),
+            **some_of(self, "consistency", "order_effect", "confidence_error"),
+            **some_of(self, "confidence_error_by_chance", "brier"),
+            **some_of(effort, "calls", "tokens"),
+            "cost_usd": effort.usd,
+            "cost_usd_per_1000_rows": effort.usd_per_1000,
+            "unpriced_models": list(effort.unpriced),
+            "seconds_per_row": effort.seconds,
+            "behind_best": {
+                **behind.estimate.to_dict(),
+                **some_of(behind, "p_value", "smallest"),
+            }
+            if behind
+            else None,
+            "told_apart_from_best": self.told_apart,
+            "details": self.report.to_dict(),
+            **some_of(self, "among_people", "disagreements"),
+        }
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """Judges that answer one question, the best first."""
+
+    question: str
+    judges: tuple[BenchedJudge, ...]
+    baselines: Mapping[str, Estimate]
+    chosen: Estimate | None = None
+    """How well the judge agrees that such a ranking puts first: on rows that had no part in
+    choosing it, with limits that hold whichever of the judges it is. None for one judge.
+    """
+
+    @property
+    def tied(self) -> tuple[BenchedJudge, ...]:
+        """The best judge and those that it cannot be told apart from; nothing where it can from
+        all.
+        """
+        others = [one for one in self.judges[1:] if one.told_apart is False]
+        return (self.judges[0], *others) if others else ()
+
+    @property
+    def figure(self) -> str:
+        """What agreement is measured by."""
+        return self.judges[0].figure
+
+    def to_dict(self) -> JsonDict:
+        return {
+            "question": self.question,
+            "ceiling": best.to_dict() if (best := self.judges[0].among_people) else None,
+            **some_of(self, "baselines", "chosen"),
+            "cannot_be_told_apart": [one.judge for one in self.tied],
+            **some_of(self, "judges"),
+        }
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """A run with labels, as a benchmark of its judges."""
+
+    source: str
+    rankings: tuple[Ranking, ...]
+    settings: BenchSettings
+    notes: tuple[str, ...] = ()
+
+    @property
+    def judges(self) -> list[BenchedJudge]:
+        return [one for ranking in self.rankings for one in ranking.judges]
+
+
+def benchmark_of(folder: str | Path, settings: BenchSettings | None = None) -> Benchmark:
+    """Rank the judges of a run by its labels; rows are read as they pass, and only labelled ones
+    are kept.
+    """
+    settings = settings or BenchSettings()
+    with reading(folder) as ledger:
+        meta = read_meta(ledger)
+    kept = object_in(meta.get(FACT))
+    labels = [one for one in LabelStore(folder).of_each_copy() if one.is_by_person]
+    if not labels:
+        raise RunError(
+            "{folder} has no labels of people to measure judges by: label rows with "
+            "'adjudge label {folder}'",
+            folder=folder,
+        )
+    configurations = judges_of(meta.get("configuration"))
+    found = [
+        one
+        for judge, scale, identity in judge_scales(folder)
+        if (models := configurations[judge].models)
+        and (one := _benched(folder, judge, scale, identity, labels, settings, tuple(models)))
+    ]
+    if not found:
+        raise RunError(
+            "{folder} has labels, and no judge that judged those rows: name models with -m, "
+            "and criteria with -c",
+            folder=folder,
+        )
+    groups: dict[str, list[BenchedJudge]] = {}
+    for one in found:
+        groups.setdefault("" if kept else one.criteria, []).append(one)
+    rankings = tuple(_ranked(name, each, settings) for name, each in groups.items())
+    notes = kept.get("notes")
+    told = tuple(map(str, notes)) if isinstance(notes, Sequence) else ()
+    return Benchmark(
+        str(kept.get("data") or folder), rankings, settings, (*told, *_notes(found, settings))
+    )
+
+
+def _benched(
+    folder: str | Path,
+    judge: str,
+    scale: LabelScale,
+    identity: str,
+    labels: Sequence[Label],
+    settings: BenchSettings,
+    models: tuple[str, ...],
+) -> BenchedJudge | None:
+    own = [one for one in labels if one.criteria == scale.name]
+    scale = _with_numbers(scale, own)
+    with reading(folder) as ledger:
+        rows, judged = _judged(ledger, judge, scale, own, settings.only)
+    if not judged or not rows.verdicts:
+        return None
+    if not (compared := {one.place for one in rows.compared}):
+        raise RunError("{folder}: {why}", folder=folder, why=GROWN)
+    labelled, judged = judged, [one for one in judged if one.row.place in compared]
+    measure, level = rows.measure, settings.level
+    agreement = settings.agreement
+    if agreement.missing == "tie" and TIE not in measure.options:
+        agreement = replace(agreement, missing="drop")
+    report = agreement_of(rows, agreement, level)
+    figure = "Spearman" if measure.is_number else "accuracy"
+    sure = confidence_figures([] if measure.is_number else judged, level)
+    return BenchedJudge(
+        judge=judge,
+        criteria=scale.name,
+        identity=identity,
+        models=models,
+        rows=len(judged),
+        failed=sum(one.row.verdict is None for one in judged),
+        reasons=reasons_of(judged),
+        figure=figure,
+        agreement=report.figures[figure],
+        kappa=report.figures.get("kappa")
+        or undefined("kappa", 0, "of numbers there is none", level=level),
+        single_vote=vote_agreement([] if measure.is_number else judged, level),
+        consistency=consistency(judged, level),
+        order_effect=order_effect(judged, level),
+        confidence_error=sure["ECE"],
+        confidence_error_by_chance=sure["ECE by chance"],
+        brier=sure["Brier"],
+        effort=effort_of(judged, settings.prices),
+        report=report,
+        among_people=None if measure.is_number else _among_people(judged),
+        disagreements=tuple(_disagreements(labelled, measure)),
+        scores={} if measure.is_number else dict(_scores(judged, agreement.missing)),
+    )
+
+
+def _with_numbers(scale: LabelScale, labels: Sequence[Label]) -> LabelScale:
+    """Where people gave numbers and the judge chooses options with scores, both are numbers."""
+    given = [one.score for one in labels if one.score is not None]
+    points = [option.points for option in scale.criteria.options if option.points is not None]
+    if not given or scale.range or scale.compares or not points:
+        return scale
+    return replace(scale, range=(min(*given, *points), max(*given, *points)))
+
+
+def _judged(
+    ledger: sqlite3.Connection,
+    judge: str,
+    scale: LabelScale,
+    labels: Sequence[Label],
+    only: str | None,
+) -> tuple[Rows, list[LabelledJudgment]]:
+    def votes(record: JudgmentRecord) -> Votes:
+        return votes_of(ledger, judge, record.index)
+
+    rows = Rows(
+        scale,
+        by_row(labels),
+        read_votes=votes,
+        contestants=Contestants.of_judge(ledger, judge),
+        drawn_of=draw_sizes(labels),
+    )
+    judged: list[LabelledJudgment] = []
+    number = -1
+    for record in records(ledger, judge=judge):
+        number += verdict_of(record, scale.name) is not None
+        if only is not None and not fnmatchcase(str(record.id), only):
+            continue
+        before = len(rows.labelled)
+        rows.add(record, number)
+        judged += [LabelledJudgment(row, record) for row in rows.labelled[before:]]
+    return rows, judged
+
+
+def _scores(judged: Sequence[LabelledJudgment], missing: str) -> Iterator[tuple[str, float]]:
+    """What a ranking compares judges by, row by row, with failures as the policy counts them."""
+    for one in judged:
+        if one.right is not None:
+            yield one.row.unit, float(one.right)
+        elif one.row.truth is not None and missing != "drop":
+            yield one.row.unit, float(missing == "tie" and one.row.truth == TIE)
+
+
+def _disagreements(judged: Sequence[LabelledJudgment], measure: Measure) -> Iterator[Disagreement]:
+    """Of numbers, which are seldom equal, the rows on which both are furthest apart."""
+    wrong = [one for one in judged if one.right is False]
+    if measure.is_number:
+        wrong.sort(
+            key=lambda one: -abs(measure.value(one.row.said or 0.0) - one.row.value(measure))
+        )
+        wrong = wrong[:_MOST_NUMBERS]
+    for one in wrong:
+        said, truth = one.row.said, one.row.truth
+        if said is not None and truth is not None:
+            yield Disagreement(
+                one.record.row,
+                one.record.id,
+                said,
+                truth,
+                one.row.answers,
+                one.record.explanation or "",
+                _text(one.record),
+                one.row.identity,
+            )
+
+
+def _text(record: JudgmentRecord) -> str:
+    fields = record.fields
+    judged = fields.get("response", next(reversed(list(fields.values())), ""))
+    text = judged if isinstance(judged, str) else " | ".join(judged)
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST_TEXT else line[: _LONGEST_TEXT - 1] + "…"
+
+
+def _ranked(question: str, judges: Sequence[BenchedJudge], settings: BenchSettings) -> Ranking:
+    order = sorted(judges, key=_worth)
+    best, *others = order
+    behind = [_behind(best, one, settings.level) for one in others]
+    pairs = len(order) * len(others) / 2  # the best was found by looking at all of them
+    placed = [replace(best, rank=1)]
+    for place, (judge, difference) in enumerate(zip(others, behind, strict=True)):
+        told = (
+            difference is not None
+            and difference.outcome is ComparisonOutcome.BETTER
+            and difference.p_value is not None
+            and difference.p_value * pairs <= 1 - settings.level
+        )
+        placed.append(
+            replace(
+                judge, rank=place + 2, behind=difference, told_apart=told if difference else None
+            )
+        )
+    first = max(order, key=lambda one: one.rows)
+    return Ranking(
+        question,
+        tuple(placed),
+        first.report.baselines,
+        chosen_judge([one.scores for one in order], settings.level),
+    )
+
+
+FOLDS = 10
+
+
+def chosen_judge(scores: Sequence[Mapping[str, float]], level: float = 0.95) -> Estimate | None:
+    """How often the judge is right that looks best: each tenth of the rows is scored by the judge
+    that is best on the other nine. The best of many is best by luck too, which its own rows do not
+    show.
+
+    ``scores``: of each judge, row → whether it was right. The limits are those of the best at a
+    level that holds for all of them at once. None for one judge, or without rows that all share.
+    """
+    rows = sorted(set.intersection(*map(set, scores))) if len(scores) > 1 else []
+    if len(rows) < FOLDS:
+        return None
+    order = sorted(rows, key=lambda row: blake2b(row.encode()).digest())
+    folds = [order[start::FOLDS] for start in range(FOLDS)]
+    sums = [[sum(one[row] for row in fold) for fold in folds] for one in scores]
+    totals = [sum(each) for each in sums]
+    right = 0.0
+    for fold in range(FOLDS):
+        best = max(range(len(scores)), key=lambda judge: totals[judge] - sums[judge][fold])
+        right += sums[best][fold]
+    limits = share_limits(max(totals), len(rows), level=1 - (1 - level) / len(scores))
+    value = right / len(rows)
+    return Estimate(
+        value,
+        min(limits.lower, value),
+        max(limits.upper, value),
+        len(rows),
+        Message("on rows that had no part in choosing"),
+        level,
+    )
+
+
+def _worth(one: BenchedJudge) -> tuple[float, float, int, float, str]:
+    """The best first; of equals the one that fails less, then the cheaper."""
+    agreement, kappa = one.agreement.value, one.kappa.value
+    cost = one.effort.usd if one.effort.usd is not None else float("inf")
+    worth = -agreement if agreement is not None else float("inf")
+    return worth, -kappa if kappa is not None else 0.0, one.failed, cost, one.judge
+
+
+def _behind(best: BenchedJudge, one: BenchedJudge, level: float) -> Difference | None:
+    shared = [row for row in best.scores if row in one.scores]
+    if not shared:
+        return None
+    return compare(
+        [best.scores[row] for row in shared], [one.scores[row] for row in shared], level=level
+    )
+
+
+def _among_people(judged: Sequence[LabelledJudgment]) -> AmongPeople | None:
+    """None if no two people labelled a row that the judge decided."""
+    rows = [one.row for one in judged if one.row.said is not None]
+    pairs: dict[tuple[str, str], list[LabelledRow]] = {}
+    for row in rows:
+        for pair in combinations(sorted(row.answers), 2):
+            pairs.setdefault(pair, []).append(row)
+    if not pairs:
+        return None
+    people = [
+        TwoRaters.of([(row.answers[one], row.answers[other]) for row in shared])
+        for (one, other), shared in pairs.items()
+    ]
+    judge = [
+        TwoRaters.of([(row.said, row.answers[person]) for row in shared if row.said is not None])
+        for pair, shared in pairs.items()
+        for person in pair
+    ]
+    return AmongPeople(
+        people=len({person for pair in pairs for person in pair}),
+        pairs=sum(map(len, pairs.values())),
+        agreement=_mean_over_rows([(one.count, one.accuracy.value) for one in people]) or 0.0,
+        kappa=_mean_over_rows([(one.count, one.kappa.value) for one in people]),
+        judge_agreement=_mean_over_rows([(one.count, one.accuracy.value) for one in judge]) or 0.0,
+        judge_kappa=_mean_over_rows([(one.count, one.kappa.value) for one in judge]),
+    )
+
+
+def _mean_over_rows(figures: Sequence[tuple[int, float | None]]) -> float | None:
+    """The mean of figures, weighted by rows; None if none is defined."""
+    defined = [(count, value) for count, value in figures if value is not None]
+    total = sum(count for count, _ in defined)
+    return math.fsum(count * value for count, value in defined) / total if total else None
+
+
+def _notes(judges: Sequence[BenchedJudge], settings: BenchSettings) -> Iterator[str]:
+    failed = sum(one.failed for one in judges)
+    counts = {
+        "drop": Message("left out"),
+        "tie": Message("counted as ties"),
+        "wrong": Message("counted as wrong"),
+    }[settings.agreement.missing]
+    if failed:
+        yield plural(
+            "{count} judgment has no verdict: it is {counts} in agreement figures (--missing)",
+            "{count} judgments have no verdict: they are {counts} in agreement figures (--missing)",
+            failed,
+            counts=counts,
+        )
+    split = max(one.rows - one.report.count for one in judges)
+    if split:
+        yield Message(
+            "on {split} rows people are evenly split: those rows are in no agreement figure",
+            split=split,
+        )
+    yield from max((one.report for one in judges), key=lambda one: one.drawn_otherwise).notes
+    if not all(one.report.drawn for one in judges):
+        yield Message(
+            "the labelled rows were chosen, not drawn at random: the figures are about "
+            "these rows alone"
+        )

@@ -1,0 +1,613 @@
+"""``adjudge bench``: judges ranked by how well they agree with people."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import get_args
+
+import click
+from click import UsageError
+
+from adjudge.core.catalog.entry import Kind
+from adjudge.core.data.dataset import BadRow
+from adjudge.core.domain.criteria import Criteria
+from adjudge.core.domain.json_types import JsonDict
+from adjudge.core.domain.label import Label
+from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.vote import Mode
+from adjudge.core.gateway.layers.budget import Budget
+from adjudge.core.ledger.file import holds_run
+from adjudge.errors import RunError, SetupError
+from adjudge.features.bench.answers import Answers
+from adjudge.features.bench.benchmark import (
+    FACT,
+    FOLDS,
+    Benchmark,
+    BenchSettings,
+    Ranking,
+    benchmark_of,
+)
+from adjudge.features.bench.export import benchmark_facts, write_benchmark
+from adjudge.features.bench.judges import (
+    Matrix,
+    NamedCriteria,
+    bench_file,
+    criteria_to_try,
+    keep_labels,
+    kinds_of,
+    needed_fields,
+)
+from adjudge.features.bench.labelled import LabelledSet, LabelledSource, labelled_set
+from adjudge.features.bench.terminal import show_benchmark
+from adjudge.features.importers.formats import FORMATS
+from adjudge.features.importers.run import ImportOptions, UnknownFormat, import_file
+from adjudge.features.trust.agreement import AgreementSettings
+from adjudge.messages import Message, plural
+from adjudge.runs.cli.chosen import choose_language, model_entries, price_table
+from adjudge.runs.cli.estimates import show_estimate
+from adjudge.runs.cli.execute import RunDisplay, check_resumed, resumable, skipped_rows
+from adjudge.runs.cli.inputs import columns_from
+from adjudge.runs.cli.json_text import print_results
+from adjudge.runs.cli.kept import facts_to_keep
+from adjudge.runs.cli.options import (
+    FROM_ONE,
+    LANGUAGE,
+    PATH,
+    PartChoice,
+    SpendingOptions,
+    as_json,
+    at_once,
+    bad_rows,
+    command,
+    confidence_of_intervals,
+    encoding,
+    header_row,
+    limit,
+    named,
+    option,
+    options,
+    positional,
+    questions,
+    quiet,
+    row_names,
+    server,
+    shared,
+    sheet,
+)
+from adjudge.runs.cli.output import echo, language
+from adjudge.runs.cli.typed_values import SHARE
+from adjudge.runs.execute import EvalRun, JudgeStarted
+from adjudge.runs.exporters.page_files import check_page
+from adjudge.runs.folder import run_info
+from adjudge.runs.project import ServerEntry
+from adjudge.runs.results.exit_code import ExitCode
+from adjudge.runs.results.numbers import figure
+from adjudge.runs.results.outcome import RunOutcome
+from adjudge.runs.trusted import own_folder
+from adjudge.runs.view.ending import show_next
+from adjudge.runs.view.terminal import Screen
+from adjudge.stats.agreement import Missing
+from adjudge.stats.bootstrap import Draws
+
+_MOST_TOLD = 10
+
+
+def _meanings(
+    context: click.Context, parameter: click.Parameter, given: tuple[str, ...]
+) -> dict[str, str]:
+    pairs = [item.rpartition("=") for item in given]
+    for item, (_, equals, _option) in zip(given, pairs, strict=True):
+        if not equals:
+            raise click.BadParameter(
+                Message("{item!r} is not LABEL=OPTION", item=item), context, parameter
+            )
+    return {label: option for label, _, option in pairs}
+
+
+@light_dataclass(frozen=True, kw_only=True)
+class Labelled(SpendingOptions):
+    """What every command can be told that measures judges by labelled rows."""
+
+    human: tuple[str, ...] = option(
+        "--human",
+        multiple=True,
+        metavar="COLUMN",
+        help="The column with people's answers; repeat for several people.",
+    )
+    question: str | None = option(
+        "--question", metavar="NAME", help="Of labels about several questions: which one."
+    )
+    meanings: Mapping[str, str] = option(
+        "--map",
+        multiple=True,
+        callback=_meanings,
+        metavar="LABEL=OPTION",
+        help="What a label is called among the options; LABEL= leaves such labels out. Repeatable.",
+    )
+    kind: str | None = option(
+        "--as",
+        type=PartChoice(FORMATS, sorted(FORMATS.ours)),
+        help="The format of a labelled set, else found out.",
+    )
+    column: tuple[str, ...] = option(
+        "--column",
+        multiple=True,
+        help="Which column is judged, or FIELD=COLUMN; for comparisons, each response.",
+    )
+    only: str | None = option(
+        "--only", metavar="PATTERN", help="Only rows whose id fits, such as 'llmbar-Natural-*'."
+    )
+    sample: int | None = option(
+        "--sample", type=FROM_ONE, help="Draw so many labelled rows at random, instead of all."
+    )
+    limit: int | None = shared(limit)
+    seed: int = option(
+        "--seed", type=int, default=0, help="Of the draw of rows and of the intervals."
+    )
+    draws: int = option(
+        "--draws",
+        type=click.IntRange(min=100),
+        default=2000,
+        help="How often rows are drawn anew for intervals.",
+    )
+    id: str | None = shared(row_names)
+    encoding: str | None = shared(encoding)
+    sheet: str | None = shared(sheet)
+    header_row: int | None = shared(header_row)
+    at: ServerEntry = shared(server)
+    max_concurrency: int | None = shared(at_once)
+    confidence: float = shared(confidence_of_intervals)
+    stop_at_bad_row: bool = shared(bad_rows)
+    quiet: bool = shared(quiet)
+    as_json: bool = shared(as_json)
+
+    def source(
+        self, path: Path, kinds: Sequence[Kind], needed: Sequence[str], told: BadRows
+    ) -> LabelledSource:
+        """Where the labelled rows are.
+
+        ``kinds``: of the criteria that are known before the rows are.
+        """
+        if not self.human and (self.id, self.sheet, self.header_row) != (None, None, None):
+            raise UsageError(
+                Message("--id, --sheet and --header-row need --human COLUMN: a table with labels")
+            )
+        plain = tuple(name for name in self.column if "=" not in name)
+        compares = len(plain) > 1 or "pairwise" in kinds
+        judged = needed[0] if needed else "response"
+        return LabelledSource(
+            path=path,
+            human=self.human,
+            columns=columns_from(
+                [one for one in self.column if not compares or "=" in one], judged
+            ),
+            responses=plain if compares else (),
+            question=self.question,
+            kind=self.kind,
+            id=self.id,
+            encoding=self.encoding,
+            sheet=self.sheet,
+            header_row=self.header_row,
+            compares=compares,
+            needed=tuple(dict.fromkeys(needed)) or ("response",),
+            limit=self.limit,
+            sample=self.sample,
+            seed=self.seed,
+            only=self.only,
+            on_bad_row=told,
+        )
+
+
+class BadRows:
+    """Report rows that cannot be read, or stop at the first of them."""
+
+    def __init__(self, *, stop: bool) -> None:
+        self.count = 0
+        self._stop = stop
+
+    def __call__(self, bad: BadRow) -> None:
+        if self._stop:
+            raise RunError(str(bad))
+        self.count += 1
+        if self.count <= _MOST_TOLD:
+            echo(Message("skipped {row}", row=str(bad)), err=True)
+
+
+@light_dataclass(frozen=True, kw_only=True)
+class BenchOptions(Labelled):
+    """What the command line says of a benchmark."""
+
+    data: Path | None = positional(
+        "Rows with people's labels: a file with --human COLUMN, a labelled set, or a run folder "
+        "with labels.",
+        type=PATH,
+        required=False,
+    )
+    published: bool = option(
+        "--published",
+        is_flag=True,
+        help=(
+            "Show how judges fared on public sets, from verdicts that were published; asks nobody."
+        ),
+    )
+    named: tuple[str, ...] = shared(named)
+    criterion: tuple[str, ...] = shared(questions)
+    model: tuple[str, ...] = option(
+        "-m",
+        "--model",
+        multiple=True,
+        help="A model to try; repeat for several: each is a judge by itself.",
+    )
+    strictness: tuple[int, ...] = option(
+        "--strictness",
+        type=FROM_ONE,
+        multiple=True,
+        default=(1,),
+        help="Votes per row (and order); repeat to try several.",
+    )
+    temperature: tuple[float, ...] = option(
+        "--temperature",
+        type=float,
+        multiple=True,
+        help="Default: 0 for one vote, 1 for several; repeat to try several.",
+    )
+    mode: tuple[Mode, ...] = option(
+        "--mode",
+        type=click.Choice(get_args(Mode)),
+        multiple=True,
+        help="How models are asked; repeatable.",
+    )
+    check_positional_bias: bool | None = option(
+        "--check-positional-bias/--one-order",
+        default=None,
+        help="Ask again in reversed order, for the order effect. On for comparisons.",
+    )
+    tie: bool = option(
+        "--tie/--no-tie", default=True, help="Whether a comparison may end in a tie."
+    )
+    missing: Missing = option(
+        "--missing",
+        type=click.Choice(get_args(Missing)),
+        default="drop",
+        help="What a judgment without a verdict counts as: left out, a tie, or wrong.",
+    )
+    fail_under: float | None = option(
+        "--fail-under",
+        type=SHARE,
+        help="Exit with 4 if the first judge agrees less than this on rows that had no part in "
+        "choosing it, by any question.",
+    )
+    folder: Path | None = option(
+        "--run", type=PATH, help="The run folder; by default runs/bench-NAME of the data."
+    )
+    language: str | None = option(
+        "--language",
+        type=LANGUAGE,
+        help="Language of prompts and ready-made criteria: en (default) or ru.",
+    )
+    show_disagreements: int = option(
+        "--show-disagreements",
+        type=click.IntRange(min=0),
+        is_flag=False,
+        flag_value=10,
+        default=0,
+        metavar="[N]",
+        help="List the rows on which a judge and people disagree, N per judge.",
+    )
+    output: tuple[Path, ...] = option(
+        "-o",
+        "--output",
+        type=PATH,
+        multiple=True,
+        help="Also write the ranking: .md, .html or .json; repeatable.",
+    )
+
+    @property
+    def settings(self) -> BenchSettings:
+        """How judges are measured."""
+        agreement = AgreementSettings(missing=self.missing, draws=Draws(self.draws, self.seed))
+        return BenchSettings(
+            level=self.confidence,
+            agreement=agreement,
+            only=self.only,
+            prices=price_table(self.prices),
+        )
+
+    def matrix(self, criteria: Sequence[NamedCriteria], *, compares: bool) -> Matrix:
+        """What is tried with what."""
+        both = compares if self.check_positional_bias is None else self.check_positional_bias
+        return Matrix(
+            criteria=criteria,
+            models=model_entries(self.model, self.at, self.max_concurrency),
+            strictness=tuple(dict.fromkeys(self.strictness)),
+            temperatures=tuple(dict.fromkeys(self.temperature)) or (None,),
+            modes=tuple(dict.fromkeys(self.mode)) or (None,),
+            both_orders=both,
+            ties=self.tie,
+        )
+
+
+@command("bench")
+@options(BenchOptions)
+def bench(options: BenchOptions) -> int:
+    """Rank judges (model, criteria, settings, votes) by how well they agree with people, with their
+    cost, time and failures.
+
+    Each -m with each -c, --strictness, --temperature and --mode is a judge. Without -m and -c the
+    judges that the data recorded are ranked: those of a run folder, or of a public set that was
+    published with verdicts. It is resumed by the same command or by 'adjudge resume RUN'. Exit
+    codes: 0 all judged, 1 could not run or stopped before the end, 2 usage, 3 some judgments have
+    no verdict, 4 the first judge does not reach --fail-under, 5 that cannot be told.
+    """
+    chosen = choose_language(options.language)
+    data = options.data
+    if options.published:
+        return _show_published(data, options)
+    if data is None:
+        raise UsageError(Message("name rows with labels of people, or ask for --published results"))
+    for path in options.output:
+        check_page(path)
+    if options.model or options.named or options.criterion:
+        return _judge(data, options, chosen)
+    if options.human:
+        raise UsageError(
+            Message(
+                "say who judges by what: -m MODEL -c CRITERIA ('adjudge criteria' lists the "
+                "ready-made ones)"
+            )
+        )
+    return _tell(_recorded(data, options), options, skipped=0)
+
+
+def _show_published(data: Path | None, wanted: BenchOptions) -> int:
+    """Those that come with adjudge."""
+    from adjudge.features.bench.published import published_results  # not loaded by those who judge
+    from adjudge.features.bench.published_view import show_published
+
+    if data is not None or wanted.model or wanted.named or wanted.criterion or wanted.output:
+        raise UsageError(
+            Message("--published stands alone: it shows what is known, and asks nobody")
+        )
+    found = published_results()
+    if wanted.as_json:
+        judges = sum(len(one.judges) for one in found.sets)
+        summary = {"sets": len(found.sets), "judges": judges}
+        print_results("published", summary, [asdict(one) for one in found.sets])
+    else:
+        show_published(found, Screen(language()))
+    return ExitCode.OK
+
+
+@contextmanager
+def _naming_labels(data: Path) -> Iterator[None]:
+    """Where the data is not a set that is known, a table of the user's is the likelier one."""
+    try:
+        yield
+    except UnknownFormat as error:
+        raise RunError(
+            "the format of {data} was not recognised: say which column holds people's answers with "
+            "--human COLUMN, or name the format with --as {formats}",
+            data=data,
+            formats="|".join(sorted(FORMATS)),
+        ) from error
+
+
+def _recorded(data: Path, wanted: BenchOptions) -> Path:
+    """The run folder with the judges that the data recorded: itself, or what it is imported to."""
+    if holds_run(data):
+        return data
+    folder = _folder(data, wanted)
+    if not (holds_run(folder) and _imported_from(folder) == str(data)):
+        skip = not wanted.stop_at_bad_row
+        with _naming_labels(data):
+            import_file(data, folder, ImportOptions(wanted.kind, wanted.encoding, skip))
+    return folder
+
+
+def _imported_from(folder: Path) -> str | None:
+    imported = run_info(folder).facts.get("imported")
+    return str(imported.get("source")) if isinstance(imported, dict) else None
+
+
+def _folder(data: Path, wanted: BenchOptions) -> Path:
+    return wanted.folder or own_folder(Path("runs") / f"bench-{data.stem or data.name}")
+
+
+def _judge(data: Path, wanted: BenchOptions, language: str) -> int:
+    told = BadRows(stop=wanted.stop_at_bad_row)
+    rows, criteria = labelled_rows(data, wanted, wanted.named, wanted.criterion, language, told)
+    folder = _folder(data, wanted)
+    if holds_run(folder) and FACT not in run_info(folder).facts:
+        raise SetupError(
+            "{folder} holds a run that is not a benchmark: give --run another name", folder=folder
+        )
+    check_resumed(folder, resume=wanted.resume)
+    labels, read_as = _labels(rows, criteria, wanted)
+    file = bench_file(
+        rows,
+        wanted.matrix(criteria, compares=rows.compares),
+        language,
+        folder,
+        stop_at_bad_row=wanted.stop_at_bad_row,
+    )
+    prices = wanted.settings.prices
+    facts: JsonDict = {
+        **facts_to_keep("bench", prices),
+        FACT: {"data": str(data), "rows": len(rows.rows), "notes": [*_notes(rows), *read_as]},
+    }
+    made = EvalRun.of(
+        file, cache=not wanted.no_cache, facts=facts, prices=prices, dry_run=wanted.dry_run
+    )
+    if wanted.dry_run:
+        show_estimate(made.estimate(), as_json=wanted.as_json)
+        return ExitCode.OK
+    skipped = execute_with_labels(made, labels, wanted, wanted.budget())
+    return _tell(folder, wanted, skipped=skipped + told.count)
+
+
+def labelled_rows(
+    data: Path,
+    wanted: Labelled,
+    named: Sequence[str],
+    questions: Sequence[str],
+    language: str,
+    told: BadRows,
+) -> tuple[LabelledSet, list[NamedCriteria]]:
+    """The rows, with the fields that the criteria read, and the criteria: those named, else the
+    question of the data.
+    """
+    plain = [name for name in wanted.column if "=" not in name]
+    guess: Kind = (
+        "pairwise"
+        if len(plain) > 1 or (wanted.human and "pairwise" in kinds_of(named))
+        else "direct"
+    )
+    needed: list[str] = []
+    if wanted.human:
+        needed = needed_fields(
+            one.criteria for one in criteria_to_try(named, questions, guess, language)
+        )
+    with _naming_labels(data):
+        rows = labelled_set(wanted.source(data, [guess], needed, told))
+    kind: Kind = "pairwise" if rows.compares else "direct"
+    criteria = criteria_to_try(named, questions, kind, language)
+    if not criteria and rows.own is None:
+        raise UsageError(
+            Message(
+                'say what to judge by: -c NAME, -c FILE or --criterion "…" (\'adjudge '
+                "criteria' lists the ready-made ones)"
+            )
+        )
+    if not criteria and rows.own:
+        criteria = [NamedCriteria(rows.own.name, rows.own)]
+    return rows.with_fields(needed_fields(one.criteria for one in criteria)), criteria
+
+
+def _labels(
+    rows: LabelledSet, criteria: Sequence[NamedCriteria], wanted: BenchOptions
+) -> tuple[list[Label], list[str]]:
+    """The labels as answers to each criterion, and what must be said of how they were read."""
+    unique: dict[str, Criteria] = {}
+    for one in criteria:
+        known = unique.setdefault(one.criteria.name, one.criteria)
+        if known.option_names != one.criteria.option_names:
+            raise SetupError(
+                "two criteria are called {name!r} and have different options: rename one of them",
+                name=one.criteria.name,
+            )
+    answers = Answers(wanted.meanings, ties=wanted.tie)
+    read_as = {name: answers.read_as(rows, one) for name, one in unique.items()}
+    labels = [label for one in unique.values() for label in answers.labels(rows, one)]
+    return labels, [f"{name}: {text}" for name, text in read_as.items() if text]
+
+
+def _notes(rows: LabelledSet) -> list[str]:
+    missing = plural(
+        "{count} row has no label and was not judged",
+        "{count} rows have no label and were not judged",
+        rows.unlabelled,
+    )
+    return [*rows.notes, *([missing] if rows.unlabelled else [])]
+
+
+def execute_with_labels(
+    made: EvalRun, labels: Sequence[Label], wanted: Labelled, budget: Budget | None
+) -> int:
+    """Judge, and put the labels beside the run as soon as there is one: how many rows could not be
+    judged.
+    """
+    outcome = RunOutcome(made)
+    display = RunDisplay(outcome, quiet=wanted.quiet or wanted.as_json)
+    with (
+        resumable(made.folder),
+        display,
+        made.execute(budget=budget, kept=outcome.facts) as events,
+    ):
+        for event in events:
+            if isinstance(event, JudgeStarted) and made.folder:
+                keep_labels(made.folder, labels)
+                labels = ()
+            display.show(event)
+    if outcome.skipped:
+        echo(skipped_rows(outcome), err=True)
+    return outcome.skipped
+
+
+def _tell(folder: Path, wanted: BenchOptions, *, skipped: int) -> int:
+    found = benchmark_of(folder, wanted.settings)
+    for path in wanted.output:
+        write_benchmark(path, found, language())
+    if wanted.as_json:
+        counts = {
+            "rankings": len(found.rankings),
+            "judges": len(found.judges),
+            "failed": sum(one.failed for one in found.judges),
+        }
+        print_results(
+            "bench", counts, [one.to_dict() for one in found.rankings], benchmark_facts(found)
+        )
+    else:
+        screen = Screen(language())
+        show_benchmark(found, screen, wanted.show_disagreements)
+        screen.show("")
+        run = shlex.quote(str(folder))
+        show_next(
+            f"adjudge view {run}"
+            if wanted.show_disagreements
+            else f"adjudge bench {run} --show-disagreements 5",
+            screen,
+            folder,
+            wanted.output,
+        )
+    return _exit_code(found, wanted.fail_under, skipped)
+
+
+def _exit_code(found: Benchmark, least: float | None, skipped: int) -> int:
+    if least is not None:
+        missed = [gate for one in found.rankings if (gate := _missed(one, least)) is not None]
+        for said, _ in missed:
+            echo(said, fg="red", err=True)
+        if missed:
+            return min(code for _, code in missed)  # failed goes before inconclusive
+    return ExitCode.UNSCORED if skipped or any(one.failed for one in found.judges) else ExitCode.OK
+
+
+def _missed(ranking: Ranking, least: float) -> tuple[Message, ExitCode] | None:
+    """Why one question does not pass --fail-under; None if it does.
+
+    The best of several judges is best by luck too. Its own figure may fail the gate, but cannot
+    pass it: that takes the figure that allows for the choice.
+    """
+    first = ranking.judges[0]
+    own = first.agreement.value
+    values = {"judge": first.judge, "least": least}
+    if own is None or own < least:
+        return Message(
+            "Gate failed: no judge reaches an agreement of {least:g} (the first, {judge}: {own}).",
+            **values,
+            own=figure(own, 3),
+        ), ExitCode.GATE_FAILED
+    if len(ranking.judges) == 1:
+        return None
+    if ranking.chosen is None or ranking.chosen.value is None:
+        return Message(
+            "Gate inconclusive: {judge} agrees in {own:.3f}, but was chosen by that. With fewer "
+            "than {fewest} rows that all judges decided, or with numbers, there is no figure that "
+            "allows for the choice. Run the gate with this judge alone, on other rows.",
+            **values,
+            own=own,
+            fewest=FOLDS,
+        ), ExitCode.GATE_INCONCLUSIVE
+    if ranking.chosen.value < least:
+        return Message(
+            "Gate failed: {judge} agrees in {own:.3f}, but the judge that comes first agrees in "
+            "only {value:.3f} of the rows that had no part in choosing it, below {least:g}.",
+            **values,
+            own=own,
+            value=float(ranking.chosen.value),
+        ), ExitCode.GATE_FAILED
+    return None

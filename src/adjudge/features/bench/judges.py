@@ -1,0 +1,162 @@
+"""The judges to try: every model with every criterion and every setting, as an eval file."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from pathlib import Path
+
+from adjudge.core.catalog.criteria import criteria_of, entry, read_criteria, ready_made
+from adjudge.core.catalog.criteria_file import read_entries
+from adjudge.core.catalog.entry import Kind
+from adjudge.core.domain.criteria import Criteria
+from adjudge.core.domain.label import Label
+from adjudge.core.domain.vote import Mode
+from adjudge.core.gateway.redact import shown
+from adjudge.features.bench.labelled import LabelledSet
+from adjudge.features.trust.labels.store import LabelStore
+from adjudge.runs.criteria_entry import CriteriaEntry
+from adjudge.runs.eval_file import DataEntry, DirectEntry, EvalFile, JudgeEntry, PairwiseEntry
+from adjudge.runs.project import ModelEntry
+
+
+@dataclass(frozen=True)
+class NamedCriteria:
+    """Criteria, and what the ranking calls them: two wordings may have one name."""
+
+    name: str
+    criteria: Criteria
+
+
+def criteria_to_try(
+    named: Sequence[str], questions: Sequence[str], kind: Kind, language: str
+) -> list[NamedCriteria]:
+    """Ready-made ones, those of files, and questions; where two have one name, each with the file
+    that it is from.
+    """
+    found = [(criteria_of(question, kind, language), "") for question in questions]
+    for name in named:
+        if Path(name).suffix:
+            found += [(one, name) for one in read_criteria(name, kind)]
+        else:
+            found.append((ready_made(name, kind, language), ""))
+    counts = Counter(criteria.name for criteria, _ in found)
+    short = _short_names({file for _, file in found if file})
+    several = [
+        NamedCriteria(
+            f"{one.name} ({short[file]})" if counts[one.name] > 1 and file else one.name, one
+        )
+        for one, file in found
+    ]
+    return list({one.name: one for one in several}.values())
+
+
+def kinds_of(named: Sequence[str]) -> set[Kind]:
+    """Whether criteria that are named judge one text, or compare, as far as
+    they say so themselves.
+    """
+    files = [name for name in named if Path(name).suffix]
+    return {one.kind for name in files for one in read_entries(name)} | {
+        entry(name).kind for name in named if name not in files
+    }
+
+
+def _short_names(files: Iterable[str]) -> dict[str, str]:
+    """File → the end of its path that no other has: the same from wherever it is named."""
+    parts = {file: Path(file).absolute().parts for file in files}
+    found = {}
+    for file, own in parts.items():
+        others = [each for each in parts.values() if each != own]
+        length = 1
+        while any(each[-length:] == own[-length:] for each in others):
+            length += 1
+        found[file] = "/".join(own[-length:])
+    return found
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """What is tried with what: every combination is a judge."""
+
+    criteria: Sequence[NamedCriteria]
+    models: Sequence[ModelEntry]
+    strictness: Sequence[int] = (1,)
+    temperatures: Sequence[float | None] = (None,)
+    modes: Sequence[Mode | None] = (None,)
+    both_orders: bool = False
+    ties: bool = True
+    seed: int | None = None
+
+    def entries(self, *, compares: bool) -> Iterator[JudgeEntry]:
+        """A judge for each combination, named by what tells it from the others."""
+        for named, votes, temperature, mode in product(
+            self.criteria, self.strictness, self.temperatures, self.modes
+        ):
+            judge = self._judge(named, votes, temperature, mode, compares=compares)
+            for model in self.models:
+                yield replace(judge, models=(model,), asked_with=shown(model.model))
+
+    def _judge(
+        self,
+        named: NamedCriteria,
+        votes: int,
+        temperature: float | None,
+        mode: Mode | None,
+        *,
+        compares: bool,
+    ) -> DirectEntry | PairwiseEntry:
+        made = PairwiseEntry if compares else DirectEntry
+        judge = made(
+            kind="pairwise" if compares else "direct",
+            name=", ".join([named.name, *self._settings(votes, temperature, mode)]),
+            criteria=(CriteriaEntry(named.criteria),),
+            strictness=votes,
+            temperature=temperature,
+            mode=mode,
+            seed=self.seed,
+            check_positional_bias=self.both_orders,
+        )
+        return replace(judge, tie_enabled=self.ties) if isinstance(judge, PairwiseEntry) else judge
+
+    def _settings(self, votes: int, temperature: float | None, mode: Mode | None) -> Iterator[str]:
+        """Those of which several are tried."""
+        if len(self.strictness) > 1:
+            yield "1 vote" if votes == 1 else f"{votes} votes"
+        if len(self.temperatures) > 1:
+            yield (
+                f"temperature {temperature:g}" if temperature is not None else "default temperature"
+            )
+        if len(self.modes) > 1:
+            yield str(mode)
+
+
+def bench_file(
+    rows: LabelledSet, matrix: Matrix, language: str, run: Path, *, stop_at_bad_row: bool
+) -> EvalFile:
+    """The eval file that has every judge judge the labelled rows."""
+    return EvalFile(
+        data=DataEntry(path=rows.source),
+        judges=tuple(matrix.entries(compares=rows.compares)),
+        language=language,
+        run=str(run),
+        on_bad_row="stop" if stop_at_bad_row else "report",
+        typed=True,
+        rows=tuple(one.instance for one in rows.rows),
+    )
+
+
+def needed_fields(criteria: Iterable[Criteria]) -> list[str]:
+    return [
+        name for one in criteria for name in (one.to_evaluate_field, *(one.context_fields or ()))
+    ]
+
+
+def keep_labels(folder: Path, labels: Iterable[Label]) -> None:
+    """Put labels beside a run; those that it has already are not added again."""
+    store = LabelStore(folder)
+    known = {(one.row, one.criteria, one.annotator): one.answer for one in store.current()}
+    new = [one for one in labels if known.get((one.row, one.criteria, one.annotator)) != one.answer]
+    if new:
+        store.add(*new)

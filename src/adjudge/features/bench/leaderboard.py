@@ -1,0 +1,258 @@
+"""Who is best by the comparisons of a run: a leaderboard with rank intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from adjudge.core.domain.frozen import some_of
+from adjudge.core.domain.instance import Instance
+from adjudge.core.domain.json_types import JsonDict
+from adjudge.core.domain.judge_criterion import JudgeCriterion
+from adjudge.core.domain.record import JudgmentRecord, PairwiseDetail
+from adjudge.errors import SetupError
+from adjudge.messages import Message, plural
+from adjudge.runs.folder import records_of
+from adjudge.stats.bias import first_rate
+from adjudge.stats.bootstrap import Draws
+from adjudge.stats.controlled_ranking import Controlled, controlled_ranking, relative_length
+from adjudge.stats.estimate import Estimate
+from adjudge.stats.ranking import DRAWS, LEAST_PROMPTS, NamedContest, Standings, rank
+
+_OUTCOMES: Mapping[float, int | None] = {1.0: 0, 0.0: 1, 0.5: None}
+
+
+@dataclass(frozen=True, kw_only=True)
+class RankingSettings:
+    level: float = 0.95
+    draws: Draws = DRAWS
+    length_control: bool = False
+    """Hold still who was listed first and who wrote more."""
+
+
+@dataclass(frozen=True)
+class Leaderboard(JudgeCriterion):
+    """The ranking of one judge and one criteria."""
+
+    ranking: Standings
+    contests: int
+    rows: int
+    failed: int
+    """Comparisons without an outcome."""
+    first: Estimate
+    """How often the response listed first wins, of contests with a winner that were asked in one
+    order. If both orders were asked, the outcome says nothing of the place.
+    """
+    always_first: tuple[str, ...] = ()
+    """Systems that are listed first in all of their contests, each of which was
+    asked in one order.
+    """
+    controlled: Controlled | None = None
+
+    def to_dict(self) -> JsonDict:
+        found = self.ranking
+        return {
+            **some_of(self, "judge", "criteria", "rows", "contests", "failed"),
+            "places": [
+                {
+                    "rank": one.rank,
+                    "system": one.name,
+                    **some_of(one, "rating", "lower", "upper", "best_rank", "worst_rank"),
+                    **some_of(one, "win_rate", "wins", "ties", "losses"),
+                    "rating_with_control": self.controlled.ratings.get(one.name)
+                    if self.controlled
+                    else None,
+                }
+                for one in found.places
+            ],
+            **some_of(found, "ties", "padded", "cycles"),
+            "listed_first": {
+                "rate": self.first.value,
+                **some_of(self.first, "lower", "upper"),
+                "n": self.first.count,
+            },
+            "always_listed_first": list(self.always_first),
+            "effects": self.controlled.effects if self.controlled else None,
+            "bootstrap": {"over": "prompts", "draws": found.draws.count, "seed": found.draws.seed},
+            **some_of(found, "level", "reason"),
+            "notes": self.notes,
+        }
+
+    def _unbounded(self) -> Iterator[Message]:
+        """Why systems have no limits."""
+        places = [one for one in self.ranking.places if one.lower is None]
+        one_way = [one.name for one in places if one.ties == 0 and not (one.wins and one.losses)]
+        few = [one.name for one in places if one.name not in one_way]
+        if one_way:
+            yield Message(
+                "no limits for {systems}: contests that all go one way do not say how far "
+                "apart systems are",
+                systems=", ".join(one_way),
+            )
+        if few:
+            yield Message(
+                "no limits for {systems}: with so few contests, or so few that go the other way, "
+                "it is open how far apart systems are",
+                systems=", ".join(few),
+            )
+
+    @property
+    def notes(self) -> list[str]:
+        """What stands against believing it."""
+        return list(self._notes())
+
+    def _notes(self) -> Iterator[Message]:
+        for one in self.ranking.cycles:
+            yield Message("they beat each other in a circle: {systems}", systems=", ".join(one))
+        if self.ranking.padded:
+            yield Message(
+                "no chain of wins leads from everybody to everybody: a tenth of a win each "
+                "way was added to every pair, and ratings of those who always won or always "
+                "lost are only as large as that lets them be"
+            )
+        if self.ranking.prompts < LEAST_PROMPTS:
+            yield plural(
+                "no limits: all contests are about {count} prompt; {least} are the fewest",
+                "no limits: all contests are about {count} prompts; {least} are the fewest",
+                self.ranking.prompts,
+                least=LEAST_PROMPTS,
+            )
+        else:
+            yield from self._unbounded()
+        if self.failed:
+            yield plural(
+                "{count} contest has no outcome and is left out",
+                "{count} contests have no outcome and are left out",
+                self.failed,
+            )
+        lower, upper = self.first.lower, self.first.upper
+        if self.always_first:
+            yield Message(
+                "always listed first, and asked in one order: {systems}; a leaning towards "
+                "the first place cannot be told from strength",
+                systems=", ".join(self.always_first),
+            )
+        elif lower is not None and upper is not None and not lower <= 0.5 <= upper:
+            yield Message(
+                "the response listed first wins {value:.0%} of the contests that were asked in one "
+                "order: ask in both orders",
+                value=self.first.value or 0.0,
+            )
+
+
+@dataclass
+class _Collected:
+    contests: list[NamedContest] = field(default_factory=list)
+    prompts: list[Hashable] = field(default_factory=list)
+    lengths: list[float] = field(default_factory=list)
+    one_order: list[bool] = field(default_factory=list)
+    """Of each contest, whether it was asked in one order."""
+    rows: int = 0
+    failed: int = 0
+
+    def add(self, record: JudgmentRecord) -> None:
+        self.rows += 1
+        prompt, texts = _prompt(record)
+        for contest, (one, other) in _contests(record):
+            if contest is None:
+                self.failed += 1
+                continue
+            self.contests.append(contest)
+            self.prompts.append(prompt)
+            self.one_order.append(record.positional_bias is None)
+            self.lengths.append(
+                relative_length(
+                    *(len(texts[place]) if place < len(texts) else 0 for place in (one, other))
+                )
+            )
+
+    @property
+    def always_first(self) -> tuple[str, ...]:
+        """Who is listed first in all of their contests, none of which was asked in both orders."""
+        first = {one.first for one in self.contests}
+        later = {one.second for one in self.contests}
+        both = {
+            name
+            for one, alone in zip(self.contests, self.one_order, strict=True)
+            if not alone
+            for name in (one.first, one.second)
+        }
+        return tuple(sorted(first - later - both))
+
+
+def _contests(record: JudgmentRecord) -> Iterator[tuple[NamedContest | None, tuple[int, int]]]:
+    """Each contest of a comparison once; None where it has no outcome."""
+    names = record.systems
+    systems = record.detail.per_system_results if isinstance(record.detail, PairwiseDetail) else ()
+    for place, system in enumerate(systems):
+        stated = system.winrate if len(systems) == 2 else None
+        for other, result in zip(system.compared_to, system.contest_results, strict=False):
+            if place < other < len(names):
+                yield _contest(names[place], names[other], result, stated), (place, other)
+
+
+def _contest(
+    first: str, second: str, result: float | None, stated: float | None
+) -> NamedContest | None:
+    """``stated``: of two, the win rate of the first, which is not an outcome where the judge said
+    how likely it is the better one.
+    """
+    if result is None or result not in _OUTCOMES:
+        return None
+    winner = _OUTCOMES[result]
+    chance = float(stated) if stated not in (None, result) and 0 <= stated <= 1 else None
+    return NamedContest(first, second, None if winner is None else (first, second)[winner], chance)
+
+
+def _prompt(record: JudgmentRecord) -> tuple[str, Sequence[str]]:
+    """What was asked, without the responses: rows that share it belong together. A row without more
+    is its own prompt.
+    """
+    texts = next((value for value in record.fields.values() if not isinstance(value, str)), ())
+    asked = {name: value for name, value in record.fields.items() if isinstance(value, str)}
+    return Instance(asked or record.fields).identity, texts
+
+
+def leaderboards(folder: str | Path, settings: RankingSettings | None = None) -> list[Leaderboard]:
+    """A leaderboard for each judge and criteria of a run that compares."""
+    wanted = settings or RankingSettings()
+    found: dict[tuple[str, str], _Collected] = {}
+    for record in records_of(folder):
+        if record.systems:
+            found.setdefault((record.judge, record.criterion), _Collected()).add(record)
+    if not found:
+        raise SetupError(
+            "{folder} compares nothing: only comparisons ('adjudge compare', pairwise "
+            "judges) can be ranked",
+            folder=folder,
+        )
+    return [_ranked(judge, criteria, one, wanted) for (judge, criteria), one in found.items()]
+
+
+def _ranked(judge: str, criteria: str, found: _Collected, settings: RankingSettings) -> Leaderboard:
+    won = [
+        (one.winner == one.first, prompt)
+        for one, prompt, in_one_order in zip(
+            found.contests, found.prompts, found.one_order, strict=True
+        )
+        if one.winner and in_one_order
+    ]
+    controlled = None
+    if settings.length_control and found.contests:
+        controlled = controlled_ranking(found.contests, {"longer": found.lengths})
+    return Leaderboard(
+        judge,
+        criteria,
+        rank(found.contests, prompts=found.prompts, draws=settings.draws, level=settings.level),
+        len(found.contests),
+        found.rows,
+        found.failed,
+        first_rate(
+            [first for first, _ in won],
+            clusters=[prompt for _, prompt in won] or None,
+            level=settings.level,
+        ),
+        found.always_first,
+        controlled,
+    )

@@ -1,0 +1,76 @@
+"""Published results: how well judges agree with people on public sets, computed by ``adjudge
+bench`` from the verdicts that were published with them.
+
+``tools/published_results.py`` writes the file.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from adjudge.core.reading.typed_json import read_as
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedFigure:
+    """A share of rows with its 95% interval; the rows that it stands on."""
+
+    value: float | None
+    lower: float | None
+    upper: float | None
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedJudge:
+    """How one judge fared on one set."""
+
+    judge: str
+    figure: str
+    """What agreement is: "accuracy", or "Spearman" where people gave finer numbers."""
+    rows: int
+    failed: int
+    agreement: PublishedFigure
+    kappa: PublishedFigure
+    order_effect: PublishedFigure
+    embedded: bool = False
+    """Whether our own embedded model judged it anew; the others' verdicts were recorded."""
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedSet:
+    """A public set of rows that people labelled, and the judges on one question about it."""
+
+    name: str
+    question: str
+    source: str
+    licence: str
+    recorded: str
+    """When the set and its recorded verdicts were published."""
+    labels: int
+    people: int
+    """Who labelled the same rows; 0 where one truth is given."""
+    ceiling: float | None
+    """How often two people agree."""
+    majority: float | None
+    """The agreement of a judge that always gives the commonest answer."""
+    note: str
+    judges: tuple[PublishedJudge, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedResults:
+    """All sets, and how they were computed."""
+
+    made_with: str
+    sets: tuple[PublishedSet, ...]
+
+
+@cache
+def published_results() -> PublishedResults:
+    """Those that come with adjudge."""
+    text = (Path(__file__).parent / "data" / "published.json").read_text(encoding="utf-8")
+    return read_as(PublishedResults, json.loads(text))

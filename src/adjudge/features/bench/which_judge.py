@@ -1,0 +1,178 @@
+"""Which judge a command tries out: that of an eval file, or one that is typed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import get_args
+
+import click
+from click import UsageError
+
+from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.vote import Mode
+from adjudge.errors import SetupError
+from adjudge.features.bench.judges import criteria_to_try, kinds_of
+from adjudge.messages import Message
+from adjudge.runs.cli.chosen import choose_language, current_project, model_entries
+from adjudge.runs.cli.eval_files import open_eval_file
+from adjudge.runs.cli.inputs import columns_from
+from adjudge.runs.cli.options import (
+    FROM_ONE,
+    LANGUAGE,
+    SpendingOptions,
+    at_once,
+    columns,
+    models,
+    named,
+    option,
+    questions,
+    quiet,
+    server,
+    shared,
+    temperature,
+    yes,
+)
+from adjudge.runs.cli.output import use_language
+from adjudge.runs.criteria_entry import CriteriaEntry
+from adjudge.runs.eval_file import (
+    AspectEntry,
+    CheckEntry,
+    DataEntry,
+    DirectEntry,
+    EvalFile,
+    Gates,
+    JudgeEntry,
+    PairwiseEntry,
+)
+from adjudge.runs.other_models import at_server, by_models
+from adjudge.runs.project import ServerEntry
+
+
+@light_dataclass(frozen=True, kw_only=True)
+class NamedJudge(SpendingOptions):
+    """What every command can be told that tries a judge out."""
+
+    named: tuple[str, ...] = shared(named)
+    criterion: tuple[str, ...] = shared(questions)
+    aspect: tuple[str, ...] = option(
+        "--aspect",
+        multiple=True,
+        help="What a response must meet to pass, or the name of a ready-made aspect; repeatable.",
+    )
+    model: tuple[str, ...] = shared(models)
+    at: ServerEntry = shared(server)
+    max_concurrency: int | None = shared(at_once)
+    strictness: int = option(
+        "--strictness", type=FROM_ONE, default=1, help="Votes per model and row."
+    )
+    temperature: float | None = shared(temperature)
+    mode: Mode | None = option(
+        "--mode", type=click.Choice(get_args(Mode)), help="How models are asked."
+    )
+    column: tuple[str, ...] = shared(columns)
+    language: str | None = option(
+        "--language",
+        type=LANGUAGE,
+        help="Language of prompts, ready-made criteria, texts and reports: en (default) or ru.",
+    )
+    yes: bool = shared(yes)
+    quiet: bool = shared(quiet)
+
+    def file(self, path: Path | None, rows: Path | None) -> EvalFile:
+        """The eval file at ``path``, or the one that the options stand for, without gates, outputs
+        and what asks no model. ``rows``: the rows to judge, instead of the file's.
+        """
+        file = self._typed(rows) if path is None else self._loaded(path, rows)
+        if file.target:
+            raise SetupError(
+                "{path} has its rows answered by a target: run it first, and give the run folder "
+                "as rows",
+                path=file.path,
+            )
+        asking = tuple(one for one in file.judges if not isinstance(one, CheckEntry))
+        if not asking:
+            raise SetupError("{path} has no judge that asks a model", path=file.path)
+        use_language(file.language)
+        judges = tuple(replace(one, after=None) for one in asking)
+        return replace(file, judges=judges, gates=Gates(), outputs=())
+
+    def _loaded(self, path: Path, rows: Path | None) -> EvalFile:
+        if self.named or self.criterion or self.aspect:
+            raise UsageError(
+                Message("give an eval file, or criteria with -c, --criterion or --aspect, not both")
+            )
+        project = current_project()
+        said = {"data": rows, "models": self.model}
+        file = open_eval_file(
+            path,
+            rows,
+            # nothing is written where the file says: outputs are dropped, runs kept elsewhere
+            typed=["run", *(name for name, value in said.items() if value)],
+            is_limited=self.budget() is not None,
+            prices=self.prices,
+        )
+        if rows is not None:
+            file = replace(file, data=replace(file.data, path=str(rows.absolute())))
+        file = replace(file, language=self.language or file.language)
+        if self.model:
+            entries = model_entries(self.model, self.at, self.max_concurrency, project)
+            return by_models(file, entries)
+        return at_server(file, self.at) if self.at.says_anything else file
+
+    def _typed(self, rows: Path | None) -> EvalFile:
+        language = choose_language(self.language)
+        judges = tuple(self._entries(language))
+        if not judges or rows is None:
+            raise UsageError(
+                Message(
+                    "say which judge: an eval file, or -c CRITERIA, --criterion QUESTION or "
+                    "--aspect TEXT with --rows FILE"
+                )
+            )
+        compares = isinstance(judges[0], PairwiseEntry)
+        plain = tuple(name for name in self.column if "=" not in name)
+        data = DataEntry(
+            path=str(rows),
+            columns=tuple(
+                columns_from([one for one in self.column if not compares or "=" in one]).items()
+            ),
+            responses=plain if compares else (),
+        )
+        return EvalFile(
+            data=data,
+            judges=judges,
+            language=language,
+            models=model_entries(self.model, self.at, self.max_concurrency),
+            typed=True,
+        )
+
+    def _entries(self, language: str) -> list[JudgeEntry]:
+        compares = "pairwise" in kinds_of(self.named)
+        kind = PairwiseEntry if compares else DirectEntry
+        found = criteria_to_try(
+            self.named, self.criterion, "pairwise" if compares else "direct", language
+        )
+        entries: list[JudgeEntry] = [
+            kind(
+                kind="pairwise" if compares else "direct",
+                name=one.name,
+                criteria=(CriteriaEntry(one.criteria),),
+                strictness=self.strictness,
+                temperature=self.temperature,
+                mode=self.mode,
+            )
+            for one in found
+        ]
+        entries += [
+            AspectEntry(
+                kind="aspect",
+                name=one,
+                criteria=(CriteriaEntry(one),),
+                strictness=self.strictness,
+                temperature=self.temperature,
+                mode=self.mode,
+            )
+            for one in self.aspect
+        ]
+        return entries

@@ -1,0 +1,5 @@
+"""Where EvalAssist has ``PairwiseJudge``."""
+
+from adjudge.core.judges.pairwise import PairwiseJudge
+
+__all__ = ["PairwiseJudge"]

@@ -1,0 +1,253 @@
+"""The formats that Prometheus models were trained on: absolute grading (1 to 5) and relative (A or
+B), to any served model.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import ClassVar, Generic
+
+from adjudge.core.domain.criteria import Criteria, CriteriaOption
+from adjudge.core.domain.frozen import NOTHING
+from adjudge.core.domain.instance import Metadata
+from adjudge.core.domain.json_types import JsonDict
+from adjudge.core.domain.message import Prompt, Reply
+from adjudge.core.domain.multi_results import (
+    MultiCriteriaDirectInstanceResult,
+    MultiCriteriaPairwiseInstanceResult,
+)
+from adjudge.core.domain.question import Choice, Comparison, Question, Rating
+from adjudge.core.domain.results import DirectInstanceResult, PairwiseInstanceResult
+from adjudge.core.domain.verdict import Chosen, Verdict
+from adjudge.core.domain.vote import Ballot, Outcome, Vote
+from adjudge.core.engine.ask import ask_with
+from adjudge.core.judges.case import Case, CaseJudge, M, PromptOf, R
+from adjudge.core.judges.direct import BaseDirectJudge, Direct
+from adjudge.core.judges.pairwise import BasePairwiseJudge, ContestSettings, Pairwise
+from adjudge.core.judges.settings import Contests, ModelSettings
+from adjudge.core.prompts.fence import neutral, unfenced
+from adjudge.core.prompts.render import load, shown_fields
+from adjudge.core.verdicts.read import read
+from adjudge.core.verdicts.reading import Reading
+from adjudge.core.verdicts.thoughts import without_thoughts
+from adjudge.errors import SetupError
+from adjudge.messages import Message
+
+_ABSOLUTE, _RELATIVE = "prometheus_absolute", "prometheus_relative"
+_GRADES = 5
+_RESULT = re.compile(r"\[RESULT\]", re.IGNORECASE)
+_RUBRIC = Choice(tuple(str(grade) for grade in range(1, _GRADES + 1)))
+"""What the absolute format asks for."""
+_CLOSING = " \n.\"'”»`"
+_INSTRUCTION_FIELDS = ("instruction", "user_input", "question", "input", "prompt")
+_REFERENCE_FIELDS = ("reference", "reference_answer")
+
+
+def _absolute(ballot: Ballot) -> Prompt:
+    """What the model is shown of a text."""
+    rubric = _rubric(ballot)
+    best = _worst_first(ballot.criteria)[-1]
+    values = {
+        "definition": ballot.criteria.definition,
+        "rubric": [option.description or option.name for option in rubric],
+        "best": 1 + rubric.index(best),
+        **_shown(ballot),
+    }
+    return Prompt(load(_ABSOLUTE, "en").messages(values))
+
+
+def _relative(ballot: Ballot) -> Prompt:
+    """What the model is shown of two responses."""
+    responses = ballot.instance.fields[ballot.criteria.to_evaluate_field]
+    first, second = (neutral(responses[place]) for place in ballot.question.order or (0, 1))
+    values = {
+        "definition": ballot.criteria.definition,
+        "first": first,
+        "second": second,
+        **_shown(ballot),
+    }
+    return Prompt(load(_RELATIVE, "en").messages(values))
+
+
+def _worst_first(criteria: Criteria) -> list[CriteriaOption]:
+    """By their scores, whichever end they are listed from; without scores as they are listed."""
+    points = {option.name: option.points for option in criteria.options}
+    first, last = points[criteria.option_names[0]], points[criteria.option_names[-1]]
+    listed = list(criteria.options)
+    if first is None or last is None:
+        return listed
+    return sorted(
+        listed if first <= last else listed[::-1], key=lambda option: points[option.name] or 0.0
+    )
+
+
+def _rubric(ballot: Ballot) -> list[CriteriaOption]:
+    """The options as they are graded from 1 to 5, in the ballot's order."""
+    options = _worst_first(ballot.criteria)
+    return options if ballot.question.order is None else options[::-1]
+
+
+def _graded(ballot: Ballot, grade: Verdict) -> Verdict:
+    """The option that a grade stands for."""
+    option = _rubric(ballot)[int(grade.option) - 1]
+    place = 1.0 + _worst_first(ballot.criteria).index(option)
+    return Chosen(option.name, score=place if option.points is None else None)
+
+
+def _read(reply: Reply, question: Question, verdict_of: Callable[[Verdict], Verdict]) -> Reading:
+    """What stands behind the mark, with what stands before it as its explanation. A mark that is
+    only quoted is none, and behind the verdict it makes that doubtful.
+    """
+    reading = read(reply, question)
+    before, *behind = _RESULT.split(without_thoughts(reply.text))
+    last = (
+        read(Reply(f"[RESULT]{behind[-1].rstrip(_CLOSING)}"), question).verdict if behind else None
+    )
+    if reading.verdict is None and (behind or reading.outcome is not Outcome.UNREADABLE):
+        return reading
+    if reading.verdict is None or last is None or last.option != reading.verdict.option:
+        return Reading(
+            Outcome.UNREADABLE, reason=Message("the reply has no [RESULT] that the format allows")
+        )
+    feedback = re.sub(r"^\W*Feedback\W*:\W*", "", before).strip(" \n*_#")
+    return Reading(Outcome.OK, replace(verdict_of(reading.verdict), explanation=feedback or None))
+
+
+def _shown(ballot: Ballot) -> JsonDict:
+    """What the criteria may read: the instruction, a reference where there is one, and the rest as
+    context.
+    """
+    fields = shown_fields(ballot.criteria, ballot.instance)
+    judged = list(fields)[-1]
+    texts = dict(zip(fields, unfenced(fields), strict=True))
+    instruction = next(
+        (name for name in _INSTRUCTION_FIELDS if name in fields and name != judged), None
+    )
+    reference = next(
+        (name for name in _REFERENCE_FIELDS if name in fields and name != judged), None
+    )
+    return {
+        "instruction": texts[instruction][1] if instruction else "",
+        "reference": texts[reference][1] if reference else None,
+        "context": [
+            text for name, text in texts.items() if name not in (instruction, reference, judged)
+        ],
+        "response": texts[judged][1],
+    }
+
+
+@dataclass(frozen=True)
+class Form:
+    """A format: the template with its words, how a ballot is put into them, and the verdict that an
+    answer names.
+    """
+
+    template: str
+    prompt: Callable[[Ballot], Prompt]
+    question: Callable[[Ballot], Question]
+    verdict: Callable[[Ballot, Verdict], Verdict]
+
+
+class _Prometheus(CaseJudge[R, M], Generic[R, M]):
+    """Asks in a format of its own."""
+
+    form: ClassVar[Form]
+
+    def vote_key(self, ballot: Ballot, wordings: Mapping[str, str] | None = None) -> bytes:
+        """The words of the format count."""
+        return super().vote_key(replace(ballot, template=self.form.template), wordings)
+
+    async def ask(self, ballot: Ballot) -> Vote:
+        """One grade or comparison."""
+        form = self.form
+        return await ask_with(
+            ballot,
+            self.panel[ballot.model],
+            form.prompt(ballot),
+            lambda reply: _read(reply, form.question(ballot), partial(form.verdict, ballot)),
+        )
+
+    def prompt_of(self, votes: Sequence[Vote]) -> Metadata:
+        """What the first of the votes was asked."""
+        return PromptOf(votes[0].ballot, self.form.prompt) if votes else NOTHING
+
+
+_Grades = _Prometheus[DirectInstanceResult, MultiCriteriaDirectInstanceResult]
+_Compares = _Prometheus[PairwiseInstanceResult, MultiCriteriaPairwiseInstanceResult]
+
+
+@BaseDirectJudge.register
+@dataclass(frozen=True, kw_only=True)
+class MPrometheusDirectJudge(ModelSettings, _Grades, Direct):
+    """Grades from 1 to 5. The criteria must have five options; their descriptions are the rubric, 1
+    the lowest score.
+
+    Options without scores are taken worst first, and their grade is the score.
+
+    Parameters:
+        language: of notes on the result; the format is English.
+        max_repairs: has no effect: the format leaves no room for asking again.
+    """
+
+    form = Form(_ABSOLUTE, _absolute, lambda _: _RUBRIC, _graded)
+
+    def check(self, item: Case) -> None:
+        """Five options, all of them scored or none, and the judged field."""
+        super().check(item)
+        name, points = item.criteria.name, [option.points for option in item.criteria.options]
+        if len(points) != _GRADES:
+            raise SetupError(
+                "criterion {name!r} has {count} options: Prometheus grades by five; give it five, "
+                "such as the grades 1 to 5, or use DirectJudge",
+                name=name,
+                count=len(points),
+            )
+        if 0 < points.count(None) < _GRADES:
+            raise SetupError(
+                "criterion {name!r} has options with a score and options without: give it to "
+                "all five or to none",
+                name=name,
+            )
+
+    def ballot(self, case: Case, model: str, question: Choice | Rating, sample: int) -> Ballot:
+        """One question to one model."""
+        return self.ballot_for(
+            case.criteria, case.instance, question, "direct", model, sample, "generate"
+        )
+
+
+@BasePairwiseJudge.register
+@dataclass(frozen=True, kw_only=True)
+class MPrometheusPairwiseJudge(ContestSettings, ModelSettings, _Compares, Pairwise):
+    """Says which of two responses is better. More than two are compared in pairs; there is no tie
+    in this format.
+
+    Parameters:
+        tie_enabled: False, since the format has none.
+        contests: "pairs", since two responses are compared at a time.
+        language: of notes on the result; the format is English.
+        max_repairs: has no effect: the format leaves no room for asking again.
+    """
+
+    form = Form(_RELATIVE, _relative, lambda ballot: ballot.question, lambda _, letter: letter)
+    tie_enabled: bool = False
+    contests: Contests = "pairs"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.tie_enabled:
+            raise SetupError("Prometheus does not support ties: remove tie_enabled=True")
+        if self.contests != "pairs":
+            raise SetupError(
+                "Prometheus compares two responses at a time: contests='joint' cannot be "
+                "had, leave it out"
+            )
+
+    def ballot(self, case: Case, model: str, question: Comparison, sample: int) -> Ballot:
+        """One question to one model."""
+        return self.ballot_for(
+            case.criteria, case.instance, question, "pairwise", model, sample, "generate"
+        )

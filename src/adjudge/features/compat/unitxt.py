@@ -1,0 +1,363 @@
+"""The judges of the ``unitxt`` package (extra ``adjudge[unitxt]``): its prompts and steps, our
+models, votes and pooling.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from adjudge.core.domain.criteria import Criteria
+from adjudge.core.domain.frozen import FrozenDict
+from adjudge.core.domain.instance import Metadata
+from adjudge.core.domain.message import ChatMessage, Prompt, Reply, Usage
+from adjudge.core.domain.question import Choice, Question
+from adjudge.core.domain.verdict import Chosen, Compared, Verdict
+from adjudge.core.domain.vote import Ballot, Outcome, Vote
+from adjudge.core.engine.ask import ask_with
+from adjudge.core.gateway.open import OpenModel
+from adjudge.core.judges.direct import BaseDirectJudge, Direct
+from adjudge.core.judges.pairwise import BasePairwiseJudge, ContestSettings, Pairwise
+from adjudge.core.judges.settings import Contests, ModelPanel, VoteSettings, alias
+from adjudge.core.prompts.render import shown_fields
+from adjudge.core.verdicts.read import read
+from adjudge.core.verdicts.reading import Reading
+from adjudge.errors import HALTS, ModelError, SetupError
+from adjudge.features.compat.unitxt_criteria import from_unitxt, to_unitxt
+from adjudge.features.compat.unitxt_engine import (
+    GATE,
+    EngineLike,
+    in_thread,
+    message_of,
+    unitxt_package,
+)
+from adjudge.messages import Message
+
+__all__ = ["UnitxtDirectJudge", "UnitxtPairwiseJudge", "UnitxtVote", "from_unitxt", "to_unitxt"]
+_BOTH = Choice(("Response 1", "Response 2", "1", "2"))
+"""How unitxt has compared responses named."""
+_IMAGE = re.compile(r"<(?=unitxt-img)", re.IGNORECASE)
+"""What makes unitxt take a judged text for a picture."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnitxtVote(Vote):
+    """A vote with what unitxt asked for it."""
+
+    prompt: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class _UnitxtSettings(VoteSettings):
+    """With the models a unitxt judge asks.
+
+    Parameters:
+        models: one model or a panel, each an engine of unitxt's or whatever else is a model; None
+            is the embedded model.
+        inference_engine: EvalAssist's name of ``models``.
+        language: of notes on the result; unitxt's prompts are English.
+        max_repairs: has no effect: unitxt asks once.
+    """
+
+    inference_engine: EngineLike | Sequence[EngineLike] | None = field(
+        default=None, kw_only=False, hash=False
+    )
+    models: EngineLike | Sequence[EngineLike] | None = alias("inference_engine")
+
+    def prompt_of(self, votes: Sequence[Vote]) -> Metadata:
+        """The prompt of the first vote that has one."""
+        prompts = (vote.prompt for vote in votes if isinstance(vote, UnitxtVote) and vote.prompt)
+        return FrozenDict({"prompt": text} if (text := next(prompts, None)) else {})
+
+
+@BaseDirectJudge.register
+@dataclass(frozen=True, kw_only=True)
+class UnitxtDirectJudge(_UnitxtSettings, Direct):
+    """unitxt's ``LLMJudgeDirect``: the model assesses the text, then chooses an option by its own
+    assessment.
+    """
+
+    def open_models(self) -> ModelPanel:
+        """The models, ready to be asked."""
+        return _open(self.inference_engine)
+
+    async def ask(self, ballot: Ballot) -> Vote:
+        """One judgment, two calls of the model."""
+        *context, judged = shown_fields(ballot.criteria, ballot.instance)
+        shown = replace(ballot.criteria, options=ballot.question.shown(ballot.criteria.options))
+        text = _text(ballot.instance.fields[judged])
+        case = _UnitxtCase(
+            "LLMJudgeDirect", _asked(shown, context, False), text, _values(ballot, context)
+        )
+        return await _judged(ballot, self.panel[ballot.model], self, case, ballot.question)
+
+
+@BasePairwiseJudge.register
+@dataclass(frozen=True, kw_only=True)
+class UnitxtPairwiseJudge(ContestSettings, _UnitxtSettings, Pairwise):
+    """unitxt's ``LLMJudgePairwise``: every two responses are a contest, and the model is offered no
+    tie. Responses are equal where their contests are.
+
+    Parameters:
+        tie_enabled: whether the result is then a tie.
+        contests: "pairs", since two responses are compared at a time.
+    """
+
+    contests: Contests = "pairs"
+
+    def check_settings(self) -> None:
+        """Raise a SetupError when the fields cannot be."""
+        if self.contests == "joint":
+            raise SetupError(
+                "unitxt compares two responses at a time: contests='joint' is not supported, "
+                "leave it out"
+            )
+        super().check_settings()
+
+    def open_models(self) -> ModelPanel:
+        """The models, ready to be asked."""
+        return _open(self.inference_engine)
+
+    @property
+    def tie_offered(self) -> bool:
+        """False: unitxt offers no tie."""
+        return False
+
+    async def ask(self, ballot: Ballot) -> Vote:
+        """One contest, two calls of the model."""
+        name, order = ballot.criteria.to_evaluate_field, ballot.question.order or (0, 1)
+        context = [
+            other for other in shown_fields(ballot.criteria, ballot.instance) if other != name
+        ]
+        texts = [_text(ballot.instance.fields[name][place]) for place in order]
+        case = _UnitxtCase(
+            "LLMJudgePairwise",
+            _asked(ballot.criteria, context, True),
+            texts,
+            _values(ballot, context),
+        )
+        vote = await _judged(ballot, self.panel[ballot.model], self, case, _BOTH)
+        if vote.verdict is None:
+            return vote
+        better = order[int(vote.verdict.option[-1]) - 1]
+        return replace(vote, verdict=Compared(better, vote.verdict.explanation))
+
+
+def _open(engines: EngineLike | Sequence[EngineLike] | None) -> ModelPanel:
+    unitxt_package()  # without it there is nothing to ask the models
+    return ModelPanel.of(engines)
+
+
+def _asked(criteria: Criteria, context: Sequence[str], pairwise: bool) -> Any:
+    """What unitxt is given.
+
+    Scores stay here; fields get plain keys, since unitxt takes a name with a slash for a path.
+    """
+    kinds, fields = (
+        unitxt_package().constants,
+        {_text(name): f"field_{place}" for place, name in enumerate(context)},
+    )
+    described = _text(
+        criteria.definition if pairwise else criteria.titled
+    )  # the name of compared criteria is shown beside it
+    shared = {"description": described, "context_fields": fields}
+    if pairwise:
+        return kinds.Criteria(name=_text(criteria.name), **shared)
+    options = [
+        kinds.CriteriaOption(name=one.name, description=_text(one.description))
+        for one in criteria.options
+    ]
+    named = "judged"  # unitxt shows it to no model, but makes the names of its results of it
+    return kinds.CriteriaWithOptions(name=named, options=options, **shared)
+
+
+def _values(ballot: Ballot, context: Sequence[str]) -> dict[str, str]:
+    return {
+        f"field_{place}": _text(ballot.instance.fields[name]) for place, name in enumerate(context)
+    }
+
+
+def _text(value: str | Sequence[str]) -> str:
+    return _IMAGE.sub("< ", value if isinstance(value, str) else "\n".join(value))
+
+
+# -- one ballot ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _UnitxtCase:
+    """What one of unitxt's judges is called with."""
+
+    judge: str
+    criteria: object
+    prediction: str | list[str]
+    context: Mapping[str, str]
+
+    def run(self, call: _Call) -> _Found:
+        """Have unitxt judge it, in this thread.
+
+        Its own check of positional bias is off: that is done with our ballots.
+        """
+        package = unitxt_package()
+        with GATE.inside(), package.settings.context(use_only_local_catalogs=True):
+            call.check()
+            engine = package.own_engine(use_cache=False)
+            engine.call = call
+            kind = getattr(package.judges, self.judge)
+            judge = kind(
+                inference_engine=engine,
+                criteria=self.criteria,
+                check_positional_bias=False,
+                context_fields=[],
+            )
+            (result,) = judge.compute(
+                references=[[]], predictions=[self.prediction], task_data=[dict(self.context)]
+            )
+            return _found(result, judge.main_score, self.judge == "LLMJudgePairwise")
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What is taken from unitxt's result."""
+
+    assessment: str
+    completion: str
+    selected: str
+    """The option nearest to the completion, which is what unitxt goes by."""
+
+
+def _found(result: Mapping[str, Any], name: str, pairwise: bool) -> _Found:
+    if pairwise:
+        assessment, completion = result["1_assessments"][0], result["1_option_selection_outputs"][0]
+        return _Found(assessment, completion, result["1_selections"][0])
+    completion = result[f"{name}_option_selection_completion"]
+    return _Found(result[f"{name}_assessment"], completion, result[f"{name}_selected_option"])
+
+
+@dataclass(slots=True)
+class _Call:
+    """The calls to a model that one ballot takes."""
+
+    model: OpenModel
+    ballot: Ballot
+    """With the temperature and the seed to ask at."""
+    loop: asyncio.AbstractEventLoop
+    votes: list[Vote] = field(default_factory=list)
+    prompt: Prompt | None = None
+    failure: Exception | None = None
+    """What ended it, where that is not a failed vote."""
+    stopped: bool = False
+    pending: Future[Vote] | None = None
+
+    def answer(self, messages: Sequence[Mapping[str, Any]]) -> str:
+        """The model's answer, waited for in unitxt's thread."""
+        prompt = Prompt(tuple(ChatMessage(one["role"], one["content"]) for one in messages))
+        self.prompt = self.prompt or prompt
+        try:
+            self.check()
+            self.pending = asyncio.run_coroutine_threadsafe(
+                ask_with(self.ballot, self.model, prompt, _as_it_is), self.loop
+            )
+            self.votes.append(self.pending.result())
+        # kept as it is, since unitxt rewrites the one it is passed
+        except Exception as error:  # noqa: BLE001
+            self.failure = error
+            raise RuntimeError(Message("no answer: {error}", error=error)) from None
+        if not self.votes[-1].valid:
+            raise RuntimeError(Message("no answer: {reason}", reason=self.votes[-1].reason))
+        return self.votes[-1].text or ""
+
+    def check(self) -> None:
+        """Go no further once nobody waits for it."""
+        if self.stopped:
+            raise ModelError("it is no longer wanted")
+
+    def stop(self) -> None:
+        """Nobody waits for it any more."""
+        self.stopped = True
+        if self.pending is not None:
+            self.pending.cancel()
+
+    def vote(
+        self,
+        ballot: Ballot,
+        outcome: Outcome,
+        reason: str | None = None,
+        verdict: Verdict | None = None,
+    ) -> UnitxtVote:
+        """A vote with what the calls cost."""
+        return UnitxtVote(
+            ballot=ballot,
+            outcome=outcome,
+            text=self.votes[-1].text if self.votes else None,
+            usage=sum((vote.usage for vote in self.votes), Usage()),
+            latency=sum(vote.latency for vote in self.votes),
+            prompt=self.prompt.text if self.prompt else None,
+            reason=reason,
+            verdict=verdict,
+        )
+
+
+def _as_it_is(reply: Reply) -> Reading:
+    """What the model wrote: unitxt makes of it what it can."""
+    if reply.finish == "refusal":
+        return Reading(
+            Outcome.REFUSED, reason=Message("the model refused: {text}", text=reply.text)
+        )
+    return Reading(Outcome.OK, Chosen(reply.text))
+
+
+async def _judged(
+    ballot: Ballot,
+    model: OpenModel,
+    judge: UnitxtDirectJudge | UnitxtPairwiseJudge,
+    case: _UnitxtCase,
+    question: Question,
+) -> UnitxtVote:
+    seed = model.seed_for(ballot.sample, judge.seed)
+    asked = replace(ballot, temperature=judge.temperatures[ballot.model], seed=seed)
+    call = _Call(model, asked, asyncio.get_running_loop())
+    try:
+        found = await in_thread(lambda: case.run(call))
+    except asyncio.CancelledError:
+        call.stop()
+        raise
+    # somebody else's code: its failure is one failed vote
+    except Exception as error:  # noqa: BLE001
+        return _failed(ballot, call, error)
+    return _read(ballot, call, found, question)
+
+
+def _read(ballot: Ballot, call: _Call, found: _Found, question: Question) -> UnitxtVote:
+    """unitxt takes the option nearest to what the model wrote; here the model has to have written
+    one.
+    """
+    reading = read(Reply(found.completion), question)
+    if reading.verdict is None:
+        reason = Message(
+            "{reason} (unitxt takes the nearest: {selected})",
+            reason=reading.reason,
+            selected=found.selected,
+        )
+        return call.vote(ballot, reading.outcome, reason=reason)
+    return call.vote(
+        ballot,
+        reading.outcome,
+        verdict=replace(reading.verdict, explanation=found.assessment.strip() or None),
+    )
+
+
+def _failed(ballot: Ballot, call: _Call, error: Exception) -> UnitxtVote:
+    """The failure of the model, or of unitxt. What ends the run ends it here too."""
+    if isinstance(call.failure, HALTS):
+        raise call.failure
+    if call.votes and not call.votes[-1].valid:
+        return call.vote(ballot, call.votes[-1].outcome, reason=call.votes[-1].reason)
+    cause = call.failure or error
+    return call.vote(
+        ballot, Outcome.MODEL_ERROR, reason=f"{type(cause).__name__}: {message_of(cause)}"
+    )

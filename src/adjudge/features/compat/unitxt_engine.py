@@ -1,0 +1,223 @@
+"""The unitxt package itself: loading it quietly, its engines as our models, and our models as its
+engine.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import random
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
+from contextvars import copy_context
+from functools import cache, partial
+from importlib import import_module
+from time import perf_counter
+from types import ModuleType
+from typing import Any, Protocol, TypeVar, runtime_checkable
+
+from adjudge.core.aio.threads import started
+from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.message import Capabilities, Prompt, Reply, Request
+from adjudge.core.gateway.open import ModelLike
+from adjudge.errors import ModelError, SetupError
+
+T = TypeVar("T")
+_THREAD = "adjudge unitxt"
+
+
+class UnitxtEngine(Protocol):
+    """A ready inference engine of unitxt's."""
+
+    use_cache: bool
+
+    def infer(
+        self, dataset: list[dict[str, object]], return_meta_data: bool = False
+    ) -> Sequence[object]:
+        """The model's text for each instance."""
+        ...
+
+    def get_engine_id(self) -> str: ...
+
+
+class UnitxtOption(Protocol):
+    name: str
+    description: str
+
+
+class UnitxtCriteria(Protocol):
+    name: str
+    description: str
+    prediction_field: str | None
+    context_fields: str | Sequence[str] | Mapping[str, str] | None
+
+
+@runtime_checkable
+class UnitxtOptions(Protocol):
+    """A criterion of unitxt's that is chosen from."""
+
+    options: Sequence[UnitxtOption]
+    option_map: Mapping[str, float] | None
+
+
+EngineLike = ModelLike | UnitxtEngine
+
+
+def message_of(error: Exception) -> str:
+    """What it said before unitxt drew a frame around it."""
+    framed = getattr(error, "__error_context__", None)
+    return str(framed["original_message"]) if framed else str(error)
+
+
+async def in_thread(work: Callable[[], T]) -> T:
+    """In a thread of its own, which waits for calls that need threads themselves."""
+    return await asyncio.wrap_future(started(partial(copy_context().run, work), _THREAD))
+
+
+class EngineModel:
+    """An engine of unitxt's as a model of ours. It has its own temperature and seed."""
+
+    def __init__(self, engine: UnitxtEngine) -> None:
+        self.engine = engine
+        self.capabilities = Capabilities(fresh_samples=not engine.use_cache)
+        self.name = type(engine).__name__
+        with suppress(Exception):  # not every engine has an id
+            self.name = str(engine.get_engine_id())
+
+    async def complete(self, request: Request) -> Reply:
+        started = perf_counter()
+        text = await in_thread(lambda: self._infer(request.prompt))
+        if not isinstance(text, str):
+            raise ModelError(
+                "the engine gave {name}, not a text", model=self.name, name=type(text).__name__
+            )
+        ignored = tuple(
+            name for name in ("temperature", "seed") if getattr(request, name) is not None
+        )
+        return Reply(text, latency=perf_counter() - started, ignored=ignored)
+
+    def _infer(self, prompt: Prompt) -> object:
+        messages = [
+            {"role": message.role, "content": message.content} for message in prompt.messages
+        ]
+        asked: dict[str, object] = {"source": messages, "media": {}, "task_data": json.dumps({})}
+        try:
+            (text,) = self.engine.infer([asked | {"data_classification_policy": ["public"]}])
+        except Exception as error:
+            raise ModelError(
+                "it raised {name}: {said}",
+                model=self.name,
+                name=type(error).__name__,
+                said=message_of(error),
+            ) from error
+        return text
+
+
+class _Gate:
+    """unitxt is not made for threads: one at a time is inside it, and steps out while its model
+    answers.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._bars: ModuleType | None = None
+
+    def inside(self) -> AbstractContextManager[None]:
+        """Nobody else is in, and no progress bar is shown for every text."""
+        return _between(self._enter, self._leave)
+
+    def outside(self) -> AbstractContextManager[None]:
+        """Let others in meanwhile."""
+        return _between(self._leave, self._enter)
+
+    def _enter(self) -> None:
+        self._lock.acquire()
+        bars = import_module("datasets.utils.tqdm")
+        chosen = import_module("datasets.config").HF_DATASETS_DISABLE_PROGRESS_BARS is not None
+        self._bars = None if chosen or bars.are_progress_bars_disabled() else bars
+        if self._bars:
+            self._bars.disable_progress_bars()
+
+    def _leave(self) -> None:
+        if self._bars:
+            self._bars.enable_progress_bars()
+        self._lock.release()
+
+
+@contextmanager
+def _between(before: Callable[[], None], after: Callable[[], None]) -> Iterator[None]:
+    before()
+    try:
+        yield
+    finally:
+        after()
+
+
+GATE = _Gate()
+
+
+@light_dataclass(frozen=True)
+class Package:
+    judges: ModuleType
+    constants: ModuleType
+    settings: Any
+    engine: type[UnitxtEngine]
+    own_engine: Callable[..., Any]
+
+
+@cache
+def unitxt_package() -> Package:
+    """Loaded when it is first needed, and leaves the program's random numbers alone, which unitxt
+    seeds.
+    """
+    state = random.getstate()
+    try:
+        judges = import_module("unitxt.llm_as_judge")
+    except ImportError as error:
+        raise SetupError(
+            "this needs the unitxt package: pip install 'adjudge[unitxt]' ({error})", error=error
+        ) from error
+    finally:
+        random.setstate(state)
+    for handler in logging.getLogger("unitxt").handlers:
+        handler.addFilter(_not_of_ours)
+    base = import_module("unitxt.inference").InferenceEngine
+    constants, settings = (
+        import_module("unitxt.llm_as_judge_constants"),
+        import_module("unitxt.settings_utils"),
+    )
+    return Package(judges, constants, settings.get_settings(), base, _own_engine(base))
+
+
+def _not_of_ours(record: logging.LogRecord) -> bool:
+    """unitxt tells standard output of every step; of ours it says what is wrong, and no more."""
+    return record.threadName != _THREAD or record.levelno >= logging.WARNING
+
+
+def _own_engine(base: type[UnitxtEngine]) -> Callable[..., object]:
+    """The engine of unitxt's through which it asks a model of ours."""
+
+    class AdjudgeInferenceEngine(base):  # type: ignore[misc, valid-type]
+        """Asks by the ballot's call."""
+
+        label = "adjudge"
+
+        def prepare_engine(self) -> None:
+            """There is nothing to prepare."""
+
+        def get_engine_id(self) -> str:
+            """What unitxt's results call it."""
+            return "adjudge"
+
+        def _infer(
+            self,
+            dataset: Sequence[Mapping[str, object]],
+            return_meta_data: bool = False,  # noqa: ARG002
+        ) -> list[str]:
+            asked = [instance["source"] for instance in dataset]
+            with GATE.outside():
+                return [self.call.answer(messages) for messages in asked]
+
+    return AdjudgeInferenceEngine

@@ -1,0 +1,1 @@
+"""Judging claims one by one, with quotes that a program verifies."""

@@ -1,0 +1,337 @@
+"""What a program can check by itself: numbers, dates, units, names and quotations of a sentence
+that no source contains.
+
+What is not covered: sums and differences ("twice as many"), names that begin a sentence and stand
+alone, synonyms ("the US" for "America"), and whatever is said in other words. What is marked may be
+right; what is not marked may be wrong.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+from adjudge.core.domain.span import Span
+from adjudge.core.reading.words import WORD, plain_word, same_name
+from adjudge.features.evidence.citation_marks import without_citations
+from adjudge.features.evidence.fact_words import fact_words
+from adjudge.features.evidence.quotes import find_quote
+from adjudge.features.evidence.record import FactKind, UnseenFact
+from adjudge.features.evidence.sentence_words import sentence_words
+
+
+@dataclass(frozen=True, slots=True)
+class _Number(Span):
+    """A number as written: what it may be, and how finely it is told."""
+
+    values: tuple[float, ...]
+    step: float
+    """Half of it is how far a rounded number may be off."""
+    unit: tuple[str, float] | None = None
+    """What is measured, and by how much of its first unit."""
+    counts: bool = False
+    """A small number in words: "two ways" counts what the source lists."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Date(Span):
+    day: int | None
+    month: int
+
+
+@dataclass(frozen=True)
+class _Known:
+    """What the sources contain."""
+
+    numbers: tuple[_Number, ...]
+    dates: frozenset[tuple[int | None, int]]
+    words: frozenset[str]
+    by_beginning: dict[str, list[str]]
+    initials: str
+
+
+_DIGITS: Final = re.compile(
+    r"(?<![\w.])[-−]?\d+(?:[ \u00a0\u202f,.]\d{3})*(?:[.,]\d+)?(?:st|nd|rd|th|-?(?:й|я|е|го"
+    r"|му|м|ая|ый|ой|ое|х))?(?!\d)"
+)
+_NUMERIC_DATE: Final = re.compile(
+    r"\b(\d{4})-(\d{2})-(\d{2})\b|\b(\d{1,2})[./](\d{1,2})[./](\d{2,4})\b"
+)
+_QUOTED: Final = re.compile(r"“([^”]{8,300})”|«([^»]{8,300})»|\"([^\"]{8,300})\"|„([^“]{8,300})“")
+_NAME: Final = re.compile(
+    r"(?<!\w)[A-ZА-ЯЁ][\w’'-]*(?:[ \t]+(?:(?:of|de|van|von|the)[ \t]+)?[A-ZА-ЯЁ][\w’'-]*)*"
+)
+_UNIT_AFTER: Final = re.compile(r"[ \u00a0]?(?:[-–] ?)?(°[CС]|[%$€₽]|[^\W\d_]+\.?)")
+_UNIT_BEFORE: Final = re.compile(r"([$€₽])[ \u00a0]?$")
+_WORD_NEXT: Final = re.compile(r"[ \u00a0-]?([^\W\d_]+)\.?")
+_LIST_NUMBER: Final = re.compile(r"\s*\(?\d{1,3}[.)]\s")
+_TORN_NUMBER: Final = re.compile(r"(?<=\d) ([.,]) (?=\d)")
+"""As corpora that were cut into words have it: "3 , 700"."""
+_COUNTED: Final = 3
+_BEGINNING: Final = 3
+
+
+def unseen_facts(sentence: str, sources: Sequence[str]) -> tuple[UnseenFact, ...]:
+    """The facts of ``sentence`` that no source contains, in their order.
+
+    Without sources there is nothing to look in.
+    """
+    known = _known(tuple(sources))
+    sentence = without_citations(sentence)
+    dates = list(_dates(sentence))
+    found = [
+        *(
+            _fact(sentence, "date", one.start, one.end)
+            for one in dates
+            if (one.day, one.month) not in known.dates
+        ),
+        *_unseen_numbers(sentence, known, dates),
+        *(
+            _fact(sentence, "name", start, end)
+            for start, end in _names(sentence)
+            if not _has_name(known, sentence[start:end])
+        ),
+        *_unseen_quotations(sentence, sources),
+    ]
+    return (
+        tuple(sorted(found, key=lambda fact: fact.start))
+        if any(source.strip() for source in sources)
+        else ()
+    )
+
+
+def _fact(sentence: str, kind: FactKind, start: int, end: int) -> UnseenFact:
+    return UnseenFact(kind=kind, text=sentence[start:end], start=start)
+
+
+@lru_cache(maxsize=256)
+def _known(sources: tuple[str, ...]) -> _Known:
+    sources = tuple(_TORN_NUMBER.sub(r"\1", text) for text in sources)
+    words = frozenset(plain_word(match[0]) for text in sources for match in WORD.finditer(text))
+    parts = {part for word in words if "-" in word for part in word.split("-")}
+    by_beginning: dict[str, list[str]] = {}
+    for word in words | parts:
+        by_beginning.setdefault(word[:_BEGINNING], []).append(word)
+    dates = {(one.day, one.month) for text in sources for one in _dates(text)}
+    return _Known(
+        numbers=tuple(one for text in sources for one in _numbers(text)),
+        dates=frozenset(dates | {(None, month) for _, month in dates}),
+        words=words | parts,
+        by_beginning=by_beginning,
+        initials=" ".join(
+            "".join(match[0][0] for match in WORD.finditer(text)) for text in sources
+        ).casefold(),
+    )
+
+
+# --- numbers and units
+# ----------------------------------------------------------------------------------------------
+
+
+def _unseen_numbers(sentence: str, known: _Known, dates: Sequence[_Date]) -> Iterator[UnseenFact]:
+    skipped = _LIST_NUMBER.match(sentence)
+    for one in _numbers(sentence):
+        in_date = any(date.start <= one.start < date.end for date in dates)
+        if (
+            one.counts
+            or (skipped and one.start < skipped.end())
+            or (in_date and max(one.values) <= 31)
+        ):
+            continue
+        same = [other for other in known.numbers if _same(one, other)]
+        if not same:
+            yield _fact(sentence, "number", one.start, one.end)
+        elif one.unit and all(other.unit and other.unit[0] != one.unit[0] for other in same):
+            yield _fact(sentence, "unit", one.start, one.end)
+
+
+def _same(one: _Number, other: _Number) -> bool:
+    """Equal, or what the other is rounded to; lengths, weights and times in whichever unit."""
+    alike = one.unit and other.unit and one.unit[0] == other.unit[0]
+    factor = other.unit[1] / one.unit[1] if alike and one.unit and other.unit else 1.0
+    near = max(one.step / 2, 1e-9) * 1.0001
+    return any(
+        abs(first - second * factor) <= (near if abs(second * factor) > one.step / 2 else 1e-9)
+        for first in one.values
+        for second in other.values
+    )
+
+
+def _numbers(text: str) -> Iterator[_Number]:
+    for match in _DIGITS.finditer(text):
+        values, step = _values(match[0])
+        scale, end = _scale(text, match.end())
+        unit, end = _unit(text, match.start(), end)
+        yield _Number(
+            match.start(), end, tuple(value * scale for value in values), step * scale, unit
+        )
+    yield from _in_words(text)
+
+
+def _values(written: str) -> tuple[tuple[float, ...], float]:
+    """ "1,234" may be a thousand and some, or a little more than one: both are tried. With it how
+    finely it is told.
+    """
+    bare = re.sub(r"[^\d.,−-]", "", written).replace("−", "-").rstrip("-.,")
+    whole, _, tail = bare.replace(",", ".").rpartition(".")
+    marks = re.sub(r"[^.,]", "", bare)
+    groups = re.sub(r"[.,]", "", bare)
+    if not marks or (len(tail) == 3 and len(set(marks)) == 1):
+        values = (float(groups), float(f"{whole}.{tail}")) if len(marks) == 1 else (float(groups),)
+        return values, _step(groups, grouped=len(groups) < len(written.strip()))
+    return (float(f"{whole.replace('.', '')}.{tail}"),), 10.0 ** -len(tail)
+
+
+def _step(digits: str, *, grouped: bool) -> float:
+    """Whole numbers are told to the unit; those that end in several zeros are often rounded, years
+    never.
+    """
+    zeros = len(digits) - len(digits.rstrip("0"))
+    is_year = not grouped and len(digits) == 4 and digits < "2101"
+    return 1.0 if zeros < 2 or is_year else 10.0 ** min(zeros, len(digits) - 2)
+
+
+def _scale(text: str, end: int) -> tuple[float, int]:
+    word = _WORD_NEXT.match(text, end)
+    scale = fact_words().scale(word[1]) if word else None
+    return (scale, word.end(1)) if scale and word else (1.0, end)
+
+
+def _unit(text: str, start: int, end: int) -> tuple[tuple[str, float] | None, int]:
+    before = _UNIT_BEFORE.search(text, max(0, start - 2), start)
+    if before:
+        return fact_words().unit(before[1]), end
+    after = _UNIT_AFTER.match(text, end)
+    unit = fact_words().unit(after[1].rstrip(".").casefold()) if after else None
+    return (unit, after.start(1) + len(after[1].rstrip("."))) if unit and after else (None, end)
+
+
+def _in_words(text: str) -> Iterator[_Number]:
+    """Runs of number words: "twenty-one thousand", «двадцать пять», «тысяча девятьсот десятый»."""
+    run: list[tuple[float, int, int]] = []
+    for match in re.finditer(r"[^\W\d_]+", text):
+        scale = fact_words().scale(match[0]) if run else None
+        value = fact_words().number(match[0], ordinal=bool(run)) if scale is None else None
+        if run and text[run[-1][2] : match.start()].strip(" -"):
+            yield _summed(text, run)
+            run = []
+        if value is not None:
+            run.append((value, match.start(), match.end()))
+        elif scale and run:
+            run = _scaled(run, scale, match.end())
+        elif run and plain_word(match[0]) != "and":
+            yield _summed(text, run)
+            run = []
+    if run:
+        yield _summed(text, run)
+
+
+def _scaled(
+    run: list[tuple[float, int, int]], scale: float, end: int
+) -> list[tuple[float, int, int]]:
+    """In "two thousand five hundred" only the five are hundreds."""
+    first = next(
+        at
+        for at in range(len(run))
+        if all(value < scale for value, _, _ in run[at:]) or at == len(run) - 1
+    )
+    return [*run[:first], (sum(value for value, _, _ in run[first:]) * scale, run[first][1], end)]
+
+
+def _summed(text: str, run: Sequence[tuple[float, int, int]]) -> _Number:
+    total = sum(value for value, _, _ in run)
+    start, end = run[0][1], run[-1][2]
+    unit, end = _unit(text, start, end)
+    return _Number(start, end, (total,), 1e-6, unit, counts=total <= _COUNTED)
+
+
+# --- dates
+# --------------------------------------------------------------------------------------------------
+
+
+def _dates(text: str) -> Iterator[_Date]:
+    for match in _NUMERIC_DATE.finditer(text):
+        day, month = (match[3], match[2]) if match[1] else (match[4], match[5])
+        if 1 <= int(month) <= 12 and 1 <= int(day) <= 31:
+            yield _Date(match.start(), match.end(), int(day), int(month))
+    for match in WORD.finditer(text):
+        month_number = fact_words().month(match[0])
+        if month_number:
+            day_number, start, end = _day(text, match.start(), match.end())
+            yield _Date(start, end, day_number, month_number)
+
+
+def _day(text: str, start: int, end: int) -> tuple[int | None, int, int]:
+    before = re.search(
+        r"(?<!\d)(\d{1,2})(?:st|nd|rd|th|-?го|-?е)?(?:\s+of)?\s+$", text[max(0, start - 12) : start]
+    )
+    after = re.compile(r"\.?\s+(\d{1,2})(?:st|nd|rd|th)?(?!\d|[.,]\d)").match(text, end)
+    if before and 1 <= int(before[1]) <= 31:
+        return int(before[1]), start - len(before[0]), end
+    if after and 1 <= int(after[1]) <= 31:
+        return int(after[1]), start, after.end()
+    return None, start, end
+
+
+# --- names
+# --------------------------------------------------------------------------------------------------
+
+
+def _names(sentence: str) -> Iterator[tuple[int, int]]:
+    """Words with a capital letter that do not begin the sentence; those that do where another one
+    follows.
+    """
+    marker = _LIST_NUMBER.match(sentence)
+    begin = marker.end() if marker else 0
+    for match in _NAME.finditer(sentence):
+        alone = len(match[0].split()) == 1
+        for word in WORD.finditer(sentence, match.start(), match.end()):
+            first = not any(one.isalnum() for one in sentence[begin : word.start()])
+            if not (first and (alone or not word[0].isascii())) and not _is_common(word[0]):
+                yield word.start(), word.end()
+
+
+def _is_common(word: str) -> bool:
+    """Whether a word with a capital letter is none of a name: "The", "May", "Million"."""
+    known, facts, bare = sentence_words(), fact_words(), word.casefold()
+    if bare in known.starters or bare in known.function or len(word) < 2:
+        return True
+    return (
+        plain_word(word) in facts.numbers
+        or facts.month(word) is not None
+        or facts.scale(word) is not None
+    )
+
+
+def _has_name(known: _Known, name: str) -> bool:
+    bare = plain_word(name)
+    if bare in known.words or any(
+        same_name(name, other) for other in known.by_beginning.get(bare[:_BEGINNING], ())
+    ):
+        return True
+    if name.isupper() and len(name) <= 6 and bare in known.initials:
+        return True
+    plural = bare.removesuffix("s")
+    parts = [part for part in re.split(r"[-']", bare) if part]
+    return (
+        plural in known.words
+        or f"{bare}s" in known.words
+        or (len(parts) > 1 and all(part in known.words for part in parts))
+    )
+
+
+# --- quotations
+# --------------------------------------------------------------------------------------------------
+
+
+def _unseen_quotations(sentence: str, sources: Sequence[str]) -> Iterator[UnseenFact]:
+    for match in _QUOTED.finditer(sentence):
+        quoted = next(filter(None, match.groups()))
+        lowered = quoted.casefold().rstrip(".,!?…")
+        if len(quoted.split()) >= 3 and not any(
+            find_quote(lowered, source.casefold()) for source in sources
+        ):
+            yield _fact(sentence, "quotation", match.start(), match.end())

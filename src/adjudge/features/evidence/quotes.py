@@ -1,0 +1,130 @@
+"""Where a quote stands in a text, white space and quotation marks aside; and which passage of a
+text is most like a sentence.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+from adjudge.core.domain.span import Span
+from adjudge.core.reading.words import content_words
+from adjudge.features.evidence.sentences import Sentence, sentences
+
+_MARKS: Final = frozenset("\"'`“”„‟«»‘’‚‛‹›″′＂＇")
+_SHOWN_AS: Final = {"‹": "<", "⦗": "<", "⁅": "["}
+"""What stands in prompts for characters that could pass for marks of ours."""
+_LEAST: Final = 3
+"""Letters and digits that a quote must have, and a word that means something: "a" and "the" stand
+in every text.
+"""
+_REACH: Final = 60
+"""How far around the end of a quote words and numbers are read."""
+_UNIT: Final = re.compile(
+    r"(?<![^\W_])[-−]?\d{1,3}(?: \d{3})+(?:[.,]\d+)?(?!\d)"
+    r"|(?<![^\W_])[-−]?\d+(?:[.,:]\d+)*[^\W_]*|(?:[^\W_][\u0300-\u036f]*)+"
+)
+"""A number with its sign and its thousands, or a word with its accents."""
+_ELLIPSIS: Final = re.compile(r"\s*[\[(]?(?:…|\.{3,})[\])]?\s*")
+_ENDS: Final = re.compile(rf"\A{_ELLIPSIS.pattern}|{_ELLIPSIS.pattern}\Z")
+"""An ellipsis at either end leaves nothing out that matters."""
+_LONGEST_GAP: Final = 300
+"""Characters that an ellipsis may leave out: parts that are farther apart prove nothing."""
+_ALIKE: Final = 0.3
+"""The share of a sentence's words that a passage must have to be worth showing."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Folded:
+    """A text with single spaces and without quotation marks, and where each of its characters
+    stood.
+    """
+
+    text: str
+    places: tuple[int, ...]
+
+
+def find_quote(quote: str, text: str) -> Span | None:
+    """Return where ``quote`` is in ``text``, whole words only; None if it is not, or too short.
+
+    Case, white space and quotation marks do not matter. A quote with an ellipsis is found if its
+    parts follow each other closely: "The tower … is 330 metres tall".
+    """
+    held = _folded(text)
+    parts = [_folded(part).text.strip() for part in _ELLIPSIS.split(_ENDS.sub("", quote))]
+    first = last = None
+    for part in parts:
+        if sum(map(str.isalnum, part)) < _LEAST or not content_words(part):
+            return None
+        found = _find(part, held.text, 0 if last is None else last)
+        if found is None or (last is not None and found - last > _LONGEST_GAP):
+            return None
+        first, last = found if first is None else first, found + len(part)
+    if first is None or last is None:
+        return None
+    return Span(held.places[first], held.places[last - 1] + 1)
+
+
+def _find(wanted: str, text: str, start: int) -> int | None:
+    """Return where ``wanted`` begins in ``text`` without cutting a word."""
+    at = text.find(wanted, start)
+    while at != -1:
+        if _whole_words(text, at, at + len(wanted)):
+            return at
+        at = text.find(wanted, at + 1)
+    return None
+
+
+def _whole_words(text: str, start: int, end: int) -> bool:
+    """Whether neither end cuts a word, a letter's accent or a number: "330" is not in "1,330", nor
+    "5" in "-5".
+    """
+    return not _cuts(text, start) and not _cuts(text, end)
+
+
+def _cuts(text: str, at: int) -> bool:
+    first = max(0, at - _REACH)
+    units = (match.span() for match in _UNIT.finditer(text[first : at + _REACH]))
+    return any(start < at - first < end for start, end in units)
+
+
+@lru_cache(maxsize=256)
+def _folded(text: str) -> _Folded:
+    kept: list[str] = []
+    places: list[int] = []
+    for place, character in enumerate(text):
+        lower = character.lower()
+        shown = _SHOWN_AS.get(character, lower if len(lower) == 1 else character)
+        if shown.isspace():
+            if kept and kept[-1] == " ":
+                continue
+            shown = " "
+        elif shown in _MARKS:
+            continue
+        kept.append(shown)
+        places.append(place)
+    return _Folded("".join(kept), tuple(places))
+
+
+def most_alike(sentence: str, texts: Sequence[str]) -> tuple[int, Span] | None:
+    """The passage that shares most words with ``sentence``, and which text it is in, from 0; None
+    where none is alike.
+    """
+    wanted = frozenset(content_words(sentence))
+    if not wanted:
+        return None
+    best: tuple[float, int, Sentence] | None = None
+    for number, text in enumerate(texts):
+        for one, words in _passages(text):
+            share = len(wanted & words) / len(wanted)
+            if share >= _ALIKE and (best is None or share > best[0]):
+                best = (share, number, one)
+    return None if best is None else (best[1], best[2])
+
+
+@lru_cache(maxsize=256)
+def _passages(text: str) -> tuple[tuple[Sentence, frozenset[str]], ...]:
+    return tuple((one, frozenset(content_words(one.text))) for one in sentences(text))

@@ -1,0 +1,82 @@
+"""What the sources say of a text, sentence by sentence, as a record."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, ClassVar, Literal
+
+from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.record import Detail
+from adjudge.core.domain.verdict import KeptQuote
+
+FactKind = Literal["number", "date", "unit", "name", "quotation"]
+
+
+@light_dataclass(frozen=True, kw_only=True)
+class UnseenFact:
+    """Something that a sentence names and no fragment contains, found by rule."""
+
+    kind: FactKind
+    text: str
+    start: int
+    """Where it stands in the sentence."""
+
+
+@light_dataclass(frozen=True, kw_only=True)
+class SentenceRecord:
+    """One sentence, and what the sources say of it."""
+
+    start: int
+    end: int
+    text: str
+    kind: str
+    support: Annotated[str | None, "supported, contradicted or not found; null: nobody could say"]
+    evidence: tuple[KeptQuote, ...]
+    by_rule: bool
+    agreement: float | None
+    unseen: tuple[UnseenFact, ...]
+    explanation: str | None
+    reason: str | None
+    claims: tuple[SentenceRecord, ...] | None = None
+    flag: Annotated[
+        str | None, "of the method flags: unsupported, look here or nothing found against it"
+    ] = None
+
+
+@light_dataclass(frozen=True, kw_only=True)
+class EvidenceFields:
+    """Which fields hold the text and its sources."""
+
+    text: str
+    sources: str
+
+
+@light_dataclass(frozen=True, kw_only=True)
+class EvidenceRecord:
+    """A text looked up in its sources."""
+
+    method: str
+    claims: int
+    scale: int | None
+    supported: int
+    contradicted: int
+    not_found: int
+    unanswered: int
+    invented_quotes: Annotated[Mapping[str, int], "model: quotes that stand in no such fragment"]
+    sentences: tuple[SentenceRecord, ...]
+    fields: EvidenceFields
+
+
+@light_dataclass(frozen=True, kw_only=True)
+class EvidenceDetail(Detail):
+    """Whether the sources support a text, sentence by sentence."""
+
+    kind: ClassVar[str] = "evidence"
+
+    verdict: str | None
+    evidence: EvidenceRecord
+
+    @property
+    def chosen(self) -> str | None:
+        """The worst that is said of a claim."""
+        return self.verdict

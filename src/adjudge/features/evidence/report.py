@@ -1,0 +1,143 @@
+"""What was looked up in the sources of many answers, added up."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from adjudge.core.domain.frozen import nonempty, some_of
+from adjudge.core.domain.json_types import JsonDict
+from adjudge.core.domain.record import JudgmentRecord
+from adjudge.features.evidence.evidence import FLAGS, Flag
+from adjudge.features.evidence.record import EvidenceDetail, EvidenceRecord
+from adjudge.features.rag.record import RagDetail
+from adjudge.messages import Message, join
+
+COUNTED = ("claims", "supported", "contradicted", "not_found", "unanswered")
+Mark = Literal["supported", "contradicted", "not found", "unanswered", "unchecked"] | Flag
+MARKS: Mapping[Mark, Message] = {
+    "supported": Message("supported"),
+    "contradicted": Message("contradicted"),
+    "not found": Message("not found"),
+    "unanswered": Message("no verdict"),
+    "unchecked": Message("nothing found by rule; not asked"),
+    "unsupported": Message("unsupported (sure)"),
+    "look here": Message("look here"),
+    "nothing found against it": Message("nothing found against it"),
+}
+_SPARED = Message("surely unsupported and asked no further")
+
+
+def found_in(one: JudgmentRecord) -> EvidenceRecord | None:
+    """What a judgment found in the sources; None where they were not looked up."""
+    return one.detail.evidence if isinstance(one.detail, EvidenceDetail | RagDetail) else None
+
+
+@dataclass(frozen=True)
+class EvidenceSummary:
+    """The sentences of all rows."""
+
+    rows: int
+    claims: int
+    supported: int
+    contradicted: int
+    not_found: int
+    unanswered: int
+    with_unsupported: int
+    """Rows with a sentence that is not supported."""
+    with_contradicted: int
+    invented: Mapping[str, int] = field(default_factory=dict)
+    """Model → quotes that do not exist."""
+    flags: Mapping[Flag, int] = field(default_factory=dict)
+    """How many sentences have each flag, where they were flagged."""
+    spared: int = 0
+    """Sentences that were surely unsupported, so that no dearer model was asked."""
+
+    def sentence(self, name: str) -> Message:
+        """What the sentences came to, in a line."""
+        counts = (
+            (Message("sentences that claim something"), self.claims),
+            *(
+                ((MARKS[flag], self.flags.get(flag, 0)) for flag in FLAGS)
+                if self.flags
+                else (
+                    (MARKS["supported"], self.supported),
+                    (MARKS["contradicted"], self.contradicted),
+                    (MARKS["not found"], self.not_found),
+                )
+            ),
+            *(((_SPARED, self.spared),) if self.spared else ()),
+            *(((MARKS["unanswered"], self.unanswered),) if self.unanswered else ()),
+            (Message("has an unsupported sentence"), self.with_unsupported),
+        )
+        each = (Message("{what} {number}", what=what, number=number) for what, number in counts)
+        return Message("{name}: {counts}", name=name, counts=join(", ", each))
+
+    def to_dict(self) -> JsonDict:
+        return {
+            **some_of(self, "rows", "claims", "supported", "contradicted"),
+            **some_of(self, "not_found", "unanswered"),
+            "rows_with_unsupported": self.with_unsupported,
+            "rows_with_contradicted": self.with_contradicted,
+            "invented_quotes": dict(self.invented),
+            **nonempty(
+                flags={str(name): count for name, count in self.flags.items()}, spared=self.spared
+            ),
+        }
+
+
+class EvidenceTally:
+    """Adds up judgments as they come."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[str] = Counter()
+        self._invented: Counter[str] = Counter()
+        self._flags: Counter[Flag] = Counter()
+
+    def add(self, one: JudgmentRecord) -> None:
+        found = found_in(one)
+        if found is None:
+            return
+        self._counts.update({name: getattr(found, name) for name in COUNTED})
+        self._counts["rows"] += 1
+        self._counts["with_unsupported"] += is_unsupported(one)
+        self._counts["with_contradicted"] += is_contradicted(one)
+        self._invented.update(found.invented_quotes)
+        flags = [flag for one in found.sentences for flag in FLAGS if one.flag == flag]
+        if found.method == "flags":
+            self._flags.update(flags)
+        else:
+            self._counts["spared"] += len(flags)
+
+    def summary(self) -> EvidenceSummary | None:
+        """What they come to so far; None where no sentence was looked up."""
+        counts = self._counts
+        if not counts["rows"]:
+            return None
+        return EvidenceSummary(
+            rows=counts["rows"],
+            claims=counts["claims"],
+            supported=counts["supported"],
+            contradicted=counts["contradicted"],
+            not_found=counts["not_found"],
+            unanswered=counts["unanswered"],
+            with_unsupported=counts["with_unsupported"],
+            with_contradicted=counts["with_contradicted"],
+            invented=dict(self._invented),
+            spared=counts["spared"],
+            flags={flag: self._flags[flag] for flag in FLAGS} if self._flags else {},
+        )
+
+
+def is_unsupported(one: JudgmentRecord) -> bool:
+    """Whether a sentence is not found or contradicted."""
+    found = found_in(one)
+    return found is not None and found.not_found + found.contradicted > 0
+
+
+def is_contradicted(one: JudgmentRecord) -> bool:
+    """Whether a sentence is contradicted."""
+    found = found_in(one)
+    return found is not None and found.contradicted > 0

@@ -1,0 +1,96 @@
+"""The words and patterns that the sentence splitter knows: `data/sentences.yaml`."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+
+from adjudge.core.domain.json_types import JsonObject
+from adjudge.core.reading.values import Place, list_of, mapping, our_yaml, phrase
+
+_TURN = re.compile(
+    r"[,;:.—-]\s*(?:but|however|although|though|yet|но|однако|хотя|зато|а)\s+"
+    r"(?!(?:i|we|you|please|if|feel|я|мы|вы|могу|можем|пожалуйста)\b)(?:\S+\s+){2}\S+",
+    re.IGNORECASE,
+)
+"""After a refusal these words make a claim again: "I do not know the price, but it is less than 5
+euros.".
+"""
+_FIGURE_AFTER = re.compile(r"[,;:—–]\s.*\d", re.DOTALL)
+"""So does a figure in a clause of its own: "The documents do not say the price, it is 5 euros."."""
+_NEWS = re.compile(
+    r"[,;:—–]\s+(?!(?:i|we|you|your|please|feel|let|if|and|so|don|do|я|мы|вы|ваш\w*"
+    r"|пожалуйста|если|и|что|за|обращайтесь|пишите|"
+    r"спрашивайте|дайте|рад\w*|будем|всего|хорошего|удачи|желаю|желаем|всегда)\b)"
+    r"(?:(?:\S+\s+){0,6}?(?:is|are|was|were|has|have|costs?|takes?|must|will|can|may)\b"
+    r"|[а-яё]+(?:\s+[\w-]+){2})",
+    re.IGNORECASE,
+)
+"""In a courtesy, a clause that tells something: "Thank you for asking, the
+price is five euros.".
+"""
+
+
+@dataclass(frozen=True)
+class SentenceWords:
+    """What is known of words: abbreviations by what follows them, and how sentences that claim
+    nothing read.
+    """
+
+    leading: frozenset[str]
+    before_numbers: frozenset[str]
+    trailing: frozenset[str]
+    units: frozenset[str]
+    starters: frozenset[str]
+    function: frozenset[str]
+    courtesy: re.Pattern[str]
+    refusal: re.Pattern[str]
+
+    def is_courtesy(self, said: str) -> bool:
+        """A greeting, thanks or an offer of more help that tells nothing else."""
+        return (
+            bool(self.courtesy.match(said))
+            and not re.search(r"\d", said)
+            and not _NEWS.search(said)
+        )
+
+    def is_refusal(self, said: str) -> bool:
+        """Says that there is no answer, or that none will be given, and nothing else."""
+        refusal = self.refusal.match(said)
+        if refusal is None:
+            return False
+        return not _TURN.search(said, refusal.end()) and not _FIGURE_AFTER.search(
+            said, refusal.end()
+        )
+
+
+@cache
+def sentence_words() -> SentenceWords:
+    """The words of the file, read once."""
+    given, _ = our_yaml(__file__, "sentences.yaml")
+    opening = r"(?:(?:well|ok|okay|sure|yes|great|hi|hello)[,!.]?\s+)?"
+    return SentenceWords(
+        leading=_words(given, "leading"),
+        before_numbers=_words(given, "before_numbers"),
+        trailing=_words(given, "trailing"),
+        units=_words(given, "units"),
+        starters=_words(given, "starters"),
+        function=_words(given, "function"),
+        courtesy=_pattern(given, "courtesy", before=opening, after=r"[\s.!…)☺:,-]*$"),
+        refusal=_pattern(given, "refusal"),
+    )
+
+
+def _words(given: JsonObject, key: str) -> frozenset[str]:
+    return frozenset(phrase(given[key], Place("evidence/data/sentences.yaml", key)).split())
+
+
+def _pattern(given: JsonObject, key: str, before: str = "", after: str = "") -> re.Pattern[str]:
+    place = Place("evidence/data/sentences.yaml", key)
+    parts = {str(name): str(part) for name, part in mapping(given["parts"], place).items()}
+    patterns = [phrase(one, at) for at, one in list_of(given[key], place)]
+    for name, part in parts.items():
+        patterns = [one.replace(name, part) for one in patterns]
+    either = "|".join(one.replace(" ", r"\s+") for one in patterns)
+    return re.compile(f"{before}(?:{either}){after}", re.IGNORECASE | re.DOTALL)

@@ -1,0 +1,382 @@
+"""Text → sentences with their place, by rule, for English and Russian: what is said one by one in
+an answer.
+
+What is not covered: sentences without white space between them (Cyrillic ones aside), languages
+that write no full stop, and abbreviations that also are words where a name follows ("He works at
+the dept. Smith leads it.").
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Final, Literal
+
+from adjudge.core.domain.span import Span
+from adjudge.features.evidence.citation_marks import NOTE
+from adjudge.features.evidence.sentence_words import sentence_words
+
+SentenceKind = Literal["claim", "courtesy", "question", "refusal", "heading", "footnote", "code"]
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence(Span):
+    """One sentence and its place in what was split."""
+
+    text: str
+    kind: SentenceKind = "claim"
+
+    @property
+    def is_claim(self) -> bool:
+        """Whether a source can support it: greetings, questions, refusals, headings, footnotes and
+        code make no claim.
+        """
+        return self.kind == "claim"
+
+
+@dataclass(frozen=True, slots=True)
+class _Block(Span):
+    """A stretch of the text that no sentence leaves."""
+
+    kind: Literal["prose", "heading", "footnote", "code"] = "prose"
+
+
+_FENCE: Final = re.compile(r"```+|~~~+")
+_TOOL: Final = re.compile(r"\[tool (?:call|result): ")
+"""How calls of tools, and what they returned, are shown as text."""
+_TOOL_LINES: Final = 200
+"""How far the end of it is looked for; keeps hostile texts linear."""
+_HEADING: Final = re.compile(r"#{1,6}[ \t]+")
+_BOLD_LINE: Final = re.compile(r"(\*\*|__)(?!\s)[^*_]+\1:?$")
+_ITEM: Final = re.compile(r"(?:[-*+•‣▪●–—]|\(?\d{1,3}[.)]|\(?[a-zа-яё][)]|\[[ xX]\])[ \t]+(?=\S)")
+_QUOTED_LINE: Final = re.compile(r">+[ \t]?")
+_WRAPPED: Final = 55
+"""A line at least this long that ends in no full stop was wrapped: the next one goes on with it."""
+
+_CLOSERS: Final = "\"'”’»)]}*_`¹²³⁴⁵⁶⁷⁸⁹⁰"
+_QUOTE_STARTS: Final = "\"'“„«‘"
+_QUOTE_ENDS: Final = "\"'”’»“"
+_END: Final = re.compile(
+    r"(?<![.!?…])[.!?…]+(?:(?:[\"'”’»)\]}*_`¹²³⁴⁵⁶⁷⁸⁹⁰]|\[\^?[\w, –-]{1,12}\])*)"
+    r"(?:[ ]?[\U0001F300-\U0001FAFF\u2600-\u27BF]\uFE0F?)*(?=\s)|[。！？]+[”’」』）]*"
+)
+_GLUED: Final = re.compile(
+    r"(?<=[а-яё]{2})[.!?…]+(?=[А-ЯЁ][а-яё])|(?<=[a-z]{2})[!?]+(?=[A-Z][a-z])"
+)
+_WORD_BEFORE: Final = re.compile(r"[^\s(\[{«“\"'„]*$")
+_WORD_AFTER: Final = re.compile(
+    r"\s*(?:[-–—]\s+)?[\"'“”«„(\[*_‘¿¡]*([^\W_]\.(?=\s|[^\W_])|[^\W_][\w'’-]*|\S)?"
+)
+"""The next word, an initial with its full stop, or the sign that stands there."""
+_INITIAL: Final = re.compile(r"^(?:[A-ZА-ЯЁ]\.?-?)+$|^(?:Дж|Ю|Ч)$")
+_SPACED: Final = re.compile(r"\b([тн])\. (\w)$")
+"""«т. д», «н. э»: two words of one abbreviation."""
+_REFERENCES: Final = re.compile(r"(?:\[\^?[\w, –-]{1,12}\]?)+$")
+_OPENERS: Final = {"(": ")", "«": "»", "“": "”", "„": "“", '"': '"'}
+_LONGEST_QUOTE: Final = 400
+_TAIL: Final = 200
+"""How much of a sentence is read backwards from its end; keeps hostile texts linear."""
+
+
+def sentences(text: str) -> tuple[Sentence, ...]:
+    """Split a text into sentences, in order; list markers, table rules and the white space around
+    are in none of them.
+    """
+    return _with_lone_headings(
+        [_named(text, span) for block in _blocks(text) for span in _split(text, block)]
+    )
+
+
+def _with_lone_headings(found: list[Sentence]) -> tuple[Sentence, ...]:
+    """A heading with nothing under it is what is said: "**42 euros**" as a whole answer."""
+    followed = False
+    for at in range(len(found) - 1, -1, -1):
+        one = found[at]
+        if one.kind == "heading" and not followed:
+            found[at] = replace(one, kind=_kind(one.text))
+        followed = followed or found[at].kind not in ("courtesy", "footnote")
+    return tuple(found)
+
+
+def _named(text: str, span: _Block) -> Sentence:
+    said = text[span.start : span.end]
+    return Sentence(span.start, span.end, said, _kind(said) if span.kind == "prose" else span.kind)
+
+
+def _kind(said: str) -> SentenceKind:
+    plain = said.strip().strip("*_ ")
+    if _is_question(plain):
+        return "question"
+    if sentence_words().is_courtesy(plain):
+        return "courtesy"
+    if sentence_words().is_refusal(plain):
+        return "refusal"
+    return "claim"
+
+
+def _is_question(plain: str) -> bool:
+    """Ends in a question mark; «She asked: "Why?"» tells of a question and asks none."""
+    asks = plain.rstrip(_CLOSERS + " ").endswith(("?", "?!", "？"))
+    return asks and (plain[-1] not in _QUOTE_ENDS or plain[0] in _QUOTE_STARTS)
+
+
+# --- blocks: what the lines say
+# -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Line(Span):
+    """One line without the white space around it."""
+
+    text: str
+
+    @property
+    def is_rule(self) -> bool:
+        """Blank, or drawn: between paragraphs, or under the head of a table."""
+        return not any(character.isalnum() for character in self.text)
+
+    @property
+    def is_table_row(self) -> bool:
+        return len(self.text) > 2 and self.text[0] == self.text[-1] == "|"
+
+    @property
+    def is_table_rule(self) -> bool:
+        return "--" in self.text and not self.text.strip("|:- \t")
+
+    @property
+    def is_bold(self) -> bool:
+        """Whether it is a heading by its type; "**Price: 5 euros**" tells a figure and is none."""
+        bare = self.text.rstrip("*_ :")
+        tells_figure = any(map(str.isdecimal, bare.partition(":")[2]))
+        return (
+            bool(_BOLD_LINE.match(self.text))
+            and not bare.endswith((".", "!", "?"))
+            and not tells_figure
+        )
+
+    @property
+    def starts_block(self) -> bool:
+        starts = (_FENCE, _TOOL, _HEADING, _ITEM, _QUOTED_LINE, NOTE)
+        return (
+            self.is_rule
+            or self.is_table_row
+            or self.is_bold
+            or any(start.match(self.text) for start in starts)
+        )
+
+    @property
+    def marker(self) -> int:
+        """How many characters the marks of a quotation or of a list take."""
+        quoted = _QUOTED_LINE.match(self.text)
+        end = quoted.end() if quoted else 0
+        item = _ITEM.match(self.text, end)
+        return item.end() if item else end
+
+    def goes_on(self, following: _Line) -> bool:
+        """Whether the line break is only a wrapped line: the next one continues the sentence."""
+        if following.starts_block or self.text.rstrip(_CLOSERS).endswith(
+            (".", "!", "?", "…", ":", ";", "。")
+        ):
+            return False
+        return (
+            following.text[0].islower()
+            or self.text.endswith((",", "-", "–", "—"))
+            or len(self.text) >= _WRAPPED
+        )
+
+
+def _lines(text: str) -> list[_Line]:
+    found: list[_Line] = []
+    start = 0
+    for raw in text.splitlines(keepends=True):
+        bare = raw.strip()
+        first = start + len(raw) - len(raw.lstrip())
+        found.append(_Line(first, first + len(bare), bare))
+        start += len(raw)
+    return found
+
+
+def _blocks(text: str) -> Iterator[_Block]:
+    lines = _lines(text)
+    at = 0
+    while at < len(lines):
+        at, block = _next_block(lines, at)
+        if block is not None:
+            yield from _without_white_space(text, block)
+
+
+def _next_block(lines: list[_Line], at: int) -> tuple[int, _Block | None]:
+    line = lines[at]
+    if _FENCE.match(line.text) or _TOOL.match(line.text):
+        return _code(lines, at)
+    if line.is_rule:
+        return at + 1, None
+    if line.is_table_row:
+        header = at + 1 < len(lines) and lines[at + 1].is_table_rule
+        return at + 1, _Block(line.start, line.end, "heading" if header else "prose")
+    heading = _HEADING.match(line.text)
+    if heading:
+        return at + 1, _Block(line.start + heading.end(), line.end, "heading")
+    if line.is_bold or NOTE.match(line.text):
+        return at + 1, _Block(line.start, line.end, "heading" if line.is_bold else "footnote")
+    return _paragraph(lines, at)
+
+
+def _code(lines: list[_Line], at: int) -> tuple[int, _Block]:
+    """As far as its end; of a fence that nothing closes to the last line, of a tool's call this
+    line alone.
+    """
+    fence = _FENCE.match(lines[at].text)
+    if fence:
+        last = next(
+            (n for n in range(at + 1, len(lines)) if lines[n].text.startswith(fence[0])),
+            len(lines) - 1,
+        )
+    else:
+        last = next(
+            (
+                n
+                for n in range(at, min(at + _TOOL_LINES, len(lines)))
+                if lines[n].text.endswith("]")
+            ),
+            at,
+        )
+    return last + 1, _Block(lines[at].start, lines[last].end, "code")
+
+
+def _paragraph(lines: list[_Line], at: int) -> tuple[int, _Block]:
+    last = at
+    while last + 1 < len(lines) and lines[last].goes_on(lines[last + 1]):
+        last += 1
+    kind: Literal["heading", "prose"] = (
+        "heading" if last == at and _is_lead_in(lines[at]) else "prose"
+    )
+    return last + 1, _Block(lines[at].start + lines[at].marker, lines[last].end, kind)
+
+
+def _is_lead_in(line: _Line) -> bool:
+    """Whether this line only introduces what follows: "The steps are:"."""
+    return line.text.rstrip(" *_").endswith(":") and not re.search(
+        r"[.!?]\s", line.text[line.marker :]
+    )
+
+
+def _without_white_space(text: str, span: _Block) -> Iterator[_Block]:
+    said = text[span.start : span.end]
+    start = span.start + len(said) - len(said.lstrip())
+    end = span.start + len(said.rstrip())
+    if end > start:
+        yield _Block(start, end, span.kind)
+
+
+# --- sentences: where a full stop ends one
+# --------------------------------------------------------------------------
+
+
+def _split(text: str, block: _Block) -> Iterator[_Block]:
+    if block.kind != "prose":
+        yield block
+        return
+    said = text[block.start : block.end]
+    start, marks = 0, _OpenMarks(said, 0)
+    last_word = max(at for at, character in enumerate(said) if character.isalnum())
+    for end in _ends(said):
+        if end > last_word:
+            break
+        marks.advance(end)
+        if marks.has_words and not marks.close_soon() and _may_end(said, start, end):
+            yield from _without_white_space(text, _Block(block.start + start, block.start + end))
+            start = end
+            marks = _OpenMarks(said, end)
+    yield from _without_white_space(text, _Block(block.start + start, block.end))
+
+
+def _ends(said: str) -> list[int]:
+    whole, glued = _END.finditer(said), _GLUED.finditer(said)
+    return sorted({match.end() for match in whole} | {match.end() for match in glued})
+
+
+@dataclass(slots=True)
+class _OpenMarks:
+    """What one sentence holds so far, read as it grows: words, and the brackets and quotation marks
+    that it has not closed.
+    """
+
+    said: str
+    at: int
+    closing: list[str] = field(default_factory=list)
+    has_words: bool = False
+    previous: str = ""
+
+    def advance(self, end: int) -> None:
+        for character in self.said[self.at : end]:
+            self.has_words = self.has_words or character.isalnum()
+            self.previous, previous = character, self.previous
+            if self.closing and character == self.closing[-1]:
+                self.closing.pop()
+            elif character in _OPENERS and not (character == '"' and previous.isdigit()):
+                self.closing.append(_OPENERS[character])
+        self.at = end
+
+    def close_soon(self) -> bool:
+        """Whether the innermost one closes within reach: an opening mark that nothing closes is
+        only a slip.
+        """
+        return (
+            bool(self.closing)
+            and self.said.find(self.closing[-1], self.at, self.at + _LONGEST_QUOTE) != -1
+        )
+
+
+def _may_end(said: str, start: int, end: int) -> bool:
+    if said[end - 1] in "。！？”’」』）" and not said[end : end + 1].isspace():
+        return True
+    after = _WORD_AFTER.match(said, end)
+    following = after[1] if after else None
+    if following is None:
+        return True
+    if following[0].islower() and not following[1:2].isupper():
+        return False
+    body = said[max(start, end - _TAIL) : end].rstrip(_CLOSERS)
+    body = _REFERENCES.sub("", body).rstrip(_CLOSERS)
+    return not body.endswith(".") or body.endswith("..") or _full_stop(body[:-1], following)
+
+
+def _full_stop(before: str, following: str) -> bool:
+    """Whether the full stop after `before` ends its sentence, when a capital letter, a digit or a
+    sign follows.
+    """
+    before = _SPACED.sub(r"\1.\2", before)
+    match = _WORD_BEFORE.search(before)
+    word = match[0].strip("*_") if match else ""
+    rest = before.strip(" *_").removesuffix(word)
+    if not rest.strip() and (word.isdigit() or len(word) == 1):
+        return False
+    if word.casefold() in {"г", "гг", "в", "вв"}:
+        return _year(rest, following)
+    return not _is_abbreviation(word, rest, following)
+
+
+def _is_abbreviation(word: str, rest: str, following: str) -> bool:
+    """Whether the full stop belongs to the word and the sentence goes on."""
+    known, short = sentence_words(), word.casefold()
+    starts = following.casefold() in known.starters
+    if short in known.units and re.search(r"\d\s?$", rest):
+        return following[0].isdigit()
+    if following[0].isdigit() and short in known.before_numbers:
+        return True
+    if short in known.trailing:
+        return not starts and short not in {"etc", "т.д", "т.п", "др", "проч"}
+    if short in known.leading or (short in known.before_numbers and not starts and len(short) < 3):
+        return True
+    return bool(_INITIAL.match(word)) and not (starts and following != "I")
+
+
+def _year(rest: str, following: str) -> bool:
+    """«в 1999 г. Он…» ends a sentence; «В 1999 г. Пушкин…» and «г. Москва» do not."""
+    words = rest.split()
+    if not words or not re.search(r"\d|^[IVXLC]+$", words[-1]):
+        return False
+    sentence = re.split(r"[.!?]\s+(?=[А-ЯЁ])", rest)[-1].split()
+    return following.casefold() in sentence_words().starters or len(sentence) > 4

@@ -1,0 +1,143 @@
+"""What is wanted: the output, and what the code may use to get there."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
+from keyword import iskeyword
+from typing import Any, Literal, get_type_hints
+
+from adjudge.core.gateway.open import ModelLike, OpenModel, open_panel
+from adjudge.errors import SetupError
+from adjudge.features.generate.llm import LLM
+from adjudge.features.generate.shape import check_schema, describe
+from adjudge.features.generate.strategy import USUAL, Strategy
+from adjudge.messages import Message
+
+Tool = Callable[..., object]
+
+
+@dataclass(frozen=True)
+class Agent:
+    """Something that turns a task into a value, by code that a model writes."""
+
+    output_schema: Any = None
+    """A type (int, list[int], a dataclass, a TypedDict, a pydantic model) or a JSON schema; None:
+    any JSON value.
+    """
+    name: str = "agent"
+    description: str = ""
+    """Shown to the model before the task."""
+    input_schema: Any = None
+    """The inputs by name, each with its type: a dict, a dataclass, a TypedDict
+    or a pydantic model.
+    """
+    tools: Sequence[Tool] | Mapping[str, Tool] = ()
+    """Functions, sync or async, and LLMs that the code may call; they run here, outside the
+    sandbox.
+    """
+    llm: ModelLike | Sequence[ModelLike] | None = None
+    """Who writes the code; several models take turns over the candidates."""
+    strategy: Strategy = USUAL
+    """How candidates are chosen; left out, as the runtime says."""
+    _: KW_ONLY
+    task: str = ""
+    """What it is asked right now: set by the runtime for ``verify`` and ``cost``, which are called
+    with the agent.
+    """
+    writes: Literal["code", "text"] = "code"
+
+    def __post_init__(self) -> None:
+        check_schema(self.output_schema)
+        for name, tool in self.toolbox.items():
+            if not callable(tool):
+                raise SetupError(
+                    "tool {name!r} is not a function: {tool!r:.80}", name=name, tool=tool
+                )
+            if not name.isidentifier() or iskeyword(name):
+                raise SetupError(
+                    "tool {name!r} cannot be called from code: give it a name with "
+                    "tools={{'name': function}}",
+                    name=name,
+                )
+
+    @property
+    def toolbox(self) -> dict[str, Tool]:
+        """The tools by the names that the code calls them by; equal names get a number."""
+        if isinstance(self.tools, Mapping):
+            return dict(self.tools)
+        box: dict[str, Tool] = {}
+        for tool in self.tools:
+            base = name = getattr(tool, "__name__", None) or type(tool).__name__
+            number = 1
+            while name in box:
+                number += 1
+                name = f"{base}_{number}"
+            box[name] = tool
+        return box
+
+    @property
+    def inputs(self) -> dict[str, object]:
+        """The types of the inputs by name."""
+        schema = self.input_schema
+        if schema is None:
+            return {}
+        if isinstance(schema, Mapping):
+            return dict(schema.get("properties", schema))
+        if isinstance(fields := getattr(schema, "model_fields", None), Mapping):
+            return {name: one.annotation for name, one in fields.items()}
+        return get_type_hints(schema)
+
+    def manual(self) -> list[tuple[str, str]]:
+        """Each tool as the model sees it: signature, and the first line of its docstring."""
+        return [
+            (f"{name}{_signature(tool)}", (inspect.getdoc(tool) or "").partition("\n")[0])
+            for name, tool in self.toolbox.items()
+        ]
+
+    def variables(self) -> list[tuple[str, str]]:
+        """Each input as the model reads it: name, and what kind of value it is."""
+        return [(name, describe(kind)) for name, kind in self.inputs.items()]
+
+    def writers(self, otherwise: ModelLike | Sequence[ModelLike] | None = None) -> list[OpenModel]:
+        """Who writes: the agent's model, else the runtime's, else one of its tools, else the one
+        that its criteria ask.
+        """
+        own = [tool for tool in self.toolbox.values() if isinstance(tool, LLM)]
+        chosen = next(
+            (
+                one
+                for one in (self.llm, otherwise, *own[:1], self.strategy.judge_model)
+                if one is not None
+            ),
+            None,
+        )
+        if chosen is None:
+            raise SetupError(_NOBODY_WRITES[self.writes])
+        return list(open_panel(chosen).values())
+
+
+_NOBODY_WRITES = {
+    "code": Message(
+        "no model is named that writes the code: name one with Agent(llm=…), such as "
+        "Agent(llm='openai/gpt-4o-mini'), "
+        "or with Runtime(llm=…) for all agents"
+    ),
+    "text": Message(
+        "no model is named that writes the texts: name one with llm=…, such as "
+        "llm='openai/gpt-4o-mini', "
+        "or give a function that writes in the place of the prompt"
+    ),
+}
+"""The embedded model is none of them: it was made to choose among options."""
+
+
+def _signature(tool: Tool, *, evaluated: bool = True) -> str:
+    """As it is written; annotations that are texts without their quotes, where that can be done."""
+    try:
+        return str(inspect.signature(tool, eval_str=evaluated))
+    except NameError:
+        return _signature(tool, evaluated=False)
+    except (TypeError, ValueError):
+        return "(…)"

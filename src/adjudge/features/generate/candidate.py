@@ -1,0 +1,161 @@
+"""What became of each candidate, and how the winner was chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, cast
+
+from adjudge.core.domain.frozen import some_of
+from adjudge.core.domain.json_types import JsonDict, JsonValue
+from adjudge.core.pooling.numbers import spread
+from adjudge.errors import NoValidCandidate
+from adjudge.features.generate.sampled import SampledResult
+from adjudge.messages import Message, join
+
+State = Literal["won", "lost", "failed", "stopped"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Try:
+    """One attempt of one candidate."""
+
+    text: str = ""
+    """What was written, unchanged."""
+    code: str = ""
+    """The code in it; of plain text the text itself."""
+    reasons: tuple[str, ...] = ()
+    """Why it may not be used; none when it may."""
+    no_verdict: tuple[str, ...] = ()
+    """Those of the reasons that are a judge's failure and not the candidate's: no writer hears
+    them.
+    """
+    results: tuple[SampledResult, ...] = ()
+    """What every criterion said of it, with all samples: of those asked inside functions and
+    subclasses too.
+    """
+    cost: float | None = None
+    no_cost: str | None = None
+    """Why the cost of a try that may be used is not known; it ranks behind every known cost."""
+
+    @property
+    def valid(self) -> bool:
+        return not self.reasons
+
+    @property
+    def feedback(self) -> tuple[str, ...]:
+        """What its writer is told."""
+        return tuple(reason for reason in self.reasons if reason not in self.no_verdict)
+
+    def to_dict(self) -> JsonDict:
+        return some_of(self, "code", "reasons", "cost", "no_cost", "results")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Candidate:
+    """One line of tries, and how it ended."""
+
+    number: int
+    """From 1 up; of equals the earlier wins."""
+    tries: tuple[Try, ...]
+    state: State
+    why: str
+    """Why it won, lost, failed or was stopped."""
+
+    @property
+    def code(self) -> str:
+        return self.tries[-1].code if self.tries else ""
+
+    @property
+    def cost(self) -> float | None:
+        """What its last try costs."""
+        return self.tries[-1].cost if self.tries else None
+
+    @property
+    def results(self) -> tuple[SampledResult, ...]:
+        """What the criteria said of its last try."""
+        return self.tries[-1].results if self.tries else ()
+
+    def to_dict(self) -> JsonDict:
+        return some_of(self, "number", "state", "why", "code", "cost", "tries")
+
+
+@dataclass(frozen=True, kw_only=True)
+class FreshCost:
+    """The winner's cost from samples that had no part in its choice."""
+
+    cost: float | None
+    """None where it could not be measured; ``reason`` says why."""
+    results: tuple[SampledResult, ...] = ()
+    reason: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Selection:
+    """All candidates, the one that was taken, and how.
+
+    The cheapest of several noisy costs is, on average, cheaper than it is: the more candidates and
+    the wider the spread, the more so. That is why ``cost`` comes with ``compared`` and
+    ``cost_spread``, and why ``fresh`` can be asked for.
+    """
+
+    task: str
+    candidates: tuple[Candidate, ...]
+    output: object = None
+    """What the winner's code left in ``output``; of plain text the text."""
+    raw: object = None
+    """The same as plain JSON, before it became what ``output_schema`` asks for."""
+    stdout: str = ""
+    """What the winner's code printed."""
+    cost_is: str = "lower"
+    fresh: FreshCost | None = None
+
+    @property
+    def winner(self) -> Candidate | None:
+        """The candidate that was taken."""
+        return next((one for one in self.candidates if one.state == "won"), None)
+
+    @property
+    def cost(self) -> float | None:
+        """What the winner cost when it was chosen."""
+        return self.winner.cost if self.winner else None
+
+    @property
+    def compared(self) -> int:
+        """How many candidates had a cost to compare."""
+        return len(self._costs)
+
+    @property
+    def cost_spread(self) -> float | None:
+        """Standard deviation of the candidates' costs; None with fewer than two."""
+        return spread(self._costs)
+
+    @property
+    def _costs(self) -> Sequence[float]:
+        return [one.cost for one in self.candidates if one.cost is not None]
+
+    def to_dict(self) -> JsonDict:
+        return {
+            "task": self.task,
+            "output": cast(JsonValue, self.raw),
+            "stdout": self.stdout,
+            "winner": self.winner.number if self.winner else None,
+            **some_of(self, "cost", "compared", "cost_spread", "cost_is"),
+            "fresh": some_of(self.fresh, "cost", "reason") if self.fresh else None,
+            **some_of(self, "candidates"),
+        }
+
+
+def nothing_valid(selection: Selection) -> NoValidCandidate:
+    """The error that says of each try of each candidate what speaks against it."""
+    lines = [
+        Message(
+            "candidate {number}, try {attempt}: {reasons}",
+            number=one.number,
+            attempt=number,
+            reasons=join("; ", attempt.reasons),
+        )
+        for one in selection.candidates
+        for number, attempt in enumerate(one.tries, 1)
+    ]
+    return NoValidCandidate(join("\n", [Message("no candidate may be used:"), *lines]), selection)

@@ -1,0 +1,306 @@
+"""``adjudge generate``: code for a task, the best of several candidates, run in the sandbox."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+import click
+from click import UsageError
+
+from adjudge.core.aio.event_loop import stopping_told
+from adjudge.core.aio.files import writing
+from adjudge.core.domain.json_types import JsonDict
+from adjudge.core.domain.light import light_dataclass
+from adjudge.core.engine.run import Run
+from adjudge.core.gateway.open import OpenModel
+from adjudge.core.gateway.prices import PriceTable
+from adjudge.errors import NoValidCandidate
+from adjudge.features.bench.terminal_candidates import show_selection
+from adjudge.features.generate.agent import Agent
+from adjudge.features.generate.candidate import Selection
+from adjudge.features.generate.qualitative import QualitativeCriteria
+from adjudge.features.generate.quantitative import QuantitativeCriteria
+from adjudge.features.generate.runtime import Runtime
+from adjudge.features.generate.strategy import Costing, Strategy, Verifier
+from adjudge.messages import Message
+from adjudge.runs.build import open_entry
+from adjudge.runs.cli.chosen import choose_language, current_project, model_entries, price_table
+from adjudge.runs.cli.estimates import show_estimate
+from adjudge.runs.cli.execute import check_resumed, resumable, say_stopping
+from adjudge.runs.cli.json_text import print_results
+from adjudge.runs.cli.kept import facts_to_keep
+from adjudge.runs.cli.options import (
+    FROM_ONE,
+    FROM_ZERO,
+    PATH,
+    RunFlags,
+    as_json,
+    at_once,
+    command,
+    language,
+    option,
+    options,
+    positional,
+    server,
+    shared,
+)
+from adjudge.runs.cli.output import output
+from adjudge.runs.cli.output_schema import schema_from
+from adjudge.runs.exporters.files import text_file
+from adjudge.runs.exporters.table import check_writable
+from adjudge.runs.known import KnownVotes
+from adjudge.runs.project import ServerEntry
+from adjudge.runs.results.exit_code import ExitCode
+from adjudge.runs.view.terminal import Screen
+
+
+@light_dataclass(frozen=True, kw_only=True)
+class GenerateOptions:
+    """What ``adjudge generate`` can be told."""
+
+    task: str = positional("What the code is to do.")
+    verify: tuple[str, ...] = option(
+        "--verify", multiple=True, help="What the code must meet; repeatable, all must hold."
+    )
+    cost: tuple[str, ...] = option(
+        "--cost",
+        multiple=True,
+        help="What to rate the code by; repeatable, the ratings are added up.",
+    )
+    candidates: int = option(
+        "-n", "--candidates", type=FROM_ONE, default=3, help="Candidates, written at once."
+    )
+    output_schema: str = option(
+        "--output-schema",
+        default="any",
+        help=(
+            "What the code must give: int, list[int], dict[str, float], any, or a file with a JSON "
+            "schema."
+        ),
+    )
+    model: tuple[str, ...] = option(
+        "-m", "--model", multiple=True, help="Who writes the code; several take turns."
+    )
+    judge: tuple[str, ...] = option(
+        "--judge",
+        multiple=True,
+        help="Who judges it; the first writer unless given. Repeat for a panel.",
+    )
+    at: ServerEntry = shared(server)
+    samples: int = option(
+        "--samples", type=FROM_ONE, default=1, help="Samples of each criterion and judge."
+    )
+    min_pass: int | None = option(
+        "--min-pass", type=FROM_ONE, help="Samples that must pass; more than half unless given."
+    )
+    low: float = option("--min", type=float, default=0.0, help="The low end of the cost scale.")
+    high: float = option("--max", type=float, default=10.0, help="The high end of the cost scale.")
+    agg: str = option(
+        "--agg", default="avg", help="What the samples of a cost come to: avg, med, min or max."
+    )
+    cost_is: str = option("--cost-is", default="lower", help="Which cost wins: lower or higher.")
+    max_iterations: int = option(
+        "--max-iterations", type=FROM_ONE, default=3, help="Tries of each candidate."
+    )
+    accept_cost: float | None = option(
+        "--accept-cost", type=float, help="Take a candidate at once that costs no more."
+    )
+    fresh_samples: int = option(
+        "--fresh-samples",
+        type=FROM_ZERO,
+        default=0,
+        help="Cost the winner again, with so many new samples.",
+    )
+    given: tuple[str, ...] = option(
+        "--input", multiple=True, help="NAME=JSON: a variable that the code finds; repeatable."
+    )
+    sandbox: str | None = option(
+        "--sandbox",
+        help=(
+            "sandlock, bubblewrap, docker or podman; none runs the code without one, with all your "
+            "rights."
+        ),
+    )
+    timeout: float = option(
+        "--timeout",
+        type=click.FloatRange(min=0.1),
+        default=30.0,
+        help="Seconds that the code may take.",
+    )
+    output: Path | None = option(
+        "-o", "--output", type=PATH, help="Also write everything to this file, as JSON."
+    )
+    as_json: bool = shared(as_json)
+    language: str | None = shared(language)
+    temperature: float | None = option(
+        "--temperature",
+        type=float,
+        help="Of the writers. Default: 0 for one candidate, 1 for several.",
+    )
+    seed: int | None = option(
+        "--seed", type=int, help="Candidate i is written, and sample i judged, with seed + i."
+    )
+    max_concurrency: int | None = shared(at_once)
+
+
+@command()
+@options(GenerateOptions)
+@options(RunFlags, "flags")
+def generate(options: GenerateOptions, flags: RunFlags) -> int:
+    """Write code for a task several times, keep what passes, run the cheapest in the sandbox, and
+    show why it won.
+
+    With --run every answer is kept; stopped by Ctrl-C, by a budget or by a crash, it is resumed by
+    the same command or by 'adjudge resume RUN', and asks only what is missing. Exit codes: 0 there
+    is a result, 1 could not run or stopped before the end, 2 usage, 3 it ran, but no candidate may
+    be used.
+    """
+    check_writable(options.output)
+    prices = price_table(flags.prices)
+    check_resumed(flags.run, resume=flags.resume)
+    project = current_project()
+    language = choose_language(options.language)
+    opened = partial(open_entry, cache=not flags.no_cache, prices=prices, dry_run=flags.dry_run)
+    writers = [
+        opened(one)
+        for one in model_entries(options.model, options.at, options.max_concurrency, project)
+    ]
+    judges = (
+        [
+            opened(one)
+            for one in model_entries(options.judge, options.at, options.max_concurrency, project)
+        ]
+        if options.judge
+        else writers[:1]
+    )
+    strategy = Strategy(
+        [_verifier(one, judges, options, language) for one in options.verify],
+        [_costing(one, judges, options, language) for one in options.cost],
+        options.candidates,
+        options.max_iterations,
+        accept_cost_threshold=options.accept_cost,
+        cost_is=options.cost_is,  # type: ignore[arg-type]  # checked there
+        fresh_samples=options.fresh_samples,
+    )
+    runtime = Runtime(
+        options.timeout,
+        options.sandbox,
+        language=language,
+        temperature=options.temperature,
+        seed=options.seed,
+        prices=prices,
+    )
+    agent = Agent(schema_from(options.output_schema), llm=writers, strategy=strategy)
+    inputs = _inputs(options.given)
+    if flags.dry_run:
+        return _estimate(runtime, agent, options.task, inputs, flags.run, as_json=options.as_json)
+    selection = _select(runtime, agent, options.task, inputs, flags, prices)
+    if not options.as_json:
+        show_selection(
+            selection,
+            list(dict.fromkeys(one.note for one in (*writers, *judges) if one.note)),
+            Screen(language, soft_wrap=True),
+        )
+    _write(selection, options.output, options.as_json)
+    return ExitCode.OK if selection.winner else ExitCode.UNSCORED
+
+
+def _verifier(
+    expression: str, judges: Sequence[OpenModel], options: GenerateOptions, language: str
+) -> Verifier:
+    most = options.samples * len(judges)
+    return QualitativeCriteria(
+        expression,
+        min_pass=options.min_pass or most // 2 + 1,
+        llm=judges,
+        num_samples=options.samples,
+        language=language,
+        seed=options.seed,
+    )
+
+
+def _costing(
+    expression: str, judges: Sequence[OpenModel], options: GenerateOptions, language: str
+) -> Costing:
+    return QuantitativeCriteria(
+        expression,
+        min=options.low,
+        max=options.high,
+        agg=options.agg,  # type: ignore[arg-type]  # checked there
+        llm=judges,
+        num_samples=options.samples,
+        language=language,
+        seed=options.seed,
+    )
+
+
+def _estimate(
+    runtime: Runtime,
+    agent: Agent,
+    task: str,
+    inputs: JsonDict,
+    run: Path | None,
+    *,
+    as_json: bool,
+) -> ExitCode:
+    known = KnownVotes(run) if run else None
+    found = runtime.estimate(agent, task, inputs=inputs, known=known)
+    show_estimate(found, as_json=as_json, of_candidates=True)
+    return ExitCode.OK
+
+
+def _select(
+    runtime: Runtime,
+    agent: Agent,
+    task: str,
+    inputs: JsonDict,
+    flags: RunFlags,
+    prices: PriceTable,
+) -> Selection:
+    run = Run(flags.run, facts=facts_to_keep("generate", prices)) if flags.run else None
+    budget = flags.budget()
+    try:
+        with (
+            resumable(flags.run),
+            stopping_told(partial(say_stopping, flags.run, output())),
+        ):
+            return runtime.jit(agent, task, inputs=inputs, detail=True, run=run, budget=budget)
+    except NoValidCandidate as error:
+        return (
+            error.selection
+            if isinstance(error.selection, Selection)
+            else Selection(task=task, candidates=())
+        )
+
+
+def _inputs(given: Sequence[str]) -> JsonDict:
+    found: JsonDict = {}
+    for item in given:
+        name, equals, text = item.partition("=")
+        try:
+            found[name] = json.loads(text)
+        except ValueError:
+            equals = ""
+        if not equals or not name.isidentifier():
+            raise UsageError(
+                Message(
+                    "--input {item!r} is not NAME=JSON, such as --input 'numbers=[1, 2]' or "
+                    "--input 'name=\"Ada\"'",
+                    item=item,
+                )
+            )
+    return found
+
+
+def _write(selection: Selection, path: Path | None, as_json: bool) -> None:
+    found = selection.to_dict()
+    if as_json:
+        print_results("selection", {"candidates": len(selection.candidates)}, [found])
+    if path is None:
+        return
+    text = json.dumps(found, ensure_ascii=False, allow_nan=False, indent=2)
+    with writing(path), text_file(path) as file:  # half a character, as JSON writes it
+        file.write(text.encode("utf-8", "backslashreplace").decode("utf-8") + "\n")

@@ -1,0 +1,238 @@
+"""What criteria in natural language share: how one is asked several times, who hears of it, what
+too few samples mean.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import KW_ONLY, dataclass, field, replace
+from typing import ClassVar, Generic, Literal, Protocol, TypeVar, runtime_checkable
+
+from adjudge.core.data.sources.open import is_data_file
+from adjudge.core.domain.criteria import Criteria, CriteriaOption
+from adjudge.core.domain.instance import Instance
+from adjudge.core.domain.question import Choice, Rating
+from adjudge.core.domain.vote import Ballot, Vote
+from adjudge.core.engine.run import RunLike
+from adjudge.core.engine.session import OpenedSession, SampleNumbers, session
+from adjudge.core.gateway.layers.budget import Budget
+from adjudge.core.gateway.open import ModelLike
+from adjudge.core.judges.judge import Judge, Progress
+from adjudge.core.judges.settings import (
+    AskSettings,
+    ModelPanel,
+    OnTooFew,
+    alias,
+    at_least,
+    check_votes,
+    temperature_for,
+)
+from adjudge.core.pooling.majority import notes_on
+from adjudge.core.verdicts.code_text import extract_code
+from adjudge.errors import SetupError
+from adjudge.features.generate.sampled import SampledResult
+from adjudge.messages import Message, join
+
+R = TypeVar("R", bound=SampledResult)
+_LOG = logging.getLogger("adjudge")
+
+
+@contextmanager
+def sampling(
+    first: int = 0,
+    count: int | None = None,
+    on_result: Callable[[SampledResult], None] | None = None,
+) -> Iterator[None]:
+    """Have all criteria that are asked inside, in functions and subclasses too, sampled and heard
+    like this.
+    """
+    with OpenedSession(replace(session(), sampling=SampleNumbers(first, count, on_result))):
+        yield
+
+
+@runtime_checkable
+class _HasTask(Protocol):
+    """An agent that says what was asked for."""
+
+    task: str
+
+
+@runtime_checkable
+class _Writer(Protocol):
+    """An agent that says what it writes."""
+
+    writes: Literal["code", "text"]
+
+
+class _Samples:
+    """Fields that stand at another place in each kind of criteria."""
+
+    num_samples: int
+    min_samples_for_aggregation: int
+
+
+@dataclass(frozen=True)
+class SampledCriteria(_Samples, AskSettings, Judge[Instance, R], Generic[R]):
+    """One question in natural language about code (or a text), asked several times at once.
+
+    Subclasses may override its methods and add attributes of their own.
+
+    Parameters:
+        models: who is asked: an LLM, a model id, a function ``prompt -> text``, or several; None is
+            the embedded model.
+        llm: A1's name of ``models``.
+        votes: samples per model, all at once.
+        num_samples: A1's name of ``votes``.
+        language: of the prompt and the explanation: "en" or "ru".
+        temperature: by default the model's own setting, else 0 for one sample and 1 for several.
+        seed: of the first sample, the next one has the next number; None: the model's own, if it
+            has one.
+        max_repairs: how often a model is asked again after a reply that cannot be read.
+        on_result: called with every full result.
+    """
+
+    expression: str
+    llm: ModelLike | Sequence[ModelLike] | None = field(default=None, hash=False)
+    _: KW_ONLY
+    models: ModelLike | Sequence[ModelLike] | None = alias("llm")
+    votes: int | None = alias("num_samples")
+    on_failure: OnTooFew = "fallback"
+    on_result: Callable[[R], object] | None = None
+
+    template: ClassVar[str]
+    options: ClassVar[tuple[CriteriaOption, ...]] = ()
+    endings: ClassVar[tuple[str, ...]] = ("fallback", "raise")
+
+    def check_settings(self) -> None:
+        """Raise a SetupError when the fields cannot be."""
+        if not isinstance(self.expression, str) or not self.expression.strip():
+            raise SetupError("the expression is empty: say in a sentence what is judged")
+        check_votes("num_samples", self.num_samples)
+        at_least("min_samples_for_aggregation", self.min_samples_for_aggregation, 1)
+        super().check_settings()
+
+    def open_models(self) -> ModelPanel:
+        """The models, ready to be asked; each is asked ``num_samples`` times."""
+        return ModelPanel.of(self.llm)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._check_reachable("min_samples_for_aggregation", self.min_samples_for_aggregation)
+
+    @property
+    def samples(self) -> int:
+        """How many votes each model casts."""
+        return session().sampling.count or self.num_samples
+
+    async def evaluate(
+        self,
+        code: str,
+        agent: object | None = None,
+        *,
+        run: RunLike | None = None,
+        budget: Budget | None = None,
+        progress: Progress[R] | None = None,
+    ) -> R:
+        """The full result with every sample. ``agent``, where given, says what was asked for and
+        whether it writes code.
+
+        ``run``: a folder in which every answer is kept; what it holds already is not asked again.
+        ``budget``: what may be spent, an ``adjudge.Budget``; at its limit BudgetSpent is
+        raised. ``progress`` is called with the result.
+        """
+        (result,) = await self.judge_items(
+            [self._instance(code, agent)], run=run, budget=budget, progress=progress
+        )
+        for hear in (self.on_result, session().sampling.on_result):
+            if hear:
+                hear(result)
+        return result
+
+    @property
+    def question(self) -> Choice | Rating:
+        return Choice(
+            tuple(one.name for one in self.options), tuple(one.points for one in self.options)
+        )
+
+    def criteria_for(self, item: Instance) -> Criteria:
+        """The question behind the expression, about the last field."""
+        judged = list(item.fields)[-1]
+        return Criteria(
+            type(self).__name__, self.expression.strip(), self.options, to_evaluate_field=judged
+        )
+
+    def check(self, item: Instance) -> None:
+        """There is nothing that an instance could lack: it was made here."""
+
+    def plan(self, item: Instance, votes: Sequence[Vote]) -> Sequence[Ballot]:
+        """Every sample of every model, all at once."""
+        if votes:
+            return []
+        wanted = session().sampling
+        samples = range(wanted.first, wanted.first + self.samples)
+        return [self.ballot(item, name, sample) for name in self.panel for sample in samples]
+
+    def ballot(self, item: Instance, model: str, sample: int) -> Ballot:
+        """One question to one model."""
+        ballot = self.ballot_for(
+            self.criteria_for(item), item, self.question, self.template, model, sample
+        )
+        return replace(
+            ballot, temperature=temperature_for(self.panel[model], self.temperature, self.samples)
+        )
+
+    def notes(self, votes: Sequence[Vote]) -> tuple[str, ...]:
+        """What a reader of the result must know."""
+        return notes_on(votes, {vote.model: vote.ballot.temperature for vote in votes})
+
+    def enough(self, votes: Sequence[Vote]) -> bool:
+        """Whether so many samples are valid that they count."""
+        return sum(vote.valid for vote in votes) >= min(
+            self.min_samples_for_aggregation, len(votes)
+        )
+
+    def _fallen_back(self, result: R, name: str, fallback_result: str) -> R:
+        reasons = join("; ", dict.fromkeys(vote.failure for vote in result.votes if not vote.valid))
+        counts = Message(
+            "{valid} of {requested} samples valid, {needed} needed",
+            valid=result.votes_valid,
+            requested=result.votes_requested,
+            needed=self.min_samples_for_aggregation,
+        )
+        _LOG.warning(
+            Message(
+                "{expression!r}: {counts}, so it is {result} ({reasons})",
+                expression=self.expression,
+                counts=counts,
+                result=fallback_result,
+                reasons=reasons,
+            )
+        )
+        return replace(result, fallback=name)
+
+    def _check_reachable(self, name: str, needed: int) -> None:
+        most = self.num_samples * len(self.panel)
+        if needed > most:
+            raise SetupError(
+                "{name}={needed} can never be reached with num_samples={num_samples}",
+                name=name,
+                needed=needed,
+                num_samples=self.num_samples,
+            )
+
+    def _instance(self, code: str, agent: object | None) -> Instance:
+        if not isinstance(code, str):
+            raise SetupError("what is judged must be a text, not {name}", name=type(code).__name__)
+        if agent is None and is_data_file(code):  # with an agent, it is what a model wrote
+            raise SetupError(
+                "{code!r} is a file, and its name would be judged: give what it holds", code=code
+            )
+        task = agent.task if isinstance(agent, _HasTask) else ""
+        judged = (
+            {"text": code}
+            if isinstance(agent, _Writer) and agent.writes == "text"
+            else {"code": extract_code(code)}
+        )
+        return Instance({"task": task, **judged} if task else judged)

@@ -1,0 +1,96 @@
+"""Code that was chosen, run in the sandbox as often as one likes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from adjudge.core.aio.event_loop import sync_edge
+from adjudge.core.gateway.layers.budget import raise_if_halted
+from adjudge.errors import SandboxError, SetupError
+from adjudge.features.generate.agent import Agent
+from adjudge.features.generate.candidate import Selection
+from adjudge.features.generate.sandbox.base import Execution, Limits, Sandbox
+from adjudge.features.generate.shape import WrongShape, conform
+from adjudge.messages import Message
+
+Inputs = Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """Code that came to its end, and its output as the agent wants it."""
+
+    output: object
+    execution: Execution
+
+
+@dataclass(frozen=True)
+class Program:
+    """What ``Runtime.aot`` gives: code that was written and chosen once. Running it asks no model,
+    but for its tools.
+    """
+
+    code: str
+    agent: Agent
+    selection: Selection = field(repr=False)
+    """All candidates, and why this one was taken."""
+    sandbox: Sandbox = field(repr=False)
+    limits: Limits = field(repr=False)
+
+    async def arun(self, inputs: Inputs | None = None) -> object:
+        """The output for these inputs, checked.
+
+        A SandboxError says what went wrong when the code was run.
+        """
+        check_inputs(self.agent, inputs or {})
+        try:
+            ended = await run_code(self.sandbox, self.agent, self.code, inputs or {}, self.limits)
+        except WrongShape as error:
+            raise SandboxError("the program ran, but {error}", error=error) from None
+        return ended.output
+
+    run = sync_edge(arun)
+
+    def __call__(self, **inputs: object) -> object:
+        """The same for sync code, each input by its name."""
+        return self.run(inputs)
+
+
+async def run_code(
+    sandbox: Sandbox, agent: Agent, code: str, inputs: Inputs, limits: Limits
+) -> Ended:
+    """What it gave, checked.
+
+    SandboxError when it ends badly, WrongShape when its output is not what the agent wants.
+    """
+    try:
+        ended = await sandbox.run(code, inputs=inputs, tools=agent.toolbox, limits=limits)
+    except SandboxError:
+        raise_if_halted()  # where the run ended while a tool asked, that is what there is to say
+        raise
+    raise_if_halted()
+    if not ended.has_output:
+        raise WrongShape(Message("it set no variable named output"))
+    return Ended(conform(ended.output, agent.output_schema), ended)
+
+
+def check_inputs(agent: Agent, inputs: Inputs) -> None:
+    """Raise a SetupError when the agent's code cannot be run with these inputs."""
+    missing = [name for name in agent.inputs if name not in inputs]
+    if missing:
+        raise SetupError(
+            "the agent needs the inputs {missing}: give them with inputs={{…}}",
+            missing=", ".join(missing),
+        )
+    both = [name for name in inputs if name in agent.toolbox]
+    if both:
+        raise SetupError(
+            "{both} cannot be an input and a tool at once: give one of them another name",
+            both=", ".join(both),
+        )
+    for name, value in inputs.items():
+        try:
+            conform(value, agent.inputs.get(name))
+        except WrongShape as error:
+            raise SetupError("input {name!r}: {error}", name=name, error=error) from None

@@ -1,0 +1,124 @@
+"""A number in natural language: the samples' mean, median, lowest or highest."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from adjudge.core.domain.frozen import FrozenDict
+from adjudge.core.domain.instance import Instance
+from adjudge.core.domain.question import Rating
+from adjudge.core.domain.verdict import Rated
+from adjudge.core.domain.vote import Vote
+from adjudge.core.judges.settings import one_of
+from adjudge.core.pooling.majority import status_of
+from adjudge.core.pooling.numbers import (
+    AGGREGATIONS,
+    Aggregation,
+    aggregate,
+    numbers_of,
+    shares,
+    spread,
+)
+from adjudge.errors import SetupError
+from adjudge.features.generate.judge import SampledCriteria
+from adjudge.features.generate.sampled import QuantitativeResult
+from adjudge.messages import Message
+
+
+@dataclass(frozen=True)
+class QuantitativeCriteria(SampledCriteria[QuantitativeResult]):
+    """How code does by a criterion in natural language, as a number from ``min`` to ``max``.
+
+    Parameters:
+        expression: what is rated, best with what the ends of the scale mean.
+        min: the lower end of the scale.
+        max: the upper end of the scale.
+        agg: what the samples come to: "avg", "med", "min" or "max".
+        min_samples_for_aggregation: with fewer valid samples ``compute`` says the middle of the
+            scale, and the result says that it fell back.
+        on_failure: what too few valid samples lead to: "fallback" (the middle of the scale) or
+            "raise" (a RunError).
+    """
+
+    min: float = 0.0
+    max: float = 10.0
+    agg: Aggregation = "avg"
+    num_samples: int = 1
+    min_samples_for_aggregation: int = 1
+
+    template: ClassVar[str] = "quantitative"
+
+    def __post_init__(self) -> None:
+        one_of("agg", self.agg, AGGREGATIONS)
+        _check_range(self.min, self.max)
+        super().__post_init__()
+
+    async def compute(self, code: str, agent: object | None = None) -> float:
+        """The code's number; the middle of the scale where too few samples are valid."""
+        score = (await self.evaluate(code, agent)).score
+        return self.midpoint if score is None else score
+
+    @property
+    def midpoint(self) -> float:
+        """The middle of the scale."""
+        return self.min + (self.max - self.min) / 2
+
+    @property
+    def question(self) -> Rating:
+        return Rating((float(self.min), float(self.max)))
+
+    def pool(self, item: Instance, votes: Sequence[Vote]) -> QuantitativeResult:
+        """The valid samples by the rule ``agg``; nothing when there are too few."""
+        numbers = numbers_of(votes)
+        score = aggregate(numbers, self.agg) if self.enough(votes) else None
+        return QuantitativeResult(
+            instance=item,
+            criteria=self.criteria_for(item),
+            status=status_of(votes, score is not None),
+            votes=tuple(votes),
+            score=score,
+            explanation=None if score is None else _nearest_explanation(votes, score),
+            distribution=FrozenDict(shares(votes)),
+            numbers=numbers,
+            agg=self.agg,
+            spread=spread(numbers),
+            range=(float(self.min), float(self.max)),
+            notes=self.notes(votes),
+        )
+
+    def fallback_result(
+        self,
+        result: QuantitativeResult,
+        choice: random.Random,  # noqa: ARG002 - nothing is random
+    ) -> QuantitativeResult:
+        """The midpoint; the status stays what it was, so no aggregate takes it for a judgment."""
+        fallen_back = self._fallen_back(
+            result, "midpoint", Message("the midpoint {midpoint:g}", midpoint=self.midpoint)
+        )
+        return replace(fallen_back, score=self.midpoint)
+
+
+def _nearest_explanation(votes: Sequence[Vote], score: float) -> str | None:
+    """Of the sample that lies nearest to the outcome, the earlier of two."""
+    said = [
+        vote.verdict
+        for vote in votes
+        if isinstance(vote.verdict, Rated) and vote.verdict.explanation
+    ]
+    return min(said, key=lambda one: abs(one.number - score)).explanation if said else None
+
+
+def _check_range(low: float, high: float) -> None:
+    for name, bound in (("min", low), ("max", high)):
+        if (
+            isinstance(bound, bool)
+            or not isinstance(bound, int | float)
+            or not math.isfinite(bound)
+        ):
+            raise SetupError("{name} must be a number, not {bound!r}", name=name, bound=bound)
+    if low >= high:
+        raise SetupError("min={low:g} must be below max={high:g}", low=low, high=high)

@@ -1,0 +1,325 @@
+"""A task and an agent in, a checked value out: candidates are written, chosen, and run in the
+sandbox.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, overload
+
+from adjudge.core.aio import event_loop
+from adjudge.core.aio.event_loop import sync_edge
+from adjudge.core.domain.frozen import some_of
+from adjudge.core.domain.json_types import JsonDict
+from adjudge.core.domain.message import Prompt
+from adjudge.core.engine.estimate import CostEstimate, Known
+from adjudge.core.engine.run import RunFolder, everything_in
+from adjudge.core.engine.session import collecting_keys
+from adjudge.core.gateway.layers.budget import Budget
+from adjudge.core.gateway.open import ModelLike
+from adjudge.core.gateway.prices import PriceTable
+from adjudge.core.prompts.render import ProgramWanted, check_language, render_program
+from adjudge.core.verdicts.code_text import extract_code
+from adjudge.errors import SandboxError, SetupError
+from adjudge.features.generate.agent import Agent
+from adjudge.features.generate.candidate import Selection, nothing_valid
+from adjudge.features.generate.forecast import forecast
+from adjudge.features.generate.program import Ended, Inputs, Program, check_inputs, run_code
+from adjudge.features.generate.record import configuration, keep_candidates
+from adjudge.features.generate.sandbox.base import Limits, Sandbox
+from adjudge.features.generate.sandbox.find import find_sandbox
+from adjudge.features.generate.search import Search, Watcher, Work, Write
+from adjudge.features.generate.shape import WrongShape, describe
+from adjudge.features.generate.static_check import DEFAULT_IMPORTS, static_check
+from adjudge.features.generate.strategy import USUAL, Strategy
+from adjudge.features.generate.weigh import fresh_cost
+from adjudge.features.generate.writer import Conversations, from_function
+from adjudge.messages import Message
+
+Given = Inputs | None
+Kept = RunFolder | None
+Limit = Budget | None
+
+
+@dataclass(eq=False)
+class Runtime:
+    """Runs agents. Code that a model wrote runs in a sandbox and nowhere else."""
+
+    timeout: float = 30.0
+    """Seconds that the chosen code may take."""
+    sandbox: str | Sandbox | None = None
+    """A sandbox or its name; None: the first that works here. "none" runs the code without one,
+    with all your rights.
+    """
+    limits: Limits | None = field(default=None, kw_only=True)
+    """What the code may use up besides ``timeout``; None: the usual, and as much CPU time as
+    ``timeout``.
+    """
+    llm: ModelLike | Sequence[ModelLike] | None = field(default=None, kw_only=True)
+    """Who writes the code of agents that name no model."""
+    strategy: Strategy | None = field(default=None, kw_only=True)
+    """How candidates are chosen for agents that have no strategy of their own."""
+    allowed_imports: Sequence[str] = field(default=tuple(sorted(DEFAULT_IMPORTS)), kw_only=True)
+    """Modules of the standard library that the code may import: no installed package can be seen
+    inside.
+    """
+    language: str = field(default="en", kw_only=True)
+    """Of the prompts: "en" or "ru"."""
+    temperature: float | None = field(default=None, kw_only=True)
+    """Of the candidates: by default the model's own setting, else 0 for one and 1 for several."""
+    seed: int | None = field(default=None, kw_only=True)
+    on_try: Watcher | None = field(default=None, kw_only=True)
+    """Called with a candidate's number and each of its tries, as they end."""
+    prices: PriceTable | None = field(default=None, kw_only=True)
+    """By default those of ``PriceTable.load()``."""
+    last: Selection | None = field(default=None, init=False, repr=False)
+    """All candidates of the last call, also when it raised."""
+
+    _limits: Limits = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        check_language(self.language)
+        _check_imports(self.allowed_imports, self.sandbox)
+        self._limits = replace(self.limits or Limits(cpu=self.timeout), wall=self.timeout)
+
+    @overload
+    async def ajit(
+        self,
+        agent: Agent,
+        task: str,
+        *,
+        inputs: Given = ...,
+        detail: Literal[False] = ...,
+        run: Kept = ...,
+        budget: Limit = ...,
+    ) -> Any: ...
+    @overload
+    async def ajit(
+        self,
+        agent: Agent,
+        task: str,
+        *,
+        inputs: Given = ...,
+        detail: Literal[True],
+        run: Kept = ...,
+        budget: Limit = ...,
+    ) -> Selection: ...
+    async def ajit(
+        self,
+        agent: Agent,
+        task: str,
+        *,
+        inputs: Inputs | None = None,
+        detail: bool = False,
+        run: RunFolder | None = None,
+        budget: Budget | None = None,
+    ) -> Any:
+        """Have code written for the task, choose, run, and give its checked output; with ``detail``
+        the whole Selection.
+
+        ``run``: a folder in which every answer is kept, of writers and judges alike; what it holds
+        already is not asked again. ``budget``: what may be spent, an ``adjudge.Budget``; at
+        its limit BudgetSpent is raised. Raises NoValidCandidate when no candidate may be used.
+        """
+        selection, _ = await event_loop.visit(
+            self._selected(agent, task, inputs or {}, run, budget)
+        )
+        return selection if detail else selection.output
+
+    jit = sync_edge(ajit)
+
+    async def aaot(
+        self,
+        agent: Agent,
+        task: str = "",
+        *,
+        inputs: Inputs | None = None,
+        run: RunFolder | None = None,
+        budget: Budget | None = None,
+    ) -> Program:
+        """Have code written for the task and choose, once; the program is then run as often as you
+        like.
+
+        ``task``: left out, the agent's description. ``inputs``: an example to try candidates with,
+        as ``jit`` does; without one the cheapest valid code is taken unrun. ``run`` and ``budget``
+        as for ``jit``.
+        """
+        wanted = task or agent.description
+        selection, sandbox = await event_loop.visit(
+            self._selected(agent, wanted, inputs, run, budget)
+        )
+        assert selection.winner is not None
+        return Program(
+            selection.winner.code, self._asked(agent, wanted), selection, sandbox, self._limits
+        )
+
+    aot = sync_edge(aaot)
+
+    def estimate(
+        self,
+        agent: Agent,
+        task: str,
+        *,
+        inputs: Inputs | None = None,
+        known: Known | None = None,
+    ) -> CostEstimate:
+        """What ``jit`` would take; nothing is asked.
+
+        ``known`` says what a run was answered already.
+        """
+        _check_task(task)
+        check_inputs(agent, inputs or {})
+        asked = self._asked(agent, task)
+        writer = None if asked.strategy.generate else self._conversations(asked, inputs or {})
+        return forecast(asked, writer, known, self.prices)
+
+    async def _selected(
+        self,
+        agent: Agent,
+        task: str,
+        inputs: Inputs | None,
+        run: RunFolder | None,
+        budget: Budget | None,
+    ) -> tuple[Selection, Sandbox]:
+        """Without inputs nothing is run: the code is for later."""
+        _check_task(task)
+        if inputs is not None:
+            check_inputs(agent, inputs)
+        # before anything is written: without a sandbox nothing could be run
+        sandbox = await self._sandbox()
+        asked = self._asked(agent, task)
+        search = Search(self._work(asked, inputs or {}))
+        settings = self._configuration(asked, inputs or {}) if run or budget else {}
+        async with everything_in(run, settings, budget, self.prices) as under_way:
+            self.last = await self._select(sandbox, asked, search, inputs)
+            if under_way:
+                await keep_candidates(under_way, self.last, search.asked)
+        if self.last.winner is None:
+            raise nothing_valid(self.last)
+        return self.last, sandbox
+
+    def _asked(self, agent: Agent, task: str) -> Agent:
+        """The agent with its task; one without a strategy of its own with the runtime's."""
+        own = (
+            self.strategy
+            if self.strategy is not None and agent.strategy is USUAL
+            else agent.strategy
+        )
+        return replace(agent, task=task, strategy=own)
+
+    async def _select(
+        self, sandbox: Sandbox, agent: Agent, search: Search, inputs: Inputs | None
+    ) -> Selection:
+        while search.unfinished:
+            await search.run()
+            for place in search.ranked():
+                ended = (
+                    None
+                    if inputs is None
+                    else await self._run(sandbox, agent, search.last(place).code, inputs)
+                )
+                if not isinstance(ended, str):
+                    return await self._chosen(agent, search, place, ended)
+                search.fail(place, ended)
+        return Selection(
+            task=agent.task, candidates=search.candidates(), cost_is=agent.strategy.cost_is
+        )
+
+    def _configuration(self, agent: Agent, inputs: Inputs) -> dict[str, JsonDict]:
+        own = {
+            **some_of(self, "language", "temperature", "seed"),
+            "inputs": dict(inputs),
+        }
+        writers = [] if agent.strategy.generate else agent.writers(self.llm)
+        return configuration(agent, writers, own)
+
+    async def _sandbox(self) -> Sandbox:
+        if self.sandbox is None or isinstance(self.sandbox, str):
+            return await asyncio.to_thread(find_sandbox, self.sandbox)
+        return self.sandbox
+
+    def _work(self, agent: Agent, inputs: Inputs) -> Work:
+        known = (*agent.toolbox, *agent.inputs, *inputs)
+        return Work(
+            strategy=agent.strategy,
+            agent=agent,
+            write=self._writer(agent, inputs),
+            extract=extract_code,
+            check=lambda code: static_check(code, self.allowed_imports, known),
+            on_try=self.on_try,
+        )
+
+    def _writer(self, agent: Agent, inputs: Inputs) -> Write:
+        if agent.strategy.generate is not None:
+            return from_function(agent.strategy.generate, agent.task, agent)
+        return self._conversations(agent, inputs).write
+
+    def _conversations(self, agent: Agent, inputs: Inputs) -> Conversations:
+        models, start = agent.writers(self.llm), _first_prompt(self, agent, inputs)
+        return Conversations(
+            models,
+            start,
+            agent.strategy.num_candidates,
+            self.language,
+            temperature=self.temperature,
+            seed=self.seed,
+        )
+
+    async def _run(self, sandbox: Sandbox, agent: Agent, code: str, inputs: Inputs) -> Ended | str:
+        """What it gave, checked, or why it may not be used."""
+        try:
+            return await run_code(sandbox, agent, code, inputs, self._limits)
+        except SandboxError as error:
+            return Message(
+                "it failed when run: {name}: {error}", name=type(error).__name__, error=error
+            )
+        except WrongShape as error:
+            return Message("it ran, but {error}", error=error)
+
+    async def _chosen(
+        self, agent: Agent, search: Search, place: int, ended: Ended | None
+    ) -> Selection:
+        with collecting_keys(search.asked[place]):
+            fresh = await fresh_cost(agent.strategy, search.last(place).code, agent)
+        return Selection(
+            task=agent.task,
+            candidates=search.candidates(place),
+            output=ended and ended.output,
+            raw=ended and ended.execution.output,
+            stdout=ended.execution.stdout if ended else "",
+            cost_is=agent.strategy.cost_is,
+            fresh=fresh,
+        )
+
+
+def _first_prompt(runtime: Runtime, agent: Agent, inputs: Inputs) -> Prompt:
+    typed = agent.variables() or [(name, type(value).__name__) for name, value in inputs.items()]
+    wanted = ProgramWanted(
+        task=agent.task,
+        output=describe(agent.output_schema),
+        description=agent.description,
+        inputs=typed,
+        tools=agent.manual(),
+        imports=sorted(runtime.allowed_imports),
+    )
+    return render_program(wanted, runtime.language)
+
+
+def _check_task(task: str) -> None:
+    if not isinstance(task, str) or not task.strip():
+        raise SetupError("the task is empty: say in a sentence what the code is to do")
+
+
+def _check_imports(allowed: Sequence[str], sandbox: str | Sandbox | None) -> None:
+    """A sandbox of the caller's own may hold what it likes; ours hold the standard library."""
+    foreign = sorted({name.partition(".")[0] for name in allowed} - sys.stdlib_module_names)
+    if foreign and (sandbox is None or isinstance(sandbox, str)):
+        raise SetupError(
+            "allowed_imports names {foreign}, but the sandbox holds the standard library "
+            "and no installed packages: give the agent a tool that uses them, since tools "
+            "run outside",
+            foreign=", ".join(foreign),
+        )

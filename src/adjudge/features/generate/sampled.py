@@ -1,0 +1,70 @@
+"""What criteria that are sampled say of one text: every sample, and what they come to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from adjudge.core.domain.frozen import FrozenDict
+from adjudge.core.domain.results import Result
+from adjudge.features.generate.sampled_record import QualitativeDetail, QuantitativeDetail
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class SampledResult(Result):
+    """What the two kinds have in common. ``votes`` holds every sample with its raw reply."""
+
+    distribution: Mapping[str, float] = field(default_factory=FrozenDict)
+    """Share of the valid samples for each answer, the commonest first."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class QualitativeResult(SampledResult):
+    """Pass or fail by natural language."""
+
+    verdict: str | None = None
+    """"PASS", "FAIL", or None where there were too few valid samples and no fallback."""
+    passes: int = 0
+    """Valid samples that say PASS."""
+    min_pass: int = 1
+    """How many of them it takes."""
+
+    @property
+    def verdict_name(self) -> str | None:
+        return self.verdict
+
+    @property
+    def passed(self) -> bool:
+        return self.verdict == "PASS"
+
+    def detail(self) -> QualitativeDetail:
+        """What this kind of result says beside what all of them say."""
+        return QualitativeDetail(
+            distribution=self.distribution,
+            verdict=self.verdict,
+            passes=self.passes,
+            min_pass=self.min_pass,
+        )
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class QuantitativeResult(SampledResult):
+    """A number by natural language; ``score`` is what the samples come to."""
+
+    numbers: tuple[float, ...] = ()
+    """What the valid samples say, in their order."""
+    agg: str = "avg"
+    spread: float | None = None
+    """Standard deviation of the samples; None with fewer than two."""
+    range: tuple[float, float] = (0.0, 10.0)
+    """The lowest and the highest number that was allowed."""
+
+    def detail(self) -> QuantitativeDetail:
+        """What this kind of result says beside what all of them say."""
+        return QuantitativeDetail(
+            distribution=self.distribution,
+            numbers=self.numbers,
+            agg=self.agg,
+            spread=self.spread,
+            range=self.range,
+        )

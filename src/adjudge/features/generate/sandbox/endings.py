@@ -1,0 +1,153 @@
+"""How a run can end, and what the person who wrote the code (or the model that did) is told."""
+
+from __future__ import annotations
+
+import errno
+import signal
+from dataclasses import dataclass
+
+from adjudge.core.domain.json_types import JsonObject
+from adjudge.errors import Crashed, Forbidden, MemoryLimit, SandboxError, Timeout
+from adjudge.features.generate.sandbox.base import Limits
+from adjudge.messages import Message, join
+
+_REFUSALS = {
+    *(
+        errno.EPERM,
+        errno.EACCES,
+        errno.EROFS,
+        errno.ENOSYS,
+        errno.EAGAIN,
+        errno.EFBIG,
+        errno.EMFILE,
+    ),
+    *(errno.ENETUNREACH, errno.EAFNOSUPPORT, errno.EDQUOT, errno.ENOSPC),
+}
+"""What the kernel says when the sandbox refuses."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """The result, or the error to raise."""
+
+    output: object = None
+    """The value of ``output``."""
+    has_output: bool = False
+    error: type[SandboxError] | None = None
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FailureReport:
+    """What the process inside says of an error."""
+
+    kind: str
+    """What its class is called; NotJSON: what is left in ``output`` cannot be handed over."""
+    message: str = ""
+    errno: int | None = None
+    memory: bool = False
+    """Whether memory ran out, whatever the class is called."""
+    traceback: str = ""
+
+    @classmethod
+    def of(cls, told: JsonObject) -> FailureReport:
+        number = told.get("errno")
+        return cls(
+            str(told["kind"]),
+            str(told.get("message", "")),
+            number if isinstance(number, int) else None,
+            bool(told.get("memory")),
+            str(told.get("traceback", "")),
+        )
+
+
+def after_failure(report: FailureReport, limits: Limits) -> Ending:
+    """The code raised, or its output cannot be handed over."""
+    kind, said = report.kind, report.message
+    if kind == "MemoryError" or report.memory:
+        return Ending(
+            error=MemoryLimit,
+            text=Message("the code asked for more than {most} MB of memory", most=limits.memory_mb),
+        )
+    if kind == "NotJSON":
+        return Ending(
+            error=Crashed,
+            text=Message(
+                "what is left in `output` is not JSON ({said}): use dicts, lists, texts "
+                "and numbers",
+                said=said,
+            ),
+        )
+    text = f"{kind}: {said}" if said else kind
+    if report.errno in _REFUSALS:
+        return Ending(
+            error=Forbidden,
+            text=_with_traceback(
+                Message("the sandbox does not allow this: {error}", error=text), report
+            ),
+        )
+    return Ending(
+        error=Crashed,
+        text=_with_traceback(Message("the code raised {error}", error=text), report),
+    )
+
+
+def _with_traceback(text: Message, report: FailureReport) -> Message:
+    traceback = report.traceback.rstrip()
+    return join("\n", (text, traceback)) if traceback else text
+
+
+def after_exit(status: int, seconds: float, limits: Limits, stderr: bytearray) -> Ending:
+    """The process is gone without a word.
+
+    Code that does not heed the first warning about CPU time is killed a second later.
+    """
+    number = -status if status < 0 else status - 128
+    if number == signal.SIGXCPU or (number == signal.SIGKILL and seconds > limits.cpu):
+        return took_too_long(Message("{cpu:g} s of CPU time", cpu=limits.cpu))
+    how = (
+        Message("signal {signal}", signal=signal.Signals(number).name)
+        if number in set(signal.Signals)
+        else Message("exit status {status}", status=status)
+    )
+    said = stderr[-2000:].decode("utf-8", "replace").strip()
+    text = Message("the process ended without a result ({how})", how=how)
+    return Ending(error=Crashed, text=join(": ", (text, said)) if said else text)
+
+
+def took_too_long(what: str) -> Ending:
+    return Ending(error=Timeout, text=Message("the code took more than {what}", what=what))
+
+
+def too_much(limits: Limits, *, calls: bool = False) -> Ending:
+    """Output or calls of tools."""
+    text = (
+        Message("the code called tools more than {most} times", most=limits.tool_calls)
+        if calls
+        else Message(
+            "more than {most} KB came out of the code: printed text, arguments of tools and "
+            "result together",
+            most=limits.output_kb,
+        )
+    )
+    return Ending(error=Forbidden, text=text)
+
+
+def broken_line(error: Exception) -> Ending:
+    """What came out is not what the process inside writes."""
+    return Ending(
+        error=Crashed,
+        text=Message(
+            "what came out of the sandbox cannot be read: {kind}: {error}",
+            kind=type(error).__name__,
+            error=error,
+        ),
+    )
+
+
+def not_shut(reason: str) -> Ending:
+    """The process inside could not lock itself up, so it ran nothing."""
+    return Ending(
+        error=SandboxError,
+        text=Message("the sandbox could not be shut, so nothing was run: {reason}", reason=reason),
+    )

@@ -1,0 +1,239 @@
+"""Candidates under way: each in its own line of tries, all at once, until enough is known."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+
+from adjudge.core.engine.session import collecting_keys
+from adjudge.core.gateway.layers.budget import raise_if_halted
+from adjudge.errors import HALTS, ModelError
+from adjudge.features.generate.candidate import Candidate, State, Try
+from adjudge.features.generate.strategy import Strategy
+from adjudge.features.generate.weigh import weigh
+from adjudge.messages import Message, join
+
+_OTHER_SAMPLES = 10_000
+"""How far apart the sample numbers of two weighings of one text lie."""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A candidate's next text, and what is wrong with it as a text."""
+
+    text: str
+    trouble: str | None = None
+
+
+Write = Callable[[int, Sequence[Try]], Awaitable[Written]]
+"""Writes a candidate's next text, given its place and its earlier tries."""
+Watcher = Callable[[int, Try], object]
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What is asked of the candidates."""
+
+    strategy: Strategy
+    agent: object
+    """Passed to verifiers and costings."""
+    write: Write
+    extract: Callable[[str], str]
+    """What is judged, out of what was written."""
+    check: Callable[[str], Sequence[str]]
+    """Reasons against it that need no model and no run."""
+    on_try: Watcher | None = None
+
+
+class Search:
+    """The candidates of one task."""
+
+    def __init__(self, work: Work) -> None:
+        work.strategy.check_ready()
+        self._work = work
+        self._strategy = work.strategy
+        self._tries: list[list[Try]] = [[] for _ in range(work.strategy.num_candidates)]
+        self._running: set[int] = set()
+        self._tried_out: set[int] = set()
+        self.asked: list[list[bytes]] = [[] for _ in self._tries]
+        """By candidate: the keys of what was asked for it, where a run is kept."""
+
+    async def run(self) -> None:
+        """Let every candidate go on that is neither valid nor at its end; stop when the choice is
+        made.
+        """
+        lines = {asyncio.create_task(self._line(place)) for place in self.unfinished}
+        self._running = set(self.unfinished)
+        waiting = set(lines)
+        try:
+            while waiting:
+                done, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+                self._running -= {task.result() for task in done}
+                if self._decided():
+                    return
+        except HALTS:
+            # what was sent is paid for: it is waited for, and kept
+            await asyncio.gather(*lines, return_exceptions=True)
+            raise
+        finally:
+            for line in lines:
+                line.cancel()
+            await asyncio.gather(*lines, return_exceptions=True)
+
+    @property
+    def unfinished(self) -> list[int]:
+        """Places of candidates that may still become valid."""
+        most = self._strategy.max_iterations
+        return [
+            place
+            for place, tries in enumerate(self._tries)
+            if len(tries) < most and not (tries and tries[-1].valid)
+        ]
+
+    def ranked(self) -> list[int]:
+        """Places of the valid candidates, the cheapest first; of equals the earlier."""
+        return sorted(
+            self._valid(), key=lambda place: (self._strategy.rank(self.last(place).cost), place)
+        )
+
+    def last(self, place: int) -> Try:
+        return self._tries[place][-1]
+
+    def fail(self, place: int, reason: str) -> None:
+        """It was run, and it may not be used after all."""
+        self._tries[place][-1] = replace(self.last(place), reasons=(reason,))
+        self._tried_out.add(place)
+        self._tell(place)
+
+    def candidates(self, winner: int | None = None) -> tuple[Candidate, ...]:
+        """All of them, each with how it ended."""
+        return tuple(self._candidate(place, winner) for place in range(len(self._tries)))
+
+    async def _line(self, place: int) -> int:
+        tries = self._tries[place]
+        with collecting_keys(self.asked[place]):
+            while place in self.unfinished:
+                tries.append(await self._try(place))
+                self._tell(place)
+        return place
+
+    async def _try(self, place: int) -> Try:
+        """Write and weigh; what no judge gave a verdict on is weighed again as it is, by other
+        samples.
+        """
+        tries = self._tries[place]
+        if tries and tries[-1].reasons and not tries[-1].feedback:
+            return await self._weighed(
+                tries[-1].text, tries[-1].code, first=len(tries) * _OTHER_SAMPLES
+            )
+        try:
+            written = await self._work.write(place, tuple(tries))
+        except ModelError as error:
+            raise_if_halted()
+            return Try(reasons=(Message("nothing was written: {error}", error=error),))
+        code = self._work.extract(written.text)
+        reasons = (written.trouble,) if written.trouble else tuple(self._work.check(code))
+        if reasons:
+            return Try(text=written.text, code=code, reasons=reasons)
+        return await self._weighed(written.text, code)
+
+    async def _weighed(self, text: str, code: str, first: int = 0) -> Try:
+        said = await weigh(self._strategy, code, self._work.agent, first)
+        return Try(
+            text=text,
+            code=code,
+            reasons=(*said.reasons, *said.no_verdict),
+            no_verdict=said.no_verdict,
+            results=said.results,
+            cost=said.cost,
+            no_cost=said.no_cost,
+        )
+
+    def _tell(self, place: int) -> None:
+        if self._work.on_try:
+            self._work.on_try(place + 1, self.last(place))
+
+    def _valid(self) -> list[int]:
+        return [place for place, tries in enumerate(self._tries) if tries and tries[-1].valid]
+
+    def _decided(self) -> bool:
+        """Whether no candidate under way has to be waited for."""
+        strategy = self._strategy
+        valid = self._valid()
+        if not strategy.costings:
+            # equals: the earliest wins, whatever the later ones turn out to be
+            return bool(valid) and not any(place < valid[0] for place in self._running)
+        costs = [self.last(place).cost for place in valid]
+        if any(strategy.reaches(cost, strategy.accept_cost_threshold) for cost in costs):
+            return True
+        cheap = sum(strategy.reaches(cost, strategy.compare_cost_threshold) for cost in costs)
+        return (
+            strategy.compare_cost_threshold is not None
+            and cheap >= strategy.min_candidates_for_comparison
+        )
+
+    def _candidate(self, place: int, winner: int | None) -> Candidate:
+        state, why = self._fate(place, winner)
+        return Candidate(number=place + 1, tries=tuple(self._tries[place]), state=state, why=why)
+
+    def _fate(self, place: int, winner: int | None) -> tuple[State, str]:
+        tries = self._tries[place]
+        if place == winner:
+            return "won", self._why_it_won(place)
+        if tries and tries[-1].valid and winner is not None:
+            return "lost", self._why_it_lost(place, winner)
+        if place in self.unfinished and winner is not None:
+            if not tries:
+                return "stopped", Message(
+                    "candidate {winner} was taken before it was done", winner=winner + 1
+                )
+            return "stopped", Message(
+                "candidate {winner} was taken before it was done after: {reasons}",
+                winner=winner + 1,
+                reasons=join("; ", tries[-1].reasons),
+            )
+        return "failed", (join("; ", tries[-1].reasons) if tries else Message("it was not tried"))
+
+    def _why_it_won(self, place: int) -> str:
+        failed = ", ".join(str(one + 1) for one in sorted(self._tried_out - {place}))
+        beaten = Message("candidate {failed} failed when run", failed=failed) if failed else ""
+        return join("; ", filter(None, (beaten, self._advantage(place))))
+
+    def _advantage(self, place: int) -> Message:
+        """What it has before the others that may be used."""
+        cost, valid = self.last(place).cost, self._valid()
+        if cost is None:
+            alone = (
+                Message("the only one that may be used")
+                if len(valid) == 1
+                else Message("the first of {count} that may be used", count=len(valid))
+            )
+            return join("; ", filter(None, (alone, self.last(place).no_cost)))
+        if self._strategy.reaches(cost, self._strategy.accept_cost_threshold):
+            return Message(
+                "cost {cost:g} reaches the threshold {threshold:g}",
+                cost=cost,
+                threshold=self._strategy.accept_cost_threshold,
+            )
+        if self._strategy.cost_is == "higher":
+            return Message("cost {cost:g}, the highest of {number}", cost=cost, number=len(valid))
+        return Message("cost {cost:g}, the lowest of {number}", cost=cost, number=len(valid))
+
+    def _why_it_lost(self, place: int, winner: int) -> str:
+        cost, best = self.last(place).cost, self.last(winner).cost
+        if self.last(place).no_cost and best is not None:
+            return Message(
+                "{problem}; candidate {winner} has {best:g}",
+                problem=self.last(place).no_cost,
+                winner=winner + 1,
+                best=best,
+            )
+        if cost is None or best is None or cost == best:
+            return Message("as good as candidate {winner}, which came first", winner=winner + 1)
+        return Message(
+            "cost {cost:g}, candidate {winner} has {best:g}",
+            cost=cost,
+            winner=winner + 1,
+            best=best,
+        )

@@ -1,0 +1,282 @@
+"""What an output must be: said to a model in words, and checked when it comes back as JSON."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import types
+import typing
+from collections.abc import Mapping, Sequence
+from enum import Enum
+from typing import (
+    Any,
+    Literal,
+    NotRequired,
+    Protocol,
+    TypeGuard,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+    runtime_checkable,
+)
+
+from adjudge.core.domain.json_types import JsonDict
+from adjudge.errors import SetupError
+from adjudge.features.generate.json_schema import check_json_schema, mismatch
+from adjudge.messages import Message
+
+_PLAIN: Mapping[object, str] = {
+    int: "int",
+    float: "float",
+    str: "str",
+    bool: "bool",
+    list: "list",
+    dict: "dict",
+    tuple: "list",
+    type(None): "None",
+}
+_LONGEST_SHOWN = 80
+
+
+@runtime_checkable
+class Validating(Protocol):
+    """A class that checks values itself, as pydantic models do."""
+
+    __name__: str
+
+    def model_validate(self, value: object) -> object: ...
+
+    def model_json_schema(self) -> object: ...
+
+
+class WrongShape(ValueError):
+    """A value is not what was asked for; the message says where and why."""
+
+
+def check_schema(schema: object) -> None:
+    """Say so when nothing can be checked by ``schema``."""
+    if isinstance(schema, Mapping):
+        check_json_schema(schema)
+    else:
+        describe(schema)
+
+
+def describe(schema: object) -> str:
+    """``schema`` in words that a model reads: ``list[int]``, a dict with keys, a JSON schema."""
+    if schema is None or schema is Any:
+        return Message("any JSON value")
+    if isinstance(schema, type) and schema in _PLAIN:
+        return _PLAIN[schema]
+    if isinstance(schema, Mapping | Validating):
+        found = schema if isinstance(schema, Mapping) else _json_schema_of(schema)
+        return Message(
+            "a value that fits the JSON schema {schema}",
+            schema=json.dumps(found, ensure_ascii=False),
+        )
+    if _is_record(schema):
+        keys = ", ".join(
+            f"{name!r}: {describe(kind)}" for name, kind in get_type_hints(schema).items()
+        )
+        return f"a dict {{{keys}}}"
+    if isinstance(schema, type) and issubclass(schema, Enum):
+        return " or ".join(repr(member.value) for member in schema)
+    return _describe_generic(schema, get_origin(schema), get_args(schema))
+
+
+def conform(value: object, schema: object) -> object:
+    """``value`` as ``schema`` wants it (a dict becomes the dataclass that was asked for), or
+    WrongShape.
+    """
+    if isinstance(schema, Mapping):
+        wrong = mismatch(value, schema)
+        if wrong:
+            raise WrongShape(wrong)
+        return value
+    return _conform(value, schema, "output")
+
+
+def _json_schema_of(model: Validating) -> object:
+    try:
+        return model.model_json_schema()
+    # a class of somebody's own: whatever it raises, there is nothing to check by
+    except Exception as error:
+        raise SetupError(
+            "output_schema {name} cannot be described as a JSON schema ({error_name}: "
+            "{error}): give a pydantic model with fields of its own, a dataclass or a JSON "
+            "schema",
+            name=model.__name__,
+            error_name=type(error).__name__,
+            error=error,
+        ) from error
+
+
+def _describe_generic(schema: object, origin: object, parts: Sequence[object]) -> str:
+    if origin is Literal:
+        return " or ".join(map(repr, parts))
+    if origin in (Union, types.UnionType):
+        return " or ".join(map(describe, parts))
+    if origin is list and len(parts) == 1:
+        return f"list[{describe(parts[0])}]"
+    if origin is dict and parts[:1] == (str,):
+        return f"dict[str, {describe(parts[1])}]"
+    if origin is tuple:
+        inner = (
+            f"[{describe(parts[0])}, …]"
+            if parts[1:] == (...,)
+            else f"[{', '.join(map(describe, parts))}]"
+        )
+        return f"a list {inner}"
+    raise SetupError(
+        "output_schema {schema!r} cannot be checked: use int, float, str, bool, list, dict, "
+        "list[…], dict[str, …], a dataclass, a TypedDict, a pydantic model or a JSON schema",
+        schema=schema,
+    )
+
+
+def _conform(value: object, schema: object, where: str) -> object:
+    if schema is None or schema is Any:
+        return value
+    if isinstance(schema, type) and schema in _PLAIN:
+        return _plain(value, schema, where)
+    if isinstance(schema, Validating):
+        return _validated(value, schema, where)
+    if _is_record(schema):
+        return _record(value, schema, where)
+    if isinstance(schema, type) and issubclass(schema, Enum):
+        return _member(value, schema, where)
+    return _generic(value, schema, where)
+
+
+def _plain(value: object, schema: object, where: str) -> object:
+    """A bool is not an int, a whole int is a float, and 3.0 is not an int: nothing is rounded."""
+    if schema is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if schema is tuple and isinstance(value, list):
+        return tuple(value)
+    if type(value) is not schema:
+        raise _wrong(value, _PLAIN[schema], where)
+    return value
+
+
+def _generic(value: object, schema: object, where: str) -> object:
+    origin, parts = get_origin(schema), get_args(schema)
+    if origin is Literal:
+        if not any(value == part and type(value) is type(part) for part in parts):
+            raise _wrong(value, describe(schema), where)
+        return value
+    if origin in (Union, types.UnionType):
+        return _first_that_fits(value, schema, parts, where)
+    if origin is dict:
+        pairs = _plain(value, dict, where)
+        return {
+            key: _conform(item, parts[1], f"{where}[{key!r}]")
+            for key, item in typing.cast(JsonDict, pairs).items()
+        }
+    items = typing.cast(list[object], _plain(value, list, where))
+    if origin is list:
+        return [_conform(item, parts[0], f"{where}[{place}]") for place, item in enumerate(items)]
+    kinds = [parts[0]] * len(items) if parts[1:] == (...,) else parts
+    if len(kinds) != len(items):
+        raise _wrong(value, describe(schema), where)
+    return tuple(
+        _conform(item, kind, f"{where}[{place}]")
+        for place, (item, kind) in enumerate(zip(items, kinds, strict=True))
+    )
+
+
+def _first_that_fits(value: object, schema: object, parts: Sequence[object], where: str) -> object:
+    for part in parts:
+        if _fits(value, part):
+            return _conform(value, part, where)
+    raise _wrong(value, describe(schema), where)
+
+
+def _fits(value: object, schema: object) -> bool:
+    try:
+        conform(value, schema)
+    except WrongShape:
+        return False
+    return True
+
+
+def _record(value: object, schema: type, where: str) -> object:
+    """A dict with the record's keys: all that have no default, and none that it does not know."""
+    given = typing.cast(JsonDict, _plain(value, dict, where))
+    hints = get_type_hints(schema)
+    missing = [name for name in _required(schema) if name not in given]
+    unknown = [name for name in given if name not in hints]
+    if missing:
+        raise WrongShape(f"{where} lacks {', '.join(missing)}")
+    if unknown:
+        raise WrongShape(
+            Message(
+                "{where} has {unknown}, which nobody asked for",
+                where=where,
+                unknown=", ".join(unknown),
+            )
+        )
+    found = {
+        name: _conform(item, hints[name], f"{where}[{name!r}]") for name, item in given.items()
+    }
+    if typing.is_typeddict(schema):
+        return found
+    made: object = schema(**found)
+    return made
+
+
+def _required(schema: type) -> list[str]:
+    if dataclasses.is_dataclass(schema):
+        return [
+            one.name
+            for one in dataclasses.fields(schema)
+            if one.default is one.default_factory is dataclasses.MISSING
+        ]
+    # written as text, NotRequired is not seen by __required_keys__
+    hints = get_type_hints(schema, include_extras=True)
+    return [
+        name
+        for name in hints
+        if name in vars(schema)["__required_keys__"] and get_origin(hints[name]) is not NotRequired
+    ]
+
+
+def _validated(value: object, schema: Validating, where: str) -> object:
+    try:
+        return schema.model_validate(value)
+    except ValueError as error:
+        raise WrongShape(
+            Message(
+                "{where} does not fit {name}: {error}",
+                where=where,
+                name=schema.__name__,
+                error=error,
+            )
+        ) from None
+
+
+def _member(value: object, schema: type[Enum], where: str) -> Enum:
+    try:
+        return schema(value)
+    except ValueError:
+        raise _wrong(value, describe(schema), where) from None
+
+
+def _is_record(schema: object) -> TypeGuard[type]:
+    return isinstance(schema, type) and (
+        dataclasses.is_dataclass(schema) or typing.is_typeddict(schema)
+    )
+
+
+def _wrong(value: object, wanted: str, where: str) -> WrongShape:
+    text = repr(value)
+    shown = text if len(text) <= _LONGEST_SHOWN else text[: _LONGEST_SHOWN - 1] + "…"
+    return WrongShape(
+        Message(
+            "{where} is {shown}, a {name}; wanted is {wanted}",
+            where=where,
+            shown=shown,
+            name=type(value).__name__,
+            wanted=wanted,
+        )
+    )

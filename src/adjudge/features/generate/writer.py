@@ -1,0 +1,98 @@
+"""Who writes candidates: models, each candidate in a conversation of its own, or a function of the
+caller's.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from adjudge.core.aio.user_functions import call_contained
+from adjudge.core.domain.message import Prompt, Request
+from adjudge.core.engine.written import written
+from adjudge.core.gateway.open import OpenModel
+from adjudge.core.judges.settings import temperature_for
+from adjudge.core.prompts.render import render_retry
+from adjudge.errors import AdjudgeError, ModelError
+from adjudge.features.generate.candidate import Try
+from adjudge.features.generate.search import Write, Written
+
+
+@dataclass(frozen=True)
+class Conversations:
+    """One conversation a candidate; several models take turns over the candidates."""
+
+    models: Sequence[OpenModel]
+    start: Prompt
+    """What every conversation begins with."""
+    candidates: int
+    language: str = "en"
+    temperature: float | None = None
+    """By default the model's own setting, else 0 for one candidate and 1 for several."""
+    seed: int | None = None
+    """Candidate *i* is written with seed + i."""
+
+    async def write(self, place: int, tries: Sequence[Try]) -> Written:
+        """The candidate's next text; what it wrote before, and why that was not accepted, is in its
+        conversation.
+        """
+        model, request = self.request(place, tries)
+        vote = await written(model, request)
+        return Written(vote.text or "", vote.reason)
+
+    def request(self, place: int, tries: Sequence[Try] = ()) -> tuple[OpenModel, Request]:
+        """Who is asked for it, and what."""
+        model = self.models[place % len(self.models)]
+        prompt = self.start
+        for one in tries:
+            if one.text and one.feedback:  # what others failed at is not a part of it
+                prompt = render_retry(prompt, one.text, one.feedback, self.language)
+        temperature = temperature_for(model, self.temperature, self.candidates)
+        return model, Request(
+            prompt, temperature=temperature, seed=model.seed_for(place, self.seed), sample=place
+        )
+
+
+def from_function(function: Callable[..., object], *arguments: object) -> Write:
+    """The function is called with as many of ``arguments`` and, behind them, the reasons against
+    the last try as it takes.
+    """
+    takes = _parameters(function)
+
+    # the function does not know its place
+    async def write(place: int, tries: Sequence[Try]) -> Written:  # noqa: ARG001
+        feedback = "\n".join(tries[-1].feedback) if tries else None
+        try:
+            written = await call_contained(function, *(*arguments, feedback)[:takes])
+        except AdjudgeError:
+            raise
+        except Exception as error:
+            raise ModelError(
+                "it raised {name}: {error}",
+                model=_name(function),
+                name=type(error).__name__,
+                error=error,
+            ) from error
+        if not isinstance(written, str):
+            raise ModelError(
+                "it gave {name}, not a text", model=_name(function), name=type(written).__name__
+            )
+        return Written(written)
+
+    return write
+
+
+def _parameters(function: Callable[..., object]) -> int | None:
+    """How many it takes by position; None: as many as one likes."""
+    kinds = [one.kind for one in inspect.signature(function).parameters.values()]
+    if inspect.Parameter.VAR_POSITIONAL in kinds:
+        return None
+    return sum(
+        kind in (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        for kind in kinds
+    )
+
+
+def _name(function: Callable[..., object]) -> str:
+    return getattr(function, "__name__", type(function).__name__)

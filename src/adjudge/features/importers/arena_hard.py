@@ -1,0 +1,70 @@
+"""Arena-Hard: ``model_judgment/JUDGE/MODEL.jsonl``, two games a question; the second shows the
+model first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from adjudge.core.verdicts.styles import margin, put_back
+from adjudge.features.agents.traces.values import seconds_of
+from adjudge.features.importers.format import Format
+from adjudge.features.importers.pairs import (
+    BETTER_ANSWER,
+    NO_REPLY_VERDICT,
+    shown_answers,
+    shown_question,
+)
+from adjudge.features.importers.record import ImportLog, RecordedRow, RecordedVote
+from adjudge.features.importers.source import ForeignFile, ForeignRecord
+from adjudge.features.importers.values import text
+from adjudge.messages import Message
+
+
+def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
+    log.use({"games": "votes", "baseline": "response", "model": "response"})
+    for record in file.records():
+        games, judge = record.objects("games"), record.text("judge")
+        systems = (record.text("baseline") or "baseline", record.text("model"))
+        id = record.text("uid", "question_id")
+        prompt = _prompt(games[0]) if games else ""
+        answers = shown_answers(prompt)
+        shown = answers if len(answers) == 2 else tuple(f"{id}, {one}" for one in systems)
+        yield RecordedRow(
+            judge=judge,
+            question=BETTER_ANSWER,
+            fields={"question": shown_question(prompt) if prompt else id, "response": shown},
+            id=f"{id}, {systems[1]}",
+            systems=systems,
+            named_only=len(answers) != 2,
+            votes=tuple(_vote(game, place, judge) for place, game in enumerate(games)),
+            more=record.rest("games", "judge"),
+            at=seconds_of(record.value("tstamp")),
+        )
+
+
+def _vote(game: ForeignRecord, place: int, judge: str) -> RecordedVote:
+    """Its score is by the labels that were shown: the second game's is turned round."""
+    said, reply = game.value("score"), game.value("judgment")
+    reply = game.nested("judgment").text("answer") if isinstance(reply, Mapping) else text(reply)
+    vote = RecordedVote(model=judge, swapped=place == 1, text=reply)
+    found = margin(f"[[{said}]]") if said else margin(reply, one_only=True) if reply else None
+    if found is None:
+        return vote.failed(NO_REPLY_VERDICT, unreadable=bool(reply))
+    answer = put_back(found.winner, swapped=vote.swapped)
+    return replace(vote.said(answer), more={"margin": text(said), "weight": found.weight})
+
+
+def _prompt(game: ForeignRecord) -> str:
+    messages = game.objects("prompt")
+    return messages[-1].text("content") if messages else game.text("user_prompt")
+
+
+ARENA_HARD = Format(
+    "arena-hard",
+    Message("Arena-Hard judgments"),
+    "lmarena/arena-hard-auto v2",
+    lambda head: head.has("games") and head.record.has_any("uid", "question_id"),
+    _read,
+)

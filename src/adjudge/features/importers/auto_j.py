@@ -1,0 +1,160 @@
+"""Auto-J: pairs with a label (0 the first, 1 the second, 2 a tie), and judges' texts that end in
+their decision.
+
+A judge's outputs may lie in a file of their own, one for each row (``{"output": 0}``), and those of
+the exchanged order in another one, whose name says "exchange": they are by the labels as shown, and
+are put back here.
+
+GPT-4's comparisons of critiques (``gpt-4-Eval_auto-j_vs_chatgpt.jsonl``) hold the reply and whether
+the order was exchanged; the critiques are not in the file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from adjudge.core.domain.verdict import Selection
+from adjudge.core.verdicts.styles import decision, put_back
+from adjudge.errors import RunError
+from adjudge.features.importers.beside import SeparateVerdicts
+from adjudge.features.importers.format import Format
+from adjudge.features.importers.pairs import BETTER, gold_marks
+from adjudge.features.importers.record import (
+    NAMED_BY_ID,
+    UNJUDGED,
+    ImportLog,
+    RecordedRow,
+    RecordedVote,
+)
+from adjudge.features.importers.source import ForeignFile, ForeignRecord, Head
+from adjudge.messages import Message
+
+_PLACES: Mapping[str, Selection] = {"0": 0, "1": 1, "2": "tie"}
+_RESPONSES = ("response 1", "response 2")
+_TEXTS = ("output", "judgment", "pairwise_output")
+_EXCHANGED = "exchange"
+_DECISION = re.compile(r"\s*([ABC])\b")
+_LETTERS: Mapping[str, Selection] = {"A": 0, "B": 1, "C": "tie"}
+_BETTER_CRITIQUE = replace(
+    BETTER, name="better critique", description="Which critique of a response is better?"
+)
+
+
+def _is_outputs(head: Head) -> bool:
+    """Whether a file holds a judge's outputs alone."""
+    return [*head.record] == ["output"] and head.record.text("output") in _PLACES
+
+
+def _is_critiques(head: Head) -> bool:
+    """Return True for GPT-4's comparisons of critiques."""
+    return head.has("output", "finish_reason") and head.record.nested("meta").has("exchange")
+
+
+def _compared_critiques(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
+    log.use({"output": "votes", "meta.exchange": "order"})
+    log.note(NAMED_BY_ID)
+    judge, _, named = file.path.stem.partition("-Eval_")
+    systems = (
+        tuple(named.split("_vs_")) if named.count("_vs_") == 1 else ("critique 1", "critique 2")
+    )
+    for record in file.records():
+        swapped = record.nested("meta").value("exchange") is True
+        reply, id = record.text("output"), f"row {record.row}"
+        letter = _DECISION.match(reply)
+        vote = RecordedVote(model=judge, swapped=swapped, text=reply)
+        if record.text("finish_reason") == "fail":
+            vote = vote.failed(reply)
+        else:
+            chosen = None if letter is None else put_back(_LETTERS[letter[1]], swapped=swapped)
+            vote = vote.said_or_failed(
+                chosen, Message("no decision was read from the reply"), unreadable=True
+            )
+        yield RecordedRow(
+            judge=judge,
+            question=_BETTER_CRITIQUE,
+            fields={"instruction": id, "response": tuple(f"{id}, {one}" for one in systems)},
+            id=id,
+            votes=(vote,),
+            systems=systems,
+            more=record.rest("output", "meta", "finish_reason"),
+            named_only=True,
+        )
+
+
+def _join(files: Sequence[ForeignFile], log: ImportLog) -> Iterator[RecordedRow]:
+    for file in files:
+        if _is_critiques(file.head):
+            yield from _compared_critiques(file, log)
+    files = [file for file in files if not _is_critiques(file.head)]
+    if not files:
+        return
+    verdicts = SeparateVerdicts()
+    for file in files:
+        if _is_outputs(file.head):
+            _add_outputs(file, verdicts)
+    rows = [file for file in files if not _is_outputs(file.head)]
+    if not rows:
+        log.use({"output": "votes"})
+        yield from verdicts.alone(log)
+    elif len(rows) > 1 and verdicts.said:
+        raise RunError(
+            "outputs are about the rows of one file, by their place, and there are several: "
+            "{names}",
+            names=", ".join(file.name for file in rows),
+        )
+    else:
+        found = enumerate((row for file in rows for row in _read(file, log)), 1)
+        yield from verdicts.join(((row, (f"row {place}",)) for place, row in found), log)
+
+
+def _add_outputs(file: ForeignFile, verdicts: SeparateVerdicts) -> None:
+    """Outputs are called like their file: both orders alike."""
+    name, swapped = file.path.stem, _EXCHANGED in file.path.stem
+    judge = "_".join(part for part in name.split("_") if part != _EXCHANGED)
+    for record in file.records():
+        said = record.text("output")
+        chosen = _PLACES.get(said)
+        vote = RecordedVote(model=judge, swapped=swapped).said_or_failed(
+            None if chosen is None else put_back(chosen, swapped=swapped),
+            Message("{value!r} names no response", value=said),
+            unreadable=True,
+        )
+        verdicts.add(f"row {record.row}", judge, vote)
+        verdicts.by_place[file.name] = record.row
+
+
+def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
+    log.use({"prompt": "prompt", "label": "labels", "output": "votes"})
+    for record in file.records():
+        votes = tuple(_votes(record))
+        responses = record.texts(*_RESPONSES)
+        yield RecordedRow(
+            judge=votes[0].model if votes else UNJUDGED,
+            question=BETTER,
+            fields={"prompt": record.text("prompt", "usermsg"), "response": responses},
+            id=record.name("id", "comparison_id"),
+            votes=votes,
+            marks=gold_marks(_PLACES.get(record.text("label"))),
+            more=record.rest(*_RESPONSES, *_TEXTS, "prompt", "label"),
+        )
+
+
+def _votes(record: ForeignRecord) -> Iterator[RecordedVote]:
+    reply, said = record.text(*_TEXTS), record.text("pred_label")
+    vote = RecordedVote(model=record.text("judge") or "auto-j", text=reply)
+    chosen = decision(reply) if record.value("pred_label") is None else _PLACES.get(said)
+    if chosen is not None or reply:
+        unread = Message("no decision was read from the reply")
+        yield vote.said_or_failed(chosen, unread, unreadable=True)
+
+
+AUTO_J = Format(
+    "auto-j",
+    Message("Auto-J pairs"),
+    "GAIR-NLP/auto-j",
+    lambda head: head.has(*_RESPONSES) or _is_outputs(head) or _is_critiques(head),
+    _read,
+    join=_join,
+)

@@ -1,0 +1,179 @@
+"""DeepEval: ``.latest_run_full.json``, ``.latest_test_run.json`` and ``test_run_*.json``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from adjudge.errors import RunError
+from adjudge.features.importers.format import Format
+from adjudge.features.importers.record import (
+    NOT_SAID,
+    ImportLog,
+    RecordedRow,
+    RecordedVote,
+    by_model,
+    pass_or_fail,
+    passed,
+    rate,
+)
+from adjudge.features.importers.source import ForeignFile, ForeignRecord, Head, usage_in
+from adjudge.features.importers.values import fields_of
+from adjudge.messages import Message
+
+_CASES = ("testCases", "conversationalTestCases", "test_results", "testResults")
+"""Of a test run, and of what ``evaluate()`` returns."""
+_PATHS = (*((name,) for name in _CASES), *(("testRunData", name) for name in _CASES))
+_METRICS = ("metricsData", "metricsMetadata")
+"""The latter before version 1."""
+_LESS_IS_BETTER = ("hallucination", "bias", "toxicity", "misuse")
+"""DeepEval's own metrics that pass at or below their threshold."""
+_CAMEL = re.compile(r"_([a-z])")
+_FIELDS = {
+    "input": "input",
+    "scenario": "scenario",
+    "expected_outcome": "expectedOutcome",
+    "expected_output": "expectedOutput",
+    "context": "context",
+    "retrieval_context": "retrievalContext",
+}
+
+
+def _matches(head: Head) -> bool:
+    found, inner = head.document, head.document.nested("testRunData")
+    cases = [head.at(name) for name in _CASES if name in found]
+    graded = any(_with_camel_case(case).has_any(*_METRICS) for case in cases)
+    scored = bool(cases) and "metricsScores" in found
+    return graded or scored or inner.has_any(*_CASES) or "testRunLink" in found
+
+
+def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
+    found = file.head.document
+    if not found.nested("testRunData") and not found.has_any(*_CASES):
+        raise RunError(
+            "{name} holds only a link to the test run, which was uploaded: import "
+            ".latest_run_full.json instead",
+            name=file.name,
+        )
+    log.use(
+        {
+            "input": "input",
+            "actualOutput": "response",
+            "expectedOutput": "expected_output",
+            "metricsData": "votes",
+        }
+    )
+    directions = _directions(file)
+    for name, direction in directions.items():
+        if direction.less:
+            log.note(
+                Message(
+                    "{name}: less is better, so that scores are turned round: 1 minus what "
+                    "DeepEval recorded",
+                    name=name,
+                )
+            )
+    for case in map(_with_camel_case, file.records(*_PATHS)):
+        metrics = _metrics(case)
+        if not metrics:
+            log.skip(Message("test case without metrics"))
+        for metric in metrics:
+            yield _judged(case, metric, directions[_name(metric)])
+
+
+@dataclass
+class _Direction:
+    """Which end of a metric is the good one, and whether it has verdicts at all."""
+
+    less: bool
+    verdicts: bool = False
+    _evidence: int = 0
+
+    def see(self, metric: ForeignRecord) -> None:
+        """What passes below its threshold, or fails above it, is better the less there is of it."""
+        score, threshold = metric.number("score"), metric.number("threshold")
+        success = metric.value("success")
+        told = isinstance(success, bool)
+        self.verdicts |= threshold is not None or told
+        if score is None or threshold is None or score == threshold:
+            return
+        if told and not metric.value("error"):
+            self._evidence += 1 if success is (score < threshold) else -1
+            self.less = self._evidence > 0 if self._evidence else self.less
+
+
+def _directions(file: ForeignFile) -> dict[str, _Direction]:
+    """By the metrics' names; where their verdicts tell, by those: one's own metric may have any
+    name.
+    """
+    found: dict[str, _Direction] = {}
+    for case in map(_with_camel_case, file.records(*_PATHS)):
+        for metric in _metrics(case):
+            name = _name(metric)
+            found.setdefault(name, _Direction(name.casefold() in _LESS_IS_BETTER)).see(metric)
+    return found
+
+
+def _metrics(case: ForeignRecord) -> list[ForeignRecord]:
+    return list(map(_with_camel_case, case.objects(*_METRICS)))
+
+
+def _name(metric: ForeignRecord) -> str:
+    return metric.text("name", "metric") or "metric"
+
+
+def _with_camel_case(record: ForeignRecord) -> ForeignRecord:
+    """Keys as a test run has them: what ``evaluate()`` returns writes them with underscores."""
+    values = record.raw.items()
+    return record.with_values(
+        {_CAMEL.sub(lambda found: found[1].upper(), name): value for name, value in values}
+    )
+
+
+def _judged(case: ForeignRecord, metric: ForeignRecord, direction: _Direction) -> RecordedRow:
+    name, vote = _name(metric), _vote(metric, direction)
+    about = f"{name}, a metric of DeepEval." + (" Less of it is better." if direction.less else "")
+    question = pass_or_fail(name, about) if direction.verdicts else rate(name, about)
+    turns = [f"{one.text('role')}: {one.text('content')}" for one in case.objects("turns")]
+    parts = fields_of({field: case.value(key) for field, key in _FIELDS.items()})
+    response = "\n".join(turns) if turns else case.text("actualOutput")
+    return RecordedRow(
+        judge=by_model(name, vote.model),
+        question=replace(question, higher_is_better=not direction.less),
+        fields={**parts, "response": response},
+        id=case.text("name") or None,
+        votes=(vote,),
+        more=case.rest(*_FIELDS.values(), "actualOutput", "turns", *_METRICS, "name"),
+    )
+
+
+def _vote(metric: ForeignRecord, direction: _Direction) -> RecordedVote:
+    """A metric that ended in an error says ``success: false`` as well, and has no score."""
+    recorded, threshold = metric.number("score"), metric.number("threshold")
+    error, success = metric.value("error"), metric.value("success")
+    kept = {"recorded_score": recorded} if direction.less and recorded is not None else {}
+    vote = RecordedVote(
+        model=metric.text("evaluationModel") or NOT_SAID,
+        explanation=metric.text("reason"),
+        usage=usage_in(metric, "inputTokenCount", "outputTokenCount"),
+        more={
+            **metric.rest("name", "success", "score", "reason", "error", "evaluationModel"),
+            **kept,
+        },
+    )
+    if error or recorded is None:
+        return vote.failed(error or Message("the metric has no score"))
+    score = 1 - recorded if direction.less else recorded
+    if not direction.verdicts:
+        return vote.said(score)
+    if isinstance(success, bool):
+        return vote.said(passed(success), score)
+    if threshold is None:
+        return vote.failed(Message("the metric has neither a verdict nor a threshold"))
+    return vote.said(
+        passed(recorded <= threshold if direction.less else recorded >= threshold), score
+    )
+
+
+DEEPEVAL = Format("deepeval", Message("DeepEval test run"), "deepeval 4.3.1", _matches, _read)

@@ -1,0 +1,100 @@
+"""Scores of which less is better, in files that do not say so: what sounds like one is
+reported, and turned round on request.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from adjudge.errors import RunError
+from adjudge.features.importers.record import (
+    PASS_OR_FAIL,
+    RecordedQuestion,
+    RecordedRow,
+    RecordedVote,
+)
+from adjudge.messages import Message
+
+_SOUNDS_BAD = re.compile(
+    r"hallucinat|toxic|bias|harmful|malicious|misuse|noise|violation|leakage", re.IGNORECASE
+)
+
+
+def direction_notes(
+    questions: Mapping[str, RecordedQuestion], less_is_better: Sequence[str]
+) -> Iterator[str]:
+    """What a reader of the import must know about directions.
+
+    A RunError names a question that is not there.
+    """
+    for name in less_is_better:
+        if name not in questions:
+            raise RunError(
+                "no question is called {name!r}; the data has {questions}",
+                name=name,
+                questions=", ".join(questions),
+            )
+        yield Message(
+            "{name}: less is better, so that scores are turned round: 1 minus what was recorded",
+            name=name,
+        )
+    for name, question in questions.items():
+        scored = question.kind == "rating" or (
+            question.options != PASS_OR_FAIL
+            and any(one.score is not None for one in question.options)
+        )
+        if scored and question.higher_is_better and _SOUNDS_BAD.search(name):
+            yield Message(
+                "{name}: more counts as better, as the file does not say otherwise; "
+                "--less-is-better {name!r} turns it round",
+                name=name,
+            )
+
+
+def turn_round(row: RecordedRow) -> RecordedRow:
+    """A row whose scores are turned round, with what was recorded beside them."""
+    question = row.question
+    if question.kind == "comparison":
+        raise RunError(
+            "{name!r} compares responses, and has no scores to turn round", name=question.name
+        )
+    rated = question.kind == "rating"
+    options = tuple(
+        replace(one, score=None if one.score is None else _contrary(one.score, question.name))
+        for one in question.options
+    )
+    marks = tuple(
+        replace(mark, answer=_contrary(mark.answer, question.name))
+        if rated and isinstance(mark.answer, float)
+        else mark
+        for mark in row.marks
+    )
+    return replace(
+        row,
+        question=replace(question, options=options, higher_is_better=False),
+        votes=tuple(_turn_vote(vote, question) for vote in row.votes),
+        marks=marks,
+    )
+
+
+def _turn_vote(vote: RecordedVote, question: RecordedQuestion) -> RecordedVote:
+    rated = question.kind == "rating"
+    said = vote.answer if rated else vote.score
+    if not isinstance(said, int | float):
+        return vote
+    score = _contrary(said, question.name)
+    turned = replace(vote, more={**vote.more, "recorded_score": said})
+    return replace(turned, answer=score) if rated else replace(turned, score=score)
+
+
+def _contrary(score: float, name: str) -> float:
+    if not 0 <= score <= 1:
+        raise RunError(
+            "{name}: {score:g} lies outside 0 to 1, so that nobody knows which score is its "
+            "contrary",
+            name=name,
+            score=score,
+        )
+    return 1 - score

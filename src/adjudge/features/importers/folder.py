@@ -1,0 +1,319 @@
+"""The run folder that an import makes: written beside its place, and put there when it is whole."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from adjudge.core.aio.files import locked
+from adjudge.core.domain.frozen import plain
+from adjudge.core.domain.json_types import JsonDict, JsonObject
+from adjudge.core.domain.label import Design, Label
+from adjudge.core.domain.record import JudgmentRecord
+from adjudge.core.domain.verdict import TIE, Selection
+from adjudge.core.domain.vote import Outcome
+from adjudge.core.ledger.bulk import BulkLedger, bulk_ledger
+from adjudge.core.verdicts.styles import UnreadablePolicy, unreadable_as
+from adjudge.errors import RunError
+from adjudge.features.importers.directions import turn_round
+from adjudge.features.importers.pool import criteria_of, instance_of, keys_of, merge, result_of
+from adjudge.features.importers.record import (
+    NAMELESS,
+    NOT_SAID,
+    Mark,
+    RecordedQuestion,
+    RecordedRow,
+    RecordedVote,
+)
+from adjudge.features.importers.scales import goodness
+from adjudge.features.trust.labels.store import Draw, LabelStore
+from adjudge.messages import reason_of
+from adjudge.runs.folder import UNFINISHED
+
+IMPORTED = "imported"
+"""How an imported run ended, and where it says what it was imported from."""
+_MOST_QUESTIONS = 2000
+"""Questions of one run that are described in its configuration: the others are
+in its rows alone.
+"""
+_LABELS_A_COMMIT = 500
+_MOST_SEEN = 500_000
+
+
+@dataclass
+class ImportTally:
+    """What came out of a file."""
+
+    judgments: int = 0
+    statuses: Counter[str] = field(default_factory=Counter)
+    votes: Counter[str] = field(default_factory=Counter)
+    labels: int = 0
+    unjudged: int = 0
+    """Rows without any verdict."""
+    judges: Counter[str] = field(default_factory=Counter)
+    undescribed: int = 0
+    """Judgments by questions beyond those that a configuration describes."""
+    recounted: int = 0
+    """Unreadable votes that count as a verdict, since the user said so."""
+
+    def count(self, row: RecordedRow, status: str) -> None:
+        """Add a judgment to the counts."""
+        self.judges[row.judge] += 1
+        self.judgments += 1
+        self.statuses[status] += 1
+        self.unjudged += not row.votes
+        self.votes.update(vote.outcome.value for vote in row.votes)
+
+
+class ImportedRun:
+    """A run folder that is being made."""
+
+    def __init__(
+        self, folder: Path, ledger: BulkLedger, design: Design | None, unreadable: UnreadablePolicy
+    ) -> None:
+        self.tally = ImportTally()
+        self.origin = ""
+        """What tells judges without a name from those of another file."""
+        self.less_is_better: frozenset[str] = frozenset()
+        """Questions whose scores are turned round."""
+        self._ledger = ledger
+        self._labels = LabelStore(folder)
+        self._waiting: list[Label] = []
+        self._draws: dict[str, Draw] = {}
+        self._seen: set[int] = set()
+        self._design = design
+        self._unreadable = unreadable
+        self._questions: dict[str, dict[str, RecordedQuestion]] = {}
+        self._by_words = False
+        self._marked: dict[str, RecordedQuestion] = {}
+        """Questions by what people answered who gave labels alone."""
+        self._models: dict[str, dict[str, None]] = {}
+
+    def add(self, row: RecordedRow) -> None:
+        """Keep a judgment, and what people said of its row."""
+        instance, tally = instance_of(row), self.tally
+        if row.question.name in self.less_is_better:
+            row = turn_round(row)
+        row = self._recount(row)
+        self._describe(row)
+        for mark in row.marks:
+            self._mark(row, instance.identity, mark)
+        if row.only_marks:
+            return
+        result, number = result_of(row, instance), tally.judges[row.judge]
+        keys = keys_of(row.judge, number, len(result.votes))
+        self._ledger.add(row.judge, number, result, keys, row.at)
+        tally.count(row, result.status.value)
+
+    def add_record(self, record: JudgmentRecord, keys: list[bytes], row: RecordedRow) -> None:
+        """Keep a judgment of ours as its export has it; ``row`` is what it asks and who
+        answered.
+        """
+        self._ledger.add_record(record, keys)
+        self._by_words = True
+        self._describe(row)
+        self.tally.count(row, record.status)
+
+    def add_labels(self, labels: Iterable[Label]) -> None:
+        """Keep labels of ours as their export has them, with the draws that they come from."""
+        for label in labels:
+            self._keep_label(label)
+            if label.seed is not None and label.drawn_at is not None:
+                self._draws.setdefault(label.criteria, Draw(label.seed, label.drawn_at))
+
+    def finish(self, facts: JsonObject) -> None:
+        """Write what is known of the whole."""
+        self._flush()
+        for criteria, draw in self._draws.items():
+            self._labels.keep_draw(criteria, draw)
+        judges = {name: self._configuration(name) for name in self._questions}
+        began: JsonDict = {"configuration": {"judges": judges}, "started": time.time()}
+        self._ledger.finish({**began, "ended": IMPORTED, **facts})
+
+    def questions(self) -> dict[str, RecordedQuestion]:
+        """Those that are described, by their names."""
+        return {name: one for own in self._questions.values() for name, one in own.items()}
+
+    def _recount(self, row: RecordedRow) -> RecordedRow:
+        """Unreadable comparisons as the policy counts them; what was said of
+        them stays beside it.
+        """
+        if self._unreadable == "drop" or row.question.kind != "comparison":
+            return row
+        truth = next((mark.answer for mark in row.marks), None)
+        return replace(row, votes=tuple(self._counted(vote, truth) for vote in row.votes))
+
+    def _counted(self, vote: RecordedVote, truth: object) -> RecordedVote:
+        right: Selection | None = (
+            truth if isinstance(truth, int) else "tie" if truth == TIE else None
+        )
+        unknown = self._unreadable == "wrong" and right is None  # nobody says what would be right
+        answer = vote.stand_in  # as the file counts it
+        if self._unreadable != "recorded":
+            counts = vote.outcome is Outcome.UNREADABLE and not unknown
+            answer = unreadable_as(self._unreadable, right or 0) if counts else None
+        if answer is None:
+            return vote
+        self.tally.recounted += 1
+        said = vote.reason or vote.answer
+        more = {**vote.more, "unreadable": said, "counted_as": self._unreadable}
+        return replace(vote, outcome=Outcome.REPAIRED, answer=answer, reason=None, more=more)
+
+    def _describe(self, row: RecordedRow) -> None:
+        question = row.question
+        if row.only_marks:  # on judgments of judges that are described with these
+            known = self._marked
+        else:
+            known = self._questions.setdefault(row.judge, {})
+            models = self._models.setdefault(row.judge, {})
+            models.update(dict.fromkeys(vote.model for vote in row.votes))
+            described = sum(map(len, self._questions.values()))
+            if question.name not in known and described >= _MOST_QUESTIONS:
+                self.tally.undescribed += 1
+                return
+        known[question.name] = _with_answers(known.get(question.name, question), row)
+
+    def _mark(self, row: RecordedRow, identity: str, mark: Mark) -> None:
+        names = {"choice": "option", "comparison": "winner", "rating": "score"}
+        name = names[row.question.kind]
+        answer: Any = str(mark.answer) if name == "option" else mark.answer
+        label = Label(
+            row=identity,
+            id=row.id,
+            criteria=row.question.name,
+            annotator=mark.annotator,
+            kind=mark.kind,
+            design=self._design or mark.design,
+            judge_visible=mark.judge_visible,
+            note=mark.note,
+            at=mark.at or row.at or time.time(),
+            **{name: answer},
+        )
+        known = hash((identity, label.id, label.criteria, label.annotator, label.answer))
+        if known in self._seen:  # a file with several judges repeats the right answer for each
+            return
+        if len(self._seen) < _MOST_SEEN:
+            self._seen.add(known)
+        self._keep_label(label)
+
+    def _keep_label(self, label: Label) -> None:
+        self.tally.labels += 1
+        self._waiting.append(label)
+        if len(self._waiting) >= _LABELS_A_COMMIT:
+            self._flush()
+
+    def _flush(self) -> None:
+        if self._waiting:
+            self._labels.add(*self._waiting)
+            self._waiting = []
+
+    def _identity(self, model: str) -> str:
+        """Nobody knows whether judges without a name are the same one: labels on one must not
+        correct another.
+        """
+        return f"{model or NOT_SAID} ({self.origin})" if model in NAMELESS else model
+
+    def _configuration(self, judge: str) -> JsonDict:
+        """As judges of ours describe themselves, so that labels, reports and comparisons find what
+        they need.
+        """
+        own = self._questions[judge]
+        asked = [merge(one, self._marked.get(name, one)) for name, one in own.items()]
+        if self._by_words:
+            asked = [_by_words(one) for one in asked]
+        models = {name: {"identity": self._identity(name)} for name in self._models[judge]}
+        rating = next((one for one in asked if one.kind == "rating"), None)
+        if rating is not None:  # a judge that asks for a number is named after its one question
+            low, high = rating.bounds
+            asks = criteria_of(rating).definition
+            settings: JsonDict = {"expression": asks, "min": low, "max": high, "imported": judge}
+            return {"judge": rating.name, "settings": settings, "models": models, "criteria": []}
+        first = asked[0] if asked else RecordedQuestion(judge)
+        ties = {"tie_enabled": first.ties} if first.kind == "comparison" else {}
+        settings = {**first.settings, "imported": judge, **ties}
+        criteria = [plain(criteria_of(one)) for one in asked]
+        return {"judge": IMPORTED, "settings": settings, "models": models, "criteria": criteria}
+
+
+def _by_words(question: RecordedQuestion) -> RecordedQuestion:
+    """An export tells the options, not their order, which without points says whose share is
+    measured.
+    """
+    if any(option.score is not None for option in question.options):
+        return question
+    ordered = sorted(question.options, key=lambda option: goodness(option.name))
+    return replace(question, options=tuple(ordered))
+
+
+def _with_answers(known: RecordedQuestion, row: RecordedRow) -> RecordedQuestion:
+    """A question, with what one more record tells of it."""
+    question = row.question
+    said = [
+        *(vote.answer for vote in row.votes if vote.answer is not None),
+        *(mark.answer for mark in row.marks),
+    ]
+    if known.kind != question.kind and said:  # a failure does not tell what was asked
+        known = question
+    if question.kind == "rating":
+        return merge(known, question, numbers=tuple(map(float, said))) if said else known
+    return merge(known, question, tuple(map(str, said)) if question.kind == "choice" else ())
+
+
+@contextmanager
+def imported_run(
+    target: Path, design: Design | None = None, unreadable: UnreadablePolicy = "drop"
+) -> Iterator[ImportedRun]:
+    """A new run folder. It appears when all of it is written, and leaves
+    nothing behind otherwise.
+    """
+    new = target.with_name(f".{target.name}{UNFINISHED}")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with locked(new.with_suffix(".lock"), wait=False, stays=False) as alone:
+            if not alone:
+                raise RunError(
+                    "another import is writing {target}: wait for it, or give --run another name",
+                    target=target,
+                )
+            refuse_existing(target)
+            with _whole_or_gone(new), bulk_ledger(new) as ledger:
+                yield ImportedRun(new, ledger, design, unreadable)
+            new.replace(target)  # before another import may empty the folder
+    except OSError as error:
+        raise RunError(
+            "the run folder {target} cannot be made: {reason}",
+            target=target,
+            reason=reason_of(error),
+        ) from error
+
+
+@contextmanager
+def _whole_or_gone(new: Path) -> Iterator[None]:
+    """Empty at first, whatever an import that was killed left there; gone when this one fails."""
+    whole = False
+    shutil.rmtree(new, ignore_errors=True)
+    new.mkdir()
+    try:
+        yield
+        whole = True
+    finally:
+        if not whole:
+            shutil.rmtree(new, ignore_errors=True)
+
+
+def refuse_existing(target: Path) -> None:
+    """An import makes a new run: it adds to none."""
+    if target.is_symlink() or (
+        target.exists() and not (target.is_dir() and not any(target.iterdir()))
+    ):
+        raise RunError(
+            "{target} is there already: an import makes a new run folder, so give --run "
+            "another name",
+            target=target,
+        )

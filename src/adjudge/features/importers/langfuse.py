@@ -1,0 +1,107 @@
+"""Langfuse: scores as batch exports (CSV, JSON, JSONL) or pages of ``GET /api/public/v3/scores``
+have them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from adjudge.features.agents.traces.values import seconds_of
+from adjudge.features.importers.format import Format
+from adjudge.features.importers.record import (
+    ImportLog,
+    Mark,
+    RecordedQuestion,
+    RecordedRow,
+    RecordedVote,
+)
+from adjudge.features.importers.scores import SubjectScore, join_scores, subject_fields
+from adjudge.features.importers.source import ForeignFile, ForeignRecord, Head
+from adjudge.features.importers.values import Json, truth
+from adjudge.messages import Message
+
+_TEXTS = ("TEXT", "CORRECTION")
+_SUBJECTS = ("observation", "trace", "session", "experiment")
+_NO_TEXTS = Message(
+    "the texts that were scored are not in an export of scores: rows are named by what was scored"
+)
+
+
+def _matches(head: Head) -> bool:
+    record = head.first("data", "scores")
+    inner = record.objects("scores") if record.has_any("input", "output") else []
+    score = inner[0] if inner else record
+    return score.has("name", "source", "value") and score.has_any("dataType", "data_type")
+
+
+def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
+    log.use({"value": "votes and labels", "subject": "rows", "comment": "explanation"})
+    if not file.head.first("data").has_any("input", "output"):
+        log.note(_NO_TEXTS)
+
+    def scores(log: ImportLog) -> Iterator[SubjectScore]:
+        for record in file.records(("data",), ("scores",)):
+            for one in _scores(record):
+                yield from _score(one, log)
+
+    yield from join_scores(scores, log)
+
+
+def _scores(record: ForeignRecord) -> Iterator[ForeignRecord]:
+    """A score; or those of a trace, with its texts."""
+    inner = record.objects("scores")
+    keys = {"traceId": "id", "input": "input", "output": "output"}
+    trace = {name: record.value(key) for name, key in keys.items()}
+    yield from (one.with_values({**trace, **one.raw}) for one in inner)
+    if not inner and record.has("name", "source"):
+        yield record
+
+
+def _score(record: ForeignRecord, log: ImportLog) -> Iterator[SubjectScore]:
+    kind, source = record.text("dataType", "data_type").upper(), record.text("source").upper()
+    if kind in _TEXTS:
+        log.skip(Message("score of type {kind}, which is a text", kind=kind))
+        return
+    subject, id = _subject(record)
+    why, value = record.text("comment"), _value(record, kind)
+    texts = {"input": record.value("input"), "response": record.value("output")}
+    row = RecordedRow(
+        question=RecordedQuestion(record.text("name")),
+        fields=subject_fields(subject, id, texts),
+        named_only=not record.value("output"),
+        id=id or None,
+        more=record.rest("name", "value", "comment", "input", "output", "stringValue"),
+        at=seconds_of(record.value("timestamp")),
+    )
+    if source == "ANNOTATION":
+        author = record.text("authorUserId", "author_user_id") or "annotator"
+        yield SubjectScore(row, value, Mark(answer="", annotator=author, note=why))
+        return
+    vote = RecordedVote(model="" if source == "EVAL" else source.lower(), explanation=why)
+    vote = vote if value is not None else vote.failed(why or Message("the score has no value"))
+    yield SubjectScore(row, value, vote)
+
+
+def _subject(record: ForeignRecord) -> tuple[str, str]:
+    """What was scored, and its id."""
+    if found := record.nested("subject"):
+        return found.text("kind") or "trace", found.text("id")
+    for kind in _SUBJECTS:
+        if record.value(f"{kind}Id", f"{kind}_id"):
+            return kind, record.text(f"{kind}Id", f"{kind}_id")
+    return "score", record.text("id")
+
+
+def _value(record: ForeignRecord, kind: str) -> Json:
+    value, words = record.value("value"), record.value("stringValue", "string_value")
+    if kind == "BOOLEAN":
+        return truth(value if value not in (None, "") else words)
+    if kind == "CATEGORICAL":
+        chosen = words if words not in (None, "") else value
+        return None if chosen in (None, "") else f"{chosen}"
+    return record.number("value")
+
+
+LANGFUSE = Format(
+    "langfuse", Message("Langfuse scores"), "langfuse 6275144, scores v3", _matches, _read
+)

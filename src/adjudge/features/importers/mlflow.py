@@ -1,0 +1,130 @@
+"""MLflow: assessments, with their traces or by themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import cast
+
+from adjudge.features.agents.traces.values import parsed, seconds_of
+from adjudge.features.importers.format import Format
+from adjudge.features.importers.record import (
+    ImportLog,
+    Mark,
+    RecordedQuestion,
+    RecordedRow,
+    RecordedVote,
+)
+from adjudge.features.importers.scores import SubjectScore, join_scores, subject_fields
+from adjudge.features.importers.source import EMPTY, ForeignFile, ForeignRecord, Head
+from adjudge.features.importers.values import Json, parse_cell, text
+from adjudge.messages import Message
+
+_LISTS = ("traces", "assessments", "data")
+_PEOPLE = "HUMAN"
+_SPAN_KEYS = {"request": "mlflow.spanInputs", "response": "mlflow.spanOutputs"}
+
+
+def _matches(head: Head) -> bool:
+    record = head.first(*_LISTS)
+    if "assessments" in record or "assessments" in record.nested("info"):
+        return True
+    said = record.has_any("feedback", "expectation", "value")
+    return said and "source_type" in record.parsed("source")
+
+
+def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
+    log.use(
+        {
+            "value": "votes and labels",
+            "rationale": "explanation",
+            "trace_id": "rows",
+            "request": "input",
+            "response": "response",
+        }
+    )
+    names = {_name(one) for one, _ in _assessments(file) if _name(one) and not _is_gold(one)}
+    for one, _ in _assessments(file):
+        if _is_gold(one) and _name(one) not in names:
+            log.skip(
+                Message("expectation {name!r}, which no judge was asked about", name=_name(one))
+            )
+    yield from join_scores(
+        lambda _: (_score(*both) for both in _assessments(file) if _name(both[0]) in names), log
+    )
+
+
+def _assessments(file: ForeignFile) -> Iterator[tuple[ForeignRecord, ForeignRecord]]:
+    """Each assessment with its trace; an empty one, where it stands by itself."""
+    for record in file.records(*((name,) for name in _LISTS)):
+        written = record.merge({"assessments": parse_cell(record.value("assessments"))})
+        inner = written.objects("assessments") or record.nested("info").objects("assessments")
+        for one in inner:
+            yield one, record
+        if not inner and "source" in record:
+            yield record, EMPTY
+
+
+def _of_root(data: ForeignRecord, key: str) -> Json:
+    """Of the first span: the previews are cut short."""
+    spans = data.objects("spans")
+    root = next((one for one in spans if not one.value("parent_span_id", "parent_id")), EMPTY)
+    return cast(Json, parsed(root.nested("attributes").value(key)))
+
+
+def _name(one: ForeignRecord) -> str:
+    return one.text("assessment_name", "name")
+
+
+def _is_gold(one: ForeignRecord) -> bool:
+    return "expectation" in one
+
+
+def _texts(trace: ForeignRecord) -> dict[str, Json]:
+    """What the trace was asked and what it answered, from where it is longest."""
+    info, data = trace.nested("info"), trace.nested("data")
+    request, response = (
+        trace.value(name)
+        or data.value(name)
+        or _of_root(data, key)
+        or info.value(f"{name}_preview")
+        for name, key in _SPAN_KEYS.items()
+    )
+    return {"input": request, "response": response}
+
+
+def _score(one: ForeignRecord, trace: ForeignRecord) -> SubjectScore:
+    body = one.nested("feedback", "expectation") or one
+    source, texts, why = one.parsed("source"), _texts(trace), one.text("rationale")
+    subject = text(
+        one.value("trace_id")
+        or trace.value("trace_id", "request_id")
+        or trace.nested("info").value("trace_id", "request_id")
+    )
+    row = RecordedRow(
+        question=RecordedQuestion(_name(one)),
+        fields=subject_fields("trace", subject, texts),
+        named_only=not texts["response"],
+        id=subject or None,
+        more=one.keep("metadata", "span_id", "overrides"),
+        at=seconds_of(one.value("create_time", "last_update_time")),
+    )
+    value, error, is_gold = body.value("value"), body.value("error"), _is_gold(one)
+    if source.text("source_type").upper() == _PEOPLE or is_gold:
+        mark = Mark(
+            answer="",
+            annotator=source.text("source_id") or ("gold" if is_gold else "annotator"),
+            kind="expert" if is_gold else "human",
+            judge_visible="overrides" in one,
+            note=why,
+        )
+        return SubjectScore(row, value, mark)
+    vote = RecordedVote(model=source.text("source_id"), explanation=why)
+    if error or value is None:
+        known = body.nested("error").value("error_message", "error_code") or error
+        return SubjectScore(
+            row, None, vote.failed(text(known) or Message("the feedback has no value"))
+        )
+    return SubjectScore(row, value, vote)
+
+
+MLFLOW = Format("mlflow", Message("MLflow assessments"), "mlflow 3", _matches, _read)

@@ -1,0 +1,98 @@
+"""What records of compared responses have in common."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+
+from adjudge.core.domain.verdict import TIE, Selection
+from adjudge.core.verdicts.styles import put_back
+from adjudge.features.importers.record import Mark, RecordedQuestion, RecordedVote
+from adjudge.features.importers.values import Json, number, text
+from adjudge.messages import Message
+
+BETTER = RecordedQuestion(
+    "better response", "Which response follows the instruction better?", "comparison"
+)
+BETTER_ANSWER = replace(
+    BETTER, name="better answer", description="Which assistant's answer is better?"
+)
+NO_REPLY_VERDICT = Message("no verdict was read from the reply")
+_TIE: Selection = "tie"
+_WORDS: Mapping[str, Selection] = {
+    **dict.fromkeys(("1", "a", "a>b", "a>>b", "model_1", "model_a", "response 1", "output_1"), 0),
+    **dict.fromkeys(
+        ("2", "b", "b>a", "b>>a", "a<b", "a<<b", "model_2", "model_b", "response 2", "output_2"), 1
+    ),
+    **dict.fromkeys(("0", TIE, "a=b", "tie (inconsistent)", "tie (bothbad)", "both", "c"), _TIE),
+}
+_ANSWERS = re.compile(
+    r"(?:<\||\[)The Start of Assistant (?P<who>A|B|1|2)(?:'s)? (?:Answer|Conversation with "
+    r"User)(?:\|>|\])\s*(?P<said>.*?)\s*"
+    r"(?:<\||\[)The End of Assistant (?P=who)(?:'s)? (?:Answer|Conversation with User)(?:\|>|\])",
+    re.DOTALL,
+)
+_ONE_ANSWER = re.compile(
+    r"(?:<\||\[)The Start of Assistant(?:'s|’s) (?:Answer|Conversation with User)(?:\|>"
+    r"|\])\s*(.*?)\s*"
+    r"(?:<\||\[)The End of Assistant",
+    re.DOTALL,
+)
+_QUESTION = re.compile(
+    r"(?:\[(?:User )?Question\]|<\|User Prompt\|>)\s*(.*?)\s*(?:\[The Start of|<\|The Start of)",
+    re.DOTALL,
+)
+
+
+def winner(value: object) -> Selection | None:
+    """The better of two by any of the usual words; None where it is none of them."""
+    points = number(value) if not isinstance(value, str) else None
+    word = text(value).strip().casefold() if points is None else f"{points:g}"
+    return _WORDS.get(word.replace(" ", ""), _WORDS.get(word))
+
+
+def pair_vote(value: Json, vote: RecordedVote, *, relabelled: bool = False) -> RecordedVote:
+    """The vote with the verdict that a word for the winner is; a word that is none of the usual
+    ones is unreadable.
+
+    ``relabelled``: where the responses were swapped, the word is by the labels as shown, and is put
+    back here.
+    """
+    chosen = winner(value)
+    if chosen is None:
+        named = value not in (None, "")
+        reason = (
+            Message("{answer!r} names no response", answer=text(value))
+            if named
+            else NO_REPLY_VERDICT
+        )
+        return vote.failed(reason, unreadable=True)
+    return vote.said(put_back(chosen, swapped=vote.swapped and relabelled))
+
+
+def gold(value: Json, annotator: str = "gold") -> tuple[Mark, ...]:
+    """The right answer of a data set, by a word for the winner."""
+    return gold_marks(winner(value), annotator)
+
+
+def gold_marks(chosen: Selection | None, annotator: str = "gold") -> tuple[Mark, ...]:
+    """The right answer of a data set: all of its rows have one, so they are no selection."""
+    if chosen is None:
+        return ()
+    return (Mark(answer=chosen, annotator=annotator, kind="expert", design="random"),)
+
+
+def shown_question(prompt: str) -> str:
+    """The question in a prompt of FastChat or Arena-Hard; the whole prompt
+    where it is not found.
+    """
+    found = _QUESTION.search(prompt)
+    return found[1] if found else prompt
+
+
+def shown_answers(prompt: str) -> tuple[str, ...]:
+    """The answers in such a prompt, in the order they are shown."""
+    return tuple(match["said"] for match in _ANSWERS.finditer(prompt)) or tuple(
+        _ONE_ANSWER.findall(prompt)
+    )

@@ -1,0 +1,438 @@
+"""promptfoo: ``promptfoo eval -o out.json`` (results versions 2 and 3), ``.yaml``, ``.jsonl`` and
+``.csv``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from adjudge.core.data.cells import text_of
+from adjudge.core.domain.vote import Outcome
+from adjudge.errors import RunError
+from adjudge.features.importers.format import Format
+from adjudge.features.importers.record import (
+    FAIL,
+    NOT_SAID,
+    PASS,
+    ImportLog,
+    Mark,
+    RecordedQuestion,
+    RecordedRow,
+    RecordedVote,
+    by_model,
+    pass_or_fail,
+    passed,
+    shorten_name,
+)
+from adjudge.features.importers.source import EMPTY, ForeignFile, ForeignRecord, Head, usage_in
+from adjudge.features.importers.values import Json, Texts, fields_of, text, with_response
+from adjudge.messages import Message
+
+_MODEL_GRADED = re.compile(
+    r"(not-)?(llm-rubric|g-eval|factuality|model-graded-.+|answer-relevance|context-.+"
+    r"|select-best|conversation-relevance|"
+    r"[a-z]+-rubric|pi|classifier|moderation|trajectory:goal-success|promptfoo:redteam:.+)"
+)
+_BY_A_PERSON = "human"
+_SET = "assert-set"
+_OVERRIDDEN = "Manual result"
+_NO_ASSERTIONS = "No assertions"
+"""What promptfoo gives as the reason where nothing was checked: it calls that a pass."""
+_HIGHLIGHT = "!highlight"
+"""What the page puts before a comment on a cell that is marked; it is not a part of it."""
+_ERROR = 2
+_UNREADABLE = re.compile(
+    r"Could not extract JSON|.*produced malformed response|.*Failed to parse|.*Invalid JSON",
+    re.IGNORECASE,
+)
+_NOT_GRADED = re.compile(
+    r"(API( call)? error|No output|Error:|Grading (failed|error)|.*rate limit|.*timed? ?out)",
+    re.IGNORECASE,
+)
+_VERSIONS = (2, 3)
+_ALL_ASSERTIONS = "all assertions"
+_ASSERTIONS, _CODE = "assertions", "code"
+"""The models of verdicts that no model gave."""
+_OVERALL = pass_or_fail("overall", "Does the output pass all of its assertions?")
+_READ = (
+    "gradingResult",
+    "response",
+    "vars",
+    "testCase",
+    "success",
+    "score",
+    "id",
+    "error",
+    "failureReason",
+)
+_GROUP = re.compile(r"\[.+\] ?")
+_STATUS = re.compile(r"\[(PASS|FAIL|ERROR)\](?: \((\d+(?:\.\d+)?)\))?\s*")
+"""What older tables put before the output, instead of a column of its own."""
+_NUMBERED = re.compile(r" \(\d+\)$")
+
+
+def _matches(head: Head) -> bool:
+    record, old = head.record, head.at("results")
+    if head.form == "table":
+        cells = map(text, record.raw.values())
+        rated = head.has("Status", "Score") or any(map(_STATUS.match, cells))
+        return rated and any(map(_GROUP.match, record))
+    if head.form in ("lines", "list"):
+        return head.has("promptIdx", "testIdx") or head.has("gradingResult", "vars", "success")
+    inside = head.at("results", "results") or head.at("data", "results", "results")
+    known = ("gradingResult", "promptIdx", "testCase", "failureReason", "namedScores")
+    listed = inside.has_any(*known) or old.has_any(*known)
+    return listed or (old.has_any("table", "prompts") and "version" in old)
+
+
+def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
+    if file.head.form == "table":
+        yield from _table(file, log)
+        return
+    default = NOT_SAID
+    if file.head.form == "object":
+        _check_version(file, log)
+        # it stands behind the results, so the document is walked through once for it
+        test = file.document(("config", "defaultTest")).nested("defaultTest")
+        default = _provider(test.nested("options"), "provider") or NOT_SAID
+    log.use({"vars": "fields", "response": "response", "gradingResult": "votes and labels"})
+    # of outputs with one assertion each, the overall verdict is that of the assertion
+    overall = any(len(_checked(record)) != 1 for record in file.records(*_LISTS))
+    for record in file.records(*_LISTS):
+        yield from _result(record, default, log, overall=overall)
+
+
+_LISTS = (("results", "results"), ("results",), ("data", "results", "results"))
+
+
+def _checked(record: ForeignRecord) -> Sequence[ForeignRecord]:
+    """The assertions of an output, with their results if it was graded."""
+    if _reason_not_graded(record):
+        return [*_assertions(record.nested("testCase"))]
+    return [one for one in _results(record) if _type(one) and not _is_human(one)]
+
+
+def _results(record: ForeignRecord) -> Sequence[ForeignRecord]:
+    grading = record.nested("gradingResult")
+    return _parts(grading) or ([grading] if grading else [])
+
+
+def _check_version(file: ForeignFile, log: ImportLog) -> None:
+    head = file.head
+    version = head.at("results").value("version") or head.document.value("version")
+    log.version = f"results version {version or 'not said'}"
+    if isinstance(version, int) and version not in _VERSIONS:
+        raise RunError(
+            "{name} has results of version {version}, and versions 2 and 3 of promptfoo's are read",
+            name=file.name,
+            version=version,
+        )
+
+
+def _result(
+    record: ForeignRecord, default: str, log: ImportLog, *, overall: bool
+) -> Iterator[RecordedRow]:
+    """Each assertion as a judgment, and with ``overall`` the verdict of all of them together."""
+    if (reason := _reason_not_graded(record)) is not None:
+        yield from _not_graded(record, default, reason, overall=overall)
+        return
+    grading, parts, checked = record.nested("gradingResult"), _results(record), _checked(record)
+    marks = tuple(_mark(one, grading) for one in parts if _is_human(one))
+    for one in checked:
+        if _MODEL_GRADED.fullmatch(_type(one)):
+            alone = len(checked) == 1 and not overall
+            yield _judged(record, one, default, marks if alone else (), log)
+        else:
+            yield _by_code(record, one, marks if not overall else ())
+    unnamed = len(parts) - len(marks) - len(checked)
+    if unnamed and grading.text("reason").strip() != _NO_ASSERTIONS:
+        log.skip(Message("result of an assertion that the file does not name"), unnamed)
+    if overall:
+        yield _overall(record, checked, marks)
+
+
+def _reason_not_graded(record: ForeignRecord) -> str | None:
+    """Say why an output has no verdicts; None if it was graded.
+
+    If the provider failed, promptfoo may have checked its empty output nevertheless: that is no
+    verdict either.
+    """
+    response, error = record.nested("response"), record.text("error")
+    failed = record.value("failureReason") == _ERROR or response.value("error")
+    graded = record.nested("gradingResult")
+    if (failed or (error and not graded)) and not response.text("output"):
+        said = error or response.text("error") or Message("no reason is recorded")
+        return Message("the provider call failed: {error}", error=said)
+    return None if graded else error or Message("it was not graded")
+
+
+def _not_graded(
+    record: ForeignRecord, default: str, reason: str, *, overall: bool
+) -> Iterator[RecordedRow]:
+    """The assertions of an output that was not graded: none of them has a verdict."""
+    for assertion in _assertions(record.nested("testCase")):
+        kind = assertion.text("type")
+        base = kind.removeprefix("not-")
+        if _MODEL_GRADED.fullmatch(kind):
+            model, question = (
+                _provider(assertion, "provider") or default,
+                _question(base, assertion, EMPTY),
+            )
+        else:
+            base, model, question = kind, _CODE, _rule(kind, assertion)
+        vote = RecordedVote(model=model).failed(reason)
+        yield _row(record, by_model(base, model), question, (vote,))
+    if overall:
+        vote = RecordedVote(model=_ASSERTIONS).failed(reason)
+        has_failed = record.value("error") or _checked(record)
+        yield _row(record, _ALL_ASSERTIONS, _OVERALL, (vote,) if has_failed else ())
+
+
+def _assertions(test: ForeignRecord) -> Iterator[ForeignRecord]:
+    """Those of a test case, also inside sets."""
+    for assertion in test.objects("assert"):
+        if assertion.text("type") == _SET:
+            yield from _assertions(assertion)
+        elif assertion.text("type"):
+            yield assertion
+
+
+def _by_code(record: ForeignRecord, part: ForeignRecord, marks: tuple[Mark, ...]) -> RecordedRow:
+    """What an assertion says that needs no model."""
+    kind = _type(part)
+    vote = _vote(record, part, _CODE, inverted=False)
+    question = _rule(kind, part.nested("assertion"))
+    return _row(record, by_model(kind, _CODE), question, (vote,), marks)
+
+
+def _rule(kind: str, assertion: ForeignRecord) -> RecordedQuestion:
+    words = _words(assertion.value("value"))
+    name = assertion.text("metric") or shorten_name(f"{kind}: {words}" if words else kind)
+    return pass_or_fail(name, f"{kind}: {words}" if words else kind)
+
+
+def _parts(grading: ForeignRecord) -> list[ForeignRecord]:
+    """The results of all assertions; those of a set stand inside it, in some versions beside it as
+    well.
+    """
+    found = grading.objects("componentResults")
+    for one in list(found):
+        known = [each.raw for each in found]
+        found += [inner for inner in _parts(one) if inner.raw not in known]
+    return [
+        one for one in found if not one.values("componentResults") or _type(one) not in ("", _SET)
+    ]
+
+
+def _is_human(part: ForeignRecord) -> bool:
+    overridden = not _type(part) and str(part.value("reason")).startswith(_OVERRIDDEN)
+    return overridden or _type(part) == _BY_A_PERSON
+
+
+def _judged(
+    record: ForeignRecord,
+    part: ForeignRecord,
+    default: str,
+    marks: tuple[Mark, ...],
+    log: ImportLog,
+) -> RecordedRow:
+    kind, assertion = _type(part), part.nested("assertion")
+    inverted = kind.startswith("not-")
+    if inverted:
+        log.note(
+            Message(
+                "verdicts of not-… assertions are turned round: the judge's own, on the "
+                "criteria as it is written"
+            )
+        )
+        marks = tuple(replace(one, answer=passed(one.answer != PASS)) for one in marks)
+    vote = _vote(record, part, _provider(assertion, "provider") or default, inverted)
+    base = kind.removeprefix("not-")
+    question = _question(base, assertion, part)
+    return _row(record, by_model(base, vote.model), question, (vote,), marks)
+
+
+def _vote(record: ForeignRecord, part: ForeignRecord, model: str, inverted: bool) -> RecordedVote:
+    about, reason = part.nested("metadata"), part.text("reason")
+    vote = RecordedVote(
+        model=model,
+        explanation=reason,
+        text=about.text("graderOutputs") if about.value("graderOutputs") else "",
+        prompt=about.text("renderedGradingPrompt"),
+        usage=usage_in(part.nested("tokensUsed"), "prompt", "completion"),
+        more=part.rest("pass", "score", "reason", "tokensUsed", "metadata", "componentResults"),
+    )
+    if wrong := _failure(record, part):
+        return vote.failed(reason or record.value("error"), unreadable=wrong is Outcome.UNREADABLE)
+    points = part.number("score")
+    score = None if points is None else 1 - points if inverted else points
+    return vote.said(passed(bool(part.value("pass")) is not inverted), score)
+
+
+def _failure(record: ForeignRecord, part: ForeignRecord) -> Outcome | None:
+    """A judge that failed looks like one that said no."""
+    said, reason = part.value("pass"), part.text("reason")
+    if said is True:
+        return None
+    if _UNREADABLE.match(reason):
+        return Outcome.UNREADABLE
+    errored = (
+        part.nested("metadata").value("graderError")
+        or record.value("failureReason") == _ERROR
+        or _NOT_GRADED.match(reason)
+        or not isinstance(said, bool)
+    )
+    return Outcome.MODEL_ERROR if errored else None
+
+
+def _overall(
+    record: ForeignRecord, parts: Sequence[ForeignRecord], marks: tuple[Mark, ...]
+) -> RecordedRow:
+    """The verdict on the output. promptfoo's own knows of weights and thresholds; a person's mark
+    takes its place in the file, and then it is what all assertions together said before.
+    """
+    vote = RecordedVote(model=_ASSERTIONS)
+    said = record.value("success")
+    if any(_failure(record, one) for one in parts):
+        vote = vote.failed(Message("an assertion ended without a verdict"))
+    elif marks or not isinstance(said, bool):
+        vote = vote.said(passed(all(one.value("pass") for one in parts)))
+    else:
+        vote = vote.said(passed(said), record.number("score"))
+    return _row(record, _ALL_ASSERTIONS, _OVERALL, (vote,) if parts else (), marks)
+
+
+def _mark(part: ForeignRecord, grading: ForeignRecord) -> Mark:
+    comment = text(part.value("comment") or grading.value("comment"))
+    return Mark(
+        answer=passed(part.value("pass")),
+        annotator=_BY_A_PERSON,
+        judge_visible=True,
+        note=comment.removeprefix(_HIGHLIGHT).strip(),
+    )
+
+
+def _question(kind: str, assertion: ForeignRecord, part: ForeignRecord) -> RecordedQuestion:
+    value = assertion.value("value") or part.nested("metadata").value("renderedAssertionValue")
+    words = _words(value)
+    name = assertion.text("metric") or shorten_name(words) or kind
+    return pass_or_fail(name, words or f"{kind}, as promptfoo asks it.")
+
+
+def _words(value: Json) -> str:
+    return "\n".join(map(text, value)) if isinstance(value, list) else text(value)
+
+
+def _row(
+    record: ForeignRecord,
+    judge: str,
+    question: RecordedQuestion,
+    votes: tuple[RecordedVote, ...],
+    marks: tuple[Mark, ...] = (),
+) -> RecordedRow:
+    variables = record.nested("vars") or record.nested("testCase").nested("vars")
+    prompt = record.nested("prompt").text("raw")
+    shown: Texts = fields_of(variables.raw) or ({"prompt": prompt} if prompt else {})
+    places = [record.value("testIdx"), record.value("promptIdx")]
+    name = "-".join(str(place) for place in places if place is not None)
+    return RecordedRow(
+        judge=judge,
+        question=question,
+        fields=with_response(shown, record.nested("response").text("output")),
+        id=name or record.text("id") or None,
+        votes=votes,
+        marks=marks,
+        more={**record.rest(*_READ), **record.keep("error")},
+    )
+
+
+def _type(part: ForeignRecord) -> str:
+    return part.nested("assertion").text("type")
+
+
+def _provider(record: ForeignRecord, key: str) -> str:
+    """A name, or an object with one, or one for each kind of grading."""
+    value = record.value(key)
+    if isinstance(value, str):
+        return value
+    found = record.nested(key)
+    return found.text("label", "id") or (_provider(found, "text") if found else "")
+
+
+# -- CSV -----------------------------------------------------------------------------
+
+
+def _table(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
+    log.version = "CSV"
+    log.note(
+        Message(
+            "the CSV says whether an output passed, not which assertion said so: the verdicts "
+            "are of all assertions together"
+        )
+    )
+    log.note(
+        Message(
+            "in the CSV, some errors of a grader look like FAIL: import the JSON instead where "
+            "you have it"
+        )
+    )
+    for row in file.records():
+        cells = {name: _cell(value) for name, value in row.raw.items()}
+        columns = list(cells)
+        starts = [place for place, name in enumerate(columns) if _GROUP.match(name)]
+        variables = fields_of({name: cells[name] for name in columns[: starts[0]]})
+        for prompt, (start, end) in enumerate(zip(starts, [*starts[1:], None], strict=True)):
+            group = {name: cells[name] for name in columns[start:end]}
+            yield _output(group, variables, f"{row.row - 1}-{prompt}")
+
+
+def _output(group: Mapping[str, str], variables: Texts, id: str) -> RecordedRow:
+    """An output, and what stands in the columns behind it."""
+    (provider, output), *behind = group.items()
+    cells = {_NUMBERED.sub("", name): value for name, value in behind}
+    if "Status" not in cells and (found := _STATUS.match(output)):
+        reason, _, output = output[found.end() :].rpartition("\n---\n")
+        cells = {"Status": found[1], "Score": found[2] or "", "Grader Reason": reason.strip()}
+    said = ForeignRecord(cells)
+    status, reason = said.text("Status").upper(), said.text("Grader Reason")
+    by_person = reason.startswith(_OVERRIDDEN)
+    checked = not by_person and reason.strip() != _NO_ASSERTIONS
+    mark = Mark(
+        answer=status, annotator=_BY_A_PERSON, judge_visible=True, note=said.text("Comment")
+    )
+    return RecordedRow(
+        judge=_ALL_ASSERTIONS,
+        question=_OVERALL,
+        fields=with_response(variables, output),
+        id=id,
+        votes=(_status_vote(status, said.number("Score"), reason),) if checked else (),
+        marks=(mark,) if by_person and status in (PASS, FAIL) else (),
+        more={
+            "provider": _NUMBERED.sub("", provider),
+            **said.rest("Status", "Score", "Grader Reason"),
+        },
+    )
+
+
+def _cell(value: Json) -> str:
+    """What was written into a cell, without what defuses it."""
+    return text_of(value) if isinstance(value, str) else text(value)
+
+
+def _status_vote(status: str, score: float | None, reason: str) -> RecordedVote:
+    vote = RecordedVote(model=_ASSERTIONS)
+    graded = not _NOT_GRADED.match(reason) and not _UNREADABLE.match(reason)
+    if status == PASS or (status == FAIL and graded):
+        return replace(vote, answer=status, score=score, explanation=reason)
+    return vote.failed(reason or Message("its status is {status}", status=status or "empty"))
+
+
+PROMPTFOO = Format(
+    "promptfoo",
+    Message("promptfoo results"),
+    "promptfoo 831ec62 (2026-08), results versions 2 and 3",
+    _matches,
+    _read,
+)

@@ -1,0 +1,233 @@
+"""What every reader of a foreign format gives: judgments with their votes, and what people said of
+the same rows.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from adjudge.core.domain.criteria import CriteriaExample, CriteriaOption
+from adjudge.core.domain.frozen import NOTHING
+from adjudge.core.domain.instance import GivenFields
+from adjudge.core.domain.label import Design, Kind, Winner
+from adjudge.core.domain.message import Usage
+from adjudge.core.domain.vote import Outcome
+from adjudge.features.importers.values import Json, JsonObject, number, text
+from adjudge.messages import Message
+
+QuestionKind = Literal["choice", "comparison", "rating"]
+RecordedAnswer = str | float
+"""The option; of a comparison the winner's index or "tie"; of a rating the number."""
+PASS, FAIL = "PASS", "FAIL"
+PASS_OR_FAIL = (CriteriaOption(PASS, score=1.0), CriteriaOption(FAIL, score=0.0))
+NOT_SAID = "unknown"
+"""The model of a judge that the file does not name."""
+NAMELESS = ("", NOT_SAID, "api", "code", "assertions")
+"""Models that are none: nobody knows whether two files mean the same one."""
+UNJUDGED = "rows"
+"""What rows are filed under that nobody judged."""
+NO_VERDICT = Message("no verdict is recorded")
+NAMED_BY_ID = Message("the texts are not in the file: rows are named by their id")
+_LONGEST_NAME = 80
+_PAIRS = ((PASS, FAIL), ("yes", "no"), ("true", "false"), ("correct", "incorrect"))
+"""Words that say that something is so, each with its contrary."""
+
+
+@dataclass(frozen=True)
+class RecordedQuestion:
+    """The question that was judged by, as far as the file tells."""
+
+    name: str
+    description: str = ""
+    kind: QuestionKind = "choice"
+    options: tuple[CriteriaOption, ...] = ()
+    """Those that are known; what else was chosen is added as it comes."""
+    bounds: tuple[float, float] = (0.0, 1.0)
+    """Of a rating. A number outside widens them."""
+    ties: bool = True
+    higher_is_better: bool = True
+    """Whether more of what the question is named after is better.
+
+    Scores are turned round by the reader: 1.0 is the good end.
+    """
+    to_evaluate_field: str = "response"
+    context_fields: tuple[str, ...] | None = None
+    examples: tuple[CriteriaExample, ...] = ()
+    settings: JsonObject = NOTHING
+    """How the judge was set, as the file says."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordedVote:
+    """One verdict as the file has it, in the row's own order; or why there is none."""
+
+    answer: RecordedAnswer | None = None
+    score: float | None = None
+    """The judge's own number beside its option."""
+    outcome: Outcome = Outcome.OK
+    reason: str | None = None
+    model: str = NOT_SAID
+    sample: int = 0
+    swapped: bool = False
+    """Whether the responses were shown in reversed order. The answer is put back already."""
+    explanation: str = ""
+    feedback: str = ""
+    text: str = ""
+    prompt: str = ""
+    usage: Usage = Usage()
+    distribution: Mapping[str, float] | None = None
+    stand_in: Winner | None = None
+    """What the file counts this as although it is no such verdict, such as a winner that was drawn
+    at random.
+    """
+    more: JsonObject = NOTHING
+    """Whatever else the file says of it."""
+
+    def said(
+        self, answer: RecordedAnswer, score: float | None = None, outcome: Outcome = Outcome.OK
+    ) -> RecordedVote:
+        """This vote with its verdict."""
+        return replace(self, answer=answer, score=score, outcome=outcome)
+
+    def failed(self, reason: Json, *, unreadable: bool = False) -> RecordedVote:
+        """This vote without one: a failure, never a verdict. ``unreadable``: whether the model
+        replied, and nobody can tell what it meant.
+        """
+        return replace(
+            self,
+            answer=None,
+            outcome=Outcome.UNREADABLE if unreadable else Outcome.MODEL_ERROR,
+            reason=text(reason) or Message("no reason is recorded"),
+        )
+
+    def said_or_failed(
+        self, answer: RecordedAnswer | None, reason: Json, *, unreadable: bool = False
+    ) -> RecordedVote:
+        """This vote with its verdict; where there is none, with the reason why not."""
+        if answer is None:
+            return self.failed(reason, unreadable=unreadable)
+        return self.said(answer)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mark:
+    """What a person said of the row."""
+
+    answer: RecordedAnswer | Winner
+    annotator: str = "annotator"
+    kind: Kind = "human"
+    design: Design = "chosen"
+    judge_visible: bool = False
+    note: str = ""
+    at: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordedRow:
+    """One row under one question: what a judge said of it, and what people did."""
+
+    judge: str = UNJUDGED
+    """What its judgments are filed under."""
+    question: RecordedQuestion
+    fields: GivenFields
+    id: str | None = None
+    votes: tuple[RecordedVote, ...] = ()
+    marks: tuple[Mark, ...] = ()
+    systems: tuple[str, ...] = ()
+    """What compared responses are called."""
+    more: JsonObject = NOTHING
+    """Whatever else the file says of the row."""
+    at: float | None = None
+    named_only: bool = False
+    """Whether the texts that were judged are not in the file: then the fields hold what they are
+    called.
+    """
+    only_marks: bool = False
+    """Whether another record of the file brings the row's judgment: then this one brings labels
+    alone.
+    """
+
+    def judged_by(self, judges: Mapping[str, Sequence[RecordedVote]]) -> Iterator[RecordedRow]:
+        """The row once for each judge, with its votes; as it is where nobody judged it."""
+        for judge, votes in judges.items():
+            yield replace(self, judge=judge, votes=tuple(votes))
+        if not judges:
+            yield self
+
+
+@dataclass
+class ImportLog:
+    """What a reader passed over, and why; what it took for what."""
+
+    skipped: Counter[str] = field(default_factory=Counter)
+    notes: dict[str, None] = field(default_factory=dict)
+    used: dict[str, str] = field(default_factory=dict)
+    """Key of the file → what it became."""
+    version: str = ""
+    whole: dict[str, Json] = field(default_factory=dict)
+    """What the file says of all its rows, for an export to the same tool."""
+
+    def skip(self, what: str, count: int = 1) -> None:
+        """Say that something was not taken."""
+        self.skipped[what] += count
+
+    def note(self, text: str) -> None:
+        """Say what a reader of the import must know, once."""
+        self.notes[text] = None
+
+    def use(self, names: Mapping[str, str]) -> None:
+        """Say what became of keys of the file."""
+        self.used.update(names)
+
+
+def pass_or_fail(name: str, description: str = "") -> RecordedQuestion:
+    """A question that is passed or failed."""
+    return RecordedQuestion(name, description, options=PASS_OR_FAIL)
+
+
+def rate(name: str, description: str = "", *, less_is_better: bool = False) -> RecordedQuestion:
+    """A question that a number answers."""
+    return RecordedQuestion(name, description, "rating", higher_is_better=not less_is_better)
+
+
+def passed(value: object) -> str:
+    """The answer to a question that is passed or failed."""
+    return PASS if value else FAIL
+
+
+def question_for(name: str, value: Json) -> tuple[RecordedQuestion, RecordedAnswer]:
+    """The question that a value answers, and the value as its answer: a truth, a number, or one of
+    some words.
+    """
+    word = value.strip().casefold() if isinstance(value, str) else ""
+    if isinstance(value, bool):
+        return pass_or_fail(name), passed(value)
+    for good, bad in _PAIRS:
+        if word in (good.casefold(), bad.casefold()):
+            options = (CriteriaOption(good, score=1.0), CriteriaOption(bad, score=0.0))
+            answer = good if word == good.casefold() else bad
+            return RecordedQuestion(name, options=options), answer
+    points = number(value)
+    return (RecordedQuestion(name), text(value)) if points is None else (rate(name), points)
+
+
+def shorten_name(text: str) -> str:
+    """A question's name where the file has only its words: those, shortened so that different ones
+    stay different.
+    """
+    line = " ".join(text.split())
+    if len(line) <= _LONGEST_NAME:
+        return line
+    digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:6]
+    return f"{line[: _LONGEST_NAME - 9]}… {digest}"
+
+
+def by_model(question: str, model: str) -> str:
+    """What the judgments of a judge are filed under: its question, and its model where that is
+    known.
+    """
+    return question if model in ("", NOT_SAID) else f"{question} ({model})"

@@ -1,0 +1,162 @@
+"""ReIFE: a data set with its winners, and results of judges
+(``results/DATASET.MODEL.PROTOCOL[_swap].jsonl``), winners put back.
+
+A judge's results in the two orders lie in two files, of which one is called ``_swap``. Where the
+reply had no verdict (``fail``) or was even (``tie``), the file holds a winner that was drawn at
+random: none here, unless ``--unreadable recorded``.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import replace
+
+from adjudge.core.domain.verdict import TIE
+from adjudge.features.importers.beside import SeparateVerdicts
+from adjudge.features.importers.format import Format
+from adjudge.features.importers.pairs import BETTER, NO_REPLY_VERDICT, gold, pair_vote, winner
+from adjudge.features.importers.record import ImportLog, RecordedRow, RecordedVote
+from adjudge.features.importers.source import ForeignFile, ForeignRecord, Head
+from adjudge.messages import Message
+
+_TEXTS = ("instruction", "output_1", "output_2")
+_PREDICTIONS = ("base_LLM", "evaluation_protocol", "predictions")
+_SWAPPED = "_swap"
+_Rows = Iterator[tuple[RecordedRow, tuple[Hashable, ...]]]
+
+
+def _matches(head: Head) -> bool:
+    rows = head.has(*_TEXTS, "winner") and head.form in ("list", "lines")
+    return rows or _is_predictions(head) or _is_results(head)
+
+
+def _is_predictions(head: Head) -> bool:
+    return head.has(*_PREDICTIONS)
+
+
+def _is_results(head: Head) -> bool:
+    judged = head.has("winner", "response") and "winner" in head.record.nested("result")
+    return judged and (head.has("data") or head.has(*_TEXTS))
+
+
+def _join(files: Sequence[ForeignFile], log: ImportLog) -> Iterator[RecordedRow]:
+    log.use(
+        {
+            "instruction": "instruction",
+            "output_1": "response",
+            "output_2": "response",
+            "winner": "labels",
+            "result": "votes",
+        }
+    )
+    verdicts, results = SeparateVerdicts(), [file for file in files if _is_results(file.head)]
+    predictions = [file for file in files if _is_predictions(file.head)]
+    for file in predictions:
+        _add_predictions(file, verdicts)
+    for file in results:
+        _add_results(file, verdicts, log)
+    rows = [file for file in files if file not in results and file not in predictions]
+    if rows:
+        yield from verdicts.join(_rows(rows, labelled=True), log)
+    elif results:
+        yield from verdicts.join(_first_of_each(results), log)
+    else:
+        yield from verdicts.alone(log)
+
+
+def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
+    yield from _join([file], log)
+
+
+def _rows(files: Sequence[ForeignFile], *, labelled: bool) -> _Rows:
+    place = 0
+    for file in files:
+        seen: Counter[Hashable] = Counter()
+        for record in file.records():
+            place += 1
+            own = _own(record)
+            row = RecordedRow(
+                question=BETTER,
+                fields={
+                    "instruction": own.text("instruction"),
+                    "response": own.texts("output_1", "output_2"),
+                },
+                id=f"row {place}",
+                marks=gold(own.value("winner")) if labelled else (),
+                more=own.rest(*_TEXTS, "winner") if labelled else {},
+            )
+            yield row, (_key(own, seen), f"row {place}")
+
+
+def _first_of_each(results: Sequence[ForeignFile]) -> _Rows:
+    """The rows of results without their data set: each once, though every file holds them."""
+    known: set[Hashable] = set()
+    for row, keys in _rows(results, labelled=False):
+        if keys[0] not in known:
+            known.add(keys[0])
+            yield row, keys[:1]
+
+
+def _own(record: ForeignRecord) -> ForeignRecord:
+    """The row itself, which some protocols put into ``data``."""
+    return record.nested("data") if "output_1" not in record else record
+
+
+def _key(own: ForeignRecord, seen: Counter[Hashable]) -> Hashable:
+    """The texts of a row; a data set may hold them twice, and then the first is joined with the
+    first.
+    """
+    texts = hash(tuple(map(own.text, _TEXTS)))
+    seen[texts] += 1
+    return texts, seen[texts]
+
+
+def _add_results(file: ForeignFile, verdicts: SeparateVerdicts, log: ImportLog) -> None:
+    name = file.path.name.removesuffix(".jsonl").removesuffix(".json")
+    judge, swapped = name.partition(".")[2].replace(_SWAPPED, "") or name, _SWAPPED in name
+    seen: Counter[Hashable] = Counter()
+    for record in file.records():
+        vote = RecordedVote(model=judge, swapped=swapped, text=_reply(record))
+        verdicts.add(_key(_own(record), seen), judge, _vote(record, vote, log))
+
+
+def _reply(record: ForeignRecord) -> str:
+    replies = record.objects("response")
+    return replies[0].text("text") if len(replies) == 1 else ""
+
+
+def _vote(record: ForeignRecord, vote: RecordedVote, log: ImportLog) -> RecordedVote:
+    found, said = record.nested("result"), record.value("winner")
+    if not (found.value("fail") or found.value("tie")):
+        return pair_vote(said, vote)
+    log.note(
+        Message(
+            "a winner that the file drew at random is not a verdict: --unreadable recorded "
+            "counts it as published figures do"
+        )
+    )
+    drawn = replace(vote, stand_in=winner(said))
+    failed = found.value("fail")
+    return drawn.failed(NO_REPLY_VERDICT, unreadable=True) if failed else drawn.said(TIE)
+
+
+def _add_predictions(file: ForeignFile, verdicts: SeparateVerdicts) -> None:
+    """Of the published data set: all winners of a judge in one record, by the place of the row."""
+    for record in file.records():
+        judge = f"{record.text('base_LLM')}.{record.text('evaluation_protocol')}"
+        for name, swapped in (("predictions", False), ("swap_predictions", True)):
+            vote = RecordedVote(model=judge, swapped=swapped)
+            for place, one in enumerate(record.values(name), 1):
+                verdicts.add(f"row {place}", judge, pair_vote(one, vote))
+                verdicts.by_place[f"{file.name} ({judge}, {name})"] = place
+
+
+REIFE = Format(
+    "reife",
+    Message("ReIFE data and results"),
+    "yale-nlp/ReIFE cfcb8fc",
+    _matches,
+    _read,
+    join=_join,
+)

@@ -1,0 +1,458 @@
+"""A foreign file: how it begins, by which its format is known, and its records, one after the
+other.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import BinaryIO, Literal, cast
+
+from adjudge.core.data.sources.delimited import delimited_rows
+from adjudge.core.data.sources.json_rows import JsonDocument, is_lines, line_rows
+from adjudge.core.data.sources.parquet import parquet_rows
+from adjudge.core.data.sources.row import BadRow, Origin, Row, Rows
+from adjudge.core.data.sources.text import PeekableText, open_text
+from adjudge.core.domain.message import Usage
+from adjudge.errors import RunError
+from adjudge.features.importers.values import Json, JsonObject, is_empty, number, parse_cell, text
+from adjudge.features.importers.whole import (
+    frame_as_json,
+    is_frame,
+    is_yaml,
+    without_trailing_commas,
+    yaml_as_json,
+)
+from adjudge.messages import Message, reason_of
+
+Form = Literal["object", "list", "lines", "table", "archive"]
+KeyPath = tuple[str, ...]
+_HEAD = 8_000_000
+"""Characters of a document in which its format must show."""
+_DEEPEST_OF_HEAD = 6
+_ARCHIVE, _PARQUET = b"PK\x03\x04", b"PAR1"
+
+
+class ForeignRecord:
+    """An object of a foreign file.
+
+    Of several names, the first that holds something counts. What holds something else than it
+    should is empty, as if it were not there; only what is asked for by ``[]``, or by ``texts``,
+    must be there.
+    """
+
+    __slots__ = ("_path", "_where", "raw", "row")
+
+    def __init__(
+        self,
+        raw: JsonObject,
+        where: Callable[[], str] = str,
+        row: int = 0,
+        path: str = "",
+    ) -> None:
+        self.raw = raw
+        self.row = row
+        """Which record of its file it is, from 1."""
+        self._where = where
+        """Says the file, and the line in it."""
+        self._path = path
+        """The keys that lead here, each with a dot behind it."""
+
+    def __bool__(self) -> bool:
+        return bool(self.raw)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.raw)
+
+    def __getitem__(self, name: str) -> Json:
+        if name in self.raw:
+            return self.raw[name]
+        raise RunError(
+            "{where}: {reason}",
+            where=self._where(),
+            reason=Message("the key {name!r} is missing", name=self._path + name),
+        )
+
+    def has(self, *names: str) -> bool:
+        return all(name in self.raw for name in names)
+
+    def has_any(self, *names: str) -> bool:
+        return any(name in self.raw for name in names)
+
+    def value(self, *names: str) -> Json:
+        """The value as it stands; None where there is none."""
+        return next((found for name in names if (found := self.raw.get(name)) is not None), None)
+
+    def text(self, *names: str) -> str:
+        return text(self.value(*names))
+
+    def texts(self, *names: str) -> tuple[str, ...]:
+        """The texts of all these keys. A RunError names the one that is not there."""
+        return tuple(text(self[name]) for name in names)
+
+    def number(self, *names: str) -> float | None:
+        return number(self.value(*names))
+
+    def values(self, *names: str) -> Sequence[Json]:
+        """The items of the list of the first of these names; none where it is not a list."""
+        found = self.value(*names)
+        return found if isinstance(found, list | tuple) else ()
+
+    def nested(self, *names: str) -> ForeignRecord:
+        """The object of the first of these names, as a record."""
+        return self._inside(self.value(*names), *names)
+
+    def parsed(self, *names: str) -> ForeignRecord:
+        """An object, also one that a cell holds in writing."""
+        return self._inside(parse_cell(self.value(*names)), *names)
+
+    def objects(self, *names: str) -> list[ForeignRecord]:
+        """The objects of a list; what is not one among them is an empty one."""
+        return [self._inside(one, *names) for one in self.values(*names)]
+
+    def merge(self, values: JsonObject) -> ForeignRecord:
+        """The same record with other values beside its own, or in their place."""
+        return self.with_values({**self.raw, **values})
+
+    def with_values(self, raw: JsonObject) -> ForeignRecord:
+        """The same record with these values alone."""
+        return ForeignRecord(raw, self._where, self.row, self._path)
+
+    def rest(self, *names: str) -> dict[str, Json]:
+        """What the record holds beside what was read of it."""
+        return {
+            name: value
+            for name, value in self.raw.items()
+            if name not in names and not is_empty(value)
+        }
+
+    def keep(self, *names: str) -> dict[str, Json]:
+        """Of these keys, those that hold something."""
+        return {name: value for name in names if not is_empty(value := self.value(name))}
+
+    def name(self, *names: str) -> str:
+        """What the record calls itself, else which one it is."""
+        return self.text(*names) or f"row {self.row}"
+
+    def _inside(self, value: Json, *names: str) -> ForeignRecord:
+        """An object below this one; an empty one, where it is something else."""
+        inner = value if isinstance(value, Mapping) else {}
+        return ForeignRecord(inner, self._where, self.row, f"{self._path}{names[0]}.")
+
+
+def named_objects(record: ForeignRecord) -> dict[str, ForeignRecord]:
+    """The objects of an object, by their keys."""
+    return {name: record.nested(name) for name in record}
+
+
+def usage_in(record: ForeignRecord, prompt: str, completion: str) -> Usage:
+    """What a reply took in tokens, where the file says so."""
+    asked, answered = record.number(prompt), record.number(completion)
+    if asked is None and answered is None:
+        return Usage()
+    return Usage(1, int(asked or 0), int(answered or 0))
+
+
+EMPTY = ForeignRecord({})
+
+
+@dataclass(frozen=True)
+class Head:
+    form: Form
+    document: ForeignRecord = EMPTY
+    """Of a JSON object: its keys; of each list only the first item."""
+    record: ForeignRecord = EMPTY
+    """The first record of a list, of lines or of a table."""
+    names: tuple[str, ...] = ()
+    """Of an archive: its entries."""
+
+    def has(self, *names: str) -> bool:
+        """Whether the first record has all these keys."""
+        return self.record.has(*names)
+
+    def at(self, *path: str) -> ForeignRecord:
+        """The object at a path of the document; of a list its first item."""
+        found = self.document
+        for name in path:
+            found = next(iter(found.objects(name)), found.nested(name))
+        return found
+
+    def first(self, *lists: str) -> ForeignRecord:
+        """The first record of the file, or of the first of these lists of the document."""
+        return self.record or next((one for name in lists if (one := self.at(name))), EMPTY)
+
+
+@dataclass
+class ForeignFile:
+    """A file to import. Its records pass; none is kept."""
+
+    path: Path
+    encoding: str | None = None
+    skip_bad_rows: bool = False
+    bad: list[str] = field(default_factory=list)
+    """What was wrong with the records that were skipped."""
+    chosen: Head | None = None
+    """Which of its heads the file is read by."""
+    mended: bool = False
+    """True if it is read without the commas before ``]`` and ``}`` that it should not have."""
+    unreadable: str = ""
+    """Why a file of a folder cannot be read at all."""
+    _as_json: bytes | None = None
+    """What is read instead of a document that has to be read whole."""
+
+    @property
+    def name(self) -> str:
+        return str(self.path)
+
+    @property
+    def head(self) -> Head:
+        """How the file begins: as it was chosen to be read, else the likeliest way."""
+        if self.chosen is None:
+            self.chosen = self.heads()[0]
+        return self.chosen
+
+    def heads(self) -> list[Head]:
+        """The ways to read how the file begins: one object may be a document or the only line."""
+        try:
+            return self._heads()
+        except RunError:
+            mended = None if self._as_json else without_trailing_commas(self.path)
+            if mended is None:
+                raise
+            self._as_json, self.mended = mended, True
+            return self._heads()
+
+    def _heads(self) -> list[Head]:
+        if self._begins_with(_ARCHIVE):
+            from adjudge.core.reading.archive import entry_names
+
+            return [Head("archive", names=entry_names(self.path))]
+        if self._begins_with(_PARQUET):
+            return [Head("list", record=_first_row(self._parquet()))]
+        self._as_json = self._as_json or self._yaml()
+        with self._text() as text:
+            start = text.head.lstrip()[:1]
+            if start == "[":
+                return [Head("list", record=_first_item(text))]
+            lines = start == "{" and is_lines(text.head) and "\n" in text.head.strip()
+            if start != "{" or lines:
+                form: Form = "lines" if lines else "table"
+                return [Head(form, record=_first_row(self._rows(text, form)))]
+            keys, goes_on = _outline(text)
+            if not self._as_json and is_frame(keys):
+                self._as_json = frame_as_json(self.path)
+                return self._heads()
+            document = ForeignRecord(keys)
+            line = Head("lines", record=document)
+            return [line] if goes_on else [Head("object", document=document), line]
+
+    def records(self, *paths: KeyPath) -> Iterator[ForeignRecord]:
+        """The objects of the lists at ``paths``; of a file that is a list, lines or a table, its
+        records.
+        """
+        for place, (line, _, record) in enumerate(self._walk(paths, ()), 1):
+            if not isinstance(record, Mapping):
+                raise RunError(
+                    "{name} holds {record_name} where its records are objects",
+                    name=self.name,
+                    record_name=type(record).__name__,
+                )
+            yield ForeignRecord(record, partial(self._origin.where, line), place)
+
+    def document(self, *paths: KeyPath) -> ForeignRecord:
+        """What stands at these paths of the document, by the last key of each."""
+        found = {path[-1]: value for _, path, value in self._walk((), paths)}
+        return ForeignRecord(found, partial(str, self.name))
+
+    def refuse(self, row: BadRow, *, counted: bool = True) -> None:
+        """A row that cannot be read ends the import, unless such rows are to be skipped."""
+        if not self.skip_bad_rows:
+            raise RunError(
+                "{row}; nothing was imported. Mend the file, or leave such rows out "
+                "with --skip-bad-rows",
+                row=row,
+            )
+        if counted:
+            self.bad.append(str(row))
+
+    def _walk(
+        self, lists: tuple[KeyPath, ...], values: tuple[KeyPath, ...]
+    ) -> Iterator[tuple[int, KeyPath, Json]]:
+        """(line, path, item) of every item of these lists, and (0, path, value) of these values, as
+        they stand in the document.
+        """
+        form = self.head.form
+        rows_wanted = bool(lists) or not values
+        if self._begins_with(_PARQUET):
+            yield from _cells(self._parquet() if rows_wanted else iter(()))
+            return
+        with self._text() as text:
+            if form in ("list", "object"):
+                document = JsonDocument(text)
+                own = {()} if form == "list" else set[KeyPath]()
+                yield from _walk(document, (), own.union(lists), frozenset(values))
+                if document.peek():
+                    raise document.wrong("the document goes on after its end")
+            elif rows_wanted:
+                yield from _cells(self._rows(text, form))
+
+    def _rows(self, text: PeekableText, form: Form) -> Rows:
+        for row in line_rows(text) if form == "lines" else delimited_rows(text, _delimiter(text)):
+            if isinstance(row, BadRow):
+                self.refuse(row)
+            else:
+                yield row
+
+    def _parquet(self) -> Rows:
+        return parquet_rows(self.path, Origin(self.name, self.path.name, "row"))
+
+    @property
+    def _origin(self) -> Origin:
+        return Origin(self.name, self.path.name, "line")
+
+    @contextmanager
+    def _text(self) -> Iterator[PeekableText]:
+        with self._opened(io.BytesIO(self._as_json) if self._as_json else None) as file:
+            yield open_text(file, self._origin, self.encoding)
+
+    @contextmanager
+    def _opened(self, instead: BinaryIO | None = None) -> Iterator[BinaryIO]:
+        try:
+            with instead or self.path.open("rb") as file:
+                yield file
+        except OSError as error:
+            raise RunError(
+                "{path} cannot be read: {reason}", path=self.path, reason=reason_of(error)
+            ) from error
+
+    def _yaml(self) -> bytes | None:
+        with self._text() as text:
+            found = is_yaml(text.head)
+        return yaml_as_json(self.path) if found else None
+
+    def _begins_with(self, mark: bytes) -> bool:
+        with self._opened() as file:
+            return file.read(len(mark)) == mark
+
+
+class _HeadIsRead(Exception):
+    """Enough was seen of a document."""
+
+
+class _Head(PeekableText):
+    """The beginning of a text."""
+
+    def __init__(self, whole: PeekableText) -> None:
+        self.origin = whole.origin
+        self._whole = whole
+
+    def chunks(self) -> Iterator[str]:
+        left = _HEAD
+        for chunk in self._whole.chunks():
+            yield chunk
+            left -= len(chunk)
+            if left < 0:
+                raise _HeadIsRead
+
+
+def _cells(rows: Rows) -> Iterator[tuple[int, KeyPath, JsonObject]]:
+    for row in rows:
+        if isinstance(row, Row):
+            yield row.number, (), cast(JsonObject, row.cells)
+
+
+def _first_row(rows: Rows) -> ForeignRecord:
+    return next((ForeignRecord(cells) for _, _, cells in _cells(rows)), EMPTY)
+
+
+def _first_item(text: PeekableText) -> ForeignRecord:
+    document = JsonDocument(text)
+    document.take("[", "a list")
+    item = None if document.peek() == "]" else document.value()
+    return ForeignRecord(item if isinstance(item, Mapping) else {})
+
+
+def _outline(text: PeekableText) -> tuple[JsonObject, bool]:
+    """The keys of a document, as far as its head goes; and whether another
+    object stands behind it.
+    """
+    found: list[Json] = []
+    document = JsonDocument(_Head(text))
+    try:
+        _fill(document, found.append, _DEEPEST_OF_HEAD)
+        goes_on = document.peek() == "{"
+    except _HeadIsRead:
+        goes_on = False
+    return cast(JsonObject, found[0]), goes_on
+
+
+def _fill(document: JsonDocument, keep: Callable[[Json], None], depth: int) -> None:
+    """Keep the value that begins here, before all of it was read; of a list only its first item."""
+    start = document.peek()
+    if start == "{" and depth:
+        inner: dict[str, Json] = {}
+        keep(inner)
+        for key in _keys(document):
+            _fill(document, partial(inner.__setitem__, key), depth - 1)
+    elif start == "[":
+        items: list[Json] = []
+        keep(items)
+        for place in _members(document, "[", "]", "a list"):
+            if place:
+                document.skip()
+            elif document.peek() == "{":
+                _fill(document, items.append, depth)
+            else:
+                items.append(cast(Json, document.value()))
+    else:
+        keep(cast(Json, document.value()))
+
+
+def _walk(
+    document: JsonDocument, path: KeyPath, lists: set[KeyPath], values: frozenset[KeyPath]
+) -> Iterator[tuple[int, KeyPath, Json]]:
+    start = document.peek()
+    if path in lists and start == "[":
+        document.take("[", "a list")
+        for line, item in document.items():
+            yield line, path, cast(Json, item)
+    elif path in values and path not in lists:
+        yield 0, path, cast(Json, document.value())
+    elif start == "{" and any(one[: len(path)] == path for one in lists | values):
+        for key in _keys(document):
+            yield from _walk(document, (*path, key), lists, values)
+    else:
+        document.skip()
+
+
+def _keys(document: JsonDocument) -> Iterator[str]:
+    """Each key of the object that begins here; whoever asks reads the value before the next."""
+    for _ in _members(document, "{", "}", "an object"):
+        if document.peek() != '"':
+            raise document.wrong("a key in quotes should stand here")
+        key = str(document.value())
+        document.take(":", "':'")
+        yield key
+
+
+def _members(document: JsonDocument, opening: str, closing: str, what: str) -> Iterator[int]:
+    """The place of each member of what begins here; whoever asks reads it before the next."""
+    document.take(opening, what)
+    place = 0
+    if document.peek() != closing:
+        while True:
+            yield place
+            place += 1
+            if document.peek() == closing:
+                break
+            document.take(",", f"',' or '{closing}'")
+    document.take(closing, f"'{closing}'")
+
+
+def _delimiter(text: PeekableText) -> str:
+    first = text.head.partition("\n")[0]
+    return "\t" if first.count("\t") > first.count(",") else ","

@@ -1,0 +1,122 @@
+"""Documents that cannot be read piece by piece: YAML, and tables that pandas wrote by their
+columns. So they have a limit.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from adjudge.core.domain.json_types import JsonDict, JsonObject
+from adjudge.errors import RunError
+
+_LARGEST = 50_000_000
+"""Bytes of a file, and of what its aliases make of it."""
+_DEEPEST = 200
+"""What makes a document of YAML calls itself for each level, in C."""
+_FIRST_KEY = re.compile(r"(?:---\s*\n|#.*\n|\s*\n)*[A-Za-z_][\w-]*:(?: [^,\n]*)?\n")
+
+
+def is_yaml(head: str) -> bool:
+    """Whether a text begins with a key, as no table and no JSON does."""
+    return _FIRST_KEY.match(head) is not None
+
+
+def yaml_as_json(path: Path) -> bytes:
+    """The same document. A RunError says why it cannot be read."""
+    import yaml
+
+    _check_size(path, "YAML")
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # in C where that is there
+    depth, content = 0, path.read_bytes()
+    try:
+        for event in yaml.parse(content, loader):
+            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(
+                event, yaml.CollectionEndEvent
+            )
+            if depth > _DEEPEST:
+                raise RunError(
+                    "{path}, line {line}: is nested too deep",
+                    path=path,
+                    line=event.start_mark.line + 1,
+                )
+        found = yaml.load(content, loader)  # noqa: S506 - safe, both of them
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        raise RunError(
+            "{path} is not YAML: {said}", path=path, said=" ".join(str(error).split())[:200]
+        ) from error
+    made, size = [], 0
+    for piece in json.JSONEncoder(default=str).iterencode(found):
+        made.append(piece)
+        size += len(piece)
+        if size > _LARGEST:
+            raise RunError(
+                "{path} is YAML that unfolds to more than {most:,} bytes: it is not used",
+                path=path,
+                most=_LARGEST,
+            )
+    return "".join(made).encode()
+
+
+def is_frame(document: JsonObject) -> bool:
+    """Whether a document is a table by its columns (``frame.to_json()``), or by its cells
+    (``orient="split"``).
+    """
+    rows = document.get("data")
+    if "columns" in document and isinstance(rows, Sequence) and rows and isinstance(rows[0], list):
+        return True
+    return len(document) > 1 and all(
+        isinstance(column, Mapping) and "0" in column for column in document.values()
+    )
+
+
+def frame_as_json(path: Path) -> bytes:
+    """The same table as a list of its rows."""
+    _check_size(path, "a table by its columns")
+    try:
+        found = json.loads(path.read_bytes())
+    except (ValueError, RecursionError) as error:
+        raise RunError("{path} is not JSON: {error}", path=path, error=str(error)[:200]) from error
+    return json.dumps(_rows(found)).encode()
+
+
+_TRAILING_COMMA = re.compile(rb'("(?:[^"\\]|\\.)*+")|,(?=\s*[\]}])', re.DOTALL)
+
+
+def without_trailing_commas(path: Path) -> bytes | None:
+    """Return a JSON document without the commas before ``]`` and ``}``, which JSON does not allow;
+    None if there are none, or something else is wrong with it.
+    """
+    if path.stat().st_size > _LARGEST:
+        return None
+    content = path.read_bytes()
+    mended = _TRAILING_COMMA.sub(lambda match: match[1] or b"", content)
+    try:
+        json.loads(mended)
+    except (ValueError, RecursionError):
+        return None
+    return mended if mended != content else None
+
+
+def _rows(found: JsonObject) -> list[JsonDict]:
+    names, rows = found.get("columns"), found.get("data")
+    if isinstance(names, list) and isinstance(rows, list):
+        return [
+            dict(zip(map(str, names), row, strict=False)) for row in rows if isinstance(row, list)
+        ]
+    columns = {name: column for name, column in found.items() if isinstance(column, dict)}
+    places = dict.fromkeys(place for column in columns.values() for place in column)
+    return [{name: column.get(place) for name, column in columns.items()} for place in places]
+
+
+def _check_size(path: Path, what: str) -> None:
+    if path.stat().st_size > _LARGEST:
+        raise RunError(
+            "{path} is {what}, and has more than {most:,} bytes: write it as JSON with "
+            "one object a row",
+            path=path,
+            what=what,
+            most=_LARGEST,
+        )

@@ -1,0 +1,66 @@
+"""Langfuse: our judgments as scores of its traces. What has no verdict is an event that says why,
+and no score.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from langfuse import Langfuse
+
+from adjudge.core.domain.frozen import content_hash
+from adjudge.core.domain.results import Result
+from adjudge.features.integrations.neighbours import Verdict, id_in
+
+_TRACES = ("langfuse.trace_id", "langfuse_trace_id", "trace_id")
+_OBSERVATIONS = ("langfuse.observation_id", "observation_id", "span_id")
+
+
+def send_scores(
+    results: Iterable[Result], client: Langfuse, trace_ids: Sequence[str] | None = None
+) -> int:
+    """Send a score for each result that has a verdict: how many. Sent again, it replaces itself.
+
+    ``trace_ids``: one per result; without them the column ``trace_id`` of each row is taken, and
+    rows without one are left out. Scores are from 0 to 1; criteria whose options have none are
+    categories.
+    """
+    count = 0
+    for place, result in enumerate(results):
+        trace_id = id_in(result, trace_ids, place, *_TRACES)
+        if trace_id is None:
+            continue
+        verdict, observation = Verdict(result), id_in(result, None, place, *_OBSERVATIONS)
+        if verdict.is_scored:
+            _send(client, verdict, trace_id, observation)
+            count += 1
+        else:
+            _tell(client, verdict, trace_id, observation)
+    client.flush()
+    return count
+
+
+def _send(client: Langfuse, verdict: Verdict, trace_id: str, observation: str | None) -> None:
+    score = verdict.score
+    asked = sorted(vote.ballot.id for vote in verdict.result.votes)
+    client.create_score(
+        trace_id=trace_id,
+        observation_id=observation,
+        name=verdict.name,
+        value=str(verdict.label) if score is None else score,
+        data_type="CATEGORICAL" if score is None else "NUMERIC",
+        comment=verdict.result.explanation,
+        score_id=content_hash(trace_id, verdict.name, asked)[:32],
+        metadata=verdict.facts,
+    )
+
+
+def _tell(client: Langfuse, verdict: Verdict, trace_id: str, observation: str | None) -> None:
+    within = {"trace_id": trace_id, **({"parent_span_id": observation} if observation else {})}
+    client.create_event(
+        trace_context=within,
+        name=f"{verdict.name}: no verdict",
+        level="ERROR",
+        status_message=f"{verdict.error_code}: {verdict.error_message}",
+        metadata=verdict.facts,
+    )

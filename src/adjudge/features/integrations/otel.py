@@ -1,0 +1,371 @@
+"""OpenTelemetry: an event for each judgment, a span for each call to a model, one around the whole
+run.
+
+Events are parented to the span whose answer was judged, where a row names it: in a column
+``traceparent``, or in ``trace_id`` and ``span_id``. Spans of our own calls stay in the run's own
+trace and are linked to it, so that judging adds nothing to its cost.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import TracebackType
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from adjudge.core.data.columns import column_in
+from adjudge.core.domain.frozen import content_hash
+from adjudge.core.domain.instance import Instance
+from adjudge.core.domain.json_types import JsonDict
+from adjudge.core.domain.judge_configuration import JudgeConfiguration
+from adjudge.core.domain.results import Result, Status
+from adjudge.core.engine.identity import judge_identity
+from adjudge.core.engine.session import Call
+from adjudge.errors import SetupError
+from adjudge.features.integrations import otel_names as names
+from adjudge.features.rag.result import RagResult
+from adjudge.runs.execute import Called, EvalRun, Event, JudgmentDone
+from adjudge.version import __version__
+
+if TYPE_CHECKING:
+    from opentelemetry._logs import LoggerProvider
+    from opentelemetry.context import Context
+    from opentelemetry.trace import Span, TracerProvider
+
+_LOG = logging.getLogger("adjudge.otel")
+_RESPONSE_IDS = ("gen_ai.response.id", "response_id", "completion_id")
+_PROTOCOL = "OTEL_EXPORTER_OTLP_PROTOCOL"
+Value = str | bool | int | float | tuple[str, ...]
+Attributes = dict[str, Value]
+
+
+class _Ending(Protocol):
+    """What sends spans or events."""
+
+    def __init__(self, *, resource: object) -> None: ...
+
+    def shutdown(self) -> None:
+        """Send what is left, and stop."""
+        ...
+
+
+E = TypeVar("E", bound=_Ending)
+
+
+class Traces:
+    """Events and spans of what is judged; ``with`` this around the judging.
+
+    ``tracers`` and ``loggers`` are OpenTelemetry's providers: by default those that the process has
+    set, else new ones that send to the OTLP endpoint of the environment. ``run``, ``locks``: the
+    folder, and judge → the identity that decides its verdicts.
+    """
+
+    def __init__(
+        self,
+        *,
+        tracers: TracerProvider | None = None,
+        loggers: LoggerProvider | None = None,
+        run: str = "",
+        locks: Mapping[str, str] | None = None,
+    ) -> None:
+        _check_installed()
+        self._closing: list[_Ending] = []
+        self._tracers = tracers or self._own_tracers()
+        self._loggers = loggers or self._own_loggers()
+        self._tracer = self._tracers.get_tracer("adjudge", __version__)
+        self._logger = self._loggers.get_logger("adjudge", __version__)
+        self._run = run
+        self._locks = dict(locks or {})
+        self._span: Span | None = None
+        self._parents = _Parents()
+
+    @classmethod
+    def of_run(cls, run: EvalRun) -> Traces:
+        """For a run that is about to be carried out."""
+        locks = {
+            ready.name: judge_identity(
+                JudgeConfiguration.of(ready.judge.configuration(ready.criteria))
+            )
+            for ready in run.judges
+        }
+        return cls(run=str(run.folder or ""), locks=locks)
+
+    def __enter__(self) -> Traces:
+        self._span = self._tracer.start_span(
+            "adjudge run", attributes={names.RUN: self._run} if self._run else None
+        )
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._span is not None:
+            if kind is not None:
+                self._span.set_attribute(names.ERROR_TYPE, kind.__name__)
+            self._span.end()
+        for one in self._closing:
+            one.shutdown()
+
+    def on_event(self, event: Event) -> None:
+        """Emit what a run tells of."""
+        if isinstance(event, JudgmentDone):
+            self.emit(event.result, judge=event.judge)
+        elif isinstance(event, Called):
+            self.on_call(event.call)
+
+    def emit_all(self, results: Iterable[Result]) -> None:
+        """An event for each result, as judges return them."""
+        for result in results:
+            self.emit(result)
+
+    def emit(self, result: Result, judge: str = "") -> None:
+        """An event for a result; of RAG rows, one for each dimension and one for the composite."""
+        from opentelemetry._logs import SeverityNumber
+
+        context = self._parents.context_of(result.instance) or self._own_context()
+        for one in _parts(result):
+            attributes = {**_evaluation(one), **self._provenance(one, judge)}
+            self._logger.emit(
+                event_name=names.EVENT,
+                severity_number=SeverityNumber.INFO,
+                context=context,
+                attributes=attributes,
+            )
+
+    def on_call(self, call: Call) -> None:
+        """A client span for a call to a model."""
+        from opentelemetry.trace import Link, SpanKind, StatusCode, get_current_span
+
+        judged = self._parents.context_of(call.ballot.instance) if call.ballot else None
+        span = self._tracer.start_span(
+            f"{names.CHAT} {_request_model(call.model)}",
+            context=self._own_context(),
+            kind=SpanKind.CLIENT,
+            attributes=_call_attributes(call),
+            links=[Link(get_current_span(judged).get_span_context())] if judged else (),
+            start_time=call.started,
+        )
+        if call.error is not None:
+            span.set_status(StatusCode.ERROR, str(call.error))
+        span.end(call.ended)
+
+    def _own_context(self) -> Context | None:
+        from opentelemetry.trace import set_span_in_context
+
+        return set_span_in_context(self._span) if self._span is not None else None
+
+    def _provenance(self, result: Result, judge: str) -> Attributes:
+        lock = self._locks.get(judge)
+        return {
+            **({names.RUN: self._run} if self._run else {}),
+            **({names.LOCK: lock} if lock else {}),
+            **_ours(result),
+        }
+
+    def _own_tracers(self) -> TracerProvider:
+        from opentelemetry import trace
+        from opentelemetry.sdk.trace import TracerProvider
+
+        def send(made: TracerProvider) -> None:
+            from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+            from opentelemetry.sdk.trace.export import BatchSpanProcessor
+
+            made.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+
+        return self._own(TracerProvider, trace.get_tracer_provider(), send)
+
+    def _own_loggers(self) -> LoggerProvider:
+        from opentelemetry import _logs
+        from opentelemetry.sdk._logs import LoggerProvider
+
+        def send(made: LoggerProvider) -> None:
+            from opentelemetry.exporter.otlp.proto.http._log_exporter import OTLPLogExporter
+            from opentelemetry.sdk._logs.export import BatchLogRecordProcessor
+
+            made.add_log_record_processor(BatchLogRecordProcessor(OTLPLogExporter()))
+
+        return self._own(LoggerProvider, _logs.get_logger_provider(), send)
+
+    def _own(self, kind: type[E], found: object, send: Callable[[E], None]) -> E:
+        """The one that the process has set, where it is of this kind; else a new one that sends to
+        the OTLP endpoint.
+        """
+        if isinstance(found, kind):
+            return found
+        made = kind(resource=_resource())
+        send(made)
+        self._closing.append(made)
+        return made
+
+
+class _Parents:
+    """The spans whose answers were judged, by what rows say of them."""
+
+    def __init__(self) -> None:
+        self._warned = False
+
+    def context_of(self, instance: Instance) -> Context | None:
+        """The context of the row's span; None where the row names none, or one that cannot be."""
+        cell = _cells(instance)
+        traceparent = cell("traceparent") or _joined(cell("trace_id"), cell("span_id"))
+        if not traceparent:
+            return None
+        from opentelemetry.trace import get_current_span
+        from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+
+        context = TraceContextTextMapPropagator().extract(
+            {"traceparent": traceparent, "tracestate": cell("tracestate")}
+        )
+        if get_current_span(context).get_span_context().is_valid:
+            return context
+        if not self._warned:
+            self._warned = True
+            _LOG.warning(
+                "row %s names no span: %r is not W3C trace context; its event stands in the "
+                "run's own trace",
+                instance.metadata.get("place") or instance.id,
+                traceparent,
+            )
+        return None
+
+
+def _joined(trace: str, span: str) -> str:
+    """A trace and a span as a traceparent; UUIDs have dashes, and some tools leave zeros out."""
+    hexadecimal = trace.replace("-", "").lower().rjust(32, "0"), span.lower().rjust(16, "0")
+    return f"00-{hexadecimal[0]}-{hexadecimal[1]}-01" if trace and span else ""
+
+
+def _cells(instance: Instance) -> Callable[..., str]:
+    """What a row says beside its texts, by the name of a column."""
+    row = instance.metadata.get("row")
+    cells: Mapping[str, object] = {
+        **instance.fields,
+        **instance.metadata,
+        **(row if isinstance(row, Mapping) else {}),
+    }
+
+    def cell(*columns: str) -> str:
+        found = column_in(cells, *columns)
+        return "" if found is None or cells[found] is None else str(cells[found]).strip()
+
+    return cell
+
+
+def _parts(result: Result) -> Iterator[Result]:
+    if isinstance(result, RagResult):
+        yield from result.judged.values()
+    yield result
+
+
+def _evaluation(result: Result) -> Attributes:
+    """What the convention asks for.
+
+    Without a verdict there is no score: an error has its kind, an abstention has neither.
+    """
+    found: Attributes = {names.EVALUATION_NAME: result.criteria.name}
+    if result.status is Status.SCORED:
+        label = None if isinstance(result, RagResult) else result.verdict_name
+        found |= {names.SCORE_VALUE: result.score} if result.score is not None else {}
+        found |= {names.SCORE_LABEL: label} if label is not None else {}
+    elif result.status is Status.FAILED:
+        found[names.ERROR_TYPE] = next(
+            (vote.outcome.value for vote in result.votes if vote.verdict is None), "failed"
+        )
+    if explanation := result.explanation or result.reason:
+        found[names.EXPLANATION] = explanation
+    if answered := _cells(result.instance)(*_RESPONSE_IDS):
+        found[names.RESPONSE_ID] = answered
+    return found
+
+
+def _ours(result: Result) -> Attributes:
+    agreement: Attributes = {} if result.agreement is None else {names.AGREEMENT: result.agreement}
+    row: Attributes = {names.ROW: result.instance.id} if result.instance.id else {}
+    return {
+        names.STATUS: result.status.value,
+        names.VOTES_VALID: result.votes_valid,
+        names.VOTES_REQUESTED: result.votes_requested,
+        names.CRITERIA_HASH: content_hash(result.criteria),
+        **agreement,
+        **row,
+    }
+
+
+def _call_attributes(call: Call) -> Attributes:
+    request, reply = call.request, call.reply
+    given: dict[str, Value | None] = {
+        names.OPERATION: names.CHAT,
+        names.PROVIDER: _provider(call.model),
+        names.REQUEST_MODEL: _request_model(call.model),
+        names.REQUEST_SEED: request.seed,
+        names.REQUEST_TEMPERATURE: request.temperature,
+        names.ERROR_TYPE: type(call.error).__name__ if call.error else None,
+    }
+    if reply is not None:
+        given |= {
+            names.RESPONSE_MODEL: reply.details.get("model") or None,
+            names.RESPONSE_ID: reply.details.get("id") or None,
+            names.INPUT_TOKENS: reply.usage.prompt_tokens,
+            names.OUTPUT_TOKENS: reply.usage.completion_tokens,
+            names.FINISH_REASONS: (reply.finish,),
+        }
+    return {name: value for name, value in given.items() if value is not None} | _content(call)
+
+
+def _content(call: Call) -> Attributes:
+    """Prompt and reply, where the user says that they may leave."""
+    if os.environ.get(names.CAPTURE_CONTENT, "").strip().lower() != "true":
+        return {}
+    asked = [_message(one.role, one.content) for one in call.request.prompt.messages]
+    answer = (
+        []
+        if call.reply is None
+        else [{**_message("assistant", call.reply.text), "finish_reason": call.reply.finish}]
+    )
+    return {
+        names.INPUT_MESSAGES: json.dumps(asked, ensure_ascii=False),
+        names.OUTPUT_MESSAGES: json.dumps(answer, ensure_ascii=False),
+    }
+
+
+def _message(role: str, content: str) -> JsonDict:
+    return {"role": role, "parts": [{"type": "text", "content": content}]}
+
+
+def _provider(model: str) -> str:
+    """By the convention's names; a server at an address of its own speaks OpenAI's protocol."""
+    head = "openai" if "://" in model else model.partition("/")[0]
+    return names.PROVIDERS.get(head, head)
+
+
+def _request_model(model: str) -> str:
+    """What the provider calls it."""
+    return model.partition("#")[2] if "://" in model else model.partition("/")[2] or model
+
+
+def _resource() -> object:
+    from opentelemetry.sdk.resources import Resource
+
+    own = {} if os.environ.get("OTEL_SERVICE_NAME") else {"service.name": "adjudge"}
+    return Resource.create(own)
+
+
+def _check_installed() -> None:
+    try:
+        import opentelemetry.exporter.otlp.proto.http
+        import opentelemetry.sdk  # noqa: F401
+    except ModuleNotFoundError as error:
+        raise SetupError("traces need OpenTelemetry: pip install 'adjudge[otel]'") from error
+    protocol = os.environ.get(_PROTOCOL, "").strip()
+    if protocol not in ("", "http/protobuf"):
+        raise SetupError(
+            "{variable} is {protocol!r}, and traces are sent by http/protobuf: leave it "
+            "out, or set it to that",
+            variable=_PROTOCOL,
+            protocol=protocol,
+        )

@@ -1,0 +1,155 @@
+"""What a test learns about a group or an eval file: the decision, and whether a run is worse."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from math import copysign
+from pathlib import Path
+
+from adjudge.errors import SetupError
+from adjudge.features.integrations.pytest_text import LowestCases, Render, Undecided
+from adjudge.messages import Message, join, plural, term
+from adjudge.runs.folder import run_info
+from adjudge.runs.results.gate import GateResult
+from adjudge.runs.results.outcome import RunOutcome
+from adjudge.runs.results.paired import pairing_message
+
+GATE_ORDER = ("failed", "inconclusive", "holds")
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What was decided of a group."""
+
+    title: Message
+    verdict: str
+    """"holds", "failed" or "inconclusive"."""
+    message: Message
+    properties: Sequence[tuple[str, object]] = ()
+    cases: Sequence[str] = ()
+    """The cases that speak most against it, in lines to read."""
+    test: str = ""
+    """The test function whose cases they are."""
+
+
+@dataclass(frozen=True)
+class NotWorse:
+    """Whether a run is not worse than another; false where it is."""
+
+    gates: tuple[GateResult, ...]
+    _render: Render = field(default=str, repr=False, compare=False)
+
+    def __bool__(self) -> bool:
+        return all(gate.verdict == "holds" for gate in self.gates)
+
+    def __repr__(self) -> str:
+        return self._render(join("; ", map(describe_difference, self.gates)))
+
+
+@dataclass(frozen=True)
+class JudgedRun:
+    """An eval file that was carried out."""
+
+    outcome: RunOutcome
+    folder: Path
+    root: Path
+    _lowest: LowestCases = field(repr=False, compare=False)
+    _undecided: Undecided = field(repr=False, compare=False)
+    _render: Render = field(repr=False, compare=False)
+
+    def must_hold(self) -> None:
+        """Fail the test unless every gate of the file holds."""
+        __tracebackhide__ = True
+        self._decide(self.outcome.report().gates)
+
+    def not_worse_than(
+        self, other: str | Path, margin: float = 0.0, confidence: float = 0.95
+    ) -> NotWorse:
+        """Row by row, against the run in the folder ``other``: true, false, or the test ends
+        undecided.
+        """
+        from adjudge.runs.results.paired_gate import paired_gates, refuse_itself
+        from adjudge.runs.results.setup import Setup
+
+        refuse_itself(self.root / other, self.folder)
+
+        setup = replace(
+            Setup.of_run(run_info(self.folder)),
+            against=str(self.root / other),
+            margin=margin,
+            confidence=confidence,
+        )
+        gates = tuple(paired_gates(setup, self.folder))
+        found = NotWorse(gates, self._render)
+        if worst_of(gates) == "inconclusive":
+            self._undecided(repr(found))
+        return found
+
+    def _decide(self, gates: Sequence[GateResult]) -> None:
+        __tracebackhide__ = True
+        if not gates:
+            raise SetupError(
+                "{path} has no gates: add gates with fail_under", path=self.outcome.run.file.path
+            )
+        reasons = join(" ", (gate.sentence() for gate in gates if gate.verdict != "holds"))
+        if worst_of(gates) == "failed":
+            cases = self._lowest.lines(self._render)
+            raise AssertionError("\n".join((self._render(reasons), *cases)))
+        if reasons:
+            self._undecided(reasons)
+
+
+def worst_of(gates: Sequence[GateResult]) -> str:
+    """The verdict that counts."""
+    return next(
+        (verdict for verdict in GATE_ORDER if verdict in {gate.verdict for gate in gates}),
+        "inconclusive",
+    )
+
+
+def describe_difference(gate: GateResult) -> Message:
+    """The difference in points, and which rows it is of."""
+    if gate.baseline_stopped:
+        return gate.sentence()
+    if gate.pairing is None:
+        return _points(gate)
+    if not gate.pairing.paired:
+        return gate.sentence()
+    return join("; ", (_points(gate), pairing_message(gate.pairing)))
+
+
+def _points(gate: GateResult) -> Message:
+    """ "worse by 4.1 points (95% −7.0…−1.2), 212 shared rows"."""
+    shared = plural("{count:,} shared row", "{count:,} shared rows", gate.rows - gate.missing)
+    if not gate.same_judge:
+        shared = Message("{shared}, by another judge", shared=shared)
+    if gate.value is None or not gate.sure:
+        return Message(
+            "{name}: cannot be told from {against}, {shared}",
+            name=gate.name,
+            against=gate.against,
+            shared=shared,
+        )
+    if gate.unchanged:
+        return Message("{name}: nothing changed, {shared}", name=gate.name, shared=shared)
+    return Message(
+        "{name}: {differs} by {points:.1f} points ({level:.0f}% {lower}…{upper}), {shared}",
+        name=gate.name,
+        differs=_differs(gate.value),
+        points=abs(100 * gate.value),
+        level=100 * (gate.confidence or 0),
+        lower=_signed(100 * gate.lower),
+        upper=_signed(100 * gate.upper),
+        shared=shared,
+    )
+
+
+def _differs(value: float) -> Message:
+    if not value:
+        return term("difference", "differs")
+    return term("difference", "worse") if value < 0 else term("difference", "better")
+
+
+def _signed(value: float) -> Message:
+    return Message("{sign}{size:.1f}", sign="−" if copysign(1, value) < 0 else "+", size=abs(value))

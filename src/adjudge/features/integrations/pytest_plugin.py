@@ -1,0 +1,446 @@
+"""pytest: the fixtures ``judge``, ``judged``, ``judged_agent`` and ``judged_run``, and one decision
+for each group of ``judged`` cases.
+
+pytest loads this into every session, so nothing else of ours is imported until a fixture is used.
+Cases of a group are only gathered while tests run; the process that the others report to judges
+each group once, after the last test.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+import pytest
+
+if TYPE_CHECKING:
+    from adjudge.core.domain.json_types import JsonValue
+    from adjudge.features.agents.pytest_agent import JudgedAgent
+    from adjudge.features.integrations.pytest_decisions import Decision, JudgedRun
+    from adjudge.features.integrations.pytest_groups import (
+        Collect,
+        Group,
+        JudgeFixture,
+        XdistWorker,
+    )
+    from adjudge.features.integrations.pytest_session import JudgingSession
+
+OUTCOME, INCONCLUSIVE = "adjudge.outcome", "inconclusive"
+T = TypeVar("T")
+_SENT = "adjudge_cases"
+_FOLDER = "adjudge_folder"
+
+
+class _State:
+    """What a session holds of ours."""
+
+    def __init__(self) -> None:
+        self.groups: dict[str, Group] = {}
+        self.decisions: list[Decision] = []
+        self.session: JudgingSession | None = None
+
+
+_STATE = pytest.StashKey[_State]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("adjudge", "judging with adjudge")
+    add = group.addoption
+    add(
+        "--judged-model",
+        action="append",
+        default=[],
+        metavar="ID",
+        help="the model that judges; several are a panel",
+    )
+    add(
+        "--judged-budget",
+        type=_usd,
+        metavar="USD",
+        help="the most that judging may cost in the whole session",
+    )
+    add(
+        "--judged-replay",
+        metavar="PATH",
+        help="take replies from what --judged-record wrote; nothing is sent",
+    )
+    add("--judged-record", metavar="FOLDER", help="keep all replies there, for --judged-replay")
+    add(
+        "--judged-run",
+        metavar="FOLDER",
+        help="where judgments are kept; by default .adjudge/runs/pytest-<time>",
+    )
+    add(
+        "--judged-baseline",
+        metavar="FOLDER",
+        help="a --judged-run of earlier: no group may be worse than there",
+    )
+    add(
+        "--judged-update",
+        action="store_true",
+        help="write what the judge chose into golden files as the expected options",
+    )
+    add(
+        "--judged-inconclusive",
+        choices=("pass", "fail"),
+        default="pass",
+        help="what becomes of the exit code when something cannot be decided",
+    )
+
+
+def _usd(text: str) -> float:
+    """A sum of money; what is none is told by pytest, as of every option."""
+    if not (found := float(text)) >= 0:
+        raise ValueError(text)
+    return found
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line(
+        "markers",
+        "judged(criteria, at_least, confidence=0.95, votes=1, not_worse_than=None, "
+        "margin=0): the cases of this test are "
+        "judged together, and decided once (adjudge)",
+    )
+    config.stash[_STATE] = _State()
+
+
+# -- fixtures ------------------------------------------------------------------------
+
+
+@pytest.fixture
+def judge(request: pytest.FixtureRequest) -> JudgeFixture:
+    """Judge a text now: ``judge("Is the reply polite?", reply).must_pass()``."""
+    from adjudge.features.integrations.pytest_groups import JudgeFixture
+
+    return JudgeFixture(_judging(request.config), _undecided(request.config, request.node))
+
+
+@pytest.fixture
+def judged(request: pytest.FixtureRequest) -> Collect:
+    """Put a case into the group of a test that is marked ``judged``; the group is decided after the
+    last test.
+    """
+    from adjudge.features.integrations.pytest_groups import Collect
+
+    __tracebackhide__ = True
+    cases = _group(request).cases[request.node.nodeid] = []
+    return Collect(cases, request.node.name)
+
+
+@pytest.fixture
+def judged_run(request: pytest.FixtureRequest) -> Callable[[str | Path], JudgedRun]:
+    """Run an eval file: ``assert judged_run("eval.yaml").not_worse_than("runs/main",
+    margin=0.02)``.
+    """
+    session, undecided = _judging(request.config), _undecided(request.config, request.node)
+    return _brief(session, lambda path: session.run_file(path, undecided))
+
+
+@pytest.fixture
+def judged_agent(request: pytest.FixtureRequest) -> Callable[..., JudgedAgent]:
+    """Measure what an agent did: ``judged_agent(messages, "goal", "errors").must(goal="Reached",
+    errors=0)``. ``columns`` are the row's, such as ``{"reference_calls": ["pay"]}``; settings are
+    the keys of a judge of kind agent.
+    """
+    from adjudge.features.integrations.pytest_groups import briefly
+
+    session, undecided = _judging(request.config), _undecided(request.config, request.node)
+
+    def measure(
+        run: object,
+        *measures: str,
+        columns: Mapping[str, JsonValue] | None = None,
+        **settings: object,
+    ) -> JudgedAgent:
+        __tracebackhide__ = True
+        return briefly(
+            session.render,
+            lambda: session.judge_agent(run, measures, columns or {}, settings, undecided),
+        )
+
+    return measure
+
+
+@pytest.fixture
+def judged_goldens(request: pytest.FixtureRequest) -> Callable[[str | Path], None]:
+    """Have the judge decide the golden cases of a file of criteria:
+    ``judged_goldens("criteria/tone.yaml")``.
+    """
+    session, undecided = _judging(request.config), _undecided(request.config, request.node)
+    update: bool = request.config.option.judged_update
+    return _brief(session, lambda path: session.try_goldens(path, undecided, update=update))
+
+
+def _brief(session: JudgingSession, of_file: Callable[[Path], T]) -> Callable[[str | Path], T]:
+    from adjudge.features.integrations.pytest_groups import briefly
+
+    def ask(path: str | Path) -> T:
+        __tracebackhide__ = True
+        return briefly(session.render, lambda: of_file(Path(path)))
+
+    return ask
+
+
+def rows(path: str | Path) -> list[dict[str, object]]:
+    """The rows of a data file of any kind, for ``parametrize``; a row that
+    cannot be read raises.
+    """
+    from adjudge.core.data.sources.open import open_source
+    from adjudge.core.data.sources.row import BadRow
+    from adjudge.core.domain.instance import Instance
+    from adjudge.errors import RunError
+
+    found: list[dict[str, object]] = []
+    for row in open_source(path)[1]:
+        if isinstance(row, BadRow):
+            raise RunError(str(row))
+        found.append(dict(row.cells.fields if isinstance(row.cells, Instance) else row.cells))
+    return found
+
+
+def _group(request: pytest.FixtureRequest) -> Group:
+    from adjudge.errors import SetupError
+    from adjudge.features.integrations.pytest_groups import Group, group_settings
+    from adjudge.messages import Message
+
+    __tracebackhide__ = True
+    node: pytest.Function = request.node
+    marker = node.get_closest_marker("judged")
+    if marker is None:
+        why = Message(
+            "{test} uses judged: mark it with @pytest.mark.judged(criteria=…, at_least=0.9)",
+            test=node.nodeid,
+        )
+        raise _refused(request, why)
+    name = f"{node.parent.nodeid if node.parent else ''}::{node.originalname}"
+    try:
+        settings = group_settings(marker.kwargs)
+    except SetupError as error:
+        why = Message("{test}: @pytest.mark.judged: {problem}", test=name, problem=error)
+        raise _refused(request, why) from None
+    if marker.args or (
+        settings.at_least is None
+        and settings.not_worse_than is None
+        and not request.config.option.judged_baseline
+    ):
+        why = Message(
+            "{test}: @pytest.mark.judged needs at_least=… or not_worse_than=…, by name", test=name
+        )
+        raise _refused(request, why)
+    own = Group(name, settings, node.location[1] or 0)
+    return request.config.stash[_STATE].groups.setdefault(name, own).join(own)
+
+
+def _refused(request: pytest.FixtureRequest, why: str) -> pytest.UsageError:
+    return pytest.UsageError(_judging(request.config).render(why))
+
+
+def _judging(config: pytest.Config) -> JudgingSession:
+    """What judges in this session; loaded now."""
+    state = config.stash[_STATE]
+    if state.session is None:
+        from adjudge.features.integrations.pytest_session import JudgingSession
+
+        option = config.option
+        state.session = JudgingSession(
+            root=config.rootpath,
+            folder=_run_folder(config),
+            process=str(_worker(config).get("workerid", "main")),
+            models=tuple(option.judged_model),
+            max_usd=option.judged_budget,
+            replay=_beside(config, option.judged_replay),
+            record=_beside(config, option.judged_record),
+            baseline=_beside(config, option.judged_baseline),
+        )
+    return state.session
+
+
+def _undecided(config: pytest.Config, node: pytest.Item) -> Callable[[str], None]:
+    """Ends a test that nobody can decide, as an outcome of its own."""
+
+    def end(reason: str) -> None:
+        node.user_properties.append((OUTCOME, INCONCLUSIVE))
+        told = _judging(config).undecided(reason)
+        if config.option.judged_inconclusive == "fail":
+            pytest.fail(told, pytrace=False)
+        pytest.skip(told)
+
+    return end
+
+
+def _beside(config: pytest.Config, path: str | None) -> Path | None:
+    return None if path is None else config.invocation_params.dir / path
+
+
+def _run_folder(config: pytest.Config) -> Path:
+    """The session's own; its processes share it."""
+    told = _worker(config).get(_FOLDER)
+    named = Path(str(told)) if told else _beside(config, config.option.judged_run)
+    if named is None:
+        name = f"pytest-{time.strftime('%Y%m%d-%H%M%S')}-{os.urandom(3).hex()}"
+        from adjudge.runs.trusted import own_folder  # not loaded by those who judge nothing
+
+        named = own_folder(config.rootpath / ".adjudge" / "runs" / name, config.rootpath)
+        config.option.judged_run = str(named)
+    return named
+
+
+# -- processes of pytest-xdist -------------------------------------------------------
+
+
+def _worker(config: pytest.Config) -> Mapping[str, object]:
+    """What the process that leads told this one; nothing where this one leads."""
+    told: Mapping[str, object] = vars(config).get("workerinput", {})
+    return told
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: XdistWorker) -> None:
+    """All keep their answers in one place."""
+    node.workerinput[_FOLDER] = str(_run_folder(node.config))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_report_to_serializable(
+    config: pytest.Config, report: pytest.CollectReport | pytest.TestReport
+) -> Generator[None, dict[str, object] | None, dict[str, object] | None]:
+    """A worker hands over the cases of a test with its last report: what it told is not lost when
+    it crashes later.
+    """
+    data = yield
+    if data is not None and report.when == "teardown" and _worker(config):
+        groups = config.stash[_STATE].groups.values()
+        held = [
+            replace(one, cases={report.nodeid: one.cases[report.nodeid]})
+            for one in groups
+            if report.nodeid in one.cases
+        ]
+        if held:
+            import pickle  # not loaded by those who judge nothing
+
+            data[_SENT] = pickle.dumps(held)
+    return data
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_report_from_serializable(config: pytest.Config, data: dict[str, object]) -> None:
+    """Who leads takes the cases over."""
+    sent = data.pop(_SENT, None)
+    if isinstance(sent, bytes):
+        import pickle
+
+        groups = config.stash[_STATE].groups
+        for group in pickle.loads(sent):  # noqa: S301 - our own worker wrote it
+            groups.setdefault(group.name, group).join(group)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Who leads ends the recording."""
+    if session.config.option.judged_record and not _worker(session.config):
+        _judging(session.config).end_recording()
+
+
+# -- decisions -----------------------------------------------------------------------
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, object]:
+    """After the last test, judge every group and tell of it as of a test."""
+    result = yield
+    state = session.config.stash[_STATE]
+    if not _worker(session.config):
+        for group in sorted(state.groups.values(), key=lambda one: one.name):
+            _decide(session, group, state)
+    return result
+
+
+def _decide(session: pytest.Session, group: Group, state: _State) -> None:
+    began = time.time()
+    decision = replace(_judging(session.config).decide(group), test=group.name.rpartition("::")[2])
+    state.decisions.append(decision)
+    session.testscollected += 1
+    for report in _reports(session.config, group, decision, time.time() - began):
+        session.config.hook.pytest_runtest_logreport(report=report)
+
+
+def _reports(
+    config: pytest.Config, group: Group, decision: Decision, seconds: float
+) -> list[pytest.TestReport]:
+    path, _, rest = group.name.partition("::")
+    name = f"{rest}[{decision.title}]"
+    failed = decision.verdict == "failed" or (
+        decision.verdict != "holds" and config.option.judged_inconclusive == "fail"
+    )
+    outcome = "failed" if failed else "passed" if decision.verdict == "holds" else "skipped"
+    judging = _judging(config)
+    why: str | tuple[str, int, str] | None = None
+    if outcome == "failed":
+        why = "\n".join((judging.render(decision.message), *decision.cases))
+    elif outcome == "skipped":
+        why = (path, group.line + 1, judging.undecided(decision.message))
+    undecided = [(OUTCOME, INCONCLUSIVE)] if decision.verdict == "inconclusive" else []
+
+    def report(when: str, outcome: str, longrepr: object) -> pytest.TestReport:
+        return pytest.TestReport(
+            nodeid=f"{path}::{name}",
+            location=(path, group.line, name.replace("::", ".")),
+            keywords={name: 1, "judged": 1},
+            outcome=outcome,  # type: ignore[arg-type]
+            longrepr=longrepr,  # type: ignore[arg-type]
+            when=when,  # type: ignore[arg-type]
+            user_properties=[*decision.properties, *undecided],
+            duration=seconds if when == "call" else 0.0,
+        )
+
+    return [report("call", outcome, why), report("teardown", "passed", None)]
+
+
+def pytest_report_teststatus(
+    report: pytest.CollectReport | pytest.TestReport,
+) -> tuple[str, str, str] | None:
+    """What nobody can decide is neither passed nor failed."""
+    if (
+        report.outcome == "skipped"
+        and isinstance(report, pytest.TestReport)
+        and (OUTCOME, INCONCLUSIVE) in report.user_properties
+    ):
+        return INCONCLUSIVE, "I", INCONCLUSIVE.upper()
+    return None
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    """What was decided, what could not be, and where the judgments are."""
+    state = config.stash[_STATE]
+    undecided = [(one.nodeid, _reason(one)) for one in terminalreporter.stats.get(INCONCLUSIVE, ())]
+    if not state.decisions and not undecided:
+        return
+    from adjudge.messages import Message
+
+    judging = _judging(config)
+    terminalreporter.section(judging.render(Message("judged")))
+    decided = [judging.render(decision.message) for decision in state.decisions]
+    for decision, message in zip(state.decisions, decided, strict=True):
+        terminalreporter.line(f"{decision.test}, {judging.render(decision.title)}: {message}")
+        if decision.verdict == "inconclusive":
+            for line in decision.cases:
+                terminalreporter.line(line)
+    for nodeid, reason in undecided:
+        if not any(reason.endswith(message) for message in decided):
+            terminalreporter.line(f"{nodeid}: {reason}")
+    terminalreporter.line(
+        judging.render(Message("judgments are in {folder}", folder=judging.folder))
+    )
+
+
+def _reason(report: pytest.TestReport) -> str:
+    """Why a test was skipped: pytest keeps it as (file, line, reason)."""
+    return str(
+        report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
+    ).removeprefix("Skipped: ")

@@ -1,0 +1,431 @@
+"""What judges in a pytest session: through the same runner, gates and ledgers as every command."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from adjudge.core.aio.files import locked
+from adjudge.core.catalog.aspects import aspects
+from adjudge.core.catalog.criteria import ready_made_name
+from adjudge.core.catalog.criteria_file import read_entries
+from adjudge.core.catalog.golden_update import update_golden
+from adjudge.core.domain.criteria import Criteria
+from adjudge.core.domain.frozen import content_hash
+from adjudge.core.domain.instance import GivenFields, Instance
+from adjudge.core.domain.json_types import JsonValue
+from adjudge.core.domain.results import Result
+from adjudge.core.gateway.open import ModelLike, default_model
+from adjudge.core.gateway.providers.replay import NOT_RECORDED
+from adjudge.core.ledger.file import holds_run
+from adjudge.errors import AdjudgeError, BudgetSpent, SetupError
+from adjudge.features.integrations.pytest_cassette import Cassette, join_parts, recording, replayed
+from adjudge.features.integrations.pytest_decisions import (
+    GATE_ORDER,
+    Decision,
+    JudgedRun,
+    describe_difference,
+    worst_of,
+)
+from adjudge.features.integrations.pytest_purse import Purse, cost_of
+from adjudge.features.integrations.pytest_text import JudgedText, LowestCases, Undecided
+from adjudge.messages import Message, join, render
+from adjudge.runs.build import judges, open_entry
+from adjudge.runs.criteria_entry import CriteriaEntry
+from adjudge.runs.eval_file import (
+    AspectEntry,
+    CascadeEntry,
+    DataEntry,
+    DirectEntry,
+    EvalFile,
+    Gates,
+    JudgeEntry,
+)
+from adjudge.runs.execute import EvalRun, Event, JudgmentDone, Stopping
+from adjudge.runs.folder import run_info
+from adjudge.runs.goldens import Goldens, Tried, accepted
+from adjudge.runs.project import ModelEntry, find_project
+from adjudge.runs.results.outcome import RunOutcome
+from adjudge.runs.trusted import open_eval, trusted_project
+from adjudge.runs.view.clean_text import clean
+
+if TYPE_CHECKING:
+    from adjudge.features.agents.pytest_agent import JudgedAgent
+    from adjudge.features.integrations.pytest_groups import Group, GroupSettings
+
+_FILES = (".yaml", ".yml", ".json")
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgingSession:
+    """Where judgments are kept, who judges and what that may cost."""
+
+    root: Path
+    folder: Path
+    """Every group and every text has its own run in it."""
+    process: str
+    models: tuple[str, ...] = ()
+    max_usd: float | None = None
+    replay: Path | None = None
+    record: Path | None = None
+    baseline: Path | None = None
+
+    @cached_property
+    def language(self) -> str:
+        """What the project asks and speaks in."""
+        try:
+            return find_project(self.root).language or "en"
+        except SetupError:  # the tests that judge fail with it, in English
+            return "en"
+
+    def render(self, text: object) -> str:
+        """A sentence of ours in that language; no runner of a job takes what is judged for a
+        command.
+        """
+        return clean(render(text, self.language))
+
+    def undecided(self, reason: str) -> str:
+        """Why nobody can decide, as a report says it."""
+        return self.render(join(": ", (Message("inconclusive"), reason)))
+
+    # -- what fixtures ask for -----------------------------------------------------------
+
+    def judge(
+        self,
+        criteria: object,
+        fields: GivenFields,
+        votes: int,
+        undecided: Undecided,
+    ) -> JudgedText:
+        """Judge one text. The same question about the same text is asked once, whichever process
+        asks.
+        """
+        instance = Instance(fields)
+        key = content_hash(criteria, instance.fields, votes, self.models)[:16]
+        entry = _entry(criteria, "judge", votes)
+        file = self._file(entry, self.folder / f"judge-{key}", (instance,), Gates())
+        return JudgedText(self._results(file)[0], undecided, self.render)
+
+    def judge_agent(
+        self,
+        run: object,
+        measures: Sequence[str],
+        columns: Mapping[str, JsonValue],
+        settings: Mapping[str, object],
+        undecided: Undecided,
+    ) -> JudgedAgent:
+        """Measure one run of an agent."""
+        from adjudge.features.agents.pytest_agent import JudgedAgent, agent_entry, agent_row
+        from adjudge.features.agents.result import MeasureResult
+
+        row, entry = agent_row(run, columns), agent_entry(measures, settings)
+        key = content_hash(repr(entry), row.fields, columns, self.models)[:16]
+        file = self._file(entry, self.folder / f"agent-{key}", (row,), Gates())
+        found = self._results(file)
+        results = {one.measure: one for one in found if isinstance(one, MeasureResult)}
+        return JudgedAgent(results, undecided, self.render)
+
+    def run_file(self, path: Path, undecided: Undecided) -> JudgedRun:
+        """Run an eval file, in this session's folder."""
+        file = open_eval(
+            self.root / path,
+            find_project(self.root),
+            typed=("run", "outputs"),
+            is_limited=self.max_usd is not None,
+            use_env=False,
+        )
+        name = f"{path.stem}-{content_hash(str(path))[:8]}"
+        names_models = file.models or all(
+            one.models or (isinstance(one, CascadeEntry) and one.cascade) for one in file.judges
+        )
+        file = replace(
+            file,
+            models=file.models if names_models and not self.models else self._entries,
+            run=str((self.folder / name).absolute()),
+        )
+        lowest = LowestCases()
+        outcome = self._execute(file, lowest.hear)
+        return JudgedRun(outcome, self.folder / name, self.root, lowest, undecided, self.render)
+
+    def try_goldens(self, path: Path, undecided: Undecided, *, update: bool) -> None:
+        """Judge the golden cases of a file of criteria; with ``update``, what is chosen becomes
+        what is expected.
+        """
+        file, changed = self.root / path, dict[str, dict[int, str]]()
+        wrong: list[Message] = []
+        unsure: list[Message] = []
+        for entry in read_entries(file):
+            tried = self._tried(Goldens.of(entry, file))
+            changed[entry.criteria.name] = accepted(tried, file, entry) if update else {}
+            for number, one in enumerate(tried, 1):
+                if not one.as_expected:
+                    line = join(": ", (entry.criteria.name, one.message(number)))
+                    (unsure if one.as_expected is None else wrong).append(line)
+        if update:
+            update_golden(file, changed)
+        elif wrong:
+            raise AssertionError(self.render(join("\n", wrong)))
+        if unsure:
+            undecided(join("; ", unsure))
+
+    def _tried(self, goldens: Goldens) -> list[Tried]:
+        key = content_hash(
+            goldens.entry.criteria, [one.fields for one in goldens.rows], self.models
+        )[:16]
+        file = self._file(goldens.judge(1), self.folder / f"golden-{key}", goldens.rows, Gates())
+        return goldens.tried(self._results(file))
+
+    def _results(self, file: EvalFile) -> list[Result]:
+        """Those of the rows, in the order of the rows."""
+        found: list[JudgmentDone] = []
+        self._execute(
+            file, lambda event: found.append(event) if isinstance(event, JudgmentDone) else None
+        )
+        results = [one.result for one in sorted(found, key=lambda event: event.row)]
+        _check_recorded(results, self.replay)
+        return results
+
+    def decide(self, group: Group) -> Decision:
+        """Judge all cases of a group, and say what that comes to.
+
+        What goes wrong is a failed decision, not the session's end.
+        """
+        settings, folder = group.settings, self.folder / _slug(group.name)
+        title = (
+            Message("judged: at least {score:.2f}", score=settings.at_least)
+            if settings.at_least is not None
+            else Message("judged: not worse")
+        )
+        try:
+            return self._decided(title, group, folder)
+        except BudgetSpent as halt:
+            why = Message("stopped before all cases were judged: {reason}", reason=halt)
+            return Decision(title, "inconclusive", why, [("adjudge.run", str(folder))])
+        except (AdjudgeError, AssertionError, OSError) as error:
+            return Decision(title, "failed", Message("{error}", error=error))
+
+    def end_recording(self) -> None:
+        """Put what all processes recorded into one file."""
+        if self.record is not None:
+            join_parts(self.record)
+
+    # -- how it is done ------------------------------------------------------------------
+
+    def _decided(self, title: Message, group: Group, folder: Path) -> Decision:
+        settings = group.settings
+        if not group.marked_alike:
+            raise SetupError(
+                "the tests of one group are marked differently: give each criterion its own "
+                "test function"
+            )
+        rows = tuple(
+            Instance(one.fields, one.id)
+            for test in sorted(group.cases)
+            for one in group.cases[test]
+        )
+        if not rows:
+            return Decision(
+                title,
+                "inconclusive",
+                Message("there is nothing to decide: its tests gave no cases to judged"),
+            )
+        gates = self._gates(settings, group.name)
+        if gates.fail_under is None and gates.not_worse_than is None:
+            return Decision(title, "inconclusive", _not_compared(self.baseline))
+        entry = _entry(settings.criteria, group.name.rpartition("::")[2], settings.votes)
+        results: list[Result] = []
+        lowest = LowestCases()
+
+        def hear(event: Event) -> None:
+            lowest.hear(event)
+            if isinstance(event, JudgmentDone):
+                results.append(event.result)
+
+        outcome = self._execute(self._file(entry, folder, rows, gates), hear)
+        _check_recorded(results, self.replay)
+        decision = _decision(title, outcome, folder, self.baseline)
+        if decision.verdict == "holds":
+            return decision
+        return replace(decision, cases=tuple(lowest.lines(self.render)))
+
+    def _execute(
+        self, file: EvalFile, listen: Callable[[Event], object] | None = None
+    ) -> RunOutcome:
+        folder = file.run_folder
+        assert folder is not None
+        if self.replay is not None:
+            recording(
+                self.replay
+            )  # before a model is opened, whose errors name the place of an eval file
+        with self._turn(folder):
+            run = EvalRun(file, tuple(judges(file, self._open)), folder)
+            outcome = RunOutcome(run)
+            outcome.gates.check()
+
+            budget, interrupted = self._purse.left(folder), False
+            try:
+                with run.execute(budget=budget, kept=outcome.facts) as events:
+                    for event in events:
+                        outcome.see(event)
+                        interrupted = interrupted or isinstance(event, Stopping)
+                        if listen:
+                            listen(event)
+            finally:
+                self._purse.note(folder)
+                if interrupted:
+                    # the run ended in good order; the session that it is a part of is to end, too
+                    raise KeyboardInterrupt
+        return outcome
+
+    @contextmanager
+    def _turn(self, folder: Path) -> Iterator[None]:
+        """One process at a time in a folder; where money is limited, one in the whole session: no
+        two spend what is left.
+        """
+        place = self.folder if self.max_usd is not None else folder
+        place.mkdir(parents=True, exist_ok=True)
+        with locked(place / "turn.lock"):
+            yield
+
+    def _open(self, entry: ModelEntry) -> ModelLike:
+        if self.replay is not None:
+            return open_entry(ModelEntry(model=replayed(self.replay, entry.model)))
+        return open_entry(entry, cache=self._cassette or True)
+
+    @cached_property
+    def _purse(self) -> Purse:
+        return Purse(self.folder, self.max_usd)
+
+    @cached_property
+    def _cassette(self) -> Cassette | None:
+        return Cassette(self.record, self.process) if self.record else None
+
+    @cached_property
+    def _entries(self) -> tuple[ModelEntry, ...]:
+        project = trusted_project(find_project(self.root))
+        named = self.models or ((project.model,) if project.model else ())
+        if not named:
+            named = ("replay",) if self.replay else (default_model(),)
+        return tuple(project.with_defaults(ModelEntry(model=one)) for one in named)
+
+    def _file(
+        self, entry: JudgeEntry, folder: Path, rows: tuple[Instance, ...], gates: Gates
+    ) -> EvalFile:
+        return EvalFile(
+            data=DataEntry(path=""),
+            judges=(entry,),
+            language=self.language,
+            models=self._entries,
+            run=str(folder.absolute()),
+            gates=gates,
+            path=self.root / "pytest",
+            rows=rows,
+        )
+
+    def _gates(self, settings: GroupSettings, group: str) -> Gates:
+        against = str(self.root / settings.not_worse_than) if settings.not_worse_than else None
+        before = _before(self.baseline, group)
+        if before is not None and holds_run(before):
+            against = str(before.absolute())
+        return Gates(
+            fail_under=settings.at_least,
+            confidence=settings.confidence,
+            not_worse_than=against,
+            margin=settings.margin,
+        )
+
+
+def _before(baseline: Path | None, group: str) -> Path | None:
+    """Where the session that this one is held to has its run of this group, if it has one."""
+    if baseline is None:
+        return None
+    if not baseline.is_dir() or not any(holds_run(one) for one in baseline.iterdir()):
+        raise SetupError(
+            "{baseline} has no session to compare with: name the --judged-run FOLDER of one",
+            baseline=baseline,
+        )
+    return baseline / _slug(group)
+
+
+def _decision(title: Message, outcome: RunOutcome, folder: Path, baseline: Path | None) -> Decision:
+    report = outcome.report()
+    first = report.gates[0]
+    summary = report.sections[0].summary if report.sections else None
+    properties: dict[str, str | float | None] = {
+        "score": first.value,
+        "lower": first.lower,
+        "upper": first.upper,
+        "attempted": summary.attempted if summary else 0,
+        "failed": summary.unscored if summary else 0,
+        "cost_usd": cost_of(folder),
+        "run": str(folder),
+        "lock": " ".join(run_info(folder).identities.values()),
+    }
+    worst_first = sorted(
+        report.gates, key=lambda gate: GATE_ORDER.index(gate.verdict)
+    )  # pytest's summary cuts off the end
+    told = [
+        describe_difference(gate) if gate.measure == "difference" else gate.sentence()
+        for gate in worst_first
+    ]
+    if baseline is not None and not any(gate.against for gate in report.gates):
+        told.append(_not_compared(baseline))
+    named = [(f"adjudge.{name}", value) for name, value in properties.items() if value is not None]
+    return Decision(
+        title,
+        worst_of(report.gates),
+        join(" ", (one if one.endswith(".") else join("", (one, ".")) for one in told)),
+        named,
+    )
+
+
+def _entry(criteria: object, name: str, votes: int) -> AspectEntry | DirectEntry:
+    """As on the command line: a name is the ready-made criteria's, else a ready-made aspect's; a
+    sentence passes or fails; criteria with options of their own choose one.
+    """
+    if not isinstance(criteria, str | Criteria):
+        raise SetupError(
+            "criteria must be a text or a Criteria, not {name}", name=type(criteria).__name__
+        )
+    said = (CriteriaEntry(criteria),)
+    sentence = (
+        isinstance(criteria, str)
+        and ready_made_name(criteria) is None
+        and (criteria in aspects("en") or len(criteria.split()) > 1)
+    )
+    if sentence and Path(str(criteria)).suffix.lower() not in _FILES:
+        return AspectEntry(
+            kind="aspect", name=name, criteria=said, strictness=votes, early_stop=votes > 1
+        )
+    return DirectEntry(
+        kind="direct", name=name, criteria=said, strictness=votes, early_stop=votes > 1
+    )
+
+
+def _slug(group: str) -> str:
+    """The folder of a group, the same in every session."""
+    return f"{group.rpartition('::')[2]}-{content_hash(group)[:8]}"
+
+
+def _check_recorded(results: Sequence[Result], replay: Path | None) -> None:
+    """Of a replay, a question that was never recorded is a mistake of ours, and no doubt of the
+    judge's.
+    """
+    if replay and any(
+        NOT_RECORDED in (vote.reason or "") for result in results for vote in result.votes
+    ):
+        raise AssertionError(
+            Message(
+                "no reply was recorded for this request in {replay}: record anew with "
+                "--judged-record",
+                replay=replay,
+            )
+        )
+
+
+def _not_compared(baseline: Path | None) -> Message:
+    return Message("the baseline {baseline} has no run of it", baseline=baseline)

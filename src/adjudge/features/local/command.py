@@ -1,0 +1,203 @@
+"""``adjudge models``: which models can be named, what each provider can do, and weights for those
+that run here.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
+from types import TracebackType
+from typing import NamedTuple
+
+import click
+from rich.progress import (
+    BarColumn,
+    Progress,
+    TaskID,
+    TaskProgressColumn,
+    TextColumn,
+    TimeRemainingColumn,
+)
+from rich.table import Table
+
+from adjudge.core.domain.json_types import JsonDict
+from adjudge.core.domain.message import Capabilities
+from adjudge.core.gateway.registry import PROVIDERS, URL, ProviderSpec, key_for, load_providers
+from adjudge.errors import SetupError
+from adjudge.features.local.provider import LocalModel
+from adjudge.features.local.weights import pull as weights
+from adjudge.features.local.weights.store import KNOWN, check_weights
+from adjudge.messages import Message, join
+from adjudge.plugins import resolve
+from adjudge.runs.cli.json_text import print_results
+from adjudge.runs.cli.options import CommandGroup, argument, as_json
+from adjudge.runs.cli.output import output
+from adjudge.runs.view.terminal import Screen
+
+_LOG = logging.getLogger("adjudge.plugins")
+
+
+@click.group(cls=CommandGroup, invoke_without_command=True)
+@as_json
+@click.pass_context
+def models(context: click.Context, as_json: bool) -> int:
+    """List the providers, how to name their models, which key they need and whether it is set."""
+    if context.invoked_subcommand is not None:
+        return 0
+    entries = list(_entries())
+    if as_json:
+        print_results("models", {"models": len(entries)}, map(_as_json, entries))
+    else:
+        screen = Screen(output().language)
+        screen.show(_table(entries, screen))
+    return 0
+
+
+@models.command()
+@argument("name", f"Which weights: {', '.join(KNOWN)}.")
+def pull(name: str) -> int:
+    """Fetch the weights of a model that runs in this process, check them, and make them ready.
+
+    A second call does nothing; one after damage repairs it.
+    """
+    os.environ.setdefault(
+        "OPENBLAS_NUM_THREADS", "1"
+    )  # numpy's threads spin while they wait, and stop each other
+    with PullWatch() as watch:
+        weights.pull(name, watch.say, watch.on_result)
+    return 0
+
+
+class PullWatch:
+    """Lines on what happens, and a bar below them where somebody looks."""
+
+    def __init__(self, *, stderr: bool = False) -> None:
+        self._screen = Screen(output().language, stderr=stderr, soft_wrap=True)
+        console = self._screen.console
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TaskProgressColumn(),
+            TimeRemainingColumn(),
+        )
+        self._progress = Progress(
+            *columns, console=console, transient=True, disable=not console.is_terminal
+        )
+        self._tasks: dict[str, TaskID] = {}
+
+    def say(self, line: str) -> None:
+        self._screen.say(line)
+
+    def on_result(self, what: str, done: int, total: int) -> None:
+        """Move the bar of ``what``; without a total it only shows that something is done."""
+        if what not in self._tasks:
+            for earlier in self._tasks.values():
+                self._progress.update(earlier, visible=False)
+            self._tasks[what] = self._progress.add_task(what, total=total or None)
+        self._progress.update(self._tasks[what], completed=done)
+
+    def __enter__(self) -> PullWatch:
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._progress.stop()
+
+
+class _Entry(NamedTuple):
+    provider: str
+    example: str
+    can_do: Sequence[str]
+    spec: ProviderSpec | None = None
+    state: str = ""
+
+
+def _entries() -> Iterator[_Entry]:
+    for spec in (*load_providers(), URL):
+        example = spec.example if spec is URL else f"{spec.name}/{spec.example}"
+        yield _Entry(spec.name, example, can_do(_capabilities(spec)), spec)
+    local = can_do(LocalModel.capabilities)
+    free = Message("none needed")
+    for name in KNOWN:
+        yield _Entry(
+            "local", f"local/{name}", local, state=join(", ", (free, _weights_state(name)))
+        )
+    yield _Entry("local", "local/PATH.gguf", local, state=free)
+    yield _Entry("replay", "replay/PATH.jsonl", [Message("recorded replies")])
+    yield _Entry(
+        "scripted", "scripted/PASS,FAIL", [Message("fixed replies, for trying things out")]
+    )
+
+
+def _table(entries: Sequence[_Entry], screen: Screen) -> Table:
+    headings = (Message("provider"), Message("for example"), Message("key"), Message("can do"))
+    return screen.table(
+        headings,
+        (
+            (
+                one.provider,
+                one.example,
+                key_state(one.spec) if one.spec else one.state,
+                join(", ", one.can_do),
+            )
+            for one in entries
+        ),
+    )
+
+
+def _as_json(one: _Entry) -> JsonDict:
+    variable = one.spec.key_variable if one.spec else None
+    key = {"key_variable": variable, "key_set": bool(variable and one.spec and key_for(one.spec))}
+    return {
+        "provider": one.provider,
+        "example": one.example,
+        **key,
+        "can_do": list(one.can_do),
+        "state": one.state,
+    }
+
+
+def key_state(spec: ProviderSpec) -> Message:
+    """Which variable holds the key, and whether it does; never the key."""
+    if spec.key_variable is None:
+        return Message("none needed")
+    if key_for(spec):
+        return Message("{variable} (set)", variable=spec.key_variable)
+    return Message("{variable} (not set)", variable=spec.key_variable)
+
+
+def can_do(capabilities: Capabilities) -> list[str]:
+    names = {
+        Message("JSON schema"): capabilities.json_schema,
+        Message("log-probabilities"): capabilities.logprobs,
+        Message("seed"): capabilities.seed,
+    }
+    return [name for name, able in names.items() if able]
+
+
+_CONDITIONS = {str(one): one for one in (Message("damaged"), Message("unreadable"))}
+
+
+def _weights_state(name: str) -> str:
+    """Whether a model's weights are here and whole, in a word."""
+    trouble = check_weights(name).trouble
+    return _CONDITIONS.get(trouble.partition(" (")[0], trouble) or Message("pulled")
+
+
+def _capabilities(spec: ProviderSpec) -> Capabilities:
+    part = None if spec is URL else PROVIDERS.find(spec.name)
+    try:
+        with part.blamed() if part else nullcontext():
+            adapter = resolve(spec.adapter)
+    except SetupError as error:
+        _LOG.warning("%s", error)
+        adapter = None
+    capabilities: Capabilities = getattr(adapter, "capabilities", Capabilities())
+    return capabilities

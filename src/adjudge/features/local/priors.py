@@ -1,0 +1,56 @@
+"""What a model in this process says of neutral texts, kept on disk so that the next process need
+not ask again.
+
+What the embedded model says under the RAG evaluator's criteria comes with the package.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from adjudge.core.aio.files import cache_folder, written_whole
+from adjudge.errors import SetupError
+from adjudge.features.local.weights.shipped import shipped_priors
+
+
+def kept_prior(key: str, options: Sequence[str]) -> Mapping[str, float] | None:
+    """Log-probability of each of ``options``; None where nothing usable is kept under ``key``."""
+    return _usable(_on_disk(key), options) or _usable(shipped_priors().get(key), options)
+
+
+def _on_disk(key: str) -> object:
+    try:
+        return json.loads(_path(key).read_bytes())
+    except (OSError, ValueError, SetupError):
+        return None
+
+
+def _usable(found: object, options: Sequence[str]) -> Mapping[str, float] | None:
+    try:
+        prior = (
+            {option: float(found[option]) for option in options}
+            if isinstance(found, Mapping)
+            else {}
+        )
+    except (ValueError, TypeError, KeyError):
+        return None
+    return prior if prior and all(-math.inf < value <= 0 for value in prior.values()) else None
+
+
+def keep_prior(key: str, prior: Mapping[str, float]) -> None:
+    """Keep it, where that is possible: in a folder that is only there to be
+    read it is asked again.
+    """
+    with suppress(OSError, SetupError):
+        path = _path(key)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with written_whole(path) as file:
+            file.write(json.dumps(dict(prior)).encode())
+
+
+def _path(key: str) -> Path:
+    return cache_folder() / "priors" / key[:2] / f"{key}.json"

@@ -1,0 +1,229 @@
+"""``local/…``: a model in this process. One load is shared by all judges.
+
+The weights known by name are scored on onnxruntime, many prompts at a time; other GGUF files, and
+everything that is written, run on xllamacpp, one prompt at a time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import cached_property, lru_cache
+from pathlib import Path
+from time import perf_counter
+from typing import TypeGuard, TypeVar
+
+from adjudge.core.aio.files import sha256
+from adjudge.core.domain.frozen import FrozenDict
+from adjudge.core.domain.json_types import (
+    JsonDict,
+    JsonObject,
+    JsonValue,
+    object_at,
+    object_in,
+    objects_at,
+)
+from adjudge.core.domain.message import Capabilities, Reply, Request, Usage
+from adjudge.core.gateway.providers.base import Connection
+from adjudge.core.gateway.providers.openai_compatible import finish_of, openai_usage
+from adjudge.errors import SetupError
+from adjudge.features.local.batches import CallBatches
+from adjudge.features.local.libraries import import_onnxruntime, threads
+from adjudge.features.local.llama import LONGEST_CONTEXT, LabelLogprobs, Llama
+from adjudge.features.local.onnx.graph import Precision
+from adjudge.features.local.onnx.made import made_path, made_weights, precision
+from adjudge.features.local.prefix_queue import PrefixQueue
+from adjudge.features.local.weights.shipped import RAW, adapter_for, calibration_for
+from adjudge.features.local.weights.store import KNOWN, find
+
+T = TypeVar("T")
+_LONGEST_EXPLANATION = 240
+_TOKENS_TO_FINISH = 4 * _LONGEST_EXPLANATION + 40
+"""Enough for an explanation of that many characters and the verdict behind it, so that the JSON
+always ends.
+"""
+
+
+class LocalModel:
+    """``local/NAME``, ``local/PATH.gguf``; ``+ADAPTER.gguf`` behind either for a LoRA adapter.
+
+    A name brings the adapter that comes with the package, ``NAME-raw`` does not.
+    """
+
+    capabilities = Capabilities(
+        json_schema=True, logprobs=True, exact_logprobs=True, seed=True, window=LONGEST_CONTEXT
+    )
+
+    def __init__(self, id: str) -> None:
+        base, _, adapter = id.removeprefix("local/").partition("+")
+        self.name = f"local/{base}+{Path(adapter).stem}" if adapter else f"local/{base}"
+        name = base.removesuffix(RAW)
+        self._scored_as = name if name in KNOWN and adapter_for(name) else None
+        self._precision = precision()
+        known = KNOWN.get(name)
+        self.note = known.note if known else None
+        """What a reader of scores made with this model must know."""
+        self._path, self._adapter = weights_of(id)
+        if base in KNOWN and not adapter:
+            self._adapter = adapter_for(base)
+            self.capabilities = replace(
+                self.capabilities, calibration=calibration_for(base), priors_kept_as=self.identity
+            )
+
+    @cached_property
+    def identity(self) -> str:
+        """The name and the very files: converted or trained again, or rounded otherwise, they are
+        another model.
+        """
+        if self._scored_as:
+            made = made_path(self._scored_as, self._path, self._adapter, self._precision)
+            return f"{self.name}@{made.stem}"
+        weights = f"{self.name}@{self._path.name}:{self._path.stat().st_size}"
+        return f"{weights}@{sha256(self._adapter)[:16]}" if self._adapter else weights
+
+    async def complete(self, request: Request) -> Reply:
+        """Score the labels where some are given, else write."""
+        if request.labels and self._scored_as:
+            return await self._scored(self._scored_as, request)
+        loaded = await _in_thread(lambda: _loaded(self._path, self._adapter, os.getpid()))
+        kind = request.prompt.shared_text if request.labels else ""
+        async with loaded.turns.turn(kind):
+            return await _in_thread(lambda: loaded.answer(request))
+
+    async def _scored(self, name: str, request: Request) -> Reply:
+        batches = await _in_thread(
+            lambda: _batches(name, self._path, self._adapter, self._precision, os.getpid())
+        )
+        return await batches.ask(request.prompt.shared_text, request)
+
+
+def weights_of(id: str) -> tuple[Path, Path | None]:
+    """The files that a local model's id names: its weights and its adapter."""
+    base, _, adapter = id.removeprefix("local/").partition("+")
+    name = base.removesuffix(RAW)
+    return find(name) if name in KNOWN else _existing(base), _existing(adapter) if adapter else None
+
+
+class _Loaded:
+    """Weights in memory, with the turns of those who use them."""
+
+    def __init__(self, path: Path, adapter: Path | None) -> None:
+        self.llama = Llama(path, adapter)
+        self.turns = PrefixQueue()
+
+    def answer(self, request: Request) -> Reply:
+        started = perf_counter()
+        reply = self._scored(request) if request.labels else self._written(request)
+        return replace(reply, latency=perf_counter() - started)
+
+    def _scored(self, request: Request) -> Reply:
+        return _reply(self.llama.score(request.prompt, request.labels))
+
+    def _written(self, request: Request) -> Reply:
+        data = self.llama.write(request.prompt.messages, _options(request))
+        choice = objects_at(data, "choices")[0]
+        text = object_at(choice, "message").get("content")
+        return Reply(
+            str(text or ""),
+            usage=openai_usage(object_in(data.get("usage"))),
+            finish=finish_of(choice.get("finish_reason")),
+        )
+
+
+def _reply(score: LabelLogprobs, latency: float = 0.0) -> Reply:
+    reused = score.prompt_tokens - score.evaluated_tokens
+    best = max(score.logprobs, key=score.logprobs.__getitem__)
+    usage = Usage(1, score.prompt_tokens, 1, max(0, reused))
+    return Reply(best, usage=usage, logprobs=(FrozenDict(score.logprobs),), latency=latency)
+
+
+def _options(request: Request) -> JsonDict:
+    options: JsonDict = {
+        "temperature": request.temperature if request.temperature is not None else 0.0,
+        "max_tokens": request.max_tokens or _TOKENS_TO_FINISH,
+    }
+    if request.seed is not None:
+        options["seed"] = request.seed
+    if request.schema is not None:
+        options["json_schema"] = _bounded(request.schema)
+    return options
+
+
+def _bounded(schema: JsonObject) -> JsonDict:
+    """The schema with texts that end."""
+    properties = schema.get("properties")
+    found = properties if isinstance(properties, Mapping) else {}
+    bound = {"minLength": 1, "maxLength": _LONGEST_EXPLANATION}
+    texts = {
+        name: {**kind, **bound} if _is_free_text(kind) else kind for name, kind in found.items()
+    }
+    return {**schema, "properties": texts, "x-guidance": {"whitespace_flexible": False}}
+
+
+def _is_free_text(kind: JsonValue) -> TypeGuard[JsonObject]:
+    return isinstance(kind, Mapping) and kind.get("type") == "string" and "enum" not in kind
+
+
+@lru_cache(maxsize=4)
+# a fork has to load its own
+def _loaded(path: Path, adapter: Path | None, process: int) -> _Loaded:  # noqa: ARG001
+    return _Loaded(path, adapter)
+
+
+@lru_cache(maxsize=2)
+def _batches(
+    name: str,
+    base: Path,
+    adapter: Path | None,
+    wanted: Precision,
+    process: int,  # a fork has to load its own
+) -> CallBatches[Request, Reply]:
+    import_onnxruntime()
+    from adjudge.features.local.onnx.scorer import Scorer
+
+    scorer = Scorer(made_weights(name, base, adapter, wanted), wanted)
+
+    def answer(requests: Sequence[Request]) -> list[Reply | Exception]:
+        started = perf_counter()
+        scores = scorer.score(
+            [request.prompt for request in requests], [request.labels for request in requests]
+        )
+        share = (perf_counter() - started) / len(requests)
+        return [
+            _reply(score, share) if isinstance(score, LabelLogprobs) else score for score in scores
+        ]
+
+    return CallBatches(answer, _threads(process), threads())
+
+
+def _existing(path: str) -> Path:
+    found = Path(path).expanduser()
+    if not found.is_file():
+        raise SetupError(
+            "unknown local model {path!r}: give the path of a .gguf file, or one of {known}",
+            path=path,
+            known=", ".join(KNOWN),
+        )
+    return found
+
+
+@lru_cache(maxsize=1)
+def _threads(process: int) -> ThreadPoolExecutor:  # noqa: ARG001 - threads do not survive a fork
+    return ThreadPoolExecutor(threads(), thread_name_prefix="adjudge local")
+
+
+@lru_cache(maxsize=1)
+def _thread(process: int) -> ThreadPoolExecutor:  # noqa: ARG001 - threads do not survive a fork
+    return ThreadPoolExecutor(1, thread_name_prefix="adjudge local")
+
+
+async def _in_thread(work: Callable[[], T]) -> T:
+    return await asyncio.get_running_loop().run_in_executor(_thread(os.getpid()), work)
+
+
+def open_local(connection: Connection) -> LocalModel:
+    """Open what ``local/NAME`` names."""
+    return LocalModel(connection.name)

@@ -1,0 +1,340 @@
+"""What an answer is scored on: the ready-made dimensions, and those of one's own."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
+from pathlib import Path
+
+from adjudge.core.catalog.criteria_file import parse_entry, raw_entries
+from adjudge.core.domain.criteria import Criteria, CriteriaOption
+from adjudge.core.domain.json_types import JsonObject
+from adjudge.core.domain.numbers import MOST_WEIGHT
+from adjudge.core.prompts.render import check_language
+from adjudge.core.reading.values import Place, list_of, mapping, nearest, number, our_yaml, phrase
+from adjudge.errors import SetupError
+from adjudge.messages import Message
+
+_OWN_KEYS = ("title", "weight", "gates")
+_GATE_KEYS = ("score", "rule", "cap", "weight")
+EQUAL_WEIGHT = 1.0
+"""Of a dimension that nobody gave another."""
+NO_DIMENSIONS = "none"
+"""The name that asks for no dimension at all, where something else is measured."""
+_MOST_GATED = 10_000
+"""Ways in which the scores of gated dimensions may combine: the bounds of a
+composite try them all.
+"""
+
+
+@dataclass(frozen=True)
+class Gate:
+    """What one score of a dimension does to the composite besides its part in the mean.
+
+    A gate never raises it.
+    """
+
+    score: int
+    """The score that fires it."""
+    rule: str
+    cap: float | None = None
+    """The composite is at most this."""
+    weight: float | None = None
+    """The dimension's weight becomes this."""
+
+    def __post_init__(self) -> None:
+        if (self.cap is None) == (self.weight is None):
+            raise SetupError(
+                "the gate {rule!r} needs a cap or a weight, one of the two", rule=self.rule
+            )
+        if self.cap is not None and not 0 <= self.cap <= 1:
+            raise SetupError(
+                "the cap of the gate {rule!r} must be between 0 and 1, not {cap}",
+                rule=self.rule,
+                cap=self.cap,
+            )
+        if self.weight is not None and not 0 < self.weight < math.inf:
+            raise SetupError(
+                "the weight of the gate {rule!r} must be above 0, not {weight}",
+                rule=self.rule,
+                weight=self.weight,
+            )
+        if self.weight is not None and self.weight > MOST_WEIGHT:
+            raise SetupError(
+                "the weight of the gate {rule!r} must be at most {most:g}, not {weight}",
+                rule=self.rule,
+                most=MOST_WEIGHT,
+                weight=self.weight,
+            )
+
+
+@dataclass(frozen=True)
+class Dimension:
+    """One question about an answer, with a scale from 0 (bad) to its maximum (good)."""
+
+    criteria: Criteria
+    """Its options are the scores "0", "1", … as texts."""
+    title: str = ""
+    """What reports call it; by default its name."""
+    labels: Sequence[str] = ()
+    """A word or two for each score; by default none."""
+    weight: float = EQUAL_WEIGHT
+    gates: Sequence[Gate] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "title", self.title or self.name.replace("_", " ").capitalize())
+        object.__setattr__(self, "labels", tuple(self.labels) or ("",) * len(self.criteria.options))
+        object.__setattr__(self, "gates", tuple(self.gates))
+        _check_scale(self)
+        if not 0 <= self.weight < math.inf:
+            raise SetupError(
+                "the weight of the dimension {name!r} must not be below 0: {weight}",
+                name=self.name,
+                weight=self.weight,
+            )
+        if self.weight > MOST_WEIGHT:
+            raise SetupError(
+                "the weight of the dimension {name!r} must be at most {most:g}, not {weight}",
+                name=self.name,
+                most=MOST_WEIGHT,
+                weight=self.weight,
+            )
+
+    @cached_property
+    def name(self) -> str:
+        """The name of its criteria."""
+        return self.criteria.name
+
+    @cached_property
+    def maximum(self) -> int:
+        return len(self.criteria.options) - 1
+
+    @cached_property
+    def reads(self) -> tuple[str, ...] | None:
+        """The fields it sees, the judged one last; None: all there are."""
+        judged = self.criteria.to_evaluate_field
+        context = self.criteria.context_fields
+        return None if context is None else (*(name for name in context if name != judged), judged)
+
+    @property
+    def scale(self) -> list[tuple[int, str, str]]:
+        """(score, label, description), the worst first."""
+        return [
+            (score, self.labels[score], option.description)
+            for score, option in enumerate(self.criteria.options)
+        ]
+
+    def normalized(self, score: int) -> float:
+        """``score`` between 0 and 1."""
+        return score / self.maximum
+
+
+def rag_dimensions(language: str = "en") -> tuple[Dimension, ...]:
+    """The six ready-made ones."""
+    return tuple(
+        _dimension(value, place, language) for place, value in _ready_made(language).values()
+    )
+
+
+@cache
+def absent(language: str = "en") -> Mapping[str, str]:
+    """What stands in a prompt for a field that a row has nothing in."""
+    return {
+        str(name): str(text)
+        for name, text in mapping(_data(language)["absent"], Place("rag", "absent")).items()
+    }
+
+
+def read_dimensions(path: str | Path, language: str = "en") -> tuple[Dimension, ...]:
+    """The ready-made dimensions with those of a YAML or JSON file.
+
+    An entry that bears the name of a ready-made one changes what it gives (its weight, its gates,
+    its texts); any other is a further dimension.
+    """
+    entries = _ready_made(language)
+    for place, value in raw_entries(path):
+        given = mapping(value, place)
+        name = phrase(given.get("name") or "", place.at("name"))
+        known = entries.get(name)
+        entries[name] = (place, {**mapping(known[1], known[0]), **given} if known else given)
+    return tuple(_dimension(value, place, language) for place, value in entries.values())
+
+
+def kept_dimensions(kept: object) -> tuple[Dimension, ...]:
+    """The dimensions as a run folder keeps them; none where what is kept are none."""
+    try:
+        return tuple(
+            _kept(mapping(one, Place(Message("the run"))))
+            for one in mapping(kept, Place(Message("the run"))).values()
+        )
+    except (SetupError, KeyError, TypeError, ValueError):
+        return ()
+
+
+def _kept(one: JsonObject) -> Dimension:
+    place = Place(Message("the run"))
+    asked = mapping(one["criteria"], place)
+    options = [mapping(option, place) for _, option in list_of(asked["options"], place)]
+    context = asked.get("context_fields")
+    criteria = Criteria(
+        str(asked["name"]),
+        str(asked["description"]),
+        [CriteriaOption(str(option["name"]), str(option["description"])) for option in options],
+        to_evaluate_field=str(asked["to_evaluate_field"]),
+        context_fields=[str(name) for _, name in list_of(context, place)]
+        if isinstance(context, list)
+        else None,
+        higher_is_better=bool(asked.get("higher_is_better", True)),
+    )
+    labels = [str(label) for _, label in list_of(one["labels"], place)]
+    gates = [_gate(mapping(gate, place), place) for _, gate in list_of(one["gates"], place)]
+    return Dimension(criteria, str(one["title"]), labels, number(one["weight"], place), gates)
+
+
+def chosen(
+    known: Sequence[Dimension], wanted: Sequence[str | Dimension] | None
+) -> tuple[Dimension, ...]:
+    """Those that are wanted, by name or as they are; all of them when nothing is said."""
+    by_name = {one.name: one for one in known}
+    if wanted is not None and list(wanted) == [NO_DIMENSIONS]:
+        return ()
+    if wanted is not None and not wanted:
+        raise SetupError(
+            "dimensions is empty: leave it out to score all of them, or say 'none' to score none"
+        )
+    for one in wanted or ():
+        if isinstance(one, str) and one not in by_name:
+            raise SetupError(
+                "unknown dimension {name!r}; {hint}",
+                name=one,
+                hint=nearest(one, list(by_name)),
+            )
+    found = tuple(by_name[one] if isinstance(one, str) else one for one in wanted or known)
+    check_dimensions(found)
+    return found
+
+
+def weighted(
+    known: Sequence[Dimension], weights: Mapping[str, float], *, beside: bool = False
+) -> tuple[Dimension, ...]:
+    """The dimensions with other weights. ``beside``: whether something else has a weight, too."""
+    names = [one.name for one in known]
+    for name in weights:
+        if name not in names:
+            raise SetupError(
+                "{name!r} is not a dimension, and cannot be weighted; {hint}",
+                name=name,
+                hint=nearest(name, names),
+            )
+    found = tuple(replace(one, weight=float(weights.get(one.name, one.weight))) for one in known)
+    check_dimensions(found, beside=beside)
+    return found
+
+
+def check_dimensions(dimensions: Sequence[Dimension], *, beside: bool = False) -> None:
+    """Say so when no composite can be made of them.
+
+    ``beside``: whether something else has a weight, too.
+    """
+    names = [one.name for one in dimensions]
+    for name in names:
+        if names.count(name) > 1:
+            raise SetupError("there are two dimensions called {name!r}", name=name)
+    if not beside and not any(one.weight for one in dimensions):
+        raise SetupError(
+            "no dimension has a weight above 0: there is nothing to make a composite of"
+        )
+    if math.prod(one.maximum + 1 for one in dimensions if one.gates) > _MOST_GATED:
+        raise SetupError(
+            "too many dimensions have gates: keep them to the few that must decide alone"
+        )
+
+
+def _check_scale(dimension: Dimension) -> None:
+    names = dimension.criteria.option_names
+    if len(names) < 2 or names != tuple(str(score) for score in range(len(names))):
+        raise SetupError(
+            'the options of the dimension {name!r} must be named "0", "1", … from bad to '
+            "good: {names}",
+            name=dimension.name,
+            names=names,
+        )
+    if any(option.score is not None for option in dimension.criteria.options):
+        raise SetupError(
+            "the options of the dimension {name!r} need no score: their names are it",
+            name=dimension.name,
+        )
+    if len(dimension.labels) != len(names):
+        raise SetupError(
+            "the dimension {name!r} has {scores} scores and {labels} labels",
+            name=dimension.name,
+            scores=len(names),
+            labels=len(dimension.labels),
+        )
+    fired = [gate.score for gate in dimension.gates]
+    for score in fired:
+        if score not in range(len(names)) or fired.count(score) > 1:
+            raise SetupError(
+                "the dimension {name!r} must have one gate at most for each score of 0…{count}",
+                name=dimension.name,
+                count=len(names) - 1,
+            )
+
+
+def _ready_made(language: str) -> dict[str, tuple[Place, object]]:
+    file = f"rag/data/{language}.yaml"
+    entries = [
+        mapping(value, place)
+        for place, value in list_of(_data(language)["dimensions"], Place(file, "dimensions"))
+    ]
+    return {str(entry["name"]): (Place(file, repr(entry["name"])), entry) for entry in entries}
+
+
+@cache
+def _data(language: str) -> JsonObject:
+    check_language(language)
+    return our_yaml(__file__, f"{language}.yaml")[0]
+
+
+def _dimension(value: object, place: Place, language: str) -> Dimension:
+    given = mapping(value, place)
+    options = [_option(item, at) for at, item in list_of(given.get("options"), place.at("options"))]
+    plain = {key: item for key, item in given.items() if key not in _OWN_KEYS}
+    entry = parse_entry({**plain, "options": [option for option, _ in options]}, place, language)
+    try:
+        return Dimension(
+            criteria=entry.criteria,
+            title=phrase(given.get("title") or "", place.at("title")),
+            labels=[label for _, label in options],
+            weight=number(given.get("weight", EQUAL_WEIGHT), place.at("weight")),
+            gates=[
+                _gate(item, at) for at, item in list_of(given.get("gates") or [], place.at("gates"))
+            ],
+        )
+    except SetupError as error:
+        raise place.wrong(str(error)) from error
+
+
+def _option(value: object, place: Place) -> tuple[object, str]:
+    """The option as criteria have it, and its label."""
+    if not isinstance(value, Mapping):
+        return value, ""
+    label = phrase(value.get("label") or "", place.at("label"))
+    return {key: item for key, item in value.items() if key != "label"}, label
+
+
+def _gate(value: object, place: Place) -> Gate:
+    given = mapping(value, place, _GATE_KEYS, ("score", "rule"))
+    numbers = {
+        key: number(given[key], place.at(key))
+        for key in ("cap", "weight")
+        if given.get(key) is not None
+    }
+    score = number(given["score"], place.at("score"))
+    return Gate(
+        score=int(score) if score == int(score) else -1,
+        rule=phrase(given["rule"], place.at("rule")),
+        **numbers,
+    )

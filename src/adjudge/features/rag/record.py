@@ -1,0 +1,92 @@
+"""One answer scored on every dimension, as a record."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, ClassVar
+
+from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.record import Detail
+from adjudge.features.evidence.record import EvidenceRecord
+
+
+@light_dataclass(frozen=True)
+class Composite:
+    """One number for an answer, between 0 and 1."""
+
+    value: float | None
+    """None while a missing score could change it: nothing is made up for that one, and the others
+    do not take its place.
+    """
+    rule: str
+    """The gate that fired ("harmful", "questionable"), else "mean", or "missing" where a missing
+    score leaves no value.
+    """
+    lower: float
+    """The least it can be, whatever the missing scores would have been."""
+    upper: float
+    missing: tuple[str, ...] = ()
+    """The dimensions without a score."""
+
+
+@light_dataclass(frozen=True, kw_only=True)
+class MeasureRecord:
+    """What one measure of a row came to."""
+
+    value: float | None
+    reason: Annotated[str | None, "why it has no value"]
+
+
+@light_dataclass(frozen=True, kw_only=True)
+class PartRecord:
+    """What was asked about one fragment or sentence."""
+
+    check: str
+    number: int
+    others: tuple[int, ...] | None = None
+    mark: str | None = None
+    text: str
+    yes: bool | None
+    reason: str | None
+
+
+@light_dataclass(frozen=True, kw_only=True)
+class BlameRecord:
+    """Whom the figures of a row point at."""
+
+    who: str
+    because: Mapping[str, float]
+
+
+@light_dataclass(frozen=True, kw_only=True)
+class QuestionRecord:
+    """The question that relevance was judged by."""
+
+    text: str
+    rewritten: bool
+    reason: str | None
+
+
+@light_dataclass(frozen=True, kw_only=True)
+class RagDetail(Detail):
+    """One answer scored on every dimension."""
+
+    kind: ClassVar[str] = "rag"
+
+    composite: Composite
+    scores: Mapping[str, int | None]
+    normalized: Mapping[str, float | None]
+    explanations: Mapping[str, str | None]
+    agreements: Mapping[str, float | None]
+    model_scores: Annotated[Mapping[str, float] | None, "of a panel: each model by itself"] = None
+    evidence: EvidenceRecord | None = None
+    judged_question: QuestionRecord | None = None
+    measures: Mapping[str, MeasureRecord] | None = None
+    parts: tuple[PartRecord, ...] | None = None
+    blame: BlameRecord | None = None
+    votes_on_measures: int | None = None
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """What the composite can be at least and at most, by the scores that there are."""
+        return self.composite.lower, self.composite.upper

@@ -1,0 +1,180 @@
+"""The result of one answer: its dimensions, measures and evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from adjudge.core.domain.frozen import FrozenDict
+from adjudge.core.domain.json_types import JsonDict
+from adjudge.core.domain.results import DirectInstanceResult, Result, Status
+from adjudge.core.pooling.majority import majority
+from adjudge.features.evidence.result import EvidenceResult
+from adjudge.features.rag.blame import Blame
+from adjudge.features.rag.composite import composite
+from adjudge.features.rag.dimensions import Dimension
+from adjudge.features.rag.measured import Measured
+from adjudge.features.rag.parts import Answered
+from adjudge.features.rag.record import Composite, RagDetail
+from adjudge.features.rag.standalone import JudgedQuestion
+
+GROUNDEDNESS = "groundedness"
+"""The dimension that sentences decide, where they are looked up."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class RagResult(Result):
+    """One answer scored on every dimension. ``score`` is the composite's value."""
+
+    composite: Composite
+    dimensions: tuple[Dimension, ...]
+    judged: Mapping[str, DirectInstanceResult] = field(default_factory=FrozenDict)
+    """Each dimension's own result, with its votes."""
+    evidence: EvidenceResult | None = None
+    """The answer sentence by sentence, where that was asked for."""
+    question: JudgedQuestion | None = None
+    """What relevance was judged by, where follow-up questions were to be made self-contained and
+    there is a conversation.
+    """
+    measured: Mapping[str, Measured] = field(default_factory=FrozenDict)
+    """What the row was measured by beside its dimensions, where that was asked for."""
+    parts: tuple[Answered, ...] = ()
+    """What was asked for the measures, about each fragment and sentence."""
+    blame: Blame | None = None
+    """Whether the retriever or the generator is to blame; None where nothing was measured."""
+    own_composites: Mapping[str, float] = field(default_factory=FrozenDict)
+    """Of a panel whose measures have weights: the composite by each model's own votes."""
+
+    @property
+    def reason(self) -> str | None:
+        """Why there is no score; where no vote says so, a measure that has a weight does."""
+        weighing = (
+            one.reason for one in self.measured.values() if one.measure.weight and one.value is None
+        )
+        return None if self.status is Status.SCORED else super().reason or next(weighing, None)
+
+    @property
+    def measures(self) -> dict[str, float | None]:
+        """The measures' values; None where one is not defined, see ``measured``."""
+        return {name: one.value for name, one in self.measured.items()}
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """What the composite can be at least and at most, by the scores that there are."""
+        return super().bounds if self.fallback else (self.composite.lower, self.composite.upper)
+
+    @property
+    def verdict_name(self) -> str | None:
+        """The scores, since the composite is one number for all of them."""
+        return ", ".join(
+            f"{name} {'–' if score is None else score}" for name, score in self.scores.items()
+        )
+
+    def cells(self) -> JsonDict:
+        """What a table of results shows of this one."""
+        return {
+            "status": self.status.value,
+            "composite": self.score,
+            **self.scores,
+            **self.measures,
+        }
+
+    @property
+    def scores(self) -> dict[str, int | None]:
+        """As chosen, from 0 to each dimension's maximum; None without a verdict."""
+        return {
+            name: None if result.score is None else int(result.score)
+            for name, result in self.judged.items()
+        }
+
+    @property
+    def normalized(self) -> dict[str, float | None]:
+        """The scores between 0 and 1."""
+        scores = self.scores
+        return {
+            one.name: None if (score := scores[one.name]) is None else one.normalized(score)
+            for one in self.dimensions
+        }
+
+    @property
+    def explanations(self) -> dict[str, str | None]:
+        """Why each score was given; where nothing was written, how probable it was; without one,
+        what went wrong.
+        """
+        return {name: _explanation(result) for name, result in self.judged.items()}
+
+    @property
+    def fired(self) -> str | None:
+        """The gate that fired, if one did."""
+        rules = {gate.rule for one in self.dimensions for gate in one.gates}
+        return self.composite.rule if self.composite.rule in rules else None
+
+    def detail(self) -> RagDetail:
+        """What this kind of result says beside what all of them say."""
+        beside = len(self.votes) - sum(len(one.votes) for one in self.judged.values())
+        return RagDetail(
+            composite=self.composite,
+            scores=self.scores,
+            normalized=self.normalized,
+            explanations=self.explanations,
+            agreements={name: one.agreement for name, one in self.judged.items()},
+            model_scores=self.model_scores if len(self._models) > 1 else None,
+            evidence=self.evidence.evidence() if self.evidence else None,
+            judged_question=self.question.record() if self.question else None,
+            measures={name: one.record() for name, one in self.measured.items()}
+            if self.measured
+            else None,
+            parts=tuple(one.record() for one in self.parts) if self.measured else None,
+            blame=self.blame.record() if self.measured and self.blame else None,
+            votes_on_measures=beside if self.measured or self.question else None,
+        )
+
+    @property
+    def model_scores(self) -> dict[str, float]:
+        """Of a panel: the composite that each model's own votes make; not of one without a score
+        that could change it.
+        """
+        if self.own_composites:
+            return dict(self.own_composites)
+        made = {
+            model: composite(self._scores_of(model), self.dimensions).value
+            for model in self._models
+        }
+        return {model: value for model, value in made.items() if value is not None}
+
+    @property
+    def _models(self) -> list[str]:
+        return list(dict.fromkeys(vote.model for vote in self.votes))
+
+    def _scores_of(self, model: str) -> dict[str, int | None]:
+        own = {
+            name: [
+                vote.verdict.option for vote in one.votes if vote.model == model and vote.verdict
+            ]
+            for name, one in self.judged.items()
+        }
+        by_sentence = (
+            self.evidence.model_scales
+            if self.evidence and self.evidence.method in ("each", "joint")
+            else {}
+        )
+        found = {
+            name: majority(said, self.judged[name].criteria)
+            for name, said in own.items()
+            if not (by_sentence and name == GROUNDEDNESS)
+        }
+        scores = {name: int(one.option) if one else None for name, one in found.items()}
+        return (
+            {**scores, GROUNDEDNESS: by_sentence.get(model)}
+            if by_sentence and GROUNDEDNESS in self.judged
+            else scores
+        )
+
+
+def _explanation(result: DirectInstanceResult) -> str | None:
+    if result.status is not Status.SCORED:
+        return next((vote.reason for vote in result.votes if vote.reason), None)
+    chosen = [
+        vote for vote in result.votes if vote.verdict and vote.verdict.option == result.option
+    ]
+    return result.explanation or next((vote.how_sure for vote in chosen), None)

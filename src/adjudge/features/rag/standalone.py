@@ -1,0 +1,107 @@
+"""A follow-up question, made so that it is understood without the conversation before it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from adjudge.core.domain.criteria import Criteria
+from adjudge.core.domain.instance import Instance
+from adjudge.core.domain.question import Choice
+from adjudge.core.domain.vote import Vote
+from adjudge.core.judges.case import Case
+from adjudge.features.rag.record import QuestionRecord
+from adjudge.messages import Message
+
+TEMPLATE = "standalone"
+CRITERIA = Criteria(
+    "standalone_question",
+    "What does the last question of the conversation ask, said by itself?",
+    to_evaluate_field="user_input",
+)
+A_TEXT = Choice(())
+READERS = ("answer_relevance",)
+"""The dimensions that see the question without the conversation, and so are asked about the
+rewritten one.
+"""
+_LONGEST = 4000
+M = TypeVar("M")
+
+
+@dataclass(frozen=True)
+class JudgedQuestion:
+    """The question that relevance was judged by."""
+
+    text: str
+    rewritten: bool = False
+    """Whether it is another than the user's."""
+    reason: str = ""
+    """Why it could not be made self-contained, where that failed."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader must know."""
+        if not self.reason:
+            return ()
+        note = Message(
+            "the question could not be made self-contained and was judged as it stands: {reason}",
+            reason=self.reason,
+        )
+        return (note,)
+
+    def record(self) -> QuestionRecord:
+        """As a record of the judgment has it."""
+        return QuestionRecord(text=self.text, rewritten=self.rewritten, reason=self.reason or None)
+
+
+def case_of(item: Instance) -> Case | None:
+    """What is asked for a row; None where there is no conversation before its question."""
+    shown = {name: item.fields.get(name, "") for name in ("history", "user_input")}
+    if not all(_text(value).strip() for value in shown.values()):
+        return None
+    return Case(Instance(shown), CRITERIA, TEMPLATE)
+
+
+def next_model(models: Mapping[str, M], votes: Sequence[Vote]) -> str | None:
+    """Who is asked next: the first model, and where it fails the one behind it; None when there is
+    a question, or nobody left.
+    """
+    if any(_readable(vote) for vote in votes):
+        return None
+    asked = {vote.model for vote in votes}
+    return next((name for name in models if name not in asked), None)
+
+
+def judged_question(item: Instance, votes: Sequence[Vote]) -> JudgedQuestion:
+    """The question by the votes that there are; the user's own where none is of use."""
+    own = _text(item.fields.get("user_input", "")).strip()
+    said = next((vote.verdict.option for vote in votes if vote.verdict and _readable(vote)), None)
+    if said is None:
+        unusable = Message("the question that was written cannot be used")
+        return JudgedQuestion(own, reason=next((one.reason or unusable for one in votes), ""))
+    question = " ".join(said.split()).strip('"«»“”„')
+    return JudgedQuestion(question, rewritten=question != " ".join(own.split()))
+
+
+def asked_by(case: Case, question: JudgedQuestion) -> Case:
+    """A dimension's case with the question that is judged, where it is one that sees no
+    conversation.
+    """
+    if (
+        not question.rewritten
+        or case.criteria.name not in READERS
+        or "user_input" not in case.instance.fields
+    ):
+        return case
+    fields = {**case.instance.fields, "user_input": question.text}
+    return replace(case, instance=replace(case.instance, fields=fields))
+
+
+def _readable(vote: Vote) -> bool:
+    """Whether a question came that is not an essay."""
+    return vote.verdict is not None and 0 < len(vote.verdict.option.strip()) <= _LONGEST
+
+
+def _text(value: str | Sequence[str]) -> str:
+    return value if isinstance(value, str) else "\n".join(value)

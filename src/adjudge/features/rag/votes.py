@@ -1,0 +1,67 @@
+"""The votes on a row, by what they are about, and what some of them come to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from adjudge.core.domain.results import DirectInstanceResult, Status
+from adjudge.core.domain.vote import Ballot, Vote
+from adjudge.core.judges.case import Case
+from adjudge.errors import SetupError
+from adjudge.features.evidence.questions import TEMPLATES
+from adjudge.features.evidence.result import EvidenceResult
+
+Key = tuple[str, str]
+"""What a vote is about: the name of the criteria, and what was shown."""
+
+
+def key_of(case: Case | Ballot) -> Key:
+    """What a case, or a vote's ballot, is about."""
+    return case.criteria.name, case.instance.identity
+
+
+def votes_by_case(votes: Sequence[Vote]) -> dict[Key, list[Vote]]:
+    """The votes by what they are about, but for those on sentences."""
+    found: dict[Key, list[Vote]] = {}
+    for vote in votes:
+        if vote.ballot.template not in TEMPLATES:
+            found.setdefault(key_of(vote.ballot), []).append(vote)
+    return found
+
+
+def about_sentences(votes: Sequence[Vote]) -> list[Vote]:
+    return [vote for vote in votes if vote.ballot.template in TEMPLATES]
+
+
+def grounded(case: Case, evidence: EvidenceResult) -> DirectInstanceResult:
+    """What the sentences come to, as a score of the dimension."""
+    scale = evidence.scale
+    return DirectInstanceResult(
+        instance=case.instance,
+        criteria=case.criteria,
+        status=evidence.status if scale is None else Status.SCORED,
+        votes=evidence.votes,
+        option=None if scale is None else str(scale),
+        score=None if scale is None else float(scale),
+        mean_score=None if scale is None else float(scale),
+        explanation=evidence.explanation,
+        agreement=evidence.agreement,
+        notes=evidence.notes,
+    )
+
+
+def status_of_row(each: Sequence[Status]) -> Status:
+    """Of an answer without a composite: abstained where only models that
+    declined stand in the way.
+    """
+    missing = [status for status in each if status is not Status.SCORED]
+    return (
+        Status.ABSTAINED
+        if missing and all(status is Status.ABSTAINED for status in missing)
+        else Status.FAILED
+    )
+
+
+def nobody(prompt: str) -> str:
+    """Stands for a model where nothing is asked."""
+    raise SetupError("nobody is to be asked: {prompt}", prompt=prompt)

@@ -1,0 +1,1 @@
+"""Runs on many machines: Ray, Postgres and object stores."""

@@ -1,0 +1,454 @@
+"""Some rows of a data set, judged by one of many processes; and what all of them made, as one run.
+
+``judge_partition`` is what Ray, Spark, Beam, a pool of processes or a job array call. It knows
+nothing of them.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import platform
+import re
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, nullcontext
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import TypeVar
+from urllib.parse import urlsplit
+
+from adjudge.core.aio import event_loop
+from adjudge.core.data.dataset import OddRows
+from adjudge.core.data.sources.row import BadRow, Origin, Row
+from adjudge.core.domain.instance import Instance
+from adjudge.core.domain.results import Result, Status
+from adjudge.core.engine.run import Run, check_prices, recorded
+from adjudge.core.engine.session import OpenRun
+from adjudge.core.gateway.layers.account import Spent
+from adjudge.core.gateway.layers.budget import Budget
+from adjudge.core.gateway.open import OpenModel
+from adjudge.core.gateway.prices import PriceTable
+from adjudge.core.ledger.file import FILE
+from adjudge.errors import NothingToJudge, SetupError
+from adjudge.features.scale.limiter import SharedLimits, keep_to
+from adjudge.features.scale.stores.merge import MergeSummary, merge, refuse_newer
+from adjudge.features.scale.stores.segments import SegmentStore
+from adjudge.features.scale.stores.shared import Buffer, SharedLedger
+from adjudge.features.scale.stores.store import RowRange, Store
+from adjudge.messages import Message
+from adjudge.plugins import Parts
+from adjudge.runs.build import instances
+from adjudge.runs.eval_file import BudgetEntry, EvalFile, with_models
+from adjudge.runs.execute import EvalRun, Event, JudgmentDone, Listen, VoteCast, limits_of_run
+from adjudge.runs.project import ModelEntry, find_project
+from adjudge.runs.ready_judge import ReadyJudge
+from adjudge.runs.trusted import open_eval, trusting
+
+_ROWS_AT_ONCE = 1000
+"""Rows that are held in memory, and judged by one judge after the other."""
+_MOST = 2**63 - 1
+"""That a database takes for a number."""
+_UNNAMED = re.compile(r"[^A-Za-z0-9_.-]+")
+_GIVEN = Origin("the data")
+_LOG = logging.getLogger("adjudge")
+M = TypeVar("M", bound=ModelEntry)
+Numbered = tuple[int, Instance | Mapping[str, object]]
+"""A row with its place in the whole data set, from 0."""
+
+
+@dataclass(frozen=True)
+class Partition:
+    rows: int
+    judgments: int
+    unscored: int
+    """Judgments without a score."""
+    asked: int
+    """Votes that were asked for; what the store knew was not."""
+    spent: Spent
+    bad_rows: tuple[BadRow, ...]
+    """Rows that cannot be judged."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a partition is, or a whole run."""
+
+    judgments: int = 0
+    unscored: int = 0
+    asked: int = 0
+    spent: Spent = Spent()
+    """By the process since it opened the store."""
+
+
+def judge_partition(
+    rows: Iterable[Numbered],
+    eval_file: str | Path | EvalFile,
+    store: str | Path | Store,
+    *,
+    budget: Budget | None = None,
+    share: int = 1,
+    writer: str | None = None,
+    buffer: Buffer | None = None,
+    cache: bool = True,
+    trust: bool = False,
+) -> Partition:
+    """Judge some rows by all judges of an eval file. All that was answered is in ``store`` when
+    this returns, or raises.
+
+    ``rows``: (number, row) pairs, where the number is the row's place in the whole data set, from
+    0, and a row is a mapping of columns or an Instance. ``store``: a folder that all processes see,
+    a bucket (``s3://bucket/prefix``), or ``postgresql://host/database#NAME``. Rows that are judged
+    again, after a crash, by whomever and in whatever partition, are asked about only where the
+    store has no answer. ``budget`` limits this partition alone. ``share``: how many partitions are
+    judged at once; each keeps to its part of the file's rate limits. ``writer`` names the worker.
+    ``buffer``: how many answers may wait to be written, and are asked again when the process is
+    killed. ``trust``: whether the eval file may do more than one of a folder that is not trusted.
+    """
+    wanted = WorkerSettings(
+        budget=budget, share=share, writer=writer, buffer=buffer, cache=cache, trust=trust
+    )
+    worker = PartitionJudge(eval_file, store, wanted)
+    return event_loop.run(worker.judge(rows))
+
+
+def merge_partitions(
+    store: str | Path | Store, folder: str | Path, *, complete: bool = True
+) -> MergeSummary:
+    """Make one ordinary run folder of what all partitions were answered: for reports, exports,
+    ``adjudge view``.
+
+    ``complete``: whether all rows were judged. The store stays as it is.
+    """
+    place, opened = Path(folder), opened_store(store)
+    if (place / FILE).exists():
+        refuse_newer(place, opened)
+    return merge(opened, place, {"ended": "complete" if complete else None})
+
+
+def partitions(
+    eval_file: str | Path | EvalFile,
+    rows: int = 1000,
+    limit: int | None = None,
+    tell: Callable[[OddRows], None] | None = None,
+    *,
+    trust: bool = False,
+) -> Iterator[list[tuple[int, Instance]]]:
+    """The rows of an eval file's own data, numbered, so many at a time: for those whose engine
+    brings no rows of its own.
+
+    ``tell`` is called with rows that cannot be judged, or are odd; without it a warning is logged.
+    """
+    file = eval_file_of(eval_file, trust=trust, typed=("run", "outputs"))
+    numbered = enumerate(instances(file, tell or _log, limit))
+    while chunk := list(islice(numbered, rows)):
+        yield chunk
+
+
+def eval_file_of(
+    file: str | Path | EvalFile, *, trust: bool, typed: Sequence[str] = (), is_limited: bool = True
+) -> EvalFile:
+    """The eval file, with the defaults of the project it lies in. ``trust``: whether the caller
+    trusts it; else what goes beyond a restricted folder is refused, unless ``adjudge trust`` or
+    ADJUDGE_TRUST says otherwise.
+    """
+    if isinstance(file, EvalFile):
+        return file
+    with trusting() if trust else nullcontext():
+        return open_eval(file, find_project(), typed=typed, is_limited=is_limited, use_env=False)
+
+
+STORES: Parts[Callable[[str], Store]] = Parts("stores")
+"""By the scheme of an address."""
+
+
+def opened_store(store: str | Path | Store) -> Store:
+    """A folder of segments, the address of a bucket, of Postgres or of a plugin's store, or a
+    store that is open.
+    """
+    if not isinstance(store, str | Path):
+        return store
+    scheme = urlsplit(store).scheme if isinstance(store, str) and "://" in store else ""
+    part = STORES.find(scheme) if scheme else None
+    if part is None:
+        return SegmentStore(store)
+    with part.blamed():
+        return STORES[scheme](str(store))
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkerSettings:
+    """What one process of many is told, as ``judge_partition`` explains it."""
+
+    budget: Budget | None = None
+    share: int = 1
+    writer: str | None = None
+    buffer: Buffer | None = None
+    cache: bool = True
+    limits: SharedLimits | None = None
+    trust: bool = False
+    prices: PriceTable | None = None
+
+
+class PartitionJudge:
+    """The judges of an eval file, made once for many partitions: what one process of a cluster
+    holds.
+    """
+
+    def __init__(
+        self, eval_file: str | Path | EvalFile, store: str | Path | Store, settings: WorkerSettings
+    ) -> None:
+        if settings.share < 1:
+            raise SetupError(
+                "share is how many partitions are judged at once, one at least, not {share}",
+                share=settings.share,
+            )
+        opened = partial(
+            eval_file_of, eval_file, trust=settings.trust, typed=("data", "run", "outputs")
+        )
+        file = _shared(opened(), settings.share)
+        if settings.budget is None and file.budget != BudgetEntry():
+            raise SetupError(
+                "{path} limits what the whole run may spend, and one partition does not "
+                "know what the others do: give this partition its part, such as "
+                "budget=Budget(max_calls=100), or use --on ray, which shares one budget",
+                path=file.path,
+            )
+        if settings.budget is None and (limited := opened(is_limited=False)).has_default_limit:
+            settings = replace(settings, budget=limits_of_run(None, limited.budget))
+        self.made = EvalRun.of(
+            replace(file, budget=BudgetEntry()), cache=settings.cache, prices=settings.prices
+        )
+        self.store = opened_store(store)
+        self._settings = settings
+        if settings.limits:
+            keep_to(settings.limits, models_of(self.made))
+        self.configuration = {
+            ready.label: ready.judge.configuration(ready.criteria) for ready in self.made.judges
+        }
+
+    async def judge(self, rows: Iterable[Numbered]) -> Partition:
+        """Judge the rows; all that was answered is in the store when this returns, or raises."""
+        async with self.opened() as session:
+            return await session.judge(rows)
+
+    @asynccontextmanager
+    async def opened(self) -> AsyncIterator[OpenPartitionJudge]:
+        """The store, open for as many partitions as come."""
+        prices = self.made.prices
+        check_prices(self._settings.budget, prices, *self.configuration.values())
+        named, buffer = self._settings.writer, self._settings.buffer
+        configuration = {"judges": self.configuration}
+        ledger = SharedLedger(
+            self.store, named or _own_name(), configuration, buffer, started_anew=named is not None
+        )
+        try:
+            async with recorded(ledger, Run(self.store.name), self._settings.budget, prices) as run:
+                if limits := self._settings.limits:
+                    run.open_budget.share(limits.more, limits.whole)
+                yield OpenPartitionJudge(self.made, ledger, run)
+        finally:
+            ledger.close()
+
+
+class OpenPartitionJudge:
+    """Partitions, one after the other, by judges that know what was answered about all of them."""
+
+    def __init__(self, made: EvalRun, ledger: SharedLedger, run: OpenRun) -> None:
+        self.made = made
+        self._ledger = ledger
+        self.run = run
+        self._told = _Told()
+
+    def news(self) -> Progress:
+        """How far the partition is that is under way."""
+        return self._told.progress(self.run.open_budget.spent)
+
+    async def judge(self, rows: Iterable[Numbered], /) -> Partition:
+        """Judge the rows; all that was answered is in the store when this returns."""
+        told = self._told = _Told()
+        for chunk in _chunks(rows):
+            await self._judge_chunk(chunk, told)
+        await self._ledger.flush()
+        return told.result(self.run.open_budget.spent)
+
+    async def _judge_chunk(self, chunk: Sequence[Numbered], told: _Told) -> None:
+        numbers, rows = self._instances(chunk, told)
+        told.rows += len(rows)
+        if not rows:
+            return
+        await self._ledger.begin(RowRange(min(numbers), max(numbers)))
+        first, *others = self.made.judges
+        judged = _Chunk(replace(self.made.file, rows=rows), self.made.judges, None)
+        await judged.judge_with(first, numbers, self._ledger, self.run, told)
+        for ready in others:
+            await judged.judge_with(ready, numbers, self._ledger, self.run, told.of_another_judge)
+
+    def _instances(
+        self, chunk: Sequence[Numbered], told: _Told
+    ) -> tuple[list[int], tuple[Instance, ...]]:
+        """The rows as the judges take them; those that were read elsewhere stay as they are."""
+        if all(isinstance(row, Instance) for _, row in chunk):
+            return [number for number, _ in chunk], tuple(
+                row for _, row in chunk if isinstance(row, Instance)
+            )
+        number_of = {_GIVEN.place(number + 1): number for number, _ in chunk}
+        source = [Row(number + 1, row) for number, row in chunk]
+        try:
+            found = tuple(instances(self.made.file, told, source=source))
+        except NothingToJudge:  # others may have rows that can be judged
+            return [], ()
+        return [number_of[str(one.metadata["place"])] for one in found], found
+
+
+class _Chunk(EvalRun):
+    """Rows that are judged together, each at its place in the whole data set."""
+
+    async def judge_with(
+        self,
+        ready: ReadyJudge,
+        numbers: Sequence[int],
+        ledger: SharedLedger,
+        run: OpenRun,
+        told: Listen,
+    ) -> None:
+        """Judge all of them by one judge."""
+        places: list[tuple[int, int]] = []
+
+        def items() -> Iterator[object]:
+            for row, item in self._items(ready, told):
+                number = numbers[row]
+                places.append(
+                    (number, places[-1][1] + 1 if places and places[-1][0] == number else 0)
+                )
+                yield item
+
+        def on_result(number: int, result: Result) -> None:
+            told(
+                JudgmentDone(
+                    ready.name,
+                    number,
+                    result,
+                    places[number][0],
+                    run.open_budget.spent,
+                    run.open_budget.account.failed,
+                )
+            )
+
+        ledger.place(places)
+        cast = lambda vote: told(VoteCast(vote))  # noqa: E731
+        await ready.judge.judge_stream(
+            items(), on_result, run=run, criteria=ready.criteria, label=ready.label, on_vote=cast
+        )
+
+
+class _Told:
+    def __init__(self) -> None:
+        self.rows = self._judgments = self._unscored = self._asked = 0
+        self._bad: list[BadRow] = []
+
+    def __call__(self, event: Event) -> None:
+        if isinstance(event, BadRow):
+            self._bad.append(event)
+        self.of_another_judge(event)
+
+    def of_another_judge(self, event: Event) -> None:
+        """Of a row that no judge can judge, the first judge's event is enough."""
+        if isinstance(event, JudgmentDone):
+            self._judgments += 1
+            self._unscored += event.result.status is not Status.SCORED
+        elif isinstance(event, VoteCast):
+            self._asked += 1
+
+    def progress(self, spent: Spent) -> Progress:
+        return Progress(self._judgments, self._unscored, self._asked, spent)
+
+    def result(self, spent: Spent) -> Partition:
+        return Partition(
+            self.rows, self._judgments, self._unscored, self._asked, spent, tuple(self._bad)
+        )
+
+
+def _chunks(rows: Iterable[Numbered]) -> Iterator[list[Numbered]]:
+    left = iter(rows)
+    while chunk := list(islice(left, _ROWS_AT_ONCE)):
+        _check_numbered(chunk)
+        yield chunk
+
+
+def _check_numbered(chunk: Sequence[Numbered]) -> None:
+    """Refuse rows that could not stand in a run, before anything is asked about them.
+
+    They come from anybody's engine.
+    """
+    numbers: set[int] = set()
+    kinds: set[bool] = set()
+    for pair in chunk:
+        match pair:
+            case (int() as number, Instance() | Mapping() as row) if (
+                0 <= number <= _MOST and number not in numbers
+            ):
+                numbers.add(number)
+                kinds.add(isinstance(row, Instance))
+            case (int() as number, Instance() | Mapping()):
+                why = (
+                    Message("it is given twice")
+                    if number in numbers
+                    else Message("numbers go from 0 to 2⁶³ - 1")
+                )
+                raise SetupError(
+                    "a row's number is its place in the whole data set, which it has alone, "
+                    "and {number} is none: {why}",
+                    number=number,
+                    why=why,
+                )
+            case _:
+                raise SetupError(
+                    "rows are (number, row) pairs, such as (0, {{'response': '…'}}), where "
+                    "the row is a mapping of columns or an Instance, and not {pair}",
+                    pair=repr(pair)[:100],
+                )
+    if len(kinds) > 1:
+        raise SetupError(
+            "the rows of a partition are either mappings of columns or Instances, not some of both"
+        )
+
+
+def _shared(file: EvalFile, share: int) -> EvalFile:
+    """The file with this process's part of its rate limits."""
+    if share == 1:
+        return file
+
+    def part(entry: M) -> M:
+        requests, tokens = entry.requests_per_minute, entry.tokens_per_minute
+        return replace(
+            entry,
+            requests_per_minute=requests and requests / share,
+            tokens_per_minute=tokens and tokens / share,
+        )
+
+    return replace(
+        file,
+        models=tuple(map(part, file.models)),
+        judges=tuple(with_models(one, part) for one in file.judges),
+    )
+
+
+def models_of(made: EvalRun) -> list[OpenModel]:
+    """Every model that its judges ask, once."""
+    panels = (ready.judge.panel.values() for ready in made.judges)
+    return list({id(model): model for panel in panels for model in panel}.values())
+
+
+def told_elsewhere(odd: OddRows) -> None:
+    """For rows that are read more than once."""
+
+
+def _log(odd: OddRows) -> None:
+    _LOG.warning(odd)
+
+
+def _own_name() -> str:
+    host = _UNNAMED.sub("-", platform.node())[:40] or "worker"
+    return f"{host}-{os.getpid()}"

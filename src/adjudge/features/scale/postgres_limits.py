@@ -1,0 +1,158 @@
+"""One rate limit and one budget for processes that share a run by Postgres: given out in small
+parts, by the server's clock.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import astuple
+from typing import TYPE_CHECKING, TypeVar
+
+from adjudge.core.gateway.layers.account import Spent
+from adjudge.core.gateway.layers.budget import Budget, More, OpenBudget
+from adjudge.core.gateway.layers.limit import Rate
+from adjudge.core.gateway.prices import PriceTable
+from adjudge.errors import RunError, RunStopped
+from adjudge.features.scale.limiter import (
+    Lane,
+    Lease,
+    LeasedPace,
+    LimiterLostError,
+    less,
+    part_of,
+    seconds_each,
+)
+from adjudge.features.scale.stores.merge import sum_of_accounts
+from adjudge.features.scale.stores.postgres import PostgresStore
+
+if TYPE_CHECKING:
+    from psycopg import Connection
+
+_NEW_LANE = "INSERT INTO adjudge_lanes (run, model) VALUES (%s, %s) ON CONFLICT DO NOTHING"
+_LANE = "SELECT next, hold, factor, cut FROM adjudge_lanes WHERE run = %s AND model = %s FOR UPDATE"
+_NOW = "SELECT extract(epoch FROM clock_timestamp())::double precision"
+_KEEP_LANE = """UPDATE adjudge_lanes SET next = %s, hold = %s, factor = %s, cut = %s
+    WHERE run = %s AND model = %s"""
+_ONE_AT_A_TIME = "SELECT run FROM adjudge_runs WHERE run = %s FOR UPDATE"
+_GRANTED = """SELECT coalesce(sum(usd), 0)::double precision, coalesce(sum(calls), 0)::bigint,
+        coalesce(sum(tokens), 0)::bigint
+    FROM adjudge_workers WHERE run = %s"""
+_GRANT = """UPDATE adjudge_workers SET usd = usd + %s, calls = calls + %s, tokens = tokens + %s
+    WHERE run = %s AND holder = %s"""
+_DEAD = "SELECT holder, writer FROM adjudge_workers WHERE run = %s AND until < now()"
+_SETTLE = """UPDATE adjudge_workers SET until = NULL, usd = %s, calls = %s, tokens = %s
+    WHERE run = %s AND holder = %s"""
+T = TypeVar("T")
+
+
+class PostgresLimits:
+    """A process's side of both.
+
+    What processes that died held and did not spend is given out again.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        holder: str,
+        rates: Mapping[str, Rate],
+        budget: Budget,
+        share: int,
+        prices: PriceTable,
+    ) -> None:
+        """``share``: about how many processes there are, which decides how large the parts are."""
+        self._store, self._prices = PostgresStore(url), prices
+        self._holder, self._rates, self._budget, self._share = holder, rates, budget, share
+        self._thread = ThreadPoolExecutor(1, "adjudge limits")
+
+    def pace(self, model: str) -> LeasedPace:
+        """The model's, by its identity.
+
+        Where the server cannot be reached, the process keeps to its own share.
+        """
+        rate = self._rates.get(model, Rate())
+
+        async def lease(tokens: int) -> Lease:
+            each = seconds_each(rate, tokens)
+            try:
+                return await self._answer(
+                    lambda: self._moved(model, lambda lane, now: lane.lease(each, self._share, now))
+                )
+            except RunError as error:
+                raise LimiterLostError from error
+
+        def tell(seconds: float | None) -> None:
+            self._thread.submit(self._moved, model, lambda lane, now: lane.slow_down(seconds, now))
+
+        return LeasedPace(lease, tell, rate, self._share)
+
+    @property
+    def more(self) -> More | None:
+        """Gives a further part of the budget; None where there is no budget."""
+        return None if self._budget == Budget() else self._more
+
+    @property
+    def whole(self) -> Budget | None:
+        """The budget that all processes have together."""
+        return self._budget
+
+    def settle(self, spent: Spent) -> None:
+        """This process ends: what it was given and did not spend is free again."""
+        self._thread.shutdown(wait=True)
+        with self._store.server.opened() as connection, connection.transaction():
+            connection.execute(_ONE_AT_A_TIME, (self._store.run,))
+            self._settle(connection, self._holder, spent)
+
+    async def _more(self, likely: Spent, most: Spent) -> Budget | None:
+        try:
+            return await self._answer(lambda: self._granted(likely, most))
+        except RunError as error:
+            raise RunStopped(
+                "nothing is spent while the budget that processes share cannot be read: {error}",
+                error=error,
+            ) from error
+
+    async def _answer(self, ask: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, ask)
+
+    def _moved(self, model: str, move: Callable[[Lane, float], T]) -> T:
+        """What comes of moving a model's lane, which no other process does meanwhile."""
+        key = (self._store.run, model)
+        with self._store.server.opened() as connection, connection.transaction():
+            connection.execute(_NEW_LANE, key)
+            lane = Lane(*(connection.execute(_LANE, key).fetchone() or ()))
+            (now,) = connection.execute(_NOW).fetchone() or (0.0,)
+            found = move(lane, float(now))
+            connection.execute(_KEEP_LANE, (*astuple(lane), *key))
+        return found
+
+    def _granted(self, likely: Spent, most: Spent) -> Budget | None:
+        run = self._store.run
+        with self._store.server.opened() as connection, connection.transaction():
+            connection.execute(_ONE_AT_A_TIME, (run,))
+            part = self._part(connection, likely, most)
+            if part is None and self._reclaimed(connection):
+                part = self._part(connection, likely, most)
+            if part is not None:
+                given = (part.max_usd or 0, part.max_calls or 0, part.max_tokens or 0)
+                connection.execute(_GRANT, (*given, run, self._holder))
+        return part
+
+    def _part(self, connection: Connection, likely: Spent, most: Spent) -> Budget | None:
+        granted = connection.execute(_GRANTED, (self._store.run,)).fetchone() or (0.0, 0, 0)
+        return part_of(less(self._budget, Budget(*granted)), self._share, likely, most)
+
+    def _reclaimed(self, connection: Connection) -> bool:
+        """Whether there were processes whose lease has run out: of what they held, only what they
+        spent is gone.
+        """
+        dead = connection.execute(_DEAD, (self._store.run,)).fetchall()
+        for holder, writer in dead:
+            account = sum_of_accounts(self._store.records(writer))
+            self._settle(connection, holder, OpenBudget(prices=self._prices, account=account).spent)
+        return bool(dead)
+
+    def _settle(self, connection: Connection, holder: str, spent: Spent) -> None:
+        connection.execute(_SETTLE, (spent.usd, spent.calls, spent.tokens, self._store.run, holder))

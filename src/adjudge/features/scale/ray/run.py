@@ -1,0 +1,127 @@
+"""A run over a cluster: begun in its folder, spread over the workers, merged into an ordinary
+ledger at the end.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Generic, TypeVar
+
+from adjudge.core.aio import event_loop, threads
+from adjudge.core.domain.json_types import JsonObject
+from adjudge.core.engine.run import check_prices
+from adjudge.core.gateway.layers.budget import Budget
+from adjudge.core.gateway.open import OpenModel
+from adjudge.core.gateway.prices import PriceTable
+from adjudge.core.ledger.file import holds_run
+from adjudge.errors import HALTS, RunError, SetupError
+from adjudge.features.scale.limiter import SharedLimits, left_of, nothing_of, rates_of
+from adjudge.features.scale.ray.cluster import Hearing, Spread
+from adjudge.features.scale.ray.connect import check_address, check_installed, connected
+from adjudge.features.scale.ray.place import Cluster, forget_facts, keep_facts
+from adjudge.features.scale.ray.worker import Opened, Worker
+from adjudge.features.scale.stores.merge import merge, refuse_newer, spent_so_far
+from adjudge.features.scale.stores.segments import SegmentStore
+
+C = TypeVar("C")
+D = TypeVar("D")
+N = TypeVar("N")
+Open = Callable[[SegmentStore, str, Budget | None, SharedLimits], Opened[C, D, N]]
+"""(store, writer, what this worker may spend at first, limits) → a session, in
+a worker's process.
+"""
+
+
+@dataclass(frozen=True)
+class ClusterRun(Generic[C, D, N]):
+    """A run that workers judge."""
+
+    folder: Path
+    cluster: Cluster
+    judges: Mapping[str, JsonObject]
+    models: Iterable[OpenModel]
+    open: Open[C, D, N]
+    """A function of a module, or a partial of one."""
+    chunks: Callable[[int], Iterator[tuple[int, C]]]
+    """How many workers there are → (worker, chunk) pairs."""
+    budget: Budget
+    facts: JsonObject
+    prices: PriceTable
+
+    @property
+    def store(self) -> SegmentStore:
+        """Where the workers write."""
+        return SegmentStore(self.cluster.store_of(self.folder))
+
+    async def judge(self, hearing: Hearing[D, N]) -> None:
+        """Have the workers answer all that is not answered yet, then make the run's ledger of it.
+
+        Raises what ended the workers before the end; what they were answered until then is in the
+        ledger too. The first interrupt stops them gently, the second at once.
+        """
+        check_installed(check_address(self.cluster.where))
+        with event_loop.stoppable(hearing.stop.gently.set):
+            driver = threads.started(lambda: self._judge(hearing), "adjudge driver")
+            try:
+                await asyncio.wrap_future(driver)
+            except asyncio.CancelledError:
+                hearing.stop.at_once.set()
+                raise
+
+    def clear(self) -> None:
+        """Delete what the workers wrote: it is in the run's ledger."""
+        self.store.clear()
+        forget_facts(self.folder)
+
+    def _judge(self, hearing: Hearing[D, N]) -> None:
+        self._check()
+        with connected(
+            self.cluster.where
+        ) as most:  # what cannot be reached leaves no folder behind
+            store = self._begun()
+            _, started = store.begun_with()
+            make = partial(_worker, self.open, store.name, started, self.budget)
+            left = left_of(self.budget, spent_so_far(store), self.prices)
+            work = Spread(make, rates_of(self.models), left, self.budget)
+            count = self.cluster.workers or most
+            try:
+                work.over(count, most, self.chunks(count), hearing)
+            except (*HALTS, RunError):
+                merge(store, self.folder, {**self.facts, "ended": None})
+                raise
+        merge(store, self.folder, {**self.facts, "ended": "complete"})
+
+    def _check(self) -> None:
+        if holds_run(self.folder):
+            refuse_newer(self.folder)
+        check_prices(self.budget, self.prices, *self.judges.values())
+        if self.store.is_begun:
+            self._begun()
+
+    def _begun(self) -> SegmentStore:
+        store = self.store
+        store.begin({"judges": dict(self.judges)})
+        keep_facts(self.folder, self.facts)
+        return store
+
+
+def _worker(
+    open: Open[C, D, N],
+    location: str,
+    started: float,
+    budget: Budget,
+    number: int,
+    limits: SharedLimits,
+) -> Worker[C, D, N]:
+    store = SegmentStore(location)
+    if not store.is_begun or store.begun_with()[1] != started:
+        raise SetupError(
+            "a worker does not see {location}: the run's folder must be one that all "
+            "machines of the cluster mount, or --store a place that all of them see",
+            location=location,
+        )
+    return Worker(partial(open, store, f"ray-{number}", nothing_of(budget), limits))

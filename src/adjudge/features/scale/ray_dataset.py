@@ -1,0 +1,144 @@
+"""A Ray data set, judged by an eval file on the cluster that holds it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Protocol, runtime_checkable
+
+from adjudge.core.data.dataset import BadRow, OddRows
+from adjudge.core.domain.instance import Instance
+from adjudge.core.gateway.layers.budget import Budget
+from adjudge.errors import SetupError
+from adjudge.features.scale.partition import Partition, Progress, eval_file_of
+from adjudge.features.scale.ray.place import RAY, Cluster, On
+from adjudge.features.scale.spread import judge_chunks, work_for
+from adjudge.messages import Message
+from adjudge.runs.build import instances
+from adjudge.runs.eval_file import EvalFile
+from adjudge.runs.execute import EvalRun, Stopping
+from adjudge.runs.folder import RunInfo, run_info
+
+_LOG = logging.getLogger("adjudge")
+
+
+class _Options(Protocol):
+    preserve_order: bool
+
+
+class _Context(Protocol):
+    @property
+    def execution_options(self) -> _Options: ...
+
+
+@runtime_checkable
+class RowSet(Protocol):
+    """What a ``ray.data.Dataset`` is to us."""
+
+    @property
+    def context(self) -> _Context: ...
+
+    def iter_rows(self) -> Iterable[Mapping[str, object]]:
+        """Its rows, as they are made."""
+        ...
+
+
+def judge_dataset(
+    dataset: RowSet,
+    eval_file: str | Path | EvalFile,
+    *,
+    run: str | Path | None = None,
+    on: On = RAY,
+    budget: Budget | None = None,
+    progress: Callable[[Progress], None] | None = None,
+    limit: int | None = None,
+    cache: bool = True,
+    trust: bool = False,
+) -> RunInfo:
+    """Judge the rows of a ``ray.data.Dataset`` by all judges of an eval file, on a Ray cluster: the
+    run at a glance.
+
+    ``run``: the run's folder, which all machines of the cluster see; by default the one that the
+    file names. It is an ordinary one: for reports, exports, ``adjudge view``. Called again, what
+    was answered is not asked again, and calls that failed are. ``on``: which cluster, and how many
+    workers; by default the one that the program is connected to, else that of RAY_ADDRESS, else
+    workers on this machine. ``budget``: for all workers together; by default the file's.
+    ``progress`` is called again and again with how far they are. ``limit``: judge only the first
+    rows. ``trust``: as of ``judge_partition``. The rows pass through this process, in their order;
+    the file's own data is not read.
+    """
+    if not isinstance(dataset, RowSet):
+        raise SetupError(
+            "judge_dataset takes a ray.data.Dataset, not {name}: ray.data.from_items makes one",
+            name=type(dataset).__name__,
+        )
+    made = EvalRun.of(
+        eval_file_of(
+            eval_file, trust=trust, typed=("data", "run", "outputs"), is_limited=budget is not None
+        ),
+        cache=cache,
+        folder=Path(run) if run is not None else None,
+        limit=limit,
+    )
+    if made.folder is None:
+        raise SetupError("a run on a cluster is kept: say where, with run=FOLDER")
+    bad: list[BadRow] = []
+    work = work_for(
+        made, Cluster.of(on), budget, cache=cache, rows=lambda: _numbered(made, dataset, bad.append)
+    )
+    if work:
+        judge_chunks(work, _teller(progress))
+        _warn_of(bad)
+    found = run_info(made.folder)
+    if work and not found.failed_votes:
+        work.clear()
+    return found
+
+
+def _teller(
+    progress: Callable[[Progress], None] | None,
+) -> Callable[[Partition | Progress | Stopping], None]:
+    def tell(event: Partition | Progress | Stopping) -> None:
+        if progress and isinstance(event, Progress):
+            progress(event)
+
+    return tell
+
+
+def _numbered(
+    made: EvalRun, dataset: RowSet, on_bad_row: Callable[[BadRow], None]
+) -> Iterator[tuple[int, Instance]]:
+
+    def told(row: OddRows) -> None:
+        """Blank rows are passed over, and empty answers judged as they stand."""
+        if isinstance(row, BadRow):
+            on_bad_row(row)
+
+    with _in_order(dataset):
+        yield from enumerate(instances(made.file, told, made.limit, dataset.iter_rows()))
+
+
+@contextmanager
+def _in_order(dataset: RowSet) -> Iterator[None]:
+    """Ray hands out rows as they come, unless it is told not to: a row's place must be the same
+    each time.
+    """
+    options = dataset.context.execution_options
+    before, options.preserve_order = options.preserve_order, True
+    try:
+        yield
+    finally:
+        options.preserve_order = before
+
+
+def _warn_of(bad: list[BadRow]) -> None:
+    if bad:
+        _LOG.warning(
+            Message(
+                "{count} of the rows cannot be judged; the first of them: {first}",
+                count=len(bad),
+                first=bad[0],
+            )
+        )

@@ -1,0 +1,175 @@
+"""A store's records → one ordinary ledger, in constant memory."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from adjudge.core.domain.json_types import JsonDict, JsonObject
+from adjudge.core.gateway.layers.account import Account
+from adjudge.core.ledger.file import (
+    FILE,
+    connect,
+    delete,
+    ledger_error,
+    make_tables,
+    read_meta,
+    under_lock,
+    write_meta,
+)
+from adjudge.core.ledger.rows import COLUMNS, checked, insert, with_checksum
+from adjudge.errors import RunError
+from adjudge.features.scale.stores.store import (
+    AccountRecord,
+    Record,
+    Store,
+    StoredJudgment,
+    StoredVote,
+)
+
+_OUTCOME, _MORE = COLUMNS["votes"].index("outcome"), COLUMNS["votes"].index("more")
+_KEPT = COLUMNS["judgments"][2:]
+"""What a judgment has beside its judge and its number."""
+_PLACED = (
+    f"CREATE TEMP TABLE placed (judge TEXT, row INTEGER, nth INTEGER, at REAL, {', '.join(_KEPT)}, "
+    "PRIMARY KEY (judge, row, nth)) WITHOUT ROWID"
+)
+_PLACE = (
+    f"INSERT INTO placed VALUES (?,?,?,?{',?' * len(_KEPT)}) "  # noqa: S608
+    "ON CONFLICT DO UPDATE SET "
+    f"{', '.join(f'{name} = excluded.{name}' for name in ('at', *_KEPT))} WHERE excluded.at >= at"
+)
+_IN_ORDER = f"SELECT judge, {', '.join(_KEPT)} FROM placed ORDER BY judge, row, nth"  # noqa: S608
+
+
+class MergeSummary(NamedTuple):
+    votes: int
+    judgments: int
+    account: Account
+    """What all its processes spent."""
+
+
+def merge(store: Store, folder: Path, facts: JsonObject) -> MergeSummary:
+    """Make the ledger in ``folder``; it is there when it is whole.
+
+    One that is there already is replaced, unless more was asked in it meanwhile.
+    """
+    configuration, started = store.begun_with()
+    with under_lock(folder):
+        path, new = folder / FILE, (folder / FILE).with_suffix(".new")
+        if path.exists():
+            refuse_newer(folder)
+        delete(new)
+        try:
+            with connect(new, lasting=False) as connection:
+                make_tables(connection, new)
+                merged = _fill(connection, store)
+                account: JsonDict = {
+                    "spending": merged.account.to_dict(),
+                    "merged_votes": merged.votes,
+                }
+                write_meta(
+                    connection,
+                    {"configuration": configuration, "started": started, **account, **facts},
+                )
+                connection.execute("PRAGMA synchronous = FULL")
+                connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            delete(path)
+            new.replace(path)
+        except sqlite3.Error as error:
+            raise ledger_error(new, error) from error
+    return merged
+
+
+def refuse_newer(folder: Path, store: Store | None = None) -> None:
+    """A ledger that was made by merging may be made anew, of the same store, unless more was asked
+    in it since.
+    """
+    if is_newer(folder) or (store and store.begun_with()[1] != _started(folder)):
+        raise RunError(
+            "{folder} holds a run that was not made of this store alone: merge into another "
+            "folder, or resume it where it is",
+            folder=folder,
+        )
+
+
+def is_newer(folder: Path) -> bool:
+    """Whether more is in a ledger than was merged into it."""
+    with connect(folder / FILE, writable=False) as connection:
+        merged = read_meta(connection).get("merged_votes")
+        (held,) = connection.execute("SELECT count(*) FROM votes").fetchone()
+    return bool(merged != held)
+
+
+def _started(folder: Path) -> object:
+    with connect(folder / FILE, writable=False) as connection:
+        return read_meta(connection).get("started")
+
+
+def spent_so_far(store: Store) -> Account:
+    """What all processes spent that ever wrote to the store."""
+    return sum_of_accounts(store.records())
+
+
+def sum_of_accounts(records: Iterable[Record]) -> Account:
+    """What the sessions spent that wrote these."""
+    return _sum({one.session: one.account for one in records if isinstance(one, AccountRecord)})
+
+
+def _fill(connection: sqlite3.Connection, store: Store) -> MergeSummary:
+    connection.execute("BEGIN")
+    connection.execute(_PLACED)
+    accounts: dict[str, JsonDict] = {}
+    votes = _votes(connection, store, accounts, 1, final=False)
+    votes += _votes(connection, store, {}, votes + 1, final=True)
+    judgments = 0
+    numbers: dict[str, int] = {}
+    for judge, *rest in connection.execute(_IN_ORDER):
+        number = numbers[judge] = numbers.get(judge, -1) + 1
+        connection.execute(insert("judgments", "ABORT"), with_checksum(judge, number, *rest))
+        judgments += 1
+    connection.execute("DROP TABLE placed")
+    connection.execute("COMMIT")
+    return MergeSummary(votes, judgments, _sum(accounts))
+
+
+def _votes(
+    connection: sqlite3.Connection,
+    store: Store,
+    accounts: dict[str, JsonDict],
+    number: int,
+    *,
+    final: bool,
+) -> int:
+    """First those that are no answer, with everything else; then the answers: of two votes on a
+    ballot the last counts.
+    """
+    count = 0
+    for record in store.records():
+        if isinstance(record, AccountRecord):
+            accounts[record.session] = record.account
+        elif isinstance(record, StoredJudgment) and not final:
+            judge, _, *rest = checked("judgments", record.values)
+            connection.execute(_PLACE, (judge, record.row, record.nth, record.at, *rest))
+        elif isinstance(record, StoredVote) and _is_final(record.values) is final:
+            values = checked("votes", record.values)
+            connection.execute(insert("votes", "ABORT"), with_checksum(number + count, *values[1:]))
+            count += 1
+    return count
+
+
+def _is_final(values: tuple[object, ...]) -> bool:
+    return values[_OUTCOME] != "model_error" and '"unfinished"' not in str(values[_MORE])
+
+
+def _sum(accounts: Mapping[str, JsonDict]) -> Account:
+    total = Account()
+    for account in _read(accounts):
+        total.absorb(account)
+    return total
+
+
+def _read(accounts: Mapping[str, JsonDict]) -> Iterator[Account]:
+    return map(Account.of, accounts.values())

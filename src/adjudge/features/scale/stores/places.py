@@ -1,0 +1,208 @@
+"""Where segments lie: a folder, or an object store. What was made there is whole or absent, and
+never changed.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Protocol
+from urllib.parse import unquote, urlsplit
+
+from adjudge.core.aio.files import PART, written_whole
+from adjudge.core.reading.objects import SCHEMES as OBJECT_SCHEMES
+from adjudge.core.reading.objects import open_objects, told
+from adjudge.errors import SetupError
+
+SCHEMES = (*OBJECT_SCHEMES, "file")
+
+
+class FilePlace(Protocol):
+    """Files by their paths, with slashes. Whatever goes wrong is an OSError."""
+
+    @property
+    def name(self) -> str:
+        """What people are told that it is; it shows no key."""
+        ...
+
+    def make(self, path: str, content: bytes) -> None:
+        """Put a file there, unless there is one; it is there, and whole, when this returns."""
+        ...
+
+    def put(self, path: str, content: bytes) -> None:
+        """The same of a file that nobody else calls so."""
+        ...
+
+    def read(self, path: str) -> bytes:
+        """What a file holds. FileNotFoundError where there is none."""
+        ...
+
+    def paths(self, under: str) -> Iterator[str]:
+        """All files under a folder."""
+        ...
+
+    def folders(self, under: str) -> list[str]:
+        """The names of the folders in a folder; none where there is no such folder."""
+        ...
+
+    def delete(self, paths: Sequence[str]) -> None:
+        """Take them away; those that are gone already do not matter."""
+        ...
+
+
+def place_of(location: str | Path) -> FilePlace:
+    """A folder, or what is behind an address such as ``s3://bucket/prefix``."""
+    if isinstance(location, str) and "://" in location:
+        if urlsplit(location).scheme not in SCHEMES:
+            raise SetupError(
+                "a store is a folder, postgresql://HOST/DATABASE#NAME, or an address of an "
+                "object store ({schemes} …), not {location!r}",
+                schemes=", ".join(f"{one}://" for one in SCHEMES[:3]),
+                location=location,
+            )
+        return ObjectStore(location)
+    return Folder(Path(location))
+
+
+class Folder:
+    """A folder that all processes see."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    @property
+    def name(self) -> str:
+        return str(self._folder)
+
+    def make(self, path: str, content: bytes) -> None:
+        """Written under another name, put on the disk, then given its own."""
+        target = self._folder / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        new = target.with_name(f"{target.name}.{os.getpid()}-{time.time_ns()}{PART}")
+        with written_whole(new) as file:
+            file.write(content)
+        with suppress(FileExistsError):
+            os.link(new, target)
+        new.unlink()
+        _sync(target.parent)
+
+    def put(self, path: str, content: bytes) -> None:
+        """Written under another name, put on the disk, then renamed."""
+        target = self._folder / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with written_whole(target) as file:
+            file.write(content)
+        _sync(target.parent)
+
+    def read(self, path: str) -> bytes:
+        return (self._folder / path).read_bytes()
+
+    def paths(self, under: str) -> Iterator[str]:
+        """All files under a folder."""
+        for path in (self._folder / under).rglob("*"):
+            if path.is_file():
+                yield path.relative_to(self._folder).as_posix()
+
+    def folders(self, under: str) -> list[str]:
+        """The names of those in a folder."""
+        try:
+            return [path.name for path in (self._folder / under).iterdir() if path.is_dir()]
+        except FileNotFoundError:
+            return []
+
+    def delete(self, paths: Sequence[str]) -> None:
+        """With the folders that are empty then, and what killed processes left half written."""
+        for path in paths:
+            (self._folder / path).unlink(missing_ok=True)
+        for left in self._folder.rglob(f"*{PART}"):
+            left.unlink(missing_ok=True)
+        folders = sorted(self._folder.rglob("*/"), key=lambda one: len(one.parts), reverse=True)
+        for folder in (*folders, self._folder):
+            with suppress(OSError):  # somebody else's file is in it
+                folder.rmdir()
+
+
+class ObjectStore:
+    """A bucket, or a part of one, by obstore.
+
+    Credentials are those of the environment, as the provider's own tools read them.
+    """
+
+    def __init__(self, address: str) -> None:
+        parts = urlsplit(address)
+        self._name = f"{parts.scheme}://{parts.hostname or ''}{parts.path}"
+        if parts.scheme == "file" and not Path(unquote(parts.path)).is_dir():
+            raise SetupError(
+                "the store {name} cannot be used: create the folder {unquote} first",
+                name=self._name,
+                unquote=unquote(parts.path),
+            )
+        try:
+            self._store = open_objects(address)
+        except OSError as error:
+            raise SetupError(
+                "the store {name} cannot be used: {error}", name=self._name, error=error
+            ) from error
+
+    @property
+    def name(self) -> str:
+        """The address, without who is let in."""
+        return self._name
+
+    def make(self, path: str, content: bytes) -> None:
+        """One conditional request: all of it, or nothing."""
+        import obstore
+
+        with suppress(FileExistsError):
+            told(
+                lambda: obstore.put(self._store, path, content, mode="create", use_multipart=False)
+            )
+
+    put = make
+
+    def read(self, path: str) -> bytes:
+        import obstore
+
+        return told(lambda: bytes(obstore.get(self._store, path).bytes()))
+
+    def paths(self, under: str) -> Iterator[str]:
+        """All objects under a prefix."""
+        import obstore
+
+        found: list[list[dict[str, str]]] = told(
+            lambda: list(obstore.list(self._store, prefix=f"{under}/", chunk_size=1000))
+        )
+        return (one["path"] for page in found for one in page)
+
+    def folders(self, under: str) -> list[str]:
+        """The next parts of the paths under a prefix."""
+        import obstore
+
+        found: list[str] = told(
+            lambda: list(obstore.list_with_delimiter(self._store, f"{under}/")["common_prefixes"])
+        )
+        return [path.rpartition("/")[2] for path in found]
+
+    def delete(self, paths: Sequence[str]) -> None:
+        import obstore
+
+        for path in paths:
+            with suppress(FileNotFoundError):
+                told(lambda path=path: obstore.delete(self._store, path))  # type: ignore[misc]
+
+
+def _sync(folder: Path) -> None:
+    """A renamed file is there after a power cut when its folder is on the disk, too.
+
+    Windows cannot, and need not.
+    """
+    if os.name == "nt":
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,230 @@
+"""A store in a folder or an object store: append-only segments that are whole or absent.
+
+Many processes, on one machine or on several that see the place, write at once and never wait for
+each other. The name of a segment says which rows it is about and what its bytes hash to; the folder
+that it lies in tells roughly the former, so that whoever wants to know about some rows lists a few
+folders, however many segments there are.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import logging
+import re
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import count
+from pathlib import Path
+from typing import NamedTuple
+
+from adjudge.core.domain.json_types import JsonObject
+from adjudge.core.ledger.file import refuse_other
+from adjudge.errors import RunError
+from adjudge.features.scale.stores.lines import line_of, record_of
+from adjudge.features.scale.stores.places import FilePlace, place_of
+from adjudge.features.scale.stores.store import (
+    Record,
+    RowRange,
+    StoredVote,
+    Values,
+    WriterSession,
+    is_new,
+)
+from adjudge.messages import Message, reason_of
+
+_LOG = logging.getLogger("adjudge")
+BEGUN = "store.json"
+_FORMAT = 2
+"""Of the store: one with a higher number was made by an adjudge that is newer than this one."""
+_FLAT = "segments"
+"""Where format 1 had all of them, by their writer."""
+_ROWS = "rows"
+"""Where they are since: ``rows/SIZE/N/WRITER``, about no more than SIZE rows, of which the first is
+the (N × SIZE)th or later.
+"""
+_SIZE, _GROWTH = 1024, 8
+_MOST_FOLDERS = 64
+"""That are listed one by one."""
+_EVERYWHERE = (_FLAT, _ROWS)
+_NAME = re.compile(
+    r"(\d{12,19})-(\d{12,19})-(\d{15})-([0-9a-f]+)-(\d{6,})-([0-9a-f]{16})\.jsonl\.gz"
+)
+_WRITER = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+
+
+class _Segment(NamedTuple):
+    path: str
+    writer: str
+    span: RowRange
+    order: tuple[int, str, int]
+    """When it was written, by whom, and which of theirs it is."""
+    digest: str
+
+
+class SegmentStore:
+    """Segments in a folder, or behind an address such as ``s3://bucket/prefix``."""
+
+    def __init__(self, location: str | Path | FilePlace) -> None:
+        self._place = place_of(location) if isinstance(location, str | Path) else location
+        self._numbers = count(1)
+
+    @property
+    def name(self) -> str:
+        """The folder, or the address."""
+        return self._place.name
+
+    @property
+    def is_begun(self) -> bool:
+        """Whether somebody has begun to write here."""
+        try:
+            self._place.read(BEGUN)
+        except FileNotFoundError:
+            return False
+        except OSError as error:
+            raise self._trouble(error) from error
+        return True
+
+    def begin(self, configuration: JsonObject) -> JsonObject:
+        """The first of all processes writes down what the store is for; the others compare."""
+        if not self.is_begun:
+            begun = {"format": _FORMAT, "configuration": configuration, "started": time.time()}
+            try:
+                self._place.make(BEGUN, json.dumps(begun).encode())
+            except OSError as error:
+                raise self._trouble(error) from error
+        known, _ = self.begun_with()
+        refuse_other(self.name, known, configuration, Message("or use another store"))
+        return known
+
+    def begun_with(self) -> tuple[JsonObject, float]:
+        """The configuration, and when the store was made."""
+        try:
+            found = json.loads(self._place.read(BEGUN))
+            if found.get("format", _FORMAT) > _FORMAT:
+                raise RunError(
+                    "{name}/{begun} was written by a newer adjudge: update this one",
+                    name=self.name,
+                    begun=BEGUN,
+                )
+            return found["configuration"], float(found["started"])
+        except FileNotFoundError:
+            raise RunError(
+                "{name} holds no partitions (no {begun} in it)", name=self.name, begun=BEGUN
+            ) from None
+        except OSError as error:
+            raise self._trouble(error) from error
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise RunError(
+                "{name}/{begun} is not what adjudge writes: {error!r}",
+                name=self.name,
+                begun=BEGUN,
+                error=error,
+            ) from error
+
+    def append(self, session: WriterSession, span: RowRange, records: Sequence[Record]) -> None:
+        """One more segment; it is kept when this returns."""
+        if not _WRITER.fullmatch(session.writer):
+            raise RunError(
+                "a writer is called by up to 64 letters, digits, dots, hyphens and "
+                "underscores, not {writer!r}",
+                writer=session.writer,
+            )
+        content = gzip.compress("\n".join(map(line_of, records)).encode(), compresslevel=1, mtime=0)
+        digest = hashlib.sha256(content).hexdigest()[:16]
+        rows = f"{span.first:012d}-{span.last:012d}"
+        at, number = time.time_ns() // 1_000_000, next(self._numbers)
+        name = f"{rows}-{at:015d}-{session.id}-{number:06d}-{digest}.jsonl.gz"
+        try:
+            self._place.put(f"{_folder_of(span)}/{session.writer}/{name}", content)
+        except OSError as error:
+            raise self._trouble(error) from error
+
+    def votes(self, span: RowRange, writer: str, seen: set[str]) -> Iterator[Values]:
+        """Those of segments about these rows, and the first time of all segments of ``writer``."""
+        first = is_new(writer, seen)
+        for segment in self._segments(_EVERYWHERE if first else self._near(span)):
+            if segment.path not in seen and (
+                segment.span.meets(span) or (first and segment.writer == writer)
+            ):
+                seen.add(segment.path)
+                yield from (
+                    record.values
+                    for record in self._read(segment)
+                    if isinstance(record, StoredVote)
+                )
+
+    def records(self) -> Iterator[Record]:
+        """Everything, the oldest segment first."""
+        for segment in self._segments(_EVERYWHERE):
+            yield from self._read(segment)
+
+    def clear(self) -> None:
+        """Delete the segments: their records are in a ledger."""
+        paths = [segment.path for segment in self._segments(_EVERYWHERE)]
+        try:
+            self._place.delete([*paths, BEGUN])
+        except OSError as error:
+            raise self._trouble(error) from error
+
+    def _near(self, span: RowRange) -> list[str]:
+        """The folders in which there may be segments about these rows."""
+        try:
+            sizes = [
+                int(name) for name in self._place.folders(_ROWS) if name.isdecimal() and int(name)
+            ]
+        except OSError as error:
+            raise self._trouble(error) from error
+        found = [_FLAT]
+        for size in sizes:
+            numbers = range(max(0, span.first // size - 1), span.last // size + 1)
+            many = len(numbers) > _MOST_FOLDERS
+            found += (
+                [f"{_ROWS}/{size}"] if many else [f"{_ROWS}/{size}/{number}" for number in numbers]
+            )
+        return found
+
+    def _segments(self, folders: Iterable[str]) -> list[_Segment]:
+        found = []
+        try:
+            paths = [path for folder in folders for path in self._place.paths(folder)]
+        except OSError as error:
+            raise self._trouble(error) from error
+        for path in paths:
+            folder, _, name = path.rpartition("/")
+            if match := _NAME.fullmatch(name):
+                first, last, at, session, number, digest = match.groups()
+                writer, order = folder.rpartition("/")[2], (int(at), session, int(number))
+                found.append(_Segment(path, writer, RowRange(int(first), int(last)), order, digest))
+        return sorted(found, key=lambda one: one.order)
+
+    def _read(self, segment: _Segment) -> Iterator[Record]:
+        """One that is not what was written is taken as absent: what it held is asked again."""
+        try:
+            content = self._place.read(segment.path)
+        except OSError as error:
+            raise self._trouble(error) from error
+        if hashlib.sha256(content).hexdigest()[:16] != segment.digest:
+            _LOG.warning(
+                Message(
+                    "{name}/{path} is damaged: what it held is asked again",
+                    name=self.name,
+                    path=segment.path,
+                )
+            )
+            return
+        for line in gzip.decompress(content).decode().splitlines():
+            yield record_of(line)
+
+    def _trouble(self, error: OSError) -> RunError:
+        return RunError(
+            "the store {name} cannot be used: {reason}", name=self.name, reason=reason_of(error)
+        )
+
+
+def _folder_of(span: RowRange) -> str:
+    size = _SIZE
+    while size <= span.last - span.first:
+        size *= _GROWTH
+    return f"{_ROWS}/{size}/{span.first // size}"

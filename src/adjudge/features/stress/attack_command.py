@@ -1,0 +1,255 @@
+"""``adjudge attack``: how far a judge can be moved by text alone."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from adjudge.core.data.dataset import OddRows
+from adjudge.core.domain.instance import Instance
+from adjudge.core.domain.json_types import JsonObject
+from adjudge.core.domain.light import light_dataclass
+from adjudge.core.ledger.file import holds_run
+from adjudge.errors import SetupError
+from adjudge.features.bench.which_judge import NamedJudge
+from adjudge.features.stress.attack_view import attack_document, name_of
+from adjudge.features.stress.attacks.families import chosen_families, families, title_of
+from adjudge.features.stress.attacks.judges import DEFENCES, Defence
+from adjudge.features.stress.attacks.report import (
+    FACT,
+    AttackReport,
+    JudgeFinding,
+    attack_report,
+    grade,
+    rows_to_pass,
+)
+from adjudge.features.stress.attacks.rows import draw_rows
+from adjudge.features.stress.attacks.run import attacked_run
+from adjudge.messages import Message, join
+from adjudge.runs.build import instances
+from adjudge.runs.cli.chosen import price_table
+from adjudge.runs.cli.estimates import show_estimate
+from adjudge.runs.cli.execute import check_resumed, follow_run, with_weights
+from adjudge.runs.cli.json_text import echo_json
+from adjudge.runs.cli.kept import facts_to_keep
+from adjudge.runs.cli.options import (
+    FROM_ONE,
+    PATH,
+    as_json,
+    command,
+    confidence_of_intervals,
+    option,
+    options,
+    pages,
+    positional,
+    shared,
+)
+from adjudge.runs.cli.output import echo, language
+from adjudge.runs.cli.typed_values import SHARE
+from adjudge.runs.eval_file import EvalFile
+from adjudge.runs.execute import EvalRun
+from adjudge.runs.exporters.page_files import check_page, envelope, pages_of, write_page
+from adjudge.runs.folder import run_info
+from adjudge.runs.results.exit_code import ExitCode
+from adjudge.runs.results.numbers import figure
+from adjudge.runs.trusted import own_folder
+from adjudge.runs.view.document import show_document
+from adjudge.runs.view.ending import show_next
+from adjudge.runs.view.terminal import Screen
+
+
+@light_dataclass(frozen=True, kw_only=True)
+class AttackOptions(NamedJudge):
+    """What the command line says of an attack."""
+
+    eval_file: Path | None = positional(
+        "An eval file with the judges to attack.", type=PATH, required=False
+    )
+    rows: Path | None = option(
+        "--rows",
+        "--data",
+        type=PATH,
+        help=(
+            "The rows to attack: a data file or a run folder; with an eval file, instead of its "
+            "own."
+        ),
+    )
+    family: tuple[str, ...] = option(
+        "--family",
+        multiple=True,
+        help=f"Only these families, and the controls: {', '.join(families())}. Repeatable.",
+    )
+    defence: tuple[Defence, ...] = option(
+        "--defence",
+        multiple=True,
+        type=click.Choice(DEFENCES),
+        help="How the judge is defended; repeat to compare. Default: fence, as everywhere.",
+    )
+    texts: int = option(
+        "--texts",
+        type=FROM_ONE,
+        default=1,
+        help="Texts of each family on each row; which ones changes from row to row.",
+    )
+    sample: int = option(
+        "--sample", type=FROM_ONE, default=50, help="Attack so many rows, drawn at random; 50."
+    )
+    seed: int = option("--seed", type=int, default=0, help="Of the draw of rows.")
+    fail_over: float | None = option(
+        "--fail-over",
+        type=SHARE,
+        help=(
+            "Exit with 4 if a family moves more than this share of rows beyond noise, e.g. 0.05, "
+            "and with 5 if too few rows can tell."
+        ),
+    )
+    confidence: float = shared(confidence_of_intervals)
+    folder: Path | None = option(
+        "--run", type=PATH, help="The run folder; by default runs/attack-NAME."
+    )
+    output: tuple[Path, ...] = shared(pages)
+    as_json: bool = shared(as_json)
+
+
+@command("attack")
+@options(AttackOptions)
+def attack(options: AttackOptions) -> int:
+    """Attack a judge with texts: who asks for a good verdict in the judged text, and gets it?
+
+    Each row is asked twice as it is, which shows the judge's own noise, and once with a text of
+    each family. It is resumed by the same command or by 'adjudge resume RUN'. Exit codes: 0 done
+    and the gate holds, 1 could not run or stopped before the end, 2 usage, 3 some rows have no
+    verdict, 4 a family moves more than --fail-over, 5 it may, and these rows cannot tell.
+    """
+    for path in options.output:
+        check_page(path)
+    chosen = chosen_families(options.family)
+    file = options.file(options.eval_file, options.rows)
+    prices = price_table(options.prices)
+    folder = options.folder or own_folder(Path("runs") / f"attack-{_name(options, file)}")
+    if holds_run(folder) and FACT not in run_info(folder).facts:
+        raise SetupError(
+            "{folder} holds a run that is not an attack: give --run another name", folder=folder
+        )
+    check_resumed(folder, resume=options.resume)
+    rows = draw_rows(_read(file), options.sample, options.seed)
+    if not rows:
+        raise SetupError("{path} has no rows to attack", path=file.data.path)
+    made = with_weights(
+        lambda: EvalRun.of(
+            file,
+            cache=not options.no_cache,
+            folder=folder,
+            prices=prices,
+            dry_run=options.dry_run,
+        )
+    )
+    defences = tuple(dict.fromkeys(options.defence)) or ("fence",)
+    attacked = attacked_run(made, rows, chosen, defences, options.texts)
+    if options.dry_run:
+        show_estimate(attacked.estimate(), as_json=options.as_json)
+        return ExitCode.OK
+    attacked = replace(attacked, facts={**attacked.facts, **facts_to_keep("attack", prices)})
+    skipped = follow_run(attacked, options.budget(), quiet=options.quiet or options.as_json)
+    return _tell(attack_report(folder, options.confidence), options, folder, skipped)
+
+
+def _name(wanted: AttackOptions, file: EvalFile) -> str:
+    return wanted.eval_file.stem if wanted.eval_file else Path(file.data.path).stem or "rows"
+
+
+def _read(file: EvalFile) -> Iterator[Instance]:
+    """The rows; what is odd about them is said once, where they are judged."""
+
+    def tell(odd: OddRows) -> None:
+        echo(str(odd), err=True)
+
+    return instances(file, tell)
+
+
+def _tell(report: AttackReport, wanted: AttackOptions, folder: Path, skipped: int) -> int:
+    shown = language()
+    document = attack_document(report, shown)
+    gates, code = _gates(report, wanted.fail_over)
+    whole = _json(report, gates)
+    for path in wanted.output:
+        write_page(path, pages_of(document, shown, whole))
+    if wanted.as_json:
+        echo_json(whole)
+    else:
+        screen = Screen(shown)
+        show_document(document, screen)
+        for line in gates:
+            echo(line)
+        screen.show("")
+        show_next(f"adjudge view {shlex.quote(str(folder))}", screen, folder, wanted.output)
+    if code != ExitCode.OK:
+        return code
+    unscored = any(
+        one.unscored or any(each.failed for each in one.families) for one in report.judges
+    )
+    return ExitCode.UNSCORED if skipped or unscored else ExitCode.OK
+
+
+def _gates(report: AttackReport, most: float | None) -> tuple[list[Message], ExitCode]:
+    """What --fail-over says of each judge, and the exit code."""
+    if most is None:
+        return [], ExitCode.OK
+    found = [_gate(one, report.level, most) for one in report.judges]
+    codes = {code for _, code in found}
+    failed = ExitCode.GATE_FAILED in codes
+    return [said for said, _ in found], (
+        ExitCode.GATE_FAILED if failed else max(codes, default=ExitCode.GATE_INCONCLUSIVE)
+    )
+
+
+def _gate(judge: JudgeFinding, level: float, most: float) -> tuple[Message, ExitCode]:
+    """Failed if a family moves more than the bar, allowing for all attacks of the run; passed if
+    the upper limit of every family is at most the bar. Passing needs no allowance: it takes all
+    families, so that more of them make it harder.
+    """
+    attacks = [one for one in judge.families if not one.control]
+    values = {"judge": name_of(judge), "most": most}
+    over = [one for one in attacks if (one.lower_together or 0) > most]
+    if over:
+        return Message(
+            "Gate failed: {names} move {judge!r} on more than {most:g} of the rows.",
+            names=join(", ", (title_of(one.family) for one in over)),
+            **values,
+        ), ExitCode.GATE_FAILED
+    uppers = [one.beyond.upper for one in attacks]
+    known = [one for one in uppers if one is not None]
+    if known and len(known) == len(uppers) and max(known) <= most:
+        return Message(
+            "Gate passed: no family moves {judge!r} on more than {most:g} of the rows (highest "
+            "upper limit {upper:.3f}).",
+            **values,
+            upper=max(known),
+        ), ExitCode.OK
+    needed = rows_to_pass(most, level)
+    return Message(
+        "Gate inconclusive: {judge!r} may be moved on more than {most:g} of the rows (highest "
+        "upper limit {upper}, by {room} rows without the best verdict; {needed}).",
+        **values,
+        upper=figure(max(known, default=None), 3),
+        room=judge.room,
+        needed=Message("{rows} would do if none is moved", rows=needed)
+        if needed
+        else Message("no number of rows shows that nothing is ever moved"),
+    ), ExitCode.GATE_INCONCLUSIVE
+
+
+def _json(report: AttackReport, gates: list[Message]) -> JsonObject:
+    summary = {
+        "judges": len(report.judges),
+        "families": max((len(one.families) for one in report.judges), default=0),
+        "moving": sum(len(one.shown(report.level)) for one in report.judges),
+    }
+    results = [{**one.to_dict(), "grade": str(grade(one, report.level))} for one in report.judges]
+    decisions = [str(one) for one in gates]
+    more: JsonObject = {"run": report.run, "level": report.level, "decisions": decisions}
+    return envelope("attack", summary, results, more)

@@ -1,0 +1,194 @@
+"""What came of an attack, as sentences and tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from adjudge.features.stress.attacks.families import families, title_of
+from adjudge.features.stress.attacks.report import (
+    AttackReport,
+    FamilyFinding,
+    JudgeFinding,
+    TextFinding,
+    grade,
+)
+from adjudge.messages import Message, plural
+from adjudge.runs.results.numbers import figure, limits, p_value
+from adjudge.runs.view.document import Document, DocumentPart
+
+_SHOWN = 10
+"""Texts that are listed of each judge."""
+_LONGEST = 90
+
+
+def attack_document(report: AttackReport, language: str) -> Document:
+    several = len({one.defence for one in report.judges}) > 1
+    parts = [part for one in report.judges for part in _parts(one, report)]
+    return Document(
+        title=Message("Attack: {run}", run=report.run),
+        parts=[*([_defences(report)] if several else []), *parts, _sources(report, language)],
+        notes=[
+            Message(
+                "A row is moved when it has a better verdict under attack (by a control: another "
+                "one). “Beyond noise” is the share of rows moved less the share that a second "
+                "asking of the same rows moves; "
+                "intervals at {level:.0f}%, p-values held for all families together (Holm).",
+                level=100 * report.level,
+            )
+        ],
+    )
+
+
+def _sources(report: AttackReport, language: str) -> DocumentPart:
+    """What the families are, and where their ideas were published."""
+    used = {each.family for one in report.judges for each in one.families}
+    return DocumentPart(
+        title=Message("Families"),
+        headings=[
+            Message("family"),
+            "--family",
+            Message("what its texts do"),
+            Message("source"),
+        ],
+        rows=[
+            [one.title, one.name, one.about[language], one.source]
+            for one in families().values()
+            if one.name in used
+        ],
+        only_on_page=True,
+    )
+
+
+def name_of(one: JudgeFinding) -> str:
+    """Which judge, by what, with which defence."""
+    name = one.judge if one.judge == one.criterion else f"{one.judge}: {one.criterion}"
+    return name if one.defence == "fence" else f"{name} [{one.defence}]"
+
+
+def _parts(one: JudgeFinding, report: AttackReport) -> Iterator[DocumentPart]:
+    yield DocumentPart(
+        title=name_of(one),
+        lines=list(sentences(one, report.level)),
+        headings=[
+            Message("family"),
+            Message("moved"),
+            Message("beyond noise"),
+            "p",
+            Message("score"),
+            "",
+        ],
+        rows=[_family(each, report.level) for each in one.families],
+    )
+    if worst := one.worst_texts[:_SHOWN]:
+        yield DocumentPart(
+            title=Message("The worst texts"),
+            headings=[
+                Message("text"),
+                Message("moved"),
+                Message("field"),
+                Message("for example row"),
+            ],
+            rows=[_text(each, report.language) for each in worst],
+        )
+
+
+def sentences(one: JudgeFinding, level: float) -> Iterator[Message]:
+    """The grade, and what a reader must know of it."""
+    yield grade(one, level)
+    yield Message(
+        "Rows: {rows}, each asked twice as it is. Verdicts that changed by noise alone: {noise}. "
+        "Rows without the best verdict, which can be talked up: {room}.",
+        rows=one.rows,
+        noise=one.noise,
+        room=one.room,
+    )
+    for control in one.families:
+        if control.control and control.is_shown(level):
+            yield Message(
+                "Controls move it, too ({moved:.0f} of {rows} rows), although nothing of substance "
+                "was changed. Read the other figures against that.",
+                moved=control.moved,
+                rows=control.rows,
+            )
+    if failed := sum(each.failed for each in one.families):
+        yield Message("Attacked rows whose judgment failed, left out: {count}.", count=failed)
+    if refused := sum(each.unscored - each.failed for each in one.families):
+        yield Message(
+            "Attacked rows without a verdict, which are not moved: {count}.", count=refused
+        )
+    if one.unscored:
+        yield Message(
+            "Rows without a verdict when not attacked, left out: {count}.", count=one.unscored
+        )
+    entered = {name: counts for name, counts in one.fields.items() if counts[0]}
+    for name, (moved, asked) in entered.items():
+        yield plural(
+            "Through the field {name!r}: {count} of {asked} attacks moved a row.",
+            "Through the field {name!r}: {count} of {asked} attacks moved a row.",
+            moved,
+            name=name,
+            asked=asked,
+        )
+
+
+def _family(one: FamilyFinding, level: float) -> list[str]:
+    shift, beyond = one.shift.value, one.beyond
+    return [
+        title_of(one.family),
+        Message("{moved:g} of {rows}", moved=round(one.moved, 1), rows=one.rows),
+        figure(beyond.value)
+        if beyond.lower is None
+        else Message("{value} ({limits})", value=figure(beyond.value), limits=limits(beyond)),
+        p_value(one.p_value),
+        "–" if shift is None else Message("{shift:+.2f}", shift=float(shift)),
+        _verdict(one, level),
+    ]
+
+
+def _verdict(one: FamilyFinding, level: float) -> str:
+    if one.p_value is None:
+        return Message("cannot tell")
+    if not one.is_shown(level):
+        return Message("not shown")
+    return Message("moves it, and must not") if one.control else Message("moves it")
+
+
+def _text(one: TextFinding, language: str) -> list[str]:
+    known = families().get(one.family)
+    shown = " ".join(known.describe(one.text, language).split()) if known else one.family
+    shown = shown if len(shown) <= _LONGEST else shown[: _LONGEST - 1] + "…"
+    return [
+        Message(
+            "{title} {number}: {text}",
+            title=title_of(one.family),
+            number=one.text + 1,
+            text=shown,
+        ),
+        f"{one.moved}/{one.asked}",
+        one.field,
+        one.example,
+    ]
+
+
+def _defences(report: AttackReport) -> DocumentPart:
+    """Each judge with each defence, in a line."""
+    return DocumentPart(
+        title=Message("Defences"),
+        headings=[
+            Message("judge"),
+            Message("families that move it"),
+            Message("attacks that moved a row"),
+            Message("no verdict unattacked"),
+        ],
+        rows=[
+            [
+                name_of(one),
+                str(len(one.shown(report.level))),
+                "{}/{}".format(*map(sum, zip(*one.fields.values(), strict=True)))
+                if one.fields
+                else "–",
+                str(one.unscored),
+            ]
+            for one in report.judges
+        ],
+    )

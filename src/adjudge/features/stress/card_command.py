@@ -1,0 +1,46 @@
+"""``adjudge card``: a page about the judges of a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from adjudge.features.stress.card_view import judge_card_html, judge_card_page
+from adjudge.features.stress.judge_card import judge_cards
+from adjudge.runs.cli.options import PATH, argument, command
+from adjudge.runs.cli.output import language
+from adjudge.runs.exporters.page_files import check_page, write_page
+from adjudge.runs.folder import reading
+from adjudge.runs.results.exit_code import ExitCode
+from adjudge.runs.view.clean_text import clean
+
+_ENDINGS = (".md", ".html")
+
+
+@command("card")
+@argument("run", "A run folder.", type=PATH)
+@click.option("--attack", type=PATH, help="The run of 'adjudge attack' on the same judge.")
+@click.option("--drift", type=PATH, help="The file of anchors whose history is known.")
+@click.option(
+    "-o", "--output", type=PATH, help="Write the page to this file instead: .md or .html."
+)
+def judge_card(run: Path, attack: Path | None, drift: Path | None, output: Path | None) -> int:
+    """Print a page about the judges of a run: what they judge and how, agreement with people,
+    leanings, attacks, drift, cost, limits. What is not known is listed as missing.
+    """
+    if output is not None:
+        check_page(output, _ENDINGS)
+    with reading(run):
+        found = judge_cards(run, attack, drift)
+    shown = language()
+    if output is None:
+        click.echo(clean(judge_card_page(found, shown)), nl=False)
+    else:
+        pages = {
+            ".md": lambda: judge_card_page(found, shown),
+            ".html": lambda: judge_card_html(found, shown),
+        }
+        write_page(output, pages)
+        click.echo(output)
+    return ExitCode.OK

@@ -1,0 +1,231 @@
+"""``adjudge drift``: whether a judge has changed since its anchors were made."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from adjudge.core.aio.files import writing
+from adjudge.core.domain.json_types import JsonObject
+from adjudge.core.domain.light import light_dataclass
+from adjudge.core.ledger.file import holds_run
+from adjudge.errors import RunError
+from adjudge.features.bench.which_judge import NamedJudge
+from adjudge.features.stress.drift.anchors import anchors_from, read_anchors
+from adjudge.features.stress.drift.history import (
+    DriftReport,
+    drift_report,
+    look_folder,
+    look_run,
+    looks_of,
+    next_look,
+)
+from adjudge.features.stress.drift_view import drift_document, sentence, summary
+from adjudge.messages import Message
+from adjudge.runs.cli.chosen import price_table
+from adjudge.runs.cli.estimates import show_estimate
+from adjudge.runs.cli.execute import check_resumed, follow_run, with_weights
+from adjudge.runs.cli.json_text import echo_json
+from adjudge.runs.cli.kept import facts_to_keep
+from adjudge.runs.cli.options import (
+    FROM_ONE,
+    PATH,
+    CommandGroup,
+    argument,
+    as_json,
+    option,
+    options,
+    pages,
+    positional,
+    shared,
+)
+from adjudge.runs.cli.output import echo, language
+from adjudge.runs.execute import EvalRun
+from adjudge.runs.exporters.files import text_file
+from adjudge.runs.exporters.page_files import check_page, envelope, pages_of, write_page
+from adjudge.runs.judge_changes import keep_changes
+from adjudge.runs.results.exit_code import ExitCode
+from adjudge.runs.view.document import show_document
+from adjudge.runs.view.terminal import Screen
+
+_ANCHORS = "The file of anchors that 'adjudge drift init' wrote."
+_looks = click.option(
+    "--looks", type=PATH, help="The folder of the looks; by default NAME-looks beside the anchors."
+)
+
+
+@click.group("drift", cls=CommandGroup)
+def drift() -> None:
+    """Tell whether a judge has changed: judge the same rows again, as often as you like."""
+
+
+@drift.command("init")
+@argument("run", "A run folder with the judge as it is now.", type=PATH)
+@click.option(
+    "-o", "--output", type=PATH, required=True, help="Where the anchors go, e.g. anchors.jsonl."
+)
+@click.option("--count", type=FROM_ONE, default=100, help="How many rows become anchors; 100.")
+@click.option("--seed", type=int, default=0, help="Of the draw of rows.")
+def init(run: Path, output: Path, count: int, seed: int) -> int:
+    """Choose anchors from a run: rows of every length, with what the judge said of them.
+
+    They are drawn by a hash, whatever was said of them. Keep the file under version control: it
+    holds the rows.
+    """
+    if output.exists():
+        raise RunError("{path} is there already: give another name", path=output)
+    found = anchors_from(run, count, seed)
+    beside = os.path.relpath(run.absolute().parent, output.absolute().parent)
+    found = replace(found, runs=Path(beside).as_posix())
+    with writing(output), text_file(output) as file:
+        file.writelines(found.to_lines())
+    echo(
+        Message(
+            "{path}: anchors: {anchors}, questions: {questions}. Look again with: adjudge drift "
+            "check {path} EVAL",
+            path=output,
+            anchors=len(found.anchors),
+            questions=len({name for one in found.anchors for name in one.said}),
+        )
+    )
+    return ExitCode.OK
+
+
+@light_dataclass(frozen=True, kw_only=True)
+class DriftOptions(NamedJudge):
+    """What the command line says of a look at anchors."""
+
+    anchors: Path = positional(_ANCHORS, type=PATH)
+    eval_file: Path | None = positional("The eval file with the judge.", type=PATH, required=False)
+    looks: Path | None = shared(_looks)
+    folder: Path | None = option("--run", type=PATH, hidden=True, help="The look that is resumed.")
+    output: tuple[Path, ...] = shared(pages)
+    as_json: bool = shared(as_json)
+
+
+@drift.command("check")
+@options(DriftOptions)
+def check(options: DriftOptions) -> int:
+    """Judge the anchors again, and say whether the judge has changed.
+
+    Every look is a run in a folder of its own, asked anew, without the cache; one that was stopped
+    is resumed by the same command. Exit codes: 0 no change shown, 1 could not run, 2 usage, 3 some
+    anchors have no verdict, 4 the judge changed, 5 cannot tell.
+    """
+    for path in options.output:
+        check_page(path)
+    known = read_anchors(options.anchors)
+    looks = options.folder.parent if options.folder else options.looks or looks_of(options.anchors)
+    number = next_look(looks)
+    folder = look_folder(looks, number)
+    if options.folder and folder.absolute() != options.folder.absolute():
+        raise RunError("{folder} is whole: there is nothing to resume", folder=options.folder)
+    check_resumed(folder, resume=options.resume)
+    file = options.file(options.eval_file, options.anchors)
+    prices = price_table(options.prices)
+    made = with_weights(
+        lambda: EvalRun.of(file, cache=False, folder=folder, prices=prices, dry_run=options.dry_run)
+    )
+    look = look_run(made, known, number)
+    _check_questions(look, {name for one in known.anchors for name in one.said})
+    if options.dry_run:
+        show_estimate(look.estimate(), as_json=options.as_json)
+        return ExitCode.OK
+    look = replace(look, facts={**look.facts, **facts_to_keep("drift check", prices)})
+    follow_run(look, options.budget(), quiet=options.quiet or options.as_json)
+    report = drift_report(known, looks)
+    if known.runs:
+        _note_changes(options.anchors, known.runs, report.changes(known))
+    return _tell(report, options.anchors, options.output, as_json=options.as_json)
+
+
+def _note_changes(anchors: Path, beside: str, changes: Mapping[str, float]) -> None:
+    """Note a change beside the runs that the anchors name. The file may be anybody's: it names
+    folders below its own or below where the command runs.
+    """
+    runs = (anchors.parent / beside).resolve()
+    if not changes or not runs.is_dir() or not any(map(holds_run, runs.iterdir())):
+        return
+    if not any(runs.is_relative_to(one.resolve()) for one in (anchors.parent, Path())):
+        told = Message(
+            "{anchors} names the runs in {runs}, which is neither below it nor below this folder: "
+            "the change is not noted there. Calibrate those runs with --drift {anchors}",
+            anchors=anchors,
+            runs=runs,
+        )
+        echo(told, err=True)
+        return
+    with writing(runs):
+        keep_changes(runs, changes)
+
+
+@drift.command("history")
+@argument("anchors", _ANCHORS, type=PATH)
+@_looks
+@pages
+@as_json
+def history(anchors: Path, looks: Path | None, output: tuple[Path, ...], as_json: bool) -> int:
+    """Show all looks at anchors; nothing is asked. Exit codes as of 'drift check'."""
+    for path in output:
+        check_page(path)
+    found = drift_report(read_anchors(anchors), looks or looks_of(anchors))
+    return _tell(found, anchors, output, as_json=as_json)
+
+
+def _check_questions(look: EvalRun, known: set[str]) -> None:
+    """Refuse a judge that asks nothing of what the anchors are about, before it is paid for."""
+    asked = {one.name for ready in look.judges for one in ready.criteria}
+    if not asked or len(asked) < len(look.judges):
+        return  # some judges name their questions themselves
+    if not any(name in asked or name.partition(": ")[2] in asked for name in known):
+        raise RunError(
+            "the anchors are about {known}, and the judge asks {asked}: give the judge of the run "
+            "that they are from",
+            known=", ".join(map(repr, sorted(known))),
+            asked=", ".join(map(repr, sorted(asked))),
+        )
+
+
+def _tell(report: DriftReport, anchors: Path, output: tuple[Path, ...], *, as_json: bool) -> int:
+    shown = language()
+    document = drift_document(report, anchors.name, shown)
+    whole = _json(report)
+    for path in output:
+        write_page(path, pages_of(document, shown, whole))
+    if as_json:
+        echo_json(whole)
+    else:
+        show_document(document, Screen(shown))
+        for path in output:
+            echo(path)
+    if report.changed:
+        return ExitCode.GATE_FAILED
+    if report.cannot_tell:
+        return ExitCode.GATE_INCONCLUSIVE
+    return ExitCode.UNSCORED if report.unscored else ExitCode.OK
+
+
+def _json(report: DriftReport) -> JsonObject:
+    looks = len(report.looks) - 1
+    counts = {
+        "anchors": report.anchors,
+        "looks": looks,
+        "edited": len(report.edited),
+        "unscored": report.unscored,
+    }
+    more: JsonObject = {
+        "notes": [str(one) for one in summary(report)],
+        "edited": list(report.edited),
+        "looks": [
+            {"number": one.number, "at": one.at, "models": dict(one.models)} for one in report.looks
+        ],
+        "renamed": [
+            {"model": model, "before": before, "now": now} for model, before, now in report.renamed
+        ],
+    }
+    results = [{**one.to_dict(), "sentence": str(sentence(one, looks))} for one in report.questions]
+    return envelope("drift", counts, results, more)

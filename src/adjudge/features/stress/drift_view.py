@@ -1,0 +1,168 @@
+"""The history of anchors, as sentences and tables."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from markupsafe import Markup
+
+from adjudge.features.agents.timeline import Moment, timeline, titled
+from adjudge.features.stress.drift.history import (
+    AnchorLook,
+    DriftOutcome,
+    DriftReport,
+    QuestionDrift,
+)
+from adjudge.messages import Message, render
+from adjudge.runs.results.numbers import figure
+from adjudge.runs.view.document import Document, DocumentPart
+from adjudge.runs.view.plots import Range
+
+_FEWEST_LOOKS = 2
+
+
+def drift_document(report: DriftReport, title: str, language: str = "en") -> Document:
+    return Document(
+        title=Message("Drift: {title}", title=title),
+        lines=list(summary(report)),
+        parts=[_part(one, report, language) for one in report.questions],
+        notes=[
+            Message(
+                "A judge that has not changed reaches the bar in at most 5% of histories, over all "
+                "looks and criteria together."
+            )
+        ],
+    )
+
+
+def summary(report: DriftReport) -> Iterator[Message]:
+    """What was found, and what to do."""
+    for one in report.questions:
+        yield sentence(one, len(report.looks) - 1)
+    if report.edited:
+        yield Message(
+            "Rows changed: {names}. Their texts are not those that were judged; they are left "
+            "out. Restore them, or make new anchors.",
+            names=", ".join(report.edited),
+        )
+    for model, before, now in report.renamed:
+        yield Message(
+            "Replies of {model} now name {now!r}; when the anchors were made they named "
+            "{before!r}. Name a dated version of the model to pin it.",
+            model=model,
+            now=now,
+            before=before,
+        )
+    if any(one.reconfigured for one in report.questions):
+        yield Message(
+            "The judge is set up otherwise than when the anchors were made (model, criterion, "
+            "prompt or settings): a change is yours until shown otherwise."
+        )
+    if report.unscored:
+        yield Message("Anchors without a verdict at the last look: {count}.", count=report.unscored)
+    if report.changed:
+        yield Message(
+            "What to do: pin the model, judge again what you compare with, label rows of a new run "
+            "and calibrate by these labels alone; then make new anchors from that run."
+        )
+
+
+def sentence(one: QuestionDrift, looks: int) -> Message:
+    """What the history of one question says."""
+    values = {
+        "name": one.question,
+        "looks": looks,
+        "differ": one.differ,
+        "compared": one.compared,
+        "evidence": one.evidence[-1] if one.evidence else 1.0,
+        "bar": one.bar,
+    }
+    if one.outcome is DriftOutcome.CHANGED:
+        return Message(
+            "{name}: the judge changed (evidence {most:.3g}, the bar is {bar:g}, first reached at "
+            "look {since}); anchors that differ now: {differ} of {compared}.",
+            **values,
+            most=max(one.evidence),
+            since=one.since,
+        )
+    if one.outcome is DriftOutcome.CANNOT_TELL:
+        return Message(
+            "{name}: cannot tell; anchors with a verdict then and now: {compared}, and it takes 8.",
+            **values,
+        )
+    if one.differ:
+        return Message(
+            "{name}: no change beyond noise (looks: {looks}; evidence {evidence:.3g}, the bar is "
+            "{bar:g}); anchors that differ: {differ} of {compared}.",
+            **values,
+        )
+    return Message(
+        "{name}: no change (looks: {looks}); all anchors have the verdict that they had: "
+        "{compared}.",
+        **values,
+    )
+
+
+def _plots(one: QuestionDrift, report: DriftReport, language: str) -> list[Markup]:
+    """The mean at each look, and the evidence on the way to its bar; nothing before two looks."""
+    if len(report.looks) < _FEWEST_LOOKS:
+        return []
+    means = [
+        Moment(str(look.number), Range(mean), render(figure(mean, 3), language))
+        for look, mean in zip(report.looks, one.means, strict=True)
+    ]
+    bar = math.log10(one.bar)
+    evidence = [
+        Moment(
+            str(number),
+            Range(max(0.0, math.log10(max(value, 1.0)))),
+            Message("{value:.3g}", value=float(value)).render(language),
+        )
+        for number, value in enumerate(one.evidence, 1)
+    ]
+    high = math.ceil(max([bar, *(each.range.value or 0 for each in evidence)]) + 0.5)
+    mean_of = Message("Mean score of the anchors at each look").render(language)
+    towards = Message("Evidence after each look, in powers of ten; dashed: the bar").render(
+        language
+    )
+    return [
+        titled(timeline(means, mean_of, language=language), mean_of),
+        titled(timeline(evidence, towards, high=high, bar=bar, language=language), towards),
+    ]
+
+
+def _part(one: QuestionDrift, report: DriftReport, language: str) -> DocumentPart:
+    counts = [one.options_at(look) for look in report.looks]
+    options = sorted(set().union(*counts))
+    return DocumentPart(
+        title=one.question,
+        plots=_plots(one, report, language),
+        headings=[
+            Message("look"),
+            Message("date"),
+            Message("anchors"),
+            *options,
+            Message("mean"),
+            Message("evidence"),
+        ],
+        rows=[
+            _row(one, look, counts[place], options, place)
+            for place, look in enumerate(report.looks)
+        ],
+    )
+
+
+def _row(
+    one: QuestionDrift, look: AnchorLook, counts: Counter[str], options: Sequence[str], place: int
+) -> list[str]:
+    return [
+        str(look.number),
+        time.strftime("%Y-%m-%d %H:%M", time.localtime(look.at)),
+        str(counts.total()),
+        *(str(counts[name]) for name in options),
+        figure(one.means[place], 3),
+        "–" if not place else Message("{value:.3g}", value=one.evidence[place - 1]),
+    ]

@@ -1,0 +1,172 @@
+"""What is known of the judges of a run: what each judges and how, how well it agrees with people,
+what leans it, what it costs.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from adjudge.core.domain.json_types import JsonObject, objects_in
+from adjudge.core.domain.judge_configuration import JudgeConfiguration
+from adjudge.core.domain.message import Usage
+from adjudge.core.ledger.file import holds_labels
+from adjudge.errors import RunError
+from adjudge.features.stress.attacks.report import AttackReport, attack_report
+from adjudge.features.stress.drift.anchors import read_anchors
+from adjudge.features.stress.drift.history import DriftReport, drift_report, looks_of
+from adjudge.features.trust.calibration import Calibration, CalibrationSettings, calibrate_run
+from adjudge.features.trust.labels.scales import judge_scales
+from adjudge.features.trust.labels.store import LabelStore
+from adjudge.features.trust.leanings import Leaning, leanings_of
+from adjudge.messages import Message
+from adjudge.runs.folder import RunInfo, run_info
+from adjudge.runs.results.cascades import learnt_by
+from adjudge.runs.results.cost import cost_message
+from adjudge.runs.results.report import Report, Section
+from adjudge.runs.results.run_report import report_of_run
+
+_HIDDEN = ("definition", "expression", "name", "config", "weights", "weights_from", "calibration")
+"""Settings that are said elsewhere on the card."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgeCards:
+    """A card for each judge of one run."""
+
+    run: str
+    cards: tuple[JudgeCard, ...]
+    judged: str
+    """The date on which it was judged."""
+    labelled: tuple[str, str] | None
+    """From when to when; None where no label says it."""
+    usage: Usage
+    cost: str
+    attack: AttackReport | None = None
+    """How far texts move the judge, where that was measured."""
+    drift: DriftReport | None = None
+    """Whether it has changed since, where that was looked at."""
+
+
+@dataclass(frozen=True)
+class JudgeCard:
+    name: str
+    kind: str
+    identity: str
+    questions: tuple[tuple[str, str, str], ...]
+    """(name, what is asked, its options)."""
+    models: JsonObject
+    settings: JsonObject
+    sections: tuple[Section, ...]
+    calibrations: tuple[Calibration, ...]
+    leanings: tuple[Leaning, ...]
+    learnt: tuple[str, ...] = ()
+    """What it uses that was learnt from labels, and from which."""
+
+
+def judge_cards(
+    folder: str | Path, attack: str | Path | None = None, anchors: Path | None = None
+) -> JudgeCards:
+    """A card for each judge of a run.
+
+    ``attack``: the run of an attack on it. ``anchors``: the file of its anchors.
+    """
+    info, report = run_info(folder), report_of_run(folder, shown=0)
+    _check_same_judge(info, attack, anchors)
+    known = read_anchors(anchors) if anchors else None
+    drift = drift_report(known, looks_of(anchors)) if anchors and known else None
+    settings = CalibrationSettings(changes=drift.changes(known) if drift and known else {})
+    found = calibrate_run(folder, settings=settings) if holds_labels(folder) else []
+    cards = (
+        _card(name, info, report, [one for one in found if one.judge == name], folder)
+        for name in info.identities
+    )
+    return JudgeCards(
+        run=Path(folder).name,
+        cards=tuple(cards),
+        judged=_date(info.facts.get("started")),
+        labelled=_labelled(folder),
+        usage=sum(info.usage.values(), Usage()),
+        cost=cost_message(info.usage, info.prices),
+        attack=attack_report(attack) if attack else None,
+        drift=drift,
+    )
+
+
+def _check_same_judge(info: RunInfo, attack: str | Path | None, anchors: Path | None) -> None:
+    """Refuse what is known of other judges than those of the run."""
+    if anchors and not {*read_anchors(anchors).identities.values()} & {*info.identities.values()}:
+        raise RunError(
+            "{anchors} are anchors of another judge than those of {run}",
+            anchors=anchors,
+            run=info.folder,
+        )
+    if attack and not {*run_info(attack).identities.values()} <= {*info.identities.values()}:
+        raise RunError(
+            "{attack} is an attack on another judge than those of {run}",
+            attack=attack,
+            run=info.folder,
+        )
+
+
+def _card(
+    name: str, info: RunInfo, report: Report, found: list[Calibration], folder: str | Path
+) -> JudgeCard:
+    configuration = info.judge_configurations[name]
+    return JudgeCard(
+        name,
+        str(configuration.kind),
+        info.identities[name],
+        tuple(_questions(configuration) or _labelled_by(name, folder)),
+        configuration.models,
+        {
+            key: value
+            for key, value in configuration.settings.items()
+            if key not in _HIDDEN and value not in (None, [], {})
+        },
+        tuple(one for one in report.sections if one.judge == name),
+        tuple(found),
+        tuple(leanings_of(folder, name)),
+        tuple(learnt_by(name, configuration)),
+    )
+
+
+def _questions(configuration: JudgeConfiguration) -> list[tuple[str, str, str]]:
+    own = configuration.settings
+    if said := own.get("definition") or own.get("expression"):
+        return [(str(own.get("name") or configuration.kind), str(said), "")]
+    return [
+        (str(one.get("name")), str(one.get("description")), _options(one))
+        for one in configuration.asked
+    ]
+
+
+def _labelled_by(name: str, folder: str | Path) -> list[tuple[str, str, str]]:
+    """What people are asked, of a judge that has no criteria of its own: one that looks sentences
+    up.
+    """
+    scales = [scale for judge, scale, _ in judge_scales(folder) if judge == name]
+    return [
+        (one.name, one.criteria.description, ", ".join(one.criteria.option_names)) for one in scales
+    ]
+
+
+def _options(criteria: JsonObject) -> str:
+    return ", ".join(str(one.get("name")) for one in objects_in(criteria.get("options")))
+
+
+def _date(moment: object) -> str:
+    return (
+        time.strftime("%Y-%m-%d", time.localtime(moment))
+        if isinstance(moment, int | float)
+        else Message("unknown")
+    )
+
+
+def _labelled(folder: str | Path) -> tuple[str, str] | None:
+    """From when to when; nothing where no label says it."""
+    moments = (
+        [one.at for one in LabelStore(folder).current() if one.at] if holds_labels(folder) else []
+    )
+    return (_date(min(moments)), _date(max(moments))) if moments else None

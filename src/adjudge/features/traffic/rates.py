@@ -1,0 +1,440 @@
+"""What the judged sample says of all traffic: rates with their intervals, and alarms."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from adjudge.core.domain.frozen import some_of
+from adjudge.core.domain.json_types import JsonDict, JsonObject, object_in
+from adjudge.core.domain.record import JudgmentRecord
+from adjudge.features.traffic.rows import COLUMN, about_traffic
+from adjudge.messages import Message, join, plural
+from adjudge.runs.folder import records_of, run_info
+from adjudge.runs.results.numbers import figure, percent, percent_limits
+from adjudge.runs.results.report import Skipped
+from adjudge.runs.results.setup import KEPT
+from adjudge.stats import FEWEST
+from adjudge.stats.betting import FallBets
+from adjudge.stats.intervals import Interval, interval_of_bounds
+from adjudge.stats.weighted import weighted_interval, weighted_mean
+
+ROWS = "traffic.jsonl"
+"""The chosen rows of a day, in its run."""
+RISK = 0.05
+"""How many followers may ever raise a false alarm about a rate."""
+
+
+@dataclass(frozen=True)
+class TrafficRate:
+    """The mean score of the traffic by one criterion."""
+
+    judge: str
+    criterion: str
+    rows: int
+    unscored: int
+    events: int
+    """Those of the same days, judged or not; while chosen rows wait for a budget, only as many as
+    the judged ones stand for.
+    """
+    mean: float | None
+    """Of the rows with a score."""
+    interval: Interval | None
+    """Holds whatever the rows without a score are."""
+    is_count: bool = False
+    """True for a mean count, which has no most and no interval."""
+    lowest: float | None = None
+    """The mean if every row without a score were the worst it can be; of a count, the best."""
+    highest: float | None = None
+    """The mean if every one of them were the best; None of a count, which has no most."""
+
+    def shown(self) -> str:
+        """The rate; if rows have no score, what it may be."""
+        if self.mean is None:
+            return Message("cannot tell")
+        if self.is_count:
+            return figure(self.mean)
+        if self.lowest is None or self.highest is None or self.lowest == self.highest:
+            return percent(self.mean)
+        return Message(
+            "between {lower} and {upper}", lower=percent(self.lowest), upper=percent(self.highest)
+        )
+
+    def sentence(self) -> Message:
+        """The rate with its interval, and how many rows have no score."""
+        if not self.unscored:
+            return self._rate_sentence()
+        lost = plural(
+            "{count} row has no score and may be anything",
+            "{count} rows have no score and may be anything",
+            self.unscored,
+        )
+        return join("; ", (self._rate_sentence(), lost))
+
+    def _rate_sentence(self) -> Message:
+        name = Message("{judge}, {criterion}", judge=self.judge, criterion=self.criterion)
+        events = plural("of {count:,} event", "of {count:,} events", self.events)
+        if self.mean is None and self.rows:
+            return Message(
+                "{name}: cannot tell: too few {events} were drawn by chance",
+                name=name,
+                events=events,
+            )
+        if self.mean is None:
+            return Message("{name}: no row has a score", name=name)
+        values = {"name": name, "mean": self.shown(), "events": events}
+        if self.is_count:
+            return plural(
+                "{name}: {value} on average, {events}, by {count} row",
+                "{name}: {value} on average, {events}, by {count} rows",
+                self.rows,
+                **values,
+                value=self.shown(),
+            )
+        if self.interval is None:
+            return plural(
+                "{name}: {mean} {events}, by {count} row: too few for an interval",
+                "{name}: {mean} {events}, by {count} rows: too few for an interval",
+                self.rows,
+                **values,
+            )
+        lower, upper = percent_limits(self.interval)
+        return plural(
+            "{name}: {mean} {events} ({lower} to {upper}, by {count} row)",
+            "{name}: {mean} {events} ({lower} to {upper}, by {count} rows)",
+            self.rows,
+            lower=lower,
+            upper=upper,
+            **values,
+        )
+
+    def to_dict(self) -> JsonDict:
+        limits = self.interval
+        return {
+            "judge": self.judge,
+            "criteria": self.criterion,
+            **some_of(self, "rows", "unscored", "events", "mean", "lowest", "highest"),
+            "lower": limits.lower if limits else None,
+            "upper": limits.upper if limits else None,
+        }
+
+
+@dataclass
+class _Scores:
+    values: list[float] = field(default_factory=list)
+    weights: list[float] = field(default_factory=list)
+    lost: list[tuple[float, float, float]] = field(default_factory=list)
+    """Judgments without a score: the weight of each, and what the score is at least and most."""
+    outside: int = 0
+    """Rows that the rate is not about: not to be judged, as after a failed check, or with a verdict
+    that has no number.
+    """
+    counts: bool = False
+    """True if they are counts: the fewer the better, and there is no most."""
+    certain: int = 0
+    """Rows that were taken for sure, with a score or not: they stand for themselves alone."""
+    drawn: float = 0.0
+    """The weights of all other rows, with a score or not."""
+    waiting: float = 0.0
+    """For how many events the chosen rows stand that are not judged yet."""
+
+    @property
+    def rows(self) -> int:
+        """Rows with a result of any kind."""
+        return len(self.values) + len(self.lost) + self.outside
+
+    @property
+    def weighed(self) -> float:
+        """For how many events the judged rows stand."""
+        return self.certain + self.drawn
+
+    def add(self, record: JudgmentRecord) -> None:
+        weight = about_traffic(record).get("weight")
+        weight = float(weight) if isinstance(weight, int | float) else 1.0
+        if weight == 1:
+            self.certain += 1
+        else:
+            self.drawn += weight
+        self.counts |= record.detail.is_count
+        if record.score is not None:
+            self.values.append(record.score)
+            self.weights.append(weight)
+        elif is_outside(record):
+            self.outside += 1
+        else:
+            self.lost.append((weight, *record.bounds))
+
+    def plus(self, other: _Scores) -> _Scores:
+        return _Scores(
+            self.values + other.values,
+            self.weights + other.weights,
+            self.lost + other.lost,
+            self.outside + other.outside,
+            self.counts or other.counts,
+            self.certain + other.certain,
+            self.drawn + other.drawn,
+            self.waiting + other.waiting,
+        )
+
+    def rate(self, judge: str, criterion: str, events: int) -> TrafficRate:
+        if self.waiting:
+            events = round(events * self.weighed / (self.weighed + self.waiting))
+        rate = TrafficRate(
+            judge, criterion, len(self.values), len(self.lost), events, None, None, self.counts
+        )
+        factor = self._factor_for(events - self.certain)
+        if factor is None or not self.values:
+            return rate
+        weights = [_scaled(weight, factor) for weight in self.weights]
+        mean, scored = weighted_mean(self.values, weights), math.fsum(weights)
+        lost = [(_scaled(weight, factor), *bounds) for weight, *bounds in self.lost]
+        total = scored + math.fsum(weight for weight, _, _ in lost)
+        lowest, highest = (
+            (mean * scored + math.fsum(one[0] * one[place] for one in lost)) / total
+            for place in (1, 2)
+        )
+        rate = replace(rate, mean=mean, lowest=lowest, highest=highest)
+        if self.counts:
+            return replace(rate, highest=None if lost else mean)
+        if not all(0 <= value <= 1 for value in self.values):
+            return rate
+        if len(self.values) < FEWEST:
+            return rate
+        lows, highs = ([*self.values, *(one[place] for one in lost)] for place in (1, 2))
+        weights += [weight for weight, _, _ in lost]
+        limits = interval_of_bounds(lambda values: weighted_interval(values, weights), lows, highs)
+        return replace(rate, interval=limits)
+
+    def _factor_for(self, others: int) -> float | None:
+        """Return by how much the weights of drawn rows grow so that they stand for ``others``, all
+        events that were not taken for sure; None if too few rows with a score were drawn.
+        """
+        if others <= 0:
+            return 1.0
+        if sum(weight > 1 for weight in self.weights) < FEWEST:
+            return None
+        return others / self.drawn
+
+
+def _scaled(weight: float, factor: float) -> float:
+    """The weight of a row that was drawn; one that was taken for sure keeps its own."""
+    return weight * factor if weight > 1 else weight
+
+
+_Name = tuple[str, str]
+
+
+def rates_of(folders: Iterable[Path], events: int) -> tuple[TrafficRate, ...]:
+    """The rates over the runs of some days with so many events, by judge and criterion."""
+    found = _together(map(_scores_in, folders))
+    return tuple(scores.rate(*name, events) for name, scores in found.items())
+
+
+def rolling_rates(
+    runs: Mapping[str, Path], events: Mapping[str, int], window: int
+) -> dict[_Name, list[tuple[str, TrafficRate]]]:
+    """Judge and criterion → the rate on each day, over the ``window`` days that end with it."""
+    by_day = {day: _scores_in(run) for day, run in runs.items()}
+    days, found = list(events), dict[_Name, list[tuple[str, TrafficRate]]]()
+    for place, day in enumerate(days):
+        last = days[max(0, place + 1 - window) : place + 1]
+        came = sum(events[one] for one in last)
+        scores = _together(by_day[one] for one in last if one in by_day)
+        for name, own in scores.items():
+            found.setdefault(name, []).append((day, own.rate(*name, came)))
+    return found
+
+
+def _scores_in(folder: Path) -> dict[_Name, _Scores]:
+    found: dict[_Name, _Scores] = {}
+    for one in records_of(folder):
+        found.setdefault((one.judge, one.criterion), _Scores()).add(one)
+    skipped = Skipped.of(object_in(run_info(folder).facts.get(KEPT)).get("skipped"))
+    chosen, weight = _chosen_in(folder)
+    for scores in found.values():
+        judged = scores.rows + skipped.rows + skipped.blank
+        scores.waiting = max(0.0, weight - scores.weighed) if chosen > judged else 0.0
+        if all(weight == 1 for weight in scores.weights):  # so were those without an answer
+            scores.certain += skipped.rows + skipped.blank
+    return found
+
+
+def _chosen_in(folder: Path) -> tuple[int, float]:
+    """How many rows of a day were chosen, judged or not, and for how many events they stand. A line
+    that is still being written is none yet.
+    """
+    rows, chosen, weight = folder / ROWS, 0, 0.0
+    if not rows.is_file():
+        return chosen, weight
+    with rows.open("rb") as lines:
+        for line in lines:
+            if line.endswith(b"\n"):
+                found = object_in(object_in(json.loads(line)).get(COLUMN)).get("weight")
+                chosen += 1
+                weight += found if isinstance(found, int | float) else 0.0
+    return chosen, weight
+
+
+def _together(several: Iterable[Mapping[_Name, _Scores]]) -> dict[_Name, _Scores]:
+    found: dict[_Name, _Scores] = {}
+    for each in several:
+        for name, scores in each.items():
+            found[name] = found[name].plus(scores) if name in found else scores
+    return found
+
+
+_ALARMS = {
+    (False, True): Message(
+        "ALARM: {judge}, {criterion} has fallen below {bar} (evidence {evidence}; from 20 on it is "
+        "an alarm)"
+    ),
+    (False, False): Message(
+        "{judge}, {criterion}: no sign that it has fallen below {bar} (evidence {evidence}; from "
+        "20 on it is an alarm)"
+    ),
+    (True, True): Message(
+        "ALARM: {judge}, {criterion} has risen above {bar} on average (evidence {evidence}; from "
+        "20 on it is an alarm)"
+    ),
+    (True, False): Message(
+        "{judge}, {criterion}: no sign that it has risen above {bar} on average (evidence "
+        "{evidence}; from 20 on it is an alarm)"
+    ),
+}
+"""Whether the bar is the most of a count, and whether the alarm is raised → what is said."""
+
+
+@dataclass(frozen=True)
+class Alarm:
+    """Whether a rate has fallen below its bar, or a mean count has risen above it."""
+
+    judge: str
+    criterion: str
+    bar: float
+    evidence: float
+    rises: bool = False
+    unscored: int = 0
+    """Rows of the day whose judgments failed: they count as the best score."""
+
+    @property
+    def raised(self) -> bool:
+        """Whether the evidence is such as equal or better traffic gives to one of twenty followers
+        at most, however long they look.
+        """
+        return self.evidence >= 1 / RISK
+
+    def sentence(self) -> Message:
+        values = {
+            "judge": self.judge,
+            "criterion": self.criterion,
+            "bar": figure(self.bar) if self.rises else percent(self.bar),
+            "evidence": Message("{evidence:.3g}", evidence=self.evidence),
+        }
+        sentence = Message(_ALARMS[self.rises, self.raised], **values)
+        if not self.unscored:
+            return sentence
+        lost = plural(
+            "{count} row of the day has no score and is taken as good",
+            "{count} rows of the day have no score and are taken as good",
+            self.unscored,
+        )
+        return join("; ", (sentence, lost))
+
+    def to_dict(self) -> JsonDict:
+        return {
+            "judge": self.judge,
+            "criteria": self.criterion,
+            "bar": self.bar,
+            "above": self.rises,
+            "evidence": self.evidence,
+            "unscored": self.unscored,
+            "raised": self.raised,
+        }
+
+
+@dataclass(frozen=True)
+class AlarmState:
+    """The bets on one rate, and up to where they have seen its rows."""
+
+    bets: FallBets
+    day: str = ""
+    seen: int = 0
+    """Rows of that day, in order."""
+    lost: tuple[int, ...] = ()
+    """Those of them that have no score; the bets took each as the best score that it can be."""
+
+    @classmethod
+    def of(cls, value: JsonObject, bar: float, *, rises: bool = False) -> AlarmState:
+        """What was kept of it; from the beginning where the bar is another one."""
+        match value:
+            case {
+                "bar": float() as kept,
+                "logs": list() as logs,
+                "largest": float() as largest,
+                "day": str() as day,
+                "seen": int() as seen,
+            } if kept == bar and value.get("rises", False) is rises:
+                bets = FallBets(bar, tuple(map(tuple, logs)), largest, rises)
+                lost = value.get("lost")  # earlier versions left such rows out of the bets
+                return cls(bets, day, seen, tuple(lost) if isinstance(lost, list) else ())
+        return cls(FallBets(bar, rises=rises))
+
+    def to_dict(self) -> JsonDict:
+        return {
+            "bar": self.bets.bound,
+            "rises": self.bets.rises,
+            "logs": [list(one) for one in self.bets.logs],
+            "largest": self.bets.largest,
+            **some_of(self, "day", "seen", "lost"),
+        }
+
+    def look(self, day: str, scores: Mapping[int, float | None]) -> AlarmState:
+        """The state after a day's rows: ``scores`` of the uniform sample, by place; None of a row
+        whose judgment failed, which counts as the best score until it has one. After an alarm the
+        next day starts again, so that the alarm can end, and come again.
+        """
+        state = self if day == self.day else AlarmState(self._bets_of_next_day(), day)
+        new = [place for place in sorted(scores) if place >= state.seen]
+        bets = state.bets.add([self._value(scores[place]) for place in new])
+        for place in state.lost:
+            if (score := scores.get(place)) is not None:
+                bets = bets.correct(self._value(score))
+        return AlarmState(
+            bets,
+            day,
+            new[-1] + 1 if new else state.seen,
+            tuple(place for place in (*state.lost, *new) if scores.get(place) is None),
+        )
+
+    def alarm(self, judge: str, criterion: str) -> Alarm:
+        bets = self.bets
+        return Alarm(judge, criterion, bets.bound, bets.evidence, bets.rises, len(self.lost))
+
+    def _value(self, score: float | None) -> float:
+        if score is None:
+            return self.bets.best
+        return max(0.0, score) if self.bets.rises else min(1.0, max(0.0, score))
+
+    def _bets_of_next_day(self) -> FallBets:
+        if self.bets.evidence >= 1 / RISK:
+            return FallBets(self.bets.bound, rises=self.bets.rises).begin()
+        return self.bets.begin()
+
+
+def uniform_scores(folder: Path) -> Iterator[tuple[tuple[str, str], int, float | None]]:
+    """(judge and criterion, place, score) of the rows that are a sample of all events alike; the
+    score is None if the judgment failed. Rows that the rate is not about are left out.
+    """
+    for one in records_of(folder):
+        if about_traffic(one).get("uniform") is True and not is_outside(one):
+            yield (one.judge, one.criterion), one.index, one.score
+
+
+def is_outside(record: JudgmentRecord) -> bool:
+    """Return True if the rate is not about this row: it was not to be judged, as after a failed
+    check, or its verdict has no number.
+    """
+    return record.score is None and (record.scored or record.status == "skipped")

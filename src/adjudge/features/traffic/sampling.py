@@ -1,0 +1,72 @@
+"""Which events are judged: by a hash of their id, so that every run and every judge takes the
+same ones.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from hashlib import sha256
+
+from adjudge.core.domain.json_types import JsonObject, JsonValue
+from adjudge.errors import SetupError
+from adjudge.features.traffic.source import TrafficEvent
+
+_WHOLE = 1 << 64
+
+
+@dataclass(frozen=True, slots=True)
+class SampleChoice:
+    """Why an event is judged at all."""
+
+    weight: float
+    """One over the chance that it had to be taken: for how many events it stands."""
+    stratum: str
+    is_uniform: bool
+    """Whether it would be in the sample that takes all events alike."""
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How events are chosen. Every event has a chance above 0, and it is known."""
+
+    share: float = 1.0
+    by: str | None = None
+    """The column whose values are strata: each is sampled by itself."""
+    at_least: int = 0
+    """So many events of a stratum are taken each day before any is left out."""
+    always: tuple[tuple[str, str], ...] = ()
+    """(Column, value) of events that are all taken."""
+    seed: str = "0"
+
+    def __post_init__(self) -> None:
+        if not 0 < self.share <= 1:
+            raise SetupError(
+                "the share of events to judge is above 0 and at most 1, not {share}",
+                share=self.share,
+            )
+
+    def stratum_of(self, row: JsonObject) -> str:
+        """The group that an event belongs to."""
+        for column, value in self.always:
+            if _cell(row.get(column)) == value:
+                return f"{column}={value}"
+        return _cell(row.get(self.by)) if self.by else ""
+
+    def choose(self, event: TrafficEvent, seen: int) -> SampleChoice | None:
+        """Whether an event is judged. ``seen``: how many of its stratum came before it today."""
+        stratum = self.stratum_of(event.row)
+        is_uniform = self._draw(event.id) < self.share
+        is_certain = seen < self.at_least or any(
+            _cell(event.row.get(column)) == value for column, value in self.always
+        )
+        if is_certain:
+            return SampleChoice(1.0, stratum, is_uniform)
+        return SampleChoice(1 / self.share, stratum, is_uniform=True) if is_uniform else None
+
+    def _draw(self, id: str) -> float:
+        drawn = sha256(f"{self.seed}\0{id}".encode("utf-8", "surrogatepass")).digest()
+        return int.from_bytes(drawn[:8], "big") / _WHOLE
+
+
+def _cell(value: JsonValue) -> str:
+    return "" if value is None else str(value)

@@ -1,0 +1,258 @@
+"""Langfuse, Phoenix and LangSmith, asked for what came: by their public HTTP APIs."""
+
+from __future__ import annotations
+
+import base64
+import http.client
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from urllib.error import HTTPError, URLError
+from urllib.parse import quote, urlencode, urlsplit
+from urllib.request import Request, urlopen
+
+from adjudge.core.domain.frozen import nonempty
+from adjudge.core.domain.json_types import JsonDict, JsonObject, JsonValue
+from adjudge.errors import SetupError, WrongData
+from adjudge.features.agents.traces.values import inner, inner_object, objects, text_at
+from adjudge.features.traffic.source import SourceAway, TrafficBatch, TrafficEvent
+from adjudge.messages import Message, reason_of
+
+_PATIENCE = 30.0
+_LARGEST = 256 << 20
+_PAGE = 100
+_OVERLAP = timedelta(minutes=30)
+"""How far behind the newest span it is read again: spans are sent when they end, and late."""
+
+
+@dataclass(frozen=True)
+class Service:
+    """How one service is asked, and what it answers."""
+
+    name: str
+    """Also the format of its traces."""
+    address: str
+    """The environment variable that says where it is; else its usual address."""
+    usual: str
+    keys: tuple[str, ...]
+    headers: Callable[[Sequence[str]], Mapping[str, str]]
+    ask: Callable[[str, str, str], tuple[str, JsonObject | None]]
+    """Project, since when and page → path, and a body where it is sent one."""
+    rows: str
+    """The key of its answer under which spans stand."""
+    next_page: Callable[[JsonObject], JsonValue]
+    event: Callable[[JsonObject], TrafficEvent]
+    scores: str
+    """The path that takes scores of traces."""
+    scores_at_once: bool = False
+    """Whether it takes many, under "data"."""
+
+
+def basic_headers(keys: Sequence[str]) -> Mapping[str, str]:
+    """A name and a password, as HTTP takes them."""
+    return {"Authorization": "Basic " + base64.b64encode(":".join(keys).encode()).decode()}
+
+
+def _langfuse(project: str, since: str, page: str) -> tuple[str, None]:  # noqa: ARG001
+    wanted = {"fromStartTime": since, "limit": _PAGE, "fields": "core,basic,io,usage,trace_context"}
+    return f"/api/public/v2/observations?{urlencode(_paged(wanted, page))}", None
+
+
+def _phoenix(project: str, since: str, page: str) -> tuple[str, None]:
+    wanted = _paged({"start_time": since, "limit": _PAGE}, page)
+    return f"/v1/projects/{quote(project or 'default', safe='')}/spans?{urlencode(wanted)}", None
+
+
+def _langsmith(project: str, since: str, page: str) -> tuple[str, JsonObject]:
+    wanted: JsonDict = {"session": [project], "start_time": since, "limit": _PAGE}
+    return "/api/v1/runs/query", {**wanted, **nonempty(cursor=page)}
+
+
+def _paged(wanted: Mapping[str, object], page: str) -> Mapping[str, object]:
+    return {**wanted, **nonempty(cursor=page)}
+
+
+def _span_reader(
+    format: str, id: str, trace: str, start: str, end: str, parent: str
+) -> Callable[[JsonObject], TrafficEvent]:
+    """How a span is read, by the keys of a service; Phoenix keeps some of them in ``context``."""
+
+    def read(one: JsonObject) -> TrafficEvent:
+        named = {**inner_object(one, "context"), **one}
+        is_root = not one.get(parent) and bool(one.get(end))
+        return TrafficEvent(
+            _text(named, id), one, _text(one, start), _text(named, trace), is_root, format
+        )
+
+    return read
+
+
+def _text(one: JsonObject, name: str) -> str:
+    found = text_at(one, name)
+    if not found:
+        raise WrongData("has no {column}", column=name)
+    return found
+
+
+SERVICES = {
+    one.name: one
+    for one in (
+        Service(
+            "langfuse",
+            "LANGFUSE_HOST",
+            "https://cloud.langfuse.com",
+            ("LANGFUSE_PUBLIC_KEY", "LANGFUSE_SECRET_KEY"),
+            basic_headers,
+            _langfuse,
+            "data",
+            lambda answer: inner(answer, "meta", "cursor"),
+            _span_reader(
+                "langfuse", "id", "traceId", "startTime", "endTime", "parentObservationId"
+            ),
+            "/api/public/scores",
+        ),
+        Service(
+            "phoenix",
+            "PHOENIX_HOST",
+            "http://localhost:6006",
+            ("PHOENIX_API_KEY",),
+            lambda keys: {"Authorization": f"Bearer {keys[0]}"},
+            _phoenix,
+            "data",
+            lambda answer: answer.get("next_cursor"),
+            _span_reader("phoenix", "span_id", "trace_id", "start_time", "end_time", "parent_id"),
+            "/v1/trace_annotations",
+            scores_at_once=True,
+        ),
+        Service(
+            "langsmith",
+            "LANGSMITH_ENDPOINT",
+            "https://api.smith.langchain.com",
+            ("LANGSMITH_API_KEY",),
+            lambda keys: {"x-api-key": keys[0]},
+            _langsmith,
+            "runs",
+            lambda answer: inner(answer, "cursors", "next"),
+            _span_reader("langsmith", "id", "trace_id", "start_time", "end_time", "parent_run_id"),
+            "/api/v1/feedback",
+        ),
+    )
+}
+_WITHOUT_KEY = ("phoenix", "mlflow")
+"""Services that may run on one's own machine without a key."""
+
+
+@dataclass(frozen=True)
+class ServiceSpans:
+    """The spans of a project, the page behind the last one first asked for."""
+
+    service: Service
+    project: str
+    since: timedelta
+    """How far back a first look goes."""
+
+    @property
+    def name(self) -> str:
+        return f"{self.service.name}:{self.project}@{self._address}"
+
+    @property
+    def _address(self) -> str:
+        found = os.environ.get(self.service.address, "").strip() or self.service.usual
+        if urlsplit(found).scheme not in ("http", "https"):
+            raise SetupError(
+                "{variable} is not an address: {found!r}",
+                variable=self.service.address,
+                found=found,
+            )
+        return found.rstrip("/")
+
+    def read(self, cursor: JsonObject) -> TrafficBatch:
+        """The next page. What was read before comes again where it overlaps."""
+        since = text_at(cursor, "since") or _written(datetime.now(UTC) - self.since)
+        newest = text_at(cursor, "newest") or since
+        answer = self._ask(since, text_at(cursor, "page"))
+        events: list[TrafficEvent] = []
+        bad: list[str] = []
+        for one in objects(answer, self.service.rows):
+            try:
+                events.append(self.service.event(one))
+            except ValueError as error:
+                bad.append(Message("{name}: a span {error}", name=self.service.name, error=error))
+        newest = max([newest, *(one.at for one in events)], key=_moment)
+        page = self.service.next_page(answer)
+        if isinstance(page, str) and page and events:
+            after: JsonDict = {"since": since, "newest": newest, "page": page}
+            return TrafficBatch(events, after, bad, more=True)
+        newest = min(newest, _written(datetime.now(UTC)), key=_moment)
+        begin = max(_moment(since), min(_moment(newest), datetime.now(UTC)) - _OVERLAP)
+        return TrafficBatch(events, {"since": _written(begin), "newest": newest}, bad)
+
+    def send(self, scores: Sequence[JsonObject]) -> None:
+        """Give it scores of its traces; those that it has already replace themselves."""
+        if self.service.scores_at_once:
+            self._exchange(self.service.scores, {"data": list(scores)})
+            return
+        for one in scores:
+            self._exchange(self.service.scores, one)
+
+    def _exchange(self, path: str, body: JsonObject | None, method: str | None = None) -> JsonValue:
+        request = Request(  # noqa: S310 - http or https, as checked above
+            self._address + path,
+            None if body is None else json.dumps(body).encode(),
+            {"Accept": "application/json", "Content-Type": "application/json", **self._headers()},
+            method=method,
+        )
+        try:
+            with urlopen(request, timeout=_PATIENCE) as answer:  # noqa: S310
+                found: JsonValue = json.loads(answer.read(_LARGEST) or b"null")
+        except (HTTPError, URLError, OSError, ValueError, http.client.HTTPException) as error:
+            raise SourceAway(
+                "{name} does not answer at {path}: {reason}",
+                name=self.service.name,
+                path=path.partition("?")[0],
+                reason=_why(error),
+            ) from error
+        return found
+
+    def _ask(self, since: str, page: str) -> JsonObject:
+        found = self._exchange(*self.service.ask(self.project, since, page))
+        if not isinstance(found, dict) or not isinstance(found.get(self.service.rows), list):
+            raise SourceAway(
+                "{name} did not give its spans: {reason}",
+                name=self.service.name,
+                reason=Message("the answer has no list {key!r}", key=self.service.rows),
+            )
+        return found
+
+    def _headers(self) -> Mapping[str, str]:
+        keys = [os.environ.get(name, "").strip() for name in self.service.keys]
+        if all(keys):
+            return self.service.headers(keys)
+        if self.service.name in _WITHOUT_KEY:
+            return {}
+        raise SetupError(
+            "{name} needs a key: set {variables}",
+            name=self.service.name,
+            variables=", ".join(self.service.keys),
+        )
+
+
+def _why(error: Exception) -> str:
+    if isinstance(error, HTTPError):
+        return f"{error.code} {error.reason}"
+    return reason_of(error) if isinstance(error, OSError) else str(error)[:200]
+
+
+def _moment(text: str) -> datetime:
+    """When that was; what is not a time is long ago."""
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        return datetime.min.replace(tzinfo=UTC)
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+def _written(moment: datetime) -> str:
+    return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")

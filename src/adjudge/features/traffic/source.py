@@ -1,0 +1,59 @@
+"""Where traffic comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from adjudge.core.domain.json_types import JsonObject
+from adjudge.errors import RunError
+
+
+class SourceAway(RunError):
+    """A source does not answer now; it is asked again in the next round."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrafficEvent:
+    """One thing that happened in production: a row to judge."""
+
+    id: str
+    """What the source calls it: an event of the same id is the same event."""
+    row: JsonObject
+    at: str = ""
+    """When it happened, as the source says it."""
+    trace: str = ""
+    """The trace that it is a part of: it is judged when that is whole."""
+    is_root: bool = False
+    """Whether the trace has ended with it."""
+    format: str = "otlp"
+    """Who wrote it, where it is a part of a trace."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrafficBatch:
+    """What came since a place in the source."""
+
+    events: Sequence[TrafficEvent]
+    cursor: JsonObject
+    """The place behind them; JSON, since it is kept."""
+    bad: Sequence[str] = ()
+    """What could not be read: where, and why."""
+    more: bool = False
+    """Whether there is more to read at once."""
+
+
+class TrafficSource(Protocol):
+    """A place that is read from a cursor on. The same cursor gives the same events, and later
+    ones.
+    """
+
+    @property
+    def name(self) -> str:
+        """What its cursor is kept under."""
+        ...
+
+    def read(self, cursor: JsonObject) -> TrafficBatch:
+        """What came behind ``cursor``; an empty one is the beginning."""
+        ...

@@ -1,0 +1,74 @@
+"""What annotators say of criteria themselves, such as that they are unclear: a file beside the
+labels, only ever added to.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from adjudge.core.aio.files import locked, writing
+from adjudge.core.ledger.file import LABEL_FILES, LABELS_LOCK, NOTES, refuse_links
+from adjudge.errors import RunError, SetupError
+from adjudge.messages import reason_of
+
+_LONGEST = 2000
+_MOST_READ = 1000
+"""Notes, the last ones: nobody reads more."""
+_LARGEST = 10_000_000
+
+
+@dataclass(frozen=True)
+class CriteriaNote:
+    """What somebody said of the wording, not of a row."""
+
+    criteria: str
+    annotator: str
+    note: str
+    at: float = 0.0
+
+
+def add_note(folder: str | Path, criteria: str, annotator: str, note: str) -> None:
+    """Keep a note; it is on the disk when this returns."""
+    text = note.strip()
+    if not text:
+        raise SetupError("say what is unclear about the criteria")
+    line = json.dumps(
+        asdict(CriteriaNote(criteria, annotator, text[:_LONGEST], time.time())), ensure_ascii=False
+    )
+    path = Path(folder) / NOTES
+    with writing(path):
+        refuse_links(Path(folder), LABEL_FILES)
+        with (
+            locked(Path(folder) / LABELS_LOCK),
+            path.open("a", encoding="utf-8", errors="backslashreplace") as file,
+        ):
+            file.write(f"{line}\n")
+            file.flush()
+            os.fsync(file.fileno())
+
+
+def notes_in(folder: str | Path) -> list[CriteriaNote]:
+    """The notes of a run, in the order they came; a line that is none of ours is passed over."""
+    refuse_links(Path(folder), LABEL_FILES)
+    path = Path(folder) / NOTES
+    try:
+        if not path.is_file() or path.stat().st_size > _LARGEST:
+            return []
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError as error:
+        raise RunError(
+            "{path} cannot be read: {reason}", path=path, reason=reason_of(error)
+        ) from error
+    found = map(_read, lines[-_MOST_READ:])
+    return [note for note in found if note is not None]
+
+
+def _read(line: str) -> CriteriaNote | None:
+    with suppress(ValueError, TypeError):
+        return CriteriaNote(**json.loads(line))
+    return None

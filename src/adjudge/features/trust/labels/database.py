@@ -1,0 +1,113 @@
+"""A database beside a run's ledger: opened, made and written in one way, whatever of labelling it
+holds.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import ClassVar
+
+from adjudge.core.aio.files import locked
+from adjudge.core.ledger.file import (
+    LABEL_FILES,
+    LABELS_LOCK,
+    PATIENCE,
+    connect,
+    refuse_links,
+    refuse_strange_schema,
+)
+from adjudge.errors import RunError
+from adjudge.messages import Message, reason_of
+
+
+class LabelDatabase:
+    """One file of a run folder. It is made when it is first written to."""
+
+    FILE: ClassVar[str]
+    TABLES: ClassVar[tuple[str, ...]]
+    VERSION: ClassVar[int]
+    DAMAGED: ClassVar[Message]
+    """What to do where it cannot be read."""
+    LASTING: ClassVar[bool] = True
+    """Whether a commit waits until it is on the disk."""
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder)
+        self.path = self.folder / self.FILE
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        """A transaction that is committed at the end.
+
+        The lock is between processes that would make the file at once.
+        """
+        if not self.folder.is_dir():
+            raise RunError("{folder} is not a folder", folder=self.folder)
+        refuse_links(self.folder, LABEL_FILES)
+        with (
+            _reported(self.path, self.DAMAGED),
+            locked(self.folder / LABELS_LOCK),
+            self._connected() as connection,
+        ):
+            connection.execute("BEGIN IMMEDIATE")
+            yield connection
+            connection.execute("COMMIT")
+
+    @contextmanager
+    def _connected(self, *, writable: bool = True) -> Iterator[sqlite3.Connection]:
+        refuse_links(self.folder, LABEL_FILES)
+        with (
+            _reported(self.path, self.DAMAGED),
+            connect(self.path, writable=writable, lasting=self.LASTING) as connection,
+        ):
+            refuse_strange_schema(connection, self.path, self.TABLES)
+            (version,) = connection.execute("PRAGMA user_version").fetchone()
+            if version > self.VERSION:
+                raise RunError(
+                    "{path} was written by a newer adjudge: install that one", path=self.path
+                )
+            if version < self.VERSION and writable:
+                connection.execute("BEGIN IMMEDIATE")
+                self._make(connection, version)
+                connection.execute(f"PRAGMA user_version = {self.VERSION}")
+                connection.execute("COMMIT")
+            yield connection
+
+    def _make(self, connection: sqlite3.Connection, version: int) -> None:
+        """Bring it from ``version``, 0 where there is nothing, to the one of today."""
+        raise NotImplementedError
+
+
+@contextmanager
+def _reported(path: Path, damaged: Message) -> Iterator[None]:
+    """What happened to a file of labels, and what to do; ``damaged``: where it cannot be read."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # without what SQLite adds to it
+        if code == sqlite3.SQLITE_FULL:
+            advice = Message("the disk is full: make room; every label until now is kept")
+        elif code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            advice = Message(
+                "locked by another program for {seconds:.0f} s: close that, then go on",
+                seconds=PATIENCE,
+            )
+        elif code in (
+            sqlite3.SQLITE_CANTOPEN,
+            sqlite3.SQLITE_READONLY,
+            sqlite3.SQLITE_PERM,
+            sqlite3.SQLITE_IOERR,
+        ):
+            advice = Message("see that the file and its folder can be read and written")
+        else:
+            advice = damaged
+        raise RunError(
+            "the labels {path}: {error}; {advice}", path=path, error=error, advice=advice
+        ) from error
+    except OSError as error:
+        raise RunError(
+            "the labels {path} cannot be used: {reason}", path=path, reason=reason_of(error)
+        ) from error

@@ -1,0 +1,138 @@
+"""Rows that are drawn more often than others, each with a chance that is known.
+
+The kind of a row says how often it is drawn: whether the judge is unsure of it, whether votes
+contradict each other, or what it holds in a column; within its verdict. Within a verdict and a kind
+rows come in the order of the one permutation of all rows. So the labels of a verdict and a kind are
+a random sample of its rows wherever labelling stops, and stay one when others are added that were
+drawn among all rows.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from adjudge.core.domain.record import JudgmentRecord
+from adjudge.core.domain.slices import value_in
+from adjudge.errors import SetupError
+
+WeightedQueue = Literal["random-uncertain", "random-disagreement", "random-stratified"]
+WEIGHTED: tuple[WeightedQueue, ...] = get_args(WeightedQueue)
+OFTENER = 1.5
+"""How many times as often a row is drawn that the judge is unsure of, or that votes differ on: more
+leaves too few of the others, whose rare errors then have wide limits (``benchmarks/active.py``).
+"""
+FEWEST = 5
+"""Rows of each verdict and kind that are drawn at least, where there are so many."""
+MOST_KINDS = 8
+"""Values of a column that rows may be drawn apart by."""
+_ABOVE, _BELOW = ("unsure", "sure"), ("divided", "united")
+
+
+@dataclass(frozen=True)
+class Weighting:
+    """What the chances of rows follow."""
+
+    queue: WeightedQueue
+    by: str = ""
+    """Above which doubt rows are drawn oftener, or by which column they are drawn apart."""
+
+    @classmethod
+    def read(cls, text: str) -> Weighting:
+        """What ``str`` of one says; a SetupError where it says nothing."""
+        name, _, by = text.partition(":")
+        for queue in WEIGHTED:
+            if name == queue and (queue == "random-stratified" or _is_number(by)):
+                return cls(queue, by)
+        raise SetupError(
+            "drawn_by is {text!r}, which is not what a queue of adjudge writes: take it from an "
+            "export of labels",
+            text=text,
+        )
+
+    def __str__(self) -> str:
+        return f"{self.queue}:{self.by}"
+
+    @property
+    def reads_votes(self) -> bool:
+        """Whether the kind of a row depends on its votes."""
+        return self.queue == "random-uncertain"
+
+    def kind(self, record: JudgmentRecord) -> str:
+        """Of a row that the judge decided; the others are of one kind, which has no name."""
+        if self.queue == "random-stratified":
+            return value_in(record, self.by) if self.by else ""
+        return self.kind_of_signal(signal(record, self.queue))
+
+    def kind_of_signal(self, doubt: float) -> str:
+        """The same by how much speaks against the verdict."""
+        above, below = _ABOVE if self.reads_votes else _BELOW
+        return above if doubt > float(self.by) else below
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
+
+
+def signal(record: JudgmentRecord, queue: str) -> float:
+    """How much speaks against a verdict: for ``random-uncertain`` how unsure the votes are, else
+    how much they contradict each other.
+    """
+    return doubt(record) if queue == "random-uncertain" else dispute(record)
+
+
+def dispute(result: JudgmentRecord) -> float:
+    """How much the votes on a row contradict each other: a split, an order that changes the
+    verdict, a tie, a divided panel.
+    """
+    bias = result.positional_bias
+    flipped = bias is not None and bool(bias.detected)
+    divided = len(set(result.model_scores.values())) > 1
+    return _doubt_of_share(result.agreement) + flipped + divided + result.tie
+
+
+def doubt(result: JudgmentRecord) -> float:
+    """How unsure the votes are: by the probability of their verdicts where there is one, else by
+    how many agree.
+    """
+    read = [vote for vote in result.votes or () if vote.distribution is not None]
+    doubts = [_doubt_of_share(vote.probability) for vote in read]
+    return max(doubts or [_doubt_of_share(result.agreement)]) + result.low_confidence
+
+
+def _doubt_of_share(share: float | None) -> float:
+    return 0.0 if share is None else 1 - share
+
+
+Kind = tuple[str, str]
+"""A verdict, and the kind of its rows."""
+
+
+def quotas(rows: Mapping[Kind, int], queue: WeightedQueue, count: int) -> dict[Kind, int]:
+    """How many rows of each verdict and kind make about ``count``. More are never fewer of any."""
+    if queue == "random-stratified":
+        weights = {one: math.sqrt(number) for one, number in rows.items()}
+    else:
+        oftener = (_ABOVE[0], _BELOW[0])
+        weights = {
+            one: number * (OFTENER if one[1] in oftener else 1.0) for one, number in rows.items()
+        }
+    total = math.fsum(weights.values())
+    return {
+        one: min(number, max(FEWEST, math.ceil(count * weights[one] / total)))
+        for one, number in rows.items()
+    }
+
+
+def turn(seed: int, identity: str, rank: int, quota: int) -> float:
+    """When the row of that rank in its kind comes, from 0 to 1: kinds are spread over the queue,
+    and a row's place does not tell its verdict.
+    """
+    digest = hashlib.sha256(f"{seed} turn:{identity}".encode()).digest()
+    return (rank + int.from_bytes(digest[:7]) / 2**56) / quota

@@ -1,3 +1,0 @@
-"""The places where people work: each is a file of its own behind its extra, and
-none knows another.
-"""

@@ -1,5 +1,0 @@
-"""Where EvalAssist has ``DirectJudge``."""
-
-from adjudge.judges.direct import DirectJudge
-
-__all__ = ["DirectJudge"]

@@ -1,5 +1,0 @@
-"""Where EvalAssist has ``PairwiseJudge``."""
-
-from adjudge.judges.pairwise import PairwiseJudge
-
-__all__ = ["PairwiseJudge"]

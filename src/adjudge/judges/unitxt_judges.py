@@ -1,5 +1,0 @@
-"""Where EvalAssist has ``UnitxtDirectJudge`` and ``UnitxtPairwiseJudge``."""
-
-from adjudge.judges.unitxt import UnitxtDirectJudge, UnitxtPairwiseJudge
-
-__all__ = ["UnitxtDirectJudge", "UnitxtPairwiseJudge"]

@@ -1,0 +1,239 @@
+"""``adjudge check``: pass or fail on one criterion."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from click import UsageError
+
+from adjudge.core.catalog.aspects import aspect, aspects
+from adjudge.core.domain.check_result import FAIL
+from adjudge.core.domain.criteria import yes_no_criteria
+from adjudge.core.domain.light import light_dataclass
+from adjudge.core.ledger.file import holds_run
+from adjudge.core.reading.toml_text import with_lines
+from adjudge.core.reading.values import Place, load_yaml
+from adjudge.messages import Message, plural
+from adjudge.runs.cli.estimates import estimated, show_estimate
+from adjudge.runs.cli.execute import (
+    RunDisplay,
+    data_entry,
+    eval_file_from_flags,
+    finish,
+    judge_all,
+    outcome_for,
+    prepare_run,
+)
+from adjudge.runs.cli.inputs import as_usage_error, columns_from, rows_in, texts_in
+from adjudge.runs.cli.options import (
+    FROM_ONE,
+    Flags,
+    accompanying,
+    as_json,
+    columns,
+    command,
+    good,
+    judging,
+    option,
+    options,
+    output,
+    positional,
+    rows,
+    shared,
+)
+from adjudge.runs.cli.output import echo
+from adjudge.runs.criteria_entry import Aspect, CriteriaEntry
+from adjudge.runs.eval_file import AspectEntry, CheckEntry, DirectEntry, JudgeEntry
+from adjudge.runs.exporters.table import check_writable
+from adjudge.runs.results.exit_code import ExitCode
+from adjudge.runs.results.gate import worst
+from adjudge.runs.results.outcome import RunOutcome
+
+if TYPE_CHECKING:
+    from adjudge.core.checks.check import Expectation
+
+
+@light_dataclass(frozen=True, kw_only=True)
+class CheckOptions:
+    """What ``adjudge check`` can be told."""
+
+    text: str | None = positional(
+        "The text to judge; - reads it from standard input.", required=False
+    )
+    criterion: str | None = option(
+        "--criterion", help="What the text must meet to pass, in a sentence."
+    )
+    good: str | None = shared(good)
+    aspect_name: str | None = option(
+        "--aspect", help=f"A ready-made criterion: {', '.join(aspects('en'))}."
+    )
+    contains: tuple[str, ...] = option(
+        "--contains", multiple=True, help="No model: the text must contain this; repeatable."
+    )
+    regex: tuple[str, ...] = option(
+        "--regex", multiple=True, help="No model: this must match somewhere; repeatable."
+    )
+    equals: str | None = option("--equals", help="No model: the text must be this.")
+    checks: tuple[str, ...] = option(
+        "--check",
+        multiple=True,
+        help=(
+            "No model: any check, as in eval files, such as 'words: {most: 50}', json, or "
+            "'not: {contains: sorry}'; repeatable."
+        ),
+    )
+    strictness: int = option("--strictness", type=FROM_ONE, default=1, help="Votes per model.")
+    early_stop: bool = option(
+        "--early-stop/--no-early-stop",
+        help="Stop as soon as further votes cannot change the verdict.",
+    )
+    file: Path | None = shared(rows)
+    column: tuple[str, ...] = shared(columns)
+    given: Mapping[str, str | Sequence[str]] = shared(accompanying)
+    output: Path | None = shared(output)
+    as_json: bool = shared(as_json)
+
+
+@command()
+@options(CheckOptions)
+@judging()
+def check(options: CheckOptions, flags: Flags) -> int:
+    """Judge a text, a file or every row of a data set against one criterion; or check it without a
+    model (--contains, --regex, --equals, --check). A failed check without a model exits with 4; a
+    model's FAIL does so only with --fail-under.
+    """
+    check_writable(options.output)
+    expected = _expectations(options)
+    if options.good and not options.criterion:
+        raise UsageError(Message("--good says which answer to --criterion is the good one"))
+    if expected:
+        judge: JudgeEntry = _program(options, expected)
+    elif options.good == "no":
+        judge = _question(options, flags)
+    else:
+        judge = _critic(options, flags)
+    data = data_entry(flags, rows_in(options.text, options.file), columns_from(options.column))
+    made = prepare_run(
+        eval_file_from_flags(
+            flags,
+            judge,
+            data,
+            texts_in(options.text, options.file, encoding=flags.encoding),
+            options.given,
+        ),
+        flags,
+    )
+    outcome = outcome_for(made, flags, is_good_known=options.good is not None)
+    if flags.dry_run:
+        show_estimate(estimated(outcome), as_json=options.as_json)
+        return ExitCode.OK
+    judgments = judge_all(
+        RunDisplay(outcome, quiet=flags.quiet or options.as_json, otel=flags.otel, keeps=True)
+    )
+    code = finish(outcome, judgments, options.output, as_json=options.as_json)
+    if not expected or code not in (ExitCode.OK, ExitCode.UNSCORED):
+        return code
+    return worst([ExitCode(code), _failed_checks(outcome)])
+
+
+def _failed_checks(outcome: RunOutcome) -> ExitCode:
+    """4 if a row fails a check, as test runners do, unless a gate says how many may."""
+    report = outcome.report()
+    if report.gates:
+        return ExitCode.OK
+    failed = max((one.summary.options.get(FAIL, 0) for one in report.sections), default=0)
+    if failed and report.total > 1:
+        line = plural(
+            "{count} row fails a check, so the exit code is 4; --fail-under NUMBER lets some fail",
+            "{count} rows fail a check, so the exit code is 4; --fail-under NUMBER lets some fail",
+            failed,
+        )
+        echo(line, err=True)
+    return ExitCode.GATE_FAILED if failed else ExitCode.OK
+
+
+def _critic(options: CheckOptions, flags: Flags) -> AspectEntry:
+    """The judge of a criterion that a model decides."""
+    definition = _definition(options.criterion, options.aspect_name, flags.language)
+    name = options.aspect_name or _called(options.criterion or "", flags)
+    return AspectEntry(
+        kind="aspect",
+        criteria=(CriteriaEntry(Aspect(name, definition)),),
+        strictness=options.strictness,
+        early_stop=options.early_stop,
+        temperature=flags.temperature,
+        seed=flags.seed,
+    )
+
+
+def _question(options: CheckOptions, flags: Flags) -> DirectEntry:
+    """The judge of a criterion to which no is the good answer: it is asked as a question."""
+    asked = yes_no_criteria(
+        _definition(options.criterion, options.aspect_name, flags.language), is_yes_good=False
+    )
+    return DirectEntry(
+        kind="direct",
+        criteria=(CriteriaEntry(asked),),
+        strictness=options.strictness,
+        early_stop=options.early_stop,
+        temperature=flags.temperature,
+        seed=flags.seed,
+    )
+
+
+def _program(options: CheckOptions, expected: tuple[Expectation, ...]) -> CheckEntry:
+    """The judge that is a program: no model is asked."""
+    if options.criterion or options.aspect_name:
+        raise UsageError(
+            Message(
+                "a criterion needs a model and a check does not: give one of the two, or write "
+                "both into an eval file ('adjudge init')"
+            )
+        )
+    return CheckEntry(kind="check", checks=expected)
+
+
+def _expectations(options: CheckOptions) -> tuple[Expectation, ...]:
+    """The checks that were typed."""
+    typed: list[object] = [{"contains": one} for one in options.contains]
+    typed += [{"regex": one} for one in options.regex]
+    typed += [{"equals": options.equals}] if options.equals is not None else []
+    if not typed and not options.checks:
+        return ()
+    from adjudge.core.checks.kinds import CheckType
+
+    place = Place("--check")
+    found = [CheckType().read(with_lines(one), place) for one in typed]
+    found += [
+        CheckType().read(written.value, written)
+        for written in (load_yaml(text, place) for text in options.checks)
+    ]
+    return tuple(found)
+
+
+def _called(criterion: str, flags: Flags) -> str:
+    """The criterion by its own words, unless a run that this one goes on with, or is compared with,
+    calls it otherwise.
+    """
+    folders = (flags.run, flags.not_worse_than, flags.baseline)
+    for folder in (Path(one) for one in folders if one is not None and holds_run(Path(one))):
+        from adjudge.runs.folder import settings_in  # loaded only where a run is resumed
+
+        for settings in settings_in(folder):
+            if str(settings.get("definition")).strip() == criterion.strip():
+                return str(settings.get("name"))
+    return criterion
+
+
+def _definition(criterion: str | None, aspect_name: str | None, language: str) -> str:
+    if (criterion is None) == (aspect_name is None):
+        raise UsageError(
+            Message(
+                'say what to check: --criterion "…" or --aspect NAME, one of the two; or without '
+                "a model, --contains TEXT"
+            )
+        )
+    with as_usage_error():
+        return criterion if criterion is not None else aspect(aspect_name or "", language)

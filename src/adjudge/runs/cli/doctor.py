@@ -1,0 +1,286 @@
+"""``adjudge doctor``: what is installed, whether the embedded model is here, which keys are set,
+which models can be reached.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import platform
+from collections.abc import Sequence
+from importlib.util import find_spec
+from typing import NamedTuple
+
+import click
+from rich.table import Table
+from rich.text import Text
+
+from adjudge.core.aio import event_loop
+from adjudge.core.domain.json_types import JsonDict
+from adjudge.core.gateway.model import Presence
+from adjudge.core.gateway.redact import shown
+from adjudge.core.gateway.registry import EMBEDDED, key_for, load_providers
+from adjudge.core.reading.project_files import FILE, PYPROJECT
+from adjudge.errors import AdjudgeError, SetupError
+from adjudge.features.local.command import key_state
+from adjudge.features.local.onnx.made import made_path, precision
+from adjudge.features.local.weights.shipped import adapter_for
+from adjudge.features.local.weights.store import find
+from adjudge.messages import Message
+from adjudge.plugins import Part, entry_points, installed
+from adjudge.runs.build import open_entry
+from adjudge.runs.cli.chosen import model_entries
+from adjudge.runs.cli.json_text import print_results
+from adjudge.runs.cli.options import as_json, command, server
+from adjudge.runs.cli.output import language
+from adjudge.runs.cli.plugins import OK, state_of
+from adjudge.runs.project import ModelEntry, Project, ServerEntry, find_project
+from adjudge.runs.results.exit_code import ExitCode
+from adjudge.runs.view.terminal import Screen
+from adjudge.version import __version__
+
+EXTRAS = {
+    "excel": "openpyxl",
+    "gguf": "xllamacpp",
+    "litellm": "litellm",
+    "local": "onnxruntime",
+    "mcp": "mcp",
+    "otel": "opentelemetry.sdk",
+    "parquet": "pyarrow",
+    "objects": "obstore",
+    "postgres": "psycopg",
+    "ray": "ray",
+    "sandbox": "sandlock",
+    "schema": "jsonschema",
+    "ui": "starlette",
+    "unitxt": "unitxt",
+}
+"""Extra → the module whose presence shows it."""
+_PYTEST_PLUGIN = "adjudge.features.integrations.pytest_plugin"
+_PATIENCE = 10.0
+_REACHED = {
+    Presence.THERE: Message("yes"),
+    Presence.NOT_SAID: Message("yes, but the server does not say which models it has"),
+    Presence.ANY_NAME: Message(
+        "yes, but this gateway answers to any name: whether it has this model shows only when it "
+        "is asked"
+    ),
+}
+
+
+@command()
+@click.option(
+    "-m",
+    "--model",
+    multiple=True,
+    help=(
+        "Model to reach; repeatable. Default: the project's, else one of each provider whose "
+        "key is set."
+    ),
+)
+@server
+@as_json
+def doctor(
+    model: tuple[str, ...],
+    at: ServerEntry,
+    as_json: bool,
+) -> int:
+    """Look at the installation. Nothing is paid for, and no key is printed.
+
+    Exit codes: 0 every model was reached, 1 one was not.
+    """
+    project = find_project()
+    screen = Screen(language(), quiet=as_json)
+    screen.say(
+        f"adjudge {__version__}, Python {platform.python_version()}, "
+        f"{platform.system()} {platform.machine()}"
+    )
+    screen.say(_configuration(project), soft_wrap=True)
+    screen.show(_installed(screen))
+    weights = embedded_weights()
+    screen.say(Message("embedded model: {state}", state=weights.message), soft_wrap=True)
+    screen.show(_keys(screen))
+    for part, state in broken_plugins().items():
+        screen.say(part.error(state).message, "red", soft_wrap=True)
+    named = model or project.model or at.says_anything or project.base_url
+    ids = (
+        [*model]
+        if named
+        else [f"{spec.name}/{spec.example}" for spec in load_providers() if key_for(spec)]
+    )
+    nothing = not named and not ids
+    entries = () if nothing else model_entries(ids, at, project=project)
+    states = event_loop.run(_reach_all(entries))
+    if as_json:
+        _print_json(project, entries, states)
+    elif nothing:
+        screen.say(
+            Message(
+                "no key is set and no model was named: nothing to reach (-m provider/model tries "
+                "one)"
+            )
+        )
+    else:
+        screen.show(_reached(entries, states, screen))
+    return ExitCode.OK if all(state.reached for state in states) else ExitCode.COULD_NOT_RUN
+
+
+class EmbeddedWeights(NamedTuple):
+    """Those of the embedded model, where they are here; else what is the matter."""
+
+    message: str
+    precision: str | None = None
+    path: str | None = None
+    bytes: int | None = None
+
+
+def embedded_weights() -> EmbeddedWeights:
+    """Whether they are here: which, where, how large."""
+    name = EMBEDDED.partition("/")[2]
+    try:
+        wanted, base = precision(), find(name)
+    except SetupError as error:
+        return EmbeddedWeights(error.message)
+    made = made_path(name, base, adapter_for(name), wanted)
+    path = made if made.is_file() else base
+    size = path.stat().st_size
+    values = {"name": name, "precision": wanted, "path": path, "size": size / 1e6}
+    ready = Message("{name} is ready: {precision} weights, {size:.0f} MB, in {path}", **values)
+    pulled = Message(
+        "{name} is pulled ({size:.0f} MB, in {path}); its {precision} weights are made when it is "
+        "first asked, or by 'adjudge models pull {name}'",
+        **values,
+    )
+    return EmbeddedWeights(ready if path is made else pulled, wanted, str(path), size)
+
+
+def _configuration(project: Project) -> Message:
+    if project.path is None:
+        return Message(
+            "configuration: none ({file}, or [tool.adjudge] in {pyproject}, here or in a folder "
+            "above)",
+            file=FILE,
+            pyproject=PYPROJECT,
+        )
+    return Message(
+        "configuration: {file} ({keys})",
+        file=project.path,
+        keys=", ".join(project.given) or Message("it says nothing"),
+    )
+
+
+def _print_json(project: Project, entries: Sequence[ModelEntry], states: Sequence[State]) -> None:
+    reached = sum(state.reached for state in states)
+    keys = {
+        spec.key_variable: bool(key_for(spec)) for spec in load_providers() if spec.key_variable
+    }
+    more = {
+        "version": __version__,
+        "python": platform.python_version(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "configuration": str(project.path) if project.path else None,
+        "extras": extras(),
+        "keys": keys,
+        "embedded": {"model": EMBEDDED, **embedded_weights()._asdict()},
+        "broken_plugins": [part.error(state).message for part, state in broken_plugins().items()],
+    }
+    summary = {"reached": reached, "not_reached": len(states) - reached}
+    print_results("doctor", summary, map(_as_json, entries, states), more)
+
+
+def _as_json(entry: ModelEntry, state: State) -> JsonDict:
+    place = shown(entry.base_url) if entry.base_url else None
+    return {
+        "model": shown(entry.model),
+        "base_url": place,
+        "reached": state.reached,
+        "message": state.words,
+    }
+
+
+def _installed(screen: Screen) -> Table:
+    return screen.table(
+        (Message("extra"), Message("state")),
+        (
+            (
+                extra,
+                Message("installed")
+                if there
+                else Text(f"pip install 'adjudge[{extra}]'", style="dim"),
+            )
+            for extra, there in extras().items()
+        ),
+    )
+
+
+def extras() -> dict[str, bool]:
+    """Extra → whether it is installed. pytest itself does not show that its plugin is."""
+    plugin = _there("pytest") and any(
+        one.group == "pytest11" and one.value == _PYTEST_PLUGIN for _, one in entry_points()
+    )
+    return dict(
+        sorted(
+            {
+                **{extra: _there(module) for extra, module in EXTRAS.items()},
+                "pytest": plugin,
+            }.items()
+        )
+    )
+
+
+def broken_plugins() -> dict[Part, str]:
+    """What installed packages bring and cannot be used, and why."""
+    states = {part: state_of(part) for part in installed()}
+    return {part: state for part, state in states.items() if state != OK}
+
+
+def _there(module: str) -> bool:
+    """Also of a module inside another, which may not be there either."""
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:
+        return False
+
+
+def _keys(screen: Screen) -> Table:
+    return screen.table(
+        (Message("provider"), Message("key")),
+        ((spec.name, key_state(spec)) for spec in load_providers()),
+    )
+
+
+class State(NamedTuple):
+    reached: bool
+    words: str
+
+
+def _reached(entries: Sequence[ModelEntry], states: Sequence[State], screen: Screen) -> Table:
+    return screen.table(
+        (Message("model"), Message("reached")),
+        (
+            (_place(entry), screen.line(state.words, "green" if state.reached else "red"))
+            for entry, state in zip(entries, states, strict=True)
+        ),
+    )
+
+
+def _place(entry: ModelEntry) -> str:
+    model = shown(entry.model)
+    if not entry.base_url:
+        return model
+    return Message("{model} at {url}", model=model, url=shown(entry.base_url))
+
+
+async def _reach_all(entries: Sequence[ModelEntry]) -> list[State]:
+    return await asyncio.gather(*map(_reach, entries))
+
+
+async def _reach(entry: ModelEntry) -> State:
+    try:
+        model = open_entry(entry)
+        async with asyncio.timeout(_PATIENCE):
+            presence = await model.probe()
+    except AdjudgeError as error:
+        return State(False, str(error))
+    except TimeoutError:
+        return State(False, Message("no answer within {seconds:g} s", seconds=_PATIENCE))
+    return State(True, _REACHED[presence])

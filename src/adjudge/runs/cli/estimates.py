@@ -1,0 +1,161 @@
+"""``--dry-run``: what judging would take, before anything is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from adjudge.core.domain.json_types import JsonDict
+from adjudge.core.engine.estimate import CostEstimate
+from adjudge.core.gateway.prices import PriceTable
+from adjudge.messages import Message, join
+from adjudge.runs.cli.execute import RunDisplay, skipped_rows
+from adjudge.runs.cli.json_text import print_results
+from adjudge.runs.cli.output import echo
+from adjudge.runs.results.counts import count_votes, grouped
+from adjudge.runs.results.numbers import figure
+from adjudge.runs.results.outcome import RunOutcome
+
+_MOST_REFUSED = 5
+
+
+def estimated(
+    outcome: RunOutcome, *, fork_of: Path | None = None, retry_failed: bool = False
+) -> CostEstimate:
+    """What the run would take; rows that it cannot judge are named, as they will be when it
+    judges.
+    """
+    found = outcome.run.estimate(
+        RunDisplay(outcome, quiet=True).show, fork_of=fork_of, retry_failed=retry_failed
+    )
+    if outcome.skipped:
+        echo(skipped_rows(outcome), err=True)
+    return found
+
+
+def show_estimate(
+    found: CostEstimate,
+    *,
+    as_json: bool,
+    in_batches: bool = False,
+    of_candidates: bool = False,
+) -> None:
+    """Calls, tokens and money, each from … to …; what is not known is said."""
+    if as_json:
+        print_results(
+            "estimate",
+            {"judgments": found.rows},
+            (_json(found) | (_batch_json(found) if in_batches else {}),),
+        )
+        return
+    rows = grouped(found.rows)
+    echo(
+        Message("candidates: {count}", count=rows)
+        if of_candidates
+        else Message("judgments: {count}", count=rows)
+    )
+    if found.answered:
+        echo(Message("answered already: {votes}", votes=count_votes(found.answered)))
+    if found.in_batches:
+        echo(
+            Message(
+                "asked in batches that are under way, and in nothing below: {votes}",
+                votes=count_votes(found.in_batches),
+            )
+        )
+    for reason, votes in list(found.refused.items())[:_MOST_REFUSED]:
+        echo(Message("will fail: {votes}: {reason}", votes=count_votes(votes), reason=reason))
+    if len(found.refused) > _MOST_REFUSED:
+        left = sum(list(found.refused.values())[_MOST_REFUSED:])
+        echo(Message("will fail as well: {votes}", votes=count_votes(left)))
+    echo(Message("calls: {span}", span=_span(*found.calls)))
+    echo(Message("tokens: {span}", span=_span(*found.tokens)))
+    echo(Message("cost: {cost}", cost=_cost(found)))
+    if in_batches and found.rounds:
+        _show_batches(found)
+    echo(
+        Message(
+            "Tokens and cost are estimates: models split texts differently. "
+            "The lower end is a first text of every candidate; the upper one every try of each, at "
+            "length, with all its samples."
+        )
+        if of_candidates
+        else Message(
+            "Tokens and cost are estimates: models split texts differently. The lower end is what "
+            "has to be asked, answered in a word; the upper one every vote at length, each tenth "
+            "asked again."
+        )
+    )
+
+
+def _show_batches(found: CostEstimate) -> None:
+    """How often batches are sent, and what they save: repairs, which are asked
+    one by one, are few.
+    """
+    echo(Message("rounds of batches: {span}", span=_span(1, found.rounds)))
+    if found.usd[1]:
+        low, high = found.batch_usd
+        echo(
+            Message(
+                "in batches: ${low} to ${high}, ${saved} less at the upper end",
+                low=figure(low, 4),
+                high=figure(high, 4),
+                saved=figure(found.usd[1] - high, 4),
+            )
+        )
+
+
+def _batch_json(found: CostEstimate) -> JsonDict:
+    low, high = found.batch_usd
+    cost = {"lower": low, "upper": high}
+    return {
+        "batch": {
+            "cost_usd": cost,
+            "saved_usd": found.usd[1] - high,
+            "rounds": {"lower": min(1, found.rounds), "upper": found.rounds},
+        }
+    }
+
+
+def _json(found: CostEstimate) -> JsonDict:
+    return {
+        "judgments": found.rows,
+        "answered": found.answered,
+        "in_batches": found.in_batches,
+        **({"refused": dict(found.refused)} if found.refused else {}),
+        **{
+            name: {"lower": low, "upper": high}
+            for name, (low, high) in (("calls", found.calls), ("tokens", found.tokens))
+        },
+        "cost_usd": {"lower": found.usd[0], "upper": found.usd[1]},
+        "unpriced_models": list(found.unpriced),
+    }
+
+
+def _cost(found: CostEstimate) -> Message:
+    low, high = found.usd
+    if not high and not found.calls[1]:
+        if found.in_batches:
+            return Message("$0 (every answer is stored, or asked in batches)")
+        if found.answered:
+            return Message("$0 (every answer is already stored)")
+        return Message("$0 (nothing to ask)")
+    unknown = [_without_price(found.unpriced)] if found.unpriced else []
+    if not high:
+        return unknown[0] if unknown else Message("$0 (the models run on this machine)")
+    known = Message(
+        "${low} to ${high} (prices of {dated}, or your own)",
+        low=figure(low, 4),
+        high=figure(high, 4),
+        dated=PriceTable.shipped().dated,
+    )
+    return join("; ", (known, *unknown))
+
+
+def _without_price(models: Sequence[str]) -> Message:
+    return Message("no price for model {names}", names=", ".join(map(repr, models)))
+
+
+def _span(low: int, high: int) -> str:
+    ends = grouped(low), grouped(high)
+    return ends[0] if low == high else Message("{low} to {high}", low=ends[0], high=ends[1])

@@ -1,0 +1,565 @@
+"""How every command that judges does it: options → eval file →
+``runs.execute``, shown as it goes.
+"""
+
+from __future__ import annotations
+
+import pickle
+import shlex
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from dataclasses import replace
+from pathlib import Path
+from tempfile import SpooledTemporaryFile, gettempdir
+from types import TracebackType
+from typing import TYPE_CHECKING
+from weakref import finalize
+
+import click
+from click import UsageError
+
+from adjudge.core.data.dataset import BadRow, BlankRows, EmptyAnswers, OtherSheets
+from adjudge.core.domain.instance import Instance
+from adjudge.core.domain.json_types import JsonDict
+from adjudge.core.domain.record import JudgmentRecord
+from adjudge.core.gateway.layers.budget import Budget
+from adjudge.core.gateway.prices import PriceTable
+from adjudge.core.ledger.file import holds_run
+from adjudge.core.reading.objects import ObjectFile
+from adjudge.core.reading.reiterable import Reiterable
+from adjudge.errors import BatchesOpen, BudgetSpent, RunError, RunStopped, SetupError
+from adjudge.features.batches.settings import BatchNews, BatchSettings
+from adjudge.features.scale.ray.place import kept_facts
+from adjudge.messages import Message, plural, reason_of
+from adjudge.runs.build import asks_no_model
+from adjudge.runs.cli.chosen import model_entries, price_table
+from adjudge.runs.cli.inputs import as_usage_error
+from adjudge.runs.cli.options import Flags, RowFlags
+from adjudge.runs.cli.output import Output, echo, language, output
+from adjudge.runs.cli.show import print_json, warn
+from adjudge.runs.cli.watch import Watch
+from adjudge.runs.eval_file import BudgetEntry, DataEntry, EvalFile, Gates, JudgeEntry
+from adjudge.runs.execute import EvalRun, Event, JudgmentDone, RowsReadable, Stopping, VoteCast
+from adjudge.runs.exporters.table import write_judgments
+from adjudge.runs.results.counts import count_calls, count_judgments, count_rows, count_tokens
+from adjudge.runs.results.exit_code import INTERRUPTED, ExitCode
+from adjudge.runs.results.notes import polarity_notes
+from adjudge.runs.results.outcome import RunOutcome
+from adjudge.runs.results.report import ENTRIES, Report
+from adjudge.runs.view.ending import RunEnding, resume_command, show_ending
+from adjudge.runs.view.terminal import Screen
+
+if TYPE_CHECKING:
+    from adjudge.features.integrations.otel import Traces
+
+_IN_MEMORY = 1_000_000
+"""Bytes of judgments that are held in memory; more go to a file."""
+
+
+class JudgmentSpool:
+    """What was judged, in the order of the rows, however it came in.
+
+    Of each only its place is held in memory.
+    """
+
+    def __init__(self) -> None:
+        # it goes with this object
+        self._file = SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115
+        finalize(self, _close, self._file)
+        self._places = array("Q")
+        self._numbers = array("Q")
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def add(self, judged: JudgmentDone) -> None:
+        try:
+            self._places.append(self._file.seek(0, 2))
+            self._numbers.append(judged.number)
+            pickle.dump(judged, self._file, pickle.HIGHEST_PROTOCOL)
+        except OSError as error:
+            raise RunError(
+                "{gettempdir}, where judgments wait to be shown: {strerror}; TMPDIR names another",
+                gettempdir=gettempdir(),
+                strerror=error.strerror,
+            ) from error
+
+    def __iter__(self) -> Iterator[JudgmentDone]:
+        for index in sorted(range(len(self)), key=self._numbers.__getitem__):
+            self._file.seek(self._places[index])
+            yield pickle.load(self._file)  # noqa: S301 - nobody else writes to it
+
+
+def _close(file: SpooledTemporaryFile[bytes]) -> None:
+    """Nobody needs what there was no room for."""
+    with suppress(OSError):
+        file.close()
+
+
+_MOST_TOLD = 10
+"""Bad rows that are named one by one."""
+
+
+def eval_file_from_flags(
+    flags: Flags,
+    judge: JudgeEntry,
+    data: DataEntry,
+    rows: Sequence[Instance] = (),
+    given: Mapping[str, str | Sequence[str]] | None = None,
+    models: Sequence[str] | None = None,
+) -> EvalFile:
+    """The eval file that a command's options stand for."""
+    named = flags.model if models is None else models
+    return EvalFile(
+        data=data,
+        judges=(judge,),
+        language=flags.language,
+        models=()
+        if not named and asks_no_model(judge)
+        else model_entries(named, flags.at, flags.max_concurrency),
+        budget=BudgetEntry(
+            max_usd=flags.max_usd, max_calls=flags.max_calls, max_tokens=flags.max_tokens
+        ),
+        run=None if flags.run is None else str(flags.run),
+        gates=Gates(
+            fail_under=flags.fail_under,
+            confidence=flags.confidence,
+            sequential=flags.sequential,
+            not_worse_than=flags.not_worse_than,
+            margin=flags.margin or 0.0,
+            cluster=flags.cluster,
+        ),
+        on_bad_row="stop" if flags.stop_at_bad_row else "report",
+        typed=True,
+        rows=tuple(rows),
+        given=given or {},
+    )
+
+
+def data_entry(
+    flags: Flags, file: Path | None, columns: Mapping[str, str], responses: Sequence[str] = ()
+) -> DataEntry:
+    """The rows that were named; without a file, none are read."""
+    if flags.id and file is None:
+        raise UsageError(Message("--id is a column of rows: give them with --file"))
+    return DataEntry(
+        path=str(file or ""),
+        columns=tuple(columns.items()),
+        responses=tuple(responses),
+        id=flags.id,
+        limit=flags.limit,
+        encoding=flags.encoding,
+        sheet=flags.sheet,
+        header_row=flags.header_row,
+    )
+
+
+def prepare_run(
+    file: EvalFile, flags: Flags, api_key: str | None = None, outputs: Sequence[Path] | None = None
+) -> EvalRun:
+    """The run that the file stands for; the file is kept with it, for ``adjudge resume``.
+
+    ``outputs``: what a resumed run writes, where that is not what ``--output`` says.
+    """
+    prices = price_table(flags.prices)
+    check_resumed(file.run_folder, resume=flags.resume)
+    facts = _facts(file, prices, outputs) if file.run else {}
+    return with_weights(
+        lambda: EvalRun.of(
+            file,
+            cache=not flags.no_cache,
+            api_key=api_key,
+            facts=facts,
+            prices=prices,
+            dry_run=flags.dry_run,
+        )
+    )
+
+
+def _facts(file: EvalFile, prices: PriceTable, outputs: Sequence[Path] | None) -> JsonDict:
+    from adjudge.runs.cli.kept import facts_to_keep  # loaded only where a run is kept
+
+    if outputs is None:
+        return facts_to_keep(file, prices)
+    paths = tuple(str(path.absolute()) for path in outputs)
+    return facts_to_keep(replace(file, outputs=paths), prices, but=("output",))
+
+
+def with_weights(make: Callable[[], EvalRun]) -> EvalRun:
+    """What ``make`` makes; weights that it needs and that were never pulled are pulled first, and
+    that is said.
+    """
+    try:
+        return make()
+    except SetupError as error:
+        from adjudge.features.local.weights.store import WeightsMissing
+
+        missing = error if isinstance(error, WeightsMissing) else error.__cause__
+        if not isinstance(missing, WeightsMissing):
+            raise
+    from adjudge.features.local.command import PullWatch
+    from adjudge.features.local.weights.pull import pull
+
+    with PullWatch(stderr=True) as watch:
+        pull(missing.name, watch.say, watch.on_result)
+    return make()
+
+
+def outcome_for(
+    run: EvalRun, flags: RowFlags, shown: int = ENTRIES, *, is_good_known: bool = False
+) -> RunOutcome:
+    """What will come of the run. A gate that was typed and cannot hold is a mistake in usage; a
+    limit below the rows that are judged already takes none of them. ``is_good_known``: the user
+    said which answer is the good one.
+    """
+    kept = run.keeping_rows()
+    if kept is not run:
+        echo(
+            Message(
+                "{folder} holds {rows} judged rows, more than the limit of {limit}: all of them "
+                "are shown, and no other is judged.",
+                folder=run.folder,
+                rows=kept.limit,
+                limit=run.limit or run.file.data.limit,
+            ),
+            err=True,
+        )
+    run = kept
+    typed_gate = (
+        flags.fail_under,
+        flags.confidence,
+        flags.not_worse_than,
+        flags.margin,
+        flags.cluster,
+    ) != (None,) * 5 or flags.sequential
+    with as_usage_error() if typed_gate else nullcontext():
+        notes = () if is_good_known else tuple(polarity_notes(run.file))
+        outcome = RunOutcome(run, flags.fail_under, flags.baseline, shown, notes)
+        outcome.gates.check()
+    return outcome
+
+
+def check_resumed(folder: Path | None, *, resume: bool) -> None:
+    """What is only to be resumed must be there."""
+    if resume and folder is None:
+        raise UsageError(Message("--resume needs to know which run: add --run FOLDER"))
+    if resume and folder is not None and not holds_run(folder) and kept_facts(folder) is None:
+        raise SetupError("{folder} has no run to resume: start one without --resume", folder=folder)
+
+
+@contextmanager
+def resumable(folder: Path | None) -> Iterator[None]:
+    """Say how to resume what ends before the end, where it is kept."""
+    place = shlex.quote(str(folder))
+    try:
+        yield
+    except BatchesOpen:
+        raise  # as it was told to
+    except (BudgetSpent, RunStopped) as halt:
+        if folder is None:
+            raise
+        command = resume_command(folder, str(halt) if isinstance(halt, BudgetSpent) else "")
+        how = (
+            Message("Continue with a larger limit: {command}", command=command)
+            if isinstance(halt, BudgetSpent)
+            else Message("Continue with: {command}", command=command)
+        )
+        raise RunStopped("{halt}. {how}", halt=halt, how=how) from halt
+    except KeyboardInterrupt as interrupt:
+        what = (
+            Message("stopped at once: nothing was kept. With --run FOLDER it could be resumed.")
+            if folder is None
+            else Message(
+                "stopped at once: what was under way is asked again. Resume it with: adjudge "
+                "resume {folder}",
+                folder=place,
+            )
+        )
+        raise click.Abort(what) from interrupt
+
+
+def say_stopping(folder: Path | None, output: Output) -> None:
+    """What is done after the first interrupt, and how to resume."""
+    what = (
+        Message(
+            "Stopping: nothing more is sent; what is under way is waited for, and what was judged "
+            "is written. Ctrl-C again stops at once. With --run FOLDER it could be resumed."
+        )
+        if folder is None
+        else Message(
+            "Stopping: nothing more is sent; what is under way is waited for and kept. Ctrl-C "
+            "again stops at once. Resume it with: adjudge resume {folder}",
+            folder=shlex.quote(str(folder)),
+        )
+    )
+    output.echo(what, err=True)
+
+
+class RunDisplay:
+    """What a terminal shows of a run while it goes on. ``keeps``: remember the judgments, for a
+    command that shows each of them.
+    """
+
+    def __init__(
+        self, outcome: RunOutcome, *, quiet: bool, otel: bool = False, keeps: bool = False
+    ) -> None:
+        self.outcome = outcome
+        self.traces = _traces(outcome.run) if otel else None
+        self.keeps = keeps
+        self.quiet = quiet
+        self.watch = Watch(outcome.run.total, outcome.run.prices, quiet=quiet, language=language())
+        self.judged = JudgmentSpool()
+
+    def __enter__(self) -> RunDisplay:
+        self._open = ExitStack()
+        for one in (self.traces, self.watch):
+            if one is not None:
+                self._open.enter_context(one)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._open.__exit__(kind, error, trace)
+
+    def follow(
+        self,
+        *,
+        budget: Budget | None = None,
+        fork_of: Path | None = None,
+        retry_failed: bool = False,
+        batch: BatchSettings | None = None,
+        prepare: Callable[[], None] | None = None,
+    ) -> None:
+        """Execute the run and show its events. ``prepare`` is called when its rows can be read,
+        before anything is asked.
+        """
+        with self.outcome.run.execute(
+            budget=budget,
+            fork_of=fork_of,
+            retry_failed=retry_failed,
+            kept=self.outcome.facts,
+            batch=batch,
+            calls=self.traces is not None,
+        ) as events:
+            for event in events:
+                if prepare and isinstance(event, RowsReadable):
+                    prepare()
+                self.show(event)
+
+    def show(self, event: Event) -> None:
+        """Count an event, and show it where that helps."""
+        self.outcome.see(event)
+        if self.traces:
+            self.traces.on_event(event)
+        if isinstance(event, JudgmentDone):
+            self.watch.on_result(event.result, event.spent)
+            if self.keeps:
+                self.judged.add(event)
+        elif isinstance(event, BadRow) and self.outcome.skipped <= _MOST_TOLD:
+            echo(Message("skipped {row}", row=str(event)), err=True)
+        elif isinstance(event, BlankRows | EmptyAnswers | OtherSheets):
+            echo(str(event), err=True)
+        elif isinstance(event, BatchNews):
+            from adjudge.features.batches.command import (
+                say_news,  # not loaded where all is asked at once
+            )
+
+            say_news(event, quiet=self.quiet)
+        elif isinstance(event, VoteCast):
+            self.watch.on_vote()
+        elif isinstance(event, Stopping):
+            say_stopping(self.outcome.run.folder, output())
+
+
+def _traces(run: EvalRun) -> Traces:
+    from adjudge.features.integrations.otel import Traces  # not loaded by those who send none
+
+    return Traces.of_run(run)
+
+
+def judge_all(display: RunDisplay, prepare: Callable[[], None] | None = None) -> JudgmentSpool:
+    """Carry it out: the judgments in the order of the rows. ``prepare`` is called when the rows can
+    be read.
+
+    Where it is stopped, those made so far: what was paid for is not lost.
+    """
+    outcome = display.outcome
+    try:
+        with resumable(outcome.run.folder), display:
+            try:
+                display.follow(prepare=prepare)
+            except (BudgetSpent, RunStopped, KeyboardInterrupt) as halt:
+                if outcome.run.folder is not None or not len(display.judged):
+                    raise
+                _tell_of(halt, outcome)
+    except RunStopped as halt:
+        note_halt(halt, outcome)
+        if not outcome.judgments:
+            raise
+    return display.judged
+
+
+def _tell_of(halt: BaseException, outcome: RunOutcome) -> None:
+    """What came of an interrupted command is not all there is: the report and
+    the exit code say so.
+    """
+    at_once = isinstance(halt, KeyboardInterrupt)
+    outcome.stopped = (
+        Message("Stopped at once: what was under way is lost. With --run FOLDER nothing would be.")
+        if at_once
+        else _halt_message(halt, outcome)
+    )
+    outcome.stopped_code = INTERRUPTED if at_once else ExitCode.COULD_NOT_RUN
+    echo(outcome.stopped, err=True)
+
+
+def note_halt(halt: RunStopped, outcome: RunOutcome) -> None:
+    """Like ``_tell_of``, but for a run that is kept: all that its folder holds is reported, then
+    ``halt``, which says how to resume it, is raised.
+    """
+    outcome.read_folder()
+    outcome.stopped = _halt_message(halt.__cause__ or halt, outcome)
+    outcome.halted = halt
+
+
+def _halt_message(halt: BaseException, outcome: RunOutcome) -> Message:
+    if isinstance(halt, BudgetSpent) and (limit := halt.message.values.get("limit")):
+        return Message(
+            "Budget of {limit} used up after {done}.", limit=_limit(str(limit)), done=_done(outcome)
+        )
+    if isinstance(halt, RunStopped):
+        return Message("Stopped early after {done}.", done=_done(outcome))
+    return Message("Stopped early after {done}: {reason}.", done=_done(outcome), reason=halt)
+
+
+def _limit(text: str) -> str:
+    """A limit as people say it: max_usd=0.5 is $0.5."""
+    name, _, value = text.partition("=")
+    match name:
+        case "max_usd":
+            return f"${value}"
+        case "max_calls":
+            return count_calls(int(value))
+        case "max_tokens":
+            return count_tokens(int(value))
+    return text
+
+
+def _done(outcome: RunOutcome) -> Message:
+    """How far it came: "11 of 300 rows", where a row has one judgment."""
+    done, total, each = outcome.judgments, outcome.run.total(), outcome.run.judgments_per_row
+    if total is None:
+        return count_rows(done) if each == 1 else count_judgments(done)
+    if each == 1:
+        return plural("{done:,} of {count:,} row", "{done:,} of {count:,} rows", total, done=done)
+    return plural(
+        "{done:,} of {count:,} judgment", "{done:,} of {count:,} judgments", total, done=done
+    )
+
+
+def follow_run(run: EvalRun, budget: Budget | None, *, quiet: bool) -> int:
+    """Execute a run whose judgments somebody else reads: how many rows could not be judged."""
+    outcome = RunOutcome(run)
+    display = RunDisplay(outcome, quiet=quiet)
+    with resumable(run.folder), display:
+        display.follow(budget=budget)
+    if outcome.skipped:
+        echo(skipped_rows(outcome), err=True)
+    return outcome.skipped
+
+
+def skipped_rows(outcome: RunOutcome) -> Message:
+    return Message("{rows} could not be judged", rows=count_rows(outcome.skipped))
+
+
+def finish(
+    outcome: RunOutcome,
+    judged: Iterable[JudgmentDone],
+    output: Path | None,
+    *,
+    as_json: bool,
+    aggregates: Iterable[JsonDict] | None = None,
+) -> int:
+    """Write and show what came of it, and say whether that is good enough.
+
+    ``aggregates``: of each row that was judged by several criteria, for the JSON. What can be
+    resumed is written when it is whole.
+    """
+    report, rows = outcome.report(), judgments_of(outcome, judged)
+    output = None if outcome.halted else output
+    unwritten = _written(rows, report, output) if output else None
+    files = (output,) if output and not unwritten else ()
+    if as_json:
+        print_json(report, rows, aggregates, files, kept_in(outcome.run.folder))
+        warn(report)
+    else:
+        show_end(outcome, report, files)
+    if unwritten:
+        raise unwritten
+    return outcome.exit_code()
+
+
+def kept_in(folder: Path | None) -> JsonDict | None:
+    """The run folder, for the JSON."""
+    if folder is None:
+        return None
+    from adjudge.runs.cli.run_data import run_with_configuration  # loaded only where a run is kept
+
+    return run_with_configuration(folder)
+
+
+def _written(rows: Reiterable[JudgmentRecord], report: Report, output: Path) -> RunError | None:
+    """Why the rows are not in ``output``, if they are not: what was paid for is
+    shown all the same.
+    """
+    from adjudge.runs.exporters.pages import write_html, write_markdown
+
+    ending = output.suffix.lower()
+    try:
+        if ending == ".html":
+            write_html(report, rows if report.total > len(report.entries) else None, output)
+        elif ending == ".md":
+            write_markdown(report, output)
+        else:
+            write_judgments(output, rows, report.setup.dimensions)
+    except OSError as error:
+        return RunError(
+            "{output} cannot be written: {reason}", output=output, reason=reason_of(error)
+        )
+    return None
+
+
+def judgments_of(outcome: RunOutcome, judged: Iterable[JudgmentDone]) -> Reiterable[JudgmentRecord]:
+    """What was judged, as reports read it; if a kept run halted, all that its folder holds."""
+    folder = outcome.run.folder
+    if outcome.halted and folder is not None:
+        from adjudge.runs.folder import records_of  # loaded only if a kept run halts
+
+        return Reiterable(lambda: records_of(folder, votes=True))
+    labels = {one.name: one.label for one in outcome.run.judges}
+    return Reiterable(
+        lambda: (one.result.record(labels[one.judge], one.number, votes=True) for one in judged)
+    )
+
+
+def show_end(
+    outcome: RunOutcome,
+    report: Report,
+    files: Sequence[Path | ObjectFile] = (),
+) -> None:
+    """The last that a command prints of what it judged."""
+    ending = RunEnding(
+        report=report,
+        stopped=outcome.stopped,
+        folder=outcome.run.folder,
+        files=files,
+        earlier=outcome.earlier,
+        asked=outcome.asked,
+    )
+    spoken = language()
+    show_ending(ending, Screen(spoken), Screen(spoken, stderr=True))

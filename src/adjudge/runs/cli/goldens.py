@@ -1,0 +1,203 @@
+"""``adjudge criteria test``: whether a judge chooses what the golden cases of criteria say."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+from click import UsageError
+
+from adjudge.core.catalog import criteria as catalog
+from adjudge.core.catalog.criteria_file import read_entries
+from adjudge.core.catalog.entry import CatalogEntry
+from adjudge.core.catalog.golden_update import update_golden
+from adjudge.core.domain.results import Result
+from adjudge.core.engine.session import Call
+from adjudge.core.gateway.layers.account import Spent
+from adjudge.core.gateway.layers.budget import Budget
+from adjudge.core.gateway.prices import PriceTable
+from adjudge.messages import Message, join, plural
+from adjudge.runs.cli.chosen import model_entries, price_table
+from adjudge.runs.cli.execute import with_weights
+from adjudge.runs.cli.options import (
+    FROM_ONE,
+    PATH,
+    argument,
+    command,
+    max_usd,
+    models,
+    no_cache,
+    prices,
+    server,
+)
+from adjudge.runs.cli.output import echo, language
+from adjudge.runs.eval_file import DataEntry, EvalFile
+from adjudge.runs.execute import Called, EvalRun, JudgmentDone
+from adjudge.runs.goldens import Goldens, Tried, accepted
+from adjudge.runs.project import ModelEntry, ServerEntry
+from adjudge.runs.results.exit_code import ExitCode
+from adjudge.runs.results.gate import worst
+
+
+def _code(one: Tried) -> ExitCode:
+    if one.as_expected is None:
+        return ExitCode.UNSCORED
+    return ExitCode.OK if one.as_expected else ExitCode.GATE_FAILED
+
+
+@command("test")
+@argument(
+    "file", "A YAML or JSON file with one criterion or a list of them.", type=PATH, required=False
+)
+@click.option(
+    "--all",
+    "everything",
+    is_flag=True,
+    help="Try all ready-made criteria, in the output language, on their examples.",
+)
+@models
+@server
+@click.option("--strictness", type=FROM_ONE, default=1, help="Votes per model.")
+@max_usd
+@prices
+@no_cache
+@click.option(
+    "--update",
+    is_flag=True,
+    help="Write what the judge chose into the file as the expected options.",
+)
+def test(
+    file: Path | None,
+    everything: bool,
+    model: tuple[str, ...],
+    at: ServerEntry,
+    strictness: int,
+    max_usd: float | None,
+    prices: Path | None,
+    no_cache: bool,
+    update: bool,
+) -> int:
+    """Have a judge decide the golden cases of criteria, and say how many it gets right, option by
+    option.
+
+    Where criteria have no golden cases, their examples are taken, and not shown to the judge. Exit
+    code 4 when one is judged otherwise, 3 when one has no verdict. Replies are kept, so that the
+    same command goes on where it was stopped. With --update, what was chosen is what is expected
+    from now on: look at the difference before you commit it.
+    """
+    if (file is None) != everything or (everything and update):
+        raise UsageError(Message("give a file of criteria, or --all without a file and --update"))
+    asked = model_entries(model, at)
+    codes, allowed = list[ExitCode](), _Allowance(max_usd, price_table(prices))
+    changed: dict[str, dict[int, str]] = {}
+    named = file or Path("adjudge")
+    entries = read_entries(file) if file else _ready_made()
+    for entry in entries:
+        tried = _tried(Goldens.of(entry, named), asked, strictness, allowed, cache=not no_cache)
+        for line in _lines(entry, tried, by_option=not everything):
+            echo(line)
+        if update:
+            changed[entry.criteria.name] = accepted(tried, named, entry)
+        codes += [_code(one) for one in tried]
+    if everything:
+        echo(_summary(len(entries), codes))
+    if not update:
+        return worst(codes)
+    update_golden(named, changed)
+    count = sum(map(len, changed.values()))
+    echo(
+        plural(
+            "{file}: {count} expected option updated",
+            "{file}: {count} expected options updated",
+            count,
+            file=named,
+        )
+    )
+    return ExitCode.UNSCORED if ExitCode.UNSCORED in codes else ExitCode.OK
+
+
+def _ready_made() -> list[CatalogEntry]:
+    return [catalog.entry(name, language()) for name in catalog.all_names(language())]
+
+
+def _summary(criteria: int, codes: list[ExitCode]) -> Message:
+    return Message(
+        "All {criteria} criteria: {right} of {count} cases judged as expected, {failed} without a "
+        "verdict.",
+        criteria=criteria,
+        right=codes.count(ExitCode.OK),
+        count=len(codes),
+        failed=codes.count(ExitCode.UNSCORED),
+    )
+
+
+class _Allowance:
+    """What may be spent on all criteria of a file together."""
+
+    def __init__(self, max_usd: float | None, prices: PriceTable) -> None:
+        self._left, self.prices = max_usd, prices
+
+    @property
+    def left(self) -> Budget:
+        return Budget(max_usd=None if self._left is None else max(0.0, self._left))
+
+    def pay(self, call: Call) -> None:
+        """Take off what a call cost."""
+        if self._left is not None and call.reply is not None:
+            self._left -= self.prices.cost(call.model, call.reply.usage) or 0.0
+
+    def pay_lost(self, lost: Spent) -> None:
+        """Take off what replies may have cost that did not arrive."""
+        if self._left is not None:
+            self._left -= lost.usd
+
+
+def _tried(
+    goldens: Goldens,
+    asked: tuple[ModelEntry, ...],
+    strictness: int,
+    allowed: _Allowance,
+    *,
+    cache: bool,
+) -> list[Tried]:
+    file = EvalFile(
+        data=DataEntry(path=""),
+        judges=(goldens.judge(strictness),),
+        language=goldens.entry.language,
+        models=asked,
+        typed=True,
+        rows=goldens.rows,
+    )
+    found: dict[int, Result] = {}
+    lost = Spent()
+
+    run = with_weights(lambda: EvalRun.of(file, cache=cache, prices=allowed.prices))
+    with run.execute(budget=allowed.left, calls=True) as events:
+        for event in events:
+            if isinstance(event, JudgmentDone):
+                found[event.row] = event.result
+                lost = event.lost
+            elif isinstance(event, Called):
+                allowed.pay(event.call)
+    allowed.pay_lost(lost)
+    return goldens.tried([found[row] for row in sorted(found)])
+
+
+def _lines(entry: CatalogEntry, tried: list[Tried], *, by_option: bool) -> Iterator[Message]:
+    right = Counter(one.case.option for one in tried if one.as_expected)
+    yield Message(
+        "{name}: {right} of {count} golden cases judged as expected",
+        name=" ".join(filter(None, (entry.criteria.name, entry.version))),
+        right=right.total(),
+        count=len(tried),
+    )
+    cases = Counter(one.case.option for one in tried if by_option)
+    for option, count in cases.items():
+        yield Message(
+            "  {option}: {right} of {count}", option=option, right=right[option], count=count
+        )
+    for number, one in enumerate(tried, 1):
+        if not one.as_expected:
+            yield join("", ("  ", one.message(number)))

@@ -1,0 +1,144 @@
+"""What commands read from their arguments, alike for all of them."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from click import UsageError
+
+from adjudge.core.data.dataset import STDIN
+from adjudge.core.data.sources.open import DATA_FILES, is_data_file, refuse_document
+from adjudge.core.data.sources.row import Origin
+from adjudge.core.data.sources.text import encoding_of, likely_encoding
+from adjudge.core.domain.criteria import Criteria
+from adjudge.core.domain.instance import Instance
+from adjudge.errors import SetupError
+from adjudge.messages import Message, reason_of
+
+_OPTIONS = {"user_input": "--user-input", "reference": "--reference", "contexts": "--context"}
+
+
+@contextmanager
+def as_usage_error() -> Iterator[None]:
+    """What cannot be meant, because it was typed so, is a mistake in usage."""
+    try:
+        yield
+    except SetupError as error:
+        raise UsageError(str(error)) from error
+
+
+def check_criteria(run: Path, criteria: str | None) -> None:
+    """Say so when a run of which nothing was found does not ask such criteria at all."""
+    from adjudge.features.trust.labels.scales import (
+        label_scale,  # not loaded by those who have no labels
+    )
+
+    if criteria is not None:
+        with as_usage_error():
+            label_scale(run, criteria)
+
+
+def is_rows(file: Path | None) -> bool:
+    """Whether the file holds rows rather than one text; what comes in by ``--file -`` is rows."""
+    return file is not None and (str(file) == STDIN or file.suffix.lower() in DATA_FILES)
+
+
+def rows_in(text: str | None, file: Path | None) -> Path | None:
+    """The file, where it holds rows."""
+    if (text is None) == (file is None):
+        raise UsageError(
+            Message(
+                "say what to judge: a text, - for standard input, or --file PATH, one of the three"
+            )
+        )
+    return file if is_rows(file) else None
+
+
+def texts_in(
+    text: str | None, file: Path | None, judged: str = "response", encoding: str | None = None
+) -> list[Instance]:
+    """The one text that was typed, read from standard input or from a file that holds no rows."""
+    return [] if is_rows(file) else [Instance(fields={judged: _text(text, file, encoding)})]
+
+
+def refuse_files(texts: Sequence[str]) -> None:
+    """Typed where a text belongs, the names of data files would be judged as if they were the
+    texts.
+    """
+    if texts and all(map(is_data_file, texts)):
+        refuse_document(Path(texts[0]))
+        raise UsageError(
+            Message(
+                "{texts!r} is a file, and its name would be judged: give its rows with "
+                "--file {texts}",
+                texts=texts[0],
+            )
+        )
+
+
+def check_given(criteria: Criteria, fields: Collection[str]) -> None:
+    """Say which option gives what the criteria read and a text alone does not have."""
+    judged = criteria.to_evaluate_field
+    for name in criteria.context_fields or ():
+        if name != judged and name not in fields:
+            option = _OPTIONS.get(name)
+            way = (
+                Message("with {option}", option=option)
+                if option
+                else Message("in rows that have a column {name!r} (--file ROWS)", name=name)
+            )
+            raise UsageError(
+                Message(
+                    "criteria {name!r} reads {name2!r} beside {judged!r}: give it {way}",
+                    name=criteria.name,
+                    name2=name,
+                    judged=judged,
+                    way=way,
+                )
+            )
+
+
+def columns_from(given: Sequence[str], judged: str = "response") -> dict[str, str]:
+    """``NAME`` is the judged column; ``FIELD=COLUMN`` is any other."""
+    found: dict[str, str] = {}
+    for field, equals, column in (item.partition("=") for item in given):
+        name, meant = (field, column) if equals else (judged, field)
+        if found.setdefault(name, meant) != meant:
+            raise UsageError(
+                Message(
+                    "--column names two columns for {name}, {found} and {meant}: keep one of them",
+                    name=name,
+                    found=found[name],
+                    meant=meant,
+                )
+            )
+    return found
+
+
+def _text(text: str | None, file: Path | None, given: str | None) -> str:
+    if text == "-":
+        return sys.stdin.read()
+    if file is None:
+        refuse_files([text or ""])
+        return text or ""
+    try:
+        raw = file.read_bytes()
+    except OSError as error:
+        raise SetupError(
+            "{file} cannot be read: {reason}", file=file, reason=reason_of(error)
+        ) from error
+    encoding = encoding_of(raw[:4], Origin(str(file)), given)
+    try:
+        return io.TextIOWrapper(io.BytesIO(raw), encoding).read().removeprefix("\ufeff")
+    except UnicodeDecodeError as error:
+        raise SetupError(
+            "{file} is not {upper} (byte {start}): {likely_encoding}",
+            file=file,
+            upper=encoding.upper(),
+            start=error.start,
+            likely_encoding=likely_encoding(error.object),
+        ) from error

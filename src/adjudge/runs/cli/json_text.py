@@ -1,0 +1,68 @@
+"""What ``--json`` prints: one envelope for all commands, and its long lists as they are read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+
+import click
+
+from adjudge.core.domain.json_types import JsonObject, JsonValue
+from adjudge.runs.exporters.json_version import SCHEMA
+from adjudge.runs.view.clean_text import clean_json
+
+Document = Mapping[str, JsonValue | Iterator[JsonValue]]
+"""What stands under each key; an iterator is a list that is printed as it is read."""
+
+
+def print_results(
+    kind: str,
+    summary: JsonObject,
+    results: Iterable[JsonValue],
+    more: Document | None = None,
+) -> None:
+    """A document of ``adjudge.results``.
+
+    ``more``: what its kind has beside the results; an iterator is printed as a list.
+    """
+    echo_json(
+        {
+            "schema": SCHEMA,
+            "kind": kind,
+            "summary": summary,
+            **dict.fromkeys(("criteria", "gates", "notes"), ()),
+            **(more or {}),
+            "results": iter(results),
+        }
+    )
+
+
+def echo_json(whole: Document) -> None:
+    """One object; where a value is an iterator, a list of what it gives, printed as it comes."""
+    click.echo("{", nl=False)
+    for number, (name, value) in enumerate(whole.items()):
+        click.echo("," if number else "")
+        for piece in _listed(name, value) if isinstance(value, Iterator) else _entry(name, value):
+            click.echo(piece, nl=False)
+    click.echo("\n}")
+
+
+def _entry(name: str, value: object) -> Iterator[str]:
+    yield f"  {_text(name)}: {_text(value, 2).lstrip()}"
+
+
+def _listed(name: str, each: Iterator[object]) -> Iterator[str]:
+    yield f"  {_text(name)}: ["
+    number = -1
+    for number, value in enumerate(each):
+        yield f"{',' if number else ''}\n{_text(value, 4)}"
+    yield "\n  ]" if number >= 0 else "]"
+
+
+def _text(value: object, indent: int = 0) -> str:
+    """JSON holds no line breaks but its own."""
+    space = " " * indent
+    made = json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False).replace(
+        "\n", f"\n{space}"
+    )
+    return space + clean_json(made)

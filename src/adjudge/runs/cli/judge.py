@@ -1,0 +1,351 @@
+"""``adjudge judge`` and ``adjudge compare``: texts by criteria with options, and responses against
+each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Literal
+
+import click
+from click import UsageError
+
+from adjudge.core.catalog.criteria import criteria_of, read_criteria, ready_made
+from adjudge.core.catalog.entry import Kind
+from adjudge.core.domain.criteria import Criteria, yes_no_criteria
+from adjudge.core.domain.instance import Instance, PairwiseInstance
+from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.multi_criteria import MultiCriteria
+from adjudge.core.domain.results import DirectInstanceResult
+from adjudge.core.pooling.composite import composite
+from adjudge.messages import Message
+from adjudge.runs.cli.estimates import estimated, show_estimate
+from adjudge.runs.cli.execute import (
+    JudgmentSpool,
+    RunDisplay,
+    data_entry,
+    eval_file_from_flags,
+    finish,
+    judge_all,
+    outcome_for,
+    prepare_run,
+)
+from adjudge.runs.cli.inputs import (
+    as_usage_error,
+    check_given,
+    columns_from,
+    is_rows,
+    refuse_files,
+    rows_in,
+    texts_in,
+)
+from adjudge.runs.cli.options import (
+    PATH,
+    Flags,
+    accompanying,
+    as_json,
+    bias,
+    both_orders,
+    columns,
+    command,
+    gate,
+    good,
+    judging,
+    named,
+    option,
+    options,
+    output,
+    positional,
+    questions,
+    shared,
+    votes,
+)
+from adjudge.runs.criteria_entry import CriteriaEntry
+from adjudge.runs.eval_file import ORDERS, DataEntry, DirectEntry, EvalFile, Order, PairwiseEntry
+from adjudge.runs.execute import JudgmentDone
+from adjudge.runs.exporters.table import check_writable
+from adjudge.runs.results.exit_code import ExitCode
+from adjudge.runs.results.outcome import RunOutcome
+
+
+@light_dataclass(frozen=True, kw_only=True)
+class TextOptions:
+    """What both commands can be told."""
+
+    given: Mapping[str, str | Sequence[str]] = shared(accompanying)
+    self_consistency: int = shared(votes)
+    output: Path | None = shared(output)
+    as_json: bool = shared(as_json)
+
+
+@light_dataclass(frozen=True, kw_only=True)
+class JudgeOptions(TextOptions):
+    """What ``adjudge judge`` can be told."""
+
+    text: str | None = positional(
+        "The text to judge; - reads it from standard input.", required=False
+    )
+    criterion: tuple[str, ...] = shared(questions)
+    good: str | None = shared(good)
+    named: tuple[str, ...] = shared(named)
+    file: Path | None = option(
+        "-f",
+        "--file",
+        "--data",
+        type=PATH,
+        help="A text, or rows: .csv, .jsonl, .json, …; - is rows.",
+    )
+    column: tuple[str, ...] = shared(columns)
+    check_positional_bias: bool = shared(bias)
+    feedback: bool = option("--feedback", is_flag=True, help="Ask what would make the text better.")
+
+
+@light_dataclass(frozen=True, kw_only=True)
+class CompareOptions(TextOptions):
+    """What ``adjudge compare`` can be told."""
+
+    responses: tuple[str, ...] = positional("Two or more responses to compare.", nargs=-1)
+    criterion: tuple[str, ...] = shared(questions)
+    named: tuple[str, ...] = shared(named)
+    file: Path | None = option(
+        "-f", "--file", "--data", type=PATH, help="Rows: .csv, .jsonl, .json, …; - reads them."
+    )
+    column: tuple[str, ...] = option(
+        "--column", multiple=True, help="A response's column (repeat), or FIELD=COLUMN."
+    )
+    contests: str = option(
+        "--contests",
+        default="joint",
+        help="joint: one call ranks all; pairs: every two are a contest.",
+    )
+    tie: bool = option("--tie/--no-tie", default=True, help="Whether a tie is allowed.")
+    order: Order = option(
+        "--order",
+        type=click.Choice(ORDERS),
+        default="both",
+        help="both: ask again with the responses reversed; one: as they stand.",
+    )
+    check_positional_bias: bool = shared(both_orders)
+
+
+@command()
+@options(JudgeOptions)
+@judging()
+def judge(options: JudgeOptions, flags: Flags) -> int:
+    """Judge texts by one criterion, or by several with equal weights."""
+    if options.good and not options.criterion:
+        raise UsageError(Message("--good says which answer to --criterion is the good one"))
+    wanted = _criteria(options.criterion, options.named, "direct", flags.language)
+    if options.good == "no":
+        wanted = [
+            yes_no_criteria(one.name, is_yes_good=False) if _is_plain_question(one) else one
+            for one in wanted
+        ]
+    check_writable(options.output)
+    judged = _judged_field(wanted, options.given)
+    entry = DirectEntry(
+        kind="direct",
+        criteria=tuple(map(CriteriaEntry, wanted)),
+        strictness=options.self_consistency,
+        check_positional_bias=options.check_positional_bias,
+        feedback=options.feedback,
+        temperature=flags.temperature,
+        seed=flags.seed,
+    )
+    data = data_entry(
+        flags, rows_in(options.text, options.file), columns_from(options.column, judged)
+    )
+    texts = texts_in(options.text, options.file, judged, flags.encoding)
+    outcome, judgments = _judged(
+        eval_file_from_flags(
+            flags, entry, data, _complete(texts, options.given, wanted), options.given
+        ),
+        flags,
+        as_json=options.as_json,
+        is_good_known=options.good is not None,
+    )
+    if judgments is None:
+        return ExitCode.OK
+    multi = MultiCriteria.of(wanted)
+    has_scores = all(None not in one.points for one in wanted)
+    aggregates = (
+        (
+            {"row": row + 1, **composite(each[0].instance, multi, each).aggregate()}
+            for row, each in _by_row(judgments, len(wanted))
+        )
+        if len(wanted) > 1 and has_scores
+        else None
+    )
+    return finish(
+        outcome, judgments, options.output, as_json=options.as_json, aggregates=aggregates
+    )
+
+
+@command()
+@options(CompareOptions)
+@judging(
+    {
+        "fail_under": gate(
+            "Exit with 4 when the win rate of NAME, a column, is below NUMBER; repeatable."
+        )
+    }
+)
+def compare(options: CompareOptions, flags: Flags) -> int:
+    """Say which of two or more responses is better, and over several rows which system wins."""
+    wanted = _criteria(options.criterion, options.named, "pairwise", flags.language)
+    if len(wanted) > 1:
+        raise UsageError(Message("compare takes one criterion at a time on the command line"))
+    if options.check_positional_bias and options.order == "one":
+        raise UsageError(
+            Message(
+                "--check-positional-bias asks in both orders, and --order one in one: leave one "
+                "of them out"
+            )
+        )
+    check_writable(options.output)
+    entry = PairwiseEntry(
+        kind="pairwise",
+        criteria=tuple(map(CriteriaEntry, wanted)),
+        contests=_contests(options.contests),
+        tie_enabled=options.tie,
+        strictness=options.self_consistency,
+        order=options.order,
+        temperature=flags.temperature,
+        seed=flags.seed,
+    )
+    data, texts = _comparisons(
+        options.responses, options.file, options.column, wanted[0].to_evaluate_field, flags
+    )
+    outcome, judgments = _judged(
+        eval_file_from_flags(
+            flags, entry, data, _complete(texts, options.given, wanted), options.given
+        ),
+        flags,
+        as_json=options.as_json,
+    )
+    if judgments is None:
+        return ExitCode.OK
+    return finish(outcome, judgments, options.output, as_json=options.as_json)
+
+
+def _judged(
+    file: EvalFile, flags: Flags, *, as_json: bool, is_good_known: bool = False
+) -> tuple[RunOutcome, JudgmentSpool | None]:
+    """What came of it; no judgments where only the cost was asked for, which is printed."""
+    outcome = outcome_for(prepare_run(file, flags), flags, is_good_known=is_good_known)
+    if flags.dry_run:
+        show_estimate(estimated(outcome), as_json=as_json)
+        return outcome, None
+    return outcome, judge_all(
+        RunDisplay(outcome, quiet=flags.quiet or as_json, otel=flags.otel, keeps=True)
+    )
+
+
+def _criteria(
+    questions: Sequence[str], named: Sequence[str], kind: Kind, language: str
+) -> list[Criteria]:
+    found = [criteria_of(question, kind, language) for question in questions]
+    for name in named:
+        if len(name.split()) > 1 and not Path(name).exists():
+            raise UsageError(
+                Message(
+                    "{name!r} is a text, and -c takes the name of ready-made criteria or a "
+                    "file: give a question of your own with --criterion",
+                    name=name,
+                )
+            )
+        found += (
+            read_criteria(name, kind) if Path(name).suffix else [_ready_made(name, kind, language)]
+        )
+    if not found:
+        raise UsageError(
+            Message(
+                "say what to judge by: --criterion \"…\" or -c NAME ('adjudge criteria' lists "
+                "the ready-made ones)"
+            )
+        )
+    return found
+
+
+def _is_plain_question(criteria: Criteria) -> bool:
+    """Return True if the criteria was typed as a question, whose good answer is yes by default."""
+    return criteria.is_yes_good and not criteria.title
+
+
+def _ready_made(name: str, kind: Kind, language: str) -> Criteria:
+    with as_usage_error():
+        return ready_made(name, kind, language)
+
+
+def _judged_field(wanted: Sequence[Criteria], given: Collection[str]) -> str:
+    """What the text is, or the column that is named without a field."""
+    judged = wanted[0].to_evaluate_field
+    if judged in given:
+        raise UsageError(
+            Message(
+                "criteria {name!r} judges {judged!r}: give that as the text, not beside it",
+                name=wanted[0].name,
+                judged=judged,
+            )
+        )
+    return judged
+
+
+def _complete(
+    texts: list[Instance], given: Collection[str], wanted: Sequence[Criteria]
+) -> list[Instance]:
+    """Say which option gives what the criteria read and a text alone does not have."""
+    for instance in texts:
+        for one in wanted:
+            check_given(one, {*instance.fields, *given})
+    return texts
+
+
+def _by_row(
+    judged: Iterable[JudgmentDone], criteria: int
+) -> Iterator[tuple[int, list[DirectInstanceResult]]]:
+    """(row, its results) of each row that has one by every criteria."""
+    for number, row in groupby(judged, lambda one: one.row):
+        each = [one.result for one in row if isinstance(one.result, DirectInstanceResult)]
+        if len(each) == criteria:
+            yield number, each
+
+
+def _comparisons(
+    responses: Sequence[str], file: Path | None, column: Sequence[str], judged: str, flags: Flags
+) -> tuple[DataEntry, list[Instance]]:
+    if bool(responses) == (file is not None):
+        raise UsageError(
+            Message("say what to compare: two or more responses, or --file ROWS, one of the two")
+        )
+    if file is not None and not is_rows(file):
+        raise UsageError(
+            Message(
+                "{file} is neither CSV nor JSONL, JSON, Parquet or Excel: comparisons are "
+                "read from rows",
+                file=file,
+            )
+        )
+    refuse_files(responses)
+    if len(responses) == 1:
+        raise UsageError(Message("a comparison has two or more responses, and one was given"))
+    plain = tuple(name for name in column if "=" not in name)
+    if twice := next((name for place, name in enumerate(plain) if name in plain[:place]), None):
+        raise UsageError(
+            Message(
+                "--column {twice} stands twice: responses of one column are compared with "
+                "those of another",
+                twice=twice,
+            )
+        )
+    named = columns_from([name for name in column if "=" in name])
+    texts: list[Instance] = [] if file else [PairwiseInstance({judged: list(responses)})]
+    return data_entry(flags, file, named, responses=plain), texts
+
+
+def _contests(name: str) -> Literal["joint", "pairs"]:
+    if name not in ("joint", "pairs"):
+        raise UsageError(Message("--contests is joint or pairs, not {name!r}", name=name))
+    return "joint" if name == "joint" else "pairs"

@@ -1,0 +1,580 @@
+"""Options that several commands have, each said once, and how commands show their arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import field, fields
+from functools import wraps
+from inspect import cleandoc, get_annotations
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+from click.core import ParameterSource
+
+from adjudge.core.domain.light import light_dataclass
+from adjudge.core.reading.objects import location_of
+from adjudge.errors import SetupError
+from adjudge.plugins import Parts
+from adjudge.runs.cli.help import Argument, Helpful, HelpfulGroup
+from adjudge.runs.cli.overwriting import refuse_overwriting
+from adjudge.runs.cli.shell_names import criteria_names, model_names
+from adjudge.runs.cli.typed_values import bar, header_line, known_encoding, variable, writable
+
+if TYPE_CHECKING:
+    from adjudge.core.gateway.layers.budget import Budget
+    from adjudge.runs.eval_file import FailUnder
+    from adjudge.runs.project import ServerEntry
+
+PATH = click.Path(path_type=Path)
+
+
+class _Location(click.Path):
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:  # noqa: ARG002
+        return location_of(value, Path()) if isinstance(value, str) else value
+
+
+LOCATION = _Location()
+"""A path, or the address of a file in an object store."""
+LANGUAGE = click.Choice(("en", "ru"))
+FROM_ZERO = click.IntRange(min=0)
+FROM_ONE = click.IntRange(min=1)
+_MAKES = "adjudge.option"
+"""Where a field keeps how its option is made."""
+F = TypeVar("F", bound=Callable[..., Any])
+Decorator = Callable[[F], F]
+
+
+_LANGUAGE_OPTION = click.Option(
+    ["--language"],
+    type=LANGUAGE,
+    expose_value=False,
+    help="Output language: en or ru. Default: the project's, else that of LANG.",
+)
+
+
+class _WithLanguage(Helpful):
+    """A command that has ``--language``, of its own or this one."""
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """With the language, before ``--help``."""
+        found = super().get_params(ctx)
+        return (
+            found
+            if any("--language" in one.opts for one in found)
+            else [*found[:-1], _LANGUAGE_OPTION, *found[-1:]]
+        )
+
+
+class Command(_WithLanguage):
+    """A command whose help lists its arguments."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Nothing is written over what the command reads."""
+        written = {str(one.name) for one in self.params if "--output" in one.opts}
+        if outputs := _paths(ctx.params[name] for name in written):
+            read = {name: value for name, value in ctx.params.items() if name not in written}
+            try:
+                refuse_overwriting(
+                    outputs, [*_paths(read.values()), *map(Path, read.get("named", ()))]
+                )
+            except SetupError as error:
+                raise click.UsageError(str(error)) from error
+        return super().invoke(ctx)
+
+
+def _paths(values: Iterable[object]) -> list[Path]:
+    """The paths among what was typed."""
+    typed = (value if isinstance(value, tuple) else (value,) for value in values)
+    return [one for several in typed for one in several if isinstance(one, Path)]
+
+
+class CommandGroup(_WithLanguage, HelpfulGroup):
+    """A command of several commands."""
+
+    command_class = Command
+
+
+class PartChoice(click.Choice[str]):
+    """One of our own names, which help lists, or of a plugin's."""
+
+    def __init__(self, parts: Parts[Any], names: Sequence[str]) -> None:
+        super().__init__(names)
+        self._parts = parts
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The name as it was typed, where a plugin has such a part."""
+        if value in self.choices or value not in self._parts:
+            return super().convert(value, param, ctx)
+        return value
+
+
+def argument(
+    name: str,
+    help: str,
+    *,
+    required: bool | None = None,
+    nargs: int | None = None,
+    type: click.ParamType[object] | None = None,
+    default: object = None,
+) -> Callable[[F], F]:
+    """An argument with a line of help."""
+    return click.argument(
+        name, cls=Argument, help=help, required=required, nargs=nargs, type=type, default=default
+    )
+
+
+def command(name: str | None = None) -> Callable[[Callable[..., Any]], click.Command]:
+    """A command whose help lists its arguments."""
+    return click.command(name, cls=Command)
+
+
+def together(*options: Callable[[F], F]) -> Callable[[F], F]:
+    """Several options as one decorator, in this order."""
+
+    def decorate(function: F) -> F:
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return decorate
+
+
+def option(*names: str, **settings: Any) -> Any:
+    """A field of an options class that ``--NAME`` fills, described as for ``click.option``."""
+    return _field(lambda name: click.option(*names, name, **settings))
+
+
+def positional(help: str, **settings: Any) -> Any:
+    """A field of an options class that an argument of the field's name fills."""
+    return _field(lambda name: argument(name, help, **settings))
+
+
+def shared(decorator: Decorator[Any]) -> Any:
+    """A field of an options class that an option of several commands fills."""
+    return _field(lambda _name: decorator)
+
+
+def _field(make: Callable[[str], Decorator[Any]]) -> Any:
+    return field(metadata={_MAKES: make})
+
+
+def options(
+    kind: type,
+    name: str = "options",
+    make: Callable[..., object] | None = None,
+    other: Mapping[str, Decorator[Any]] | None = None,
+) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """The options that the fields of ``kind`` describe, its own before those it inherits, for a
+    command that is given them as one value, ``name``. ``other``: as of ``judging``.
+    """
+    names = [one.name for one in fields(kind)]
+    return given_as(name, make or kind, names, *_options_of(kind, other))
+
+
+def _options_of(kind: type, other: Mapping[str, Decorator[Any]] | None) -> Iterator[Decorator[Any]]:
+    """``other``: field → the option that fills it instead."""
+    known = {one.name: one for one in fields(kind)}
+    names = dict.fromkeys(name for cls in kind.__mro__ for name in get_annotations(cls))
+    for name in names:
+        if name in known:
+            yield (other or {}).get(name) or known[name].metadata[_MAKES](name)
+
+
+def given_as(
+    name: str,
+    make: Callable[..., object],
+    taken: Sequence[str],
+    *options: Decorator[Any],
+    if_typed: bool = False,
+) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """``options`` for a command that is given them as one thing, ``name``: what ``make`` makes of
+    the ``taken`` values. ``if_typed``: None where none was.
+    """
+
+    def decorate(function: Callable[..., int]) -> Callable[..., int]:
+        @wraps(function)
+        def call(**typed: Any) -> int:
+            values = {one: typed.pop(one) for one in taken}
+            made = make(**values) if not if_typed or _were_typed(taken) else None
+            return function(**{name: made}, **typed)
+
+        decorated: Callable[..., int] = together(*options)(call)
+        return decorated
+
+    return decorate
+
+
+def _were_typed(names: Sequence[str]) -> bool:
+    """Whether any of the options was."""
+    source = click.get_current_context().get_parameter_source
+    return any(source(name) is not ParameterSource.DEFAULT for name in names)
+
+
+def _beside(
+    user_input: str | None, reference: str | None, context: Sequence[str] | None
+) -> dict[str, str | Sequence[str]]:
+    """The fields that --user-input, --reference and --context give."""
+    from adjudge.core.domain.instance import texts_beside
+
+    return texts_beside(user_input, reference, context or None)
+
+
+def use_trust(context: click.Context, _parameter: click.Parameter, is_typed: bool) -> bool:
+    """Trust every file until the command ends."""
+    if is_typed:
+        from adjudge.runs.trusted import trusting  # not loaded by those who do not
+
+        context.with_resource(trusting())
+    return is_typed
+
+
+trust = click.option(
+    "--trust",
+    is_flag=True,
+    expose_value=False,
+    callback=use_trust,
+    help="Trust the folder's files for this one command, as in CI; see 'adjudge trust'.",
+)
+yes = click.option("--yes", is_flag=True, callback=use_trust, help="The same as --trust.")
+"""As commands that take eval files have called it before."""
+
+
+def _server(
+    base_url: str | None, api_key_env: str | None, header: tuple[tuple[str, str], ...]
+) -> ServerEntry:
+    from adjudge.runs.project import ServerEntry
+
+    return ServerEntry(base_url=base_url, api_key_env=api_key_env, headers=header)
+
+
+models = click.option(
+    "-m",
+    "--model",
+    multiple=True,
+    shell_complete=model_names,
+    help="Model to ask; repeat for a panel.",
+)
+
+
+base_url = click.option(
+    "--base-url",
+    help="Another address to ask the models at, such as a company's gateway: https://host/v1.",
+)
+api_key_env = click.option(
+    "--api-key-env",
+    type=variable,
+    metavar="NAME",
+    help="The environment variable that holds the key.",
+)
+header = click.option(
+    "--header",
+    multiple=True,
+    type=header_line,
+    metavar="'NAME: VALUE'",
+    help="Send this header too; $VARIABLE in its value is that environment variable. Repeatable.",
+)
+server = given_as(
+    "at", _server, ("base_url", "api_key_env", "header"), base_url, api_key_env, header, trust
+)
+"""Gives the command ``at``: where the models are asked."""
+rows = click.option(
+    "-f",
+    "--file",
+    "--data",
+    "file",
+    type=PATH,
+    help="Rows (.csv, .tsv, .jsonl, .json, .parquet, .xlsx; - reads them), or one text.",
+)
+columns = click.option(
+    "--column",
+    multiple=True,
+    help=(
+        "Which column is judged, or FIELD=COLUMN; a path such as input.query or "
+        "messages[-1].content looks into one. Repeatable."
+    ),
+)
+row_names = click.option(
+    "--id",
+    "id",
+    metavar="COLUMN",
+    help="The column that names the rows: by it they are found again in another run.",
+)
+questions = click.option(
+    "--criterion", multiple=True, help="A question with the answers Yes and No; repeat for several."
+)
+good = click.option(
+    "--good",
+    type=click.Choice(("yes", "no"), case_sensitive=False),
+    help="Which answer to --criterion is the good one; by default yes.",
+)
+named = click.option(
+    "-c",
+    "--criteria",
+    "named",
+    multiple=True,
+    shell_complete=criteria_names,
+    help="Ready-made criteria ('adjudge criteria' lists them), or a YAML or JSON file; repeatable.",
+)
+user_input = click.option("--user-input", help="The question that is answered.")
+reference = click.option("--reference", help="A good answer to compare with.")
+contexts = click.option(
+    "--context", multiple=True, help="A source the answer should rest on; repeatable."
+)
+accompanying = given_as(
+    "given", _beside, ("user_input", "reference", "context"), user_input, reference, contexts
+)
+"""Gives the command ``given``: field → what was typed for it."""
+language = click.option(
+    "--language",
+    type=LANGUAGE,
+    help="Language of prompts, explanations, ready-made criteria and reports: en (default) or ru.",
+)
+votes = click.option(
+    "--self-consistency", type=FROM_ONE, default=1, help="Votes per model and order."
+)
+bias = click.option("--check-positional-bias", is_flag=True, help="Ask again in reversed order.")
+both_orders = click.option(
+    "--check-positional-bias", is_flag=True, hidden=True, help="The same as --order both."
+)
+
+
+output = click.option(
+    "-o",
+    "--output",
+    type=PATH,
+    callback=writable,
+    help="Also write the results: .csv or .jsonl, one row per judgment, or a page: .md or .html.",
+)
+as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON, for machines.")
+limit = click.option("--limit", type=FROM_ONE, help="Judge only the first rows.")
+temperature = click.option(
+    "--temperature", type=float, help="Default: 0 for one vote, 1 for several."
+)
+seed = click.option("--seed", type=int, help="Sample i is asked with seed + i.")
+at_once = click.option(
+    "-j", "--max-concurrency", type=FROM_ONE, help="Requests at once, per model; 32 by default."
+)
+
+
+def _bars(
+    _context: click.Context,
+    _parameter: click.Parameter,
+    given: Sequence[tuple[str, float]],
+) -> FailUnder | None:
+    """One for everything is a number."""
+    return given[0][1] if len(given) == 1 and not given[0][0] else tuple(given) or None
+
+
+def gate(help: str) -> Decorator[Any]:
+    """``--fail-under``, which one command explains otherwise than another."""
+    return click.option(
+        "--fail-under", multiple=True, type=bar, callback=_bars, metavar="[NAME=]NUMBER", help=help
+    )
+
+
+fail_under = gate(
+    "Exit with 4 if a criterion's mean score is below this; NAME: only that criterion or "
+    "system. Repeatable."
+)
+baseline = click.option("--baseline", type=PATH, help="A run folder: show what changed against it.")
+confidence = click.option(
+    "--confidence",
+    type=click.FloatRange(0.5, 1, min_open=True, max_open=True),
+    help=(
+        "How sure a gate must be, such as 0.95; else it is undecided (exit 5). Without it, the "
+        "mean is compared."
+    ),
+)
+gate_sequential = click.option(
+    "--sequential",
+    is_flag=True,
+    help=(
+        "With --confidence: limits that hold however often the gates are looked at while rows are "
+        "added; they are wider."
+    ),
+)
+not_worse_than = click.option(
+    "--not-worse-than",
+    metavar="RUN",
+    help="Exit with 4 if a criterion is worse than in this run folder, row by row.",
+)
+margin = click.option(
+    "--margin", type=click.FloatRange(min=0), help="By how much it may be worse than that run."
+)
+run_folder = click.option(
+    "--run",
+    type=PATH,
+    help="Keep every answer in this folder; what it holds already is not asked again.",
+)
+resume = click.option("--resume", is_flag=True, help="Fail if the run does not exist yet.")
+max_usd = click.option(
+    "--max-usd", type=click.FloatRange(min=0), help="Stop before more dollars than this are spent."
+)
+max_calls = click.option(
+    "--max-calls", type=FROM_ZERO, help="Stop before more requests than this are sent."
+)
+max_tokens = click.option(
+    "--max-tokens", type=FROM_ZERO, help="Stop before more tokens than this are used."
+)
+prices = click.option(
+    "--prices", type=PATH, help="A file of your own prices, in dollars for a million tokens."
+)
+no_cache = click.option(
+    "--no-cache", is_flag=True, help="Neither read nor keep replies in the user's cache."
+)
+
+
+encoding = click.option(
+    "--encoding",
+    type=known_encoding,
+    metavar="TEXT",
+    help="Encoding of the input file, if not UTF-8, e.g. cp1252, or cp1251 for Cyrillic.",
+)
+sheet = click.option(
+    "--sheet", metavar="NAME", help="Of an Excel workbook; by default the first that is shown."
+)
+header_row = click.option(
+    "--header-row",
+    type=FROM_ONE,
+    metavar="N",
+    help="The row of the sheet that names the columns; by default the first with a text.",
+)
+bad_rows = click.option(
+    "--stop-at-bad-row/--skip-bad-rows",
+    help=(
+        "What to do at a row that cannot be judged: stop, or leave it out, say so and exit with 3."
+    ),
+)
+LEVEL = click.FloatRange(0.5, 1, min_open=True, max_open=True)
+confidence_of_intervals = click.option(
+    "--confidence", type=LEVEL, default=0.95, help="Confidence level of all intervals."
+)
+pages = click.option(
+    "-o",
+    "--output",
+    type=PATH,
+    multiple=True,
+    help="Also write the report: .md, .html or .json; repeatable.",
+)
+cluster = click.option(
+    "--cluster",
+    metavar="COLUMN",
+    help="Treat rows with the same value in this column as one unit, e.g. one conversation.",
+)
+slices = click.option(
+    "--by",
+    metavar="COLUMN",
+    help="Also apart for each value of this column; the intervals of all of them hold together.",
+)
+gate_cluster = click.option(
+    "--cluster",
+    metavar="COLUMN",
+    help=(
+        "Of gates with --confidence or --not-worse-than: rows that share a value here belong "
+        "together, as one conversation."
+    ),
+)
+otel = click.option(
+    "--otel",
+    is_flag=True,
+    help=(
+        "Send an event for each judgment and a span for each call to an OpenTelemetry collector "
+        "(OTLP)."
+    ),
+)
+quiet = click.option("-q", "--quiet", is_flag=True, help="No progress.")
+dry_run = click.option(
+    "--dry-run", is_flag=True, help="Estimate calls, tokens and cost, then exit."
+)
+
+
+@light_dataclass(frozen=True, kw_only=True)
+class SpendingOptions:
+    """What every command that asks models can be told."""
+
+    resume: bool = shared(resume)
+    max_usd: float | None = shared(max_usd)
+    max_calls: int | None = shared(max_calls)
+    max_tokens: int | None = shared(max_tokens)
+    prices: Path | None = shared(prices)
+    no_cache: bool = shared(no_cache)
+    dry_run: bool = shared(dry_run)
+
+    def budget(self) -> Budget | None:
+        """The limits that were set, or None where none was."""
+        from adjudge.core.gateway.layers.budget import Budget
+
+        limits = (self.max_usd, self.max_calls, self.max_tokens)
+        return None if limits == (None, None, None) else Budget(*limits)
+
+
+@light_dataclass(frozen=True, kw_only=True)
+class RunFlags(SpendingOptions):
+    """What a command can be told that asks models, and judges no rows."""
+
+    run: Path | None = shared(run_folder)
+
+
+@light_dataclass(frozen=True, kw_only=True)
+class RowFlags(SpendingOptions):
+    """What every command that judges rows can be told, with an eval file or without."""
+
+    model: tuple[str, ...] = shared(models)
+    at: ServerEntry = shared(server)
+    max_concurrency: int | None = shared(at_once)
+    limit: int | None = shared(limit)
+    id: str | None = shared(row_names)
+    fail_under: FailUnder | None = shared(fail_under)
+    baseline: Path | None = shared(baseline)
+    confidence: float | None = shared(confidence)
+    sequential: bool = shared(gate_sequential)
+    not_worse_than: str | None = shared(not_worse_than)
+    margin: float | None = shared(margin)
+    cluster: str | None = shared(gate_cluster)
+    encoding: str | None = shared(encoding)
+    sheet: str | None = shared(sheet)
+    header_row: int | None = shared(header_row)
+    otel: bool = shared(otel)
+    quiet: bool = shared(quiet)
+
+
+@light_dataclass(frozen=True, kw_only=True)
+class Flags(RowFlags):
+    """What every command that judges without an eval file can be told."""
+
+    model: tuple[str, ...] = shared(models)
+    at: ServerEntry = shared(server)
+    temperature: float | None = shared(temperature)
+    seed: int | None = shared(seed)
+    language: str = shared(language)
+    run: Path | None = shared(run_folder)
+    stop_at_bad_row: bool = shared(bad_rows)
+
+
+_EXIT_CODES = """Exit codes: 0 all have a result (and the gate holds), 1 could not run, 2 usage,
+3 some have no result, 4 gate failed, 5 gate inconclusive or no row judged."""
+
+
+def judging(
+    other: Mapping[str, Decorator[Any]] | None = None,
+) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """All options of Flags, given to the command as ``flags``; ``other`` ones in the place of those
+    that fill a field of that name.
+
+    What the exit codes of such a command mean is added to its help.
+    """
+    decorate = options(Flags, "flags", _in_language, other)
+
+    def explained(function: Callable[..., int]) -> Callable[..., int]:
+        function.__doc__ = f"{cleandoc(function.__doc__ or '')}\n\n{_EXIT_CODES}"
+        return decorate(function)
+
+    return explained
+
+
+def _in_language(**typed: Any) -> Flags:
+    """The flags, with the project's language where none was typed."""
+    from adjudge.runs.cli.chosen import choose_language
+
+    return Flags(**{**typed, "language": choose_language(typed["language"])})

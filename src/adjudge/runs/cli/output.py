@@ -1,0 +1,97 @@
+"""What commands print, in the language of the command."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from functools import cached_property
+from itertools import pairwise
+from pathlib import Path
+
+import click
+
+from adjudge.core.domain.light import light_dataclass
+from adjudge.core.reading.project_files import project_files
+from adjudge.errors import AdjudgeError
+from adjudge.messages import render
+
+
+@light_dataclass()
+class Output:
+    """How a command prints: the ``obj`` of its click context."""
+
+    typed: str | None = None
+    """The language that the command line names."""
+
+    @cached_property
+    def language(self) -> str:
+        """What was typed, else what the project's file says, else that of the environment."""
+        return self.typed or _language_of_project() or _language_of_environment()
+
+    def render(self, text: object) -> str:
+        """``text`` in this language, harmless to a terminal."""
+        from adjudge.runs.view.clean_text import clean  # not loaded by those who print nothing
+
+        return clean(render(text, self.language))
+
+    def echo(self, text: object, *, err: bool = False, fg: str | None = None) -> None:
+        click.secho(self.render(text), fg=fg, err=err)
+
+
+def output_of(words: Sequence[str]) -> Output:
+    """In the language that a command line names, before it was read."""
+    typed = next(
+        (
+            language
+            for language in ("en", "ru")
+            if f"--language={language}" in words or ("--language", language) in pairwise(words)
+        ),
+        None,
+    )
+    return Output(typed)
+
+
+def _language_of_project() -> str | None:
+    try:
+        if next(project_files(Path.cwd()), None) is None:
+            return None
+        from adjudge.runs.project import find_project  # not loaded by those who have no project
+
+        return find_project().language
+    except (AdjudgeError, OSError):  # the folder itself may have been deleted
+        return None  # the command that uses the file says what is wrong with it
+
+
+def _language_of_environment() -> str:
+    found = (os.environ.get(name) for name in ("LC_ALL", "LC_MESSAGES", "LANG"))
+    return "ru" if next(filter(None, found), "").startswith("ru") else "en"
+
+
+def output() -> Output:
+    """Of the command under way."""
+    context = click.get_current_context(silent=True)
+    return (context and context.find_object(Output)) or Output("en")
+
+
+def language() -> str:
+    """The language of the command under way."""
+    return output().language
+
+
+def typed_language() -> str | None:
+    """The language that was typed on the command line."""
+    return output().typed
+
+
+def use_language(language: str) -> None:
+    """Set the language of everything that this command prints; English, which is that of prompts
+    where nothing else is said, leaves people theirs unless it was typed.
+    """
+    found = output()
+    if language != "en" or found.typed:
+        found.language = language
+
+
+def echo(text: object, *, err: bool = False, fg: str | None = None) -> None:
+    """Print a line in the language of the command."""
+    output().echo(text, err=err, fg=fg)

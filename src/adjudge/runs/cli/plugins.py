@@ -1,0 +1,77 @@
+"""``adjudge plugins``: what installed packages bring, and what is broken."""
+
+from __future__ import annotations
+
+from rich.table import Table
+
+from adjudge.core.domain.frozen import some_of
+from adjudge.core.domain.json_types import JsonDict
+from adjudge.errors import SetupError
+from adjudge.messages import Message
+from adjudge.plugins import Part, installed
+from adjudge.runs.cli.json_text import print_results
+from adjudge.runs.cli.options import as_json, command
+from adjudge.runs.cli.output import echo, language
+from adjudge.runs.results.exit_code import ExitCode
+from adjudge.runs.view.terminal import Screen
+
+OK = Message("works")
+_WIDE = 1000
+"""A state is one line, however narrow the terminal."""
+
+
+@command()
+@as_json
+def plugins(as_json: bool) -> int:
+    """List the parts that installed packages bring. Each is loaded once, to see whether it works.
+
+    Exit codes: 0 all can be used, 1 one cannot.
+    """
+    states = {part: state_of(part) for part in installed()}
+    broken = sum(state != OK for state in states.values())
+    if as_json:
+        summary = {"plugins": len(states), "broken": broken}
+        print_results("plugins", summary, (_as_json(*one) for one in states.items()))
+    elif not states:
+        echo(Message("No plugins are installed."))
+    else:
+        screen = Screen(language(), soft_wrap=True, width=_WIDE)
+        screen.show(_table(states, screen))
+    return ExitCode.COULD_NOT_RUN if broken else ExitCode.OK
+
+
+def state_of(part: Part) -> str:
+    """``works``, or what is wrong with it."""
+    try:
+        part.load()
+    except SetupError as error:
+        problem = error.message.values.get("problem", error.message)
+        return problem if isinstance(problem, str) else str(problem)
+    return OK
+
+
+def _as_json(part: Part, state: str) -> JsonDict:
+    return {**some_of(part, "name", "kind", "package", "version"), "state": state}
+
+
+def _table(states: dict[Part, str], screen: Screen) -> Table:
+    headings = (
+        Message("name"),
+        Message("kind"),
+        Message("package"),
+        Message("version"),
+        Message("state"),
+    )
+    return screen.table(
+        headings,
+        (
+            (
+                part.name,
+                part.kind,
+                part.package,
+                part.version,
+                screen.line(state, "green" if state == OK else "red"),
+            )
+            for part, state in states.items()
+        ),
+    )

@@ -1,0 +1,127 @@
+"""``adjudge report``: a run for machines and reviewers."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from adjudge.errors import RunError
+from adjudge.messages import Message, reason_of
+from adjudge.runs.cli.inputs import as_usage_error
+from adjudge.runs.cli.options import PATH, argument, command, slices
+from adjudge.runs.cli.output import echo, typed_language
+from adjudge.runs.exporters.export import ENDINGS, to_html, to_markdown
+from adjudge.runs.exporters.files import STDOUT, text_file
+from adjudge.runs.exporters.junit import to_junit
+from adjudge.runs.exporters.table import check_writable
+from adjudge.runs.folder import reading
+from adjudge.runs.results.counts import count_judgments
+from adjudge.runs.results.paired_gate import refuse_itself
+from adjudge.runs.view.clean_text import clean
+
+if TYPE_CHECKING:
+    from adjudge.runs.exporters.github import GithubReport
+
+
+@command("report")
+@argument("folder", "A run folder.", type=PATH)
+@click.option(
+    "--to", type=click.Choice(["junit", "github", "md", "html"]), required=True, help="For whom."
+)
+@click.option("--baseline", type=PATH, help="A run to compare with.")
+@click.option(
+    "-o",
+    "--output",
+    type=PATH,
+    help="The file, - for standard output; by default beside the ledger.",
+)
+@click.option(
+    "--max-kib",
+    type=click.FloatRange(min=1),
+    default=900,
+    help="Of --to github: the most that the summary takes.",
+)
+@slices
+def report(
+    folder: Path,
+    to: str,
+    baseline: Path | None,
+    output: Path | None,
+    max_kib: float,
+    by: str | None,
+) -> int:
+    """Report on a run: JUnit XML for CI, a job summary with annotations for GitHub, or a page for
+    people.
+
+    With --to github the summary is also put where GITHUB_STEP_SUMMARY says, annotations are
+    printed, and score, lower, upper, verdict, cost and report-path are put where GITHUB_OUTPUT
+    says. The exit code is 0 whatever the verdict is.
+    """
+    for run in filter(None, (folder, baseline)):
+        with reading(run):
+            pass
+    if baseline is not None:
+        refuse_itself(baseline, folder)
+    if by and to not in ("md", "html"):
+        raise click.UsageError(Message("--by goes with --to md and --to html"))
+    target = output or folder / f"results.{ENDINGS.get(to, 'github.md' if to == 'github' else to)}"
+    with as_usage_error():
+        check_writable(target)
+    language = typed_language()
+    try:
+        if to == "github":
+            from adjudge.runs.exporters.github import GithubReport  # not loaded for other pages
+
+            _github(GithubReport(folder, baseline, language), target, max_kib)
+            return 0
+        page = _PAGES.get(to)
+        rows = (
+            page(folder, target, baseline, by, language)
+            if page
+            else to_junit(folder, target, baseline)
+        )
+    except OSError as error:
+        raise RunError(
+            "{filename} cannot be written: {reason}",
+            filename=error.filename or target,
+            reason=reason_of(error),
+        ) from error
+    _say_where(
+        Message("{judgments} written to {file}", judgments=count_judgments(rows), file=target),
+        target,
+    )
+    return 0
+
+
+_PAGES = {"md": to_markdown, "html": to_html}
+
+
+def _github(made: GithubReport, target: Path, max_kib: float) -> None:
+    page = made.summary(max_kib)
+    with text_file(target) as file:
+        file.write(page)
+    _append("GITHUB_STEP_SUMMARY", page)
+    outputs = {
+        **made.outputs,
+        "report-path": "" if target == STDOUT else " ".join(str(target).splitlines()),
+    }
+    _append("GITHUB_OUTPUT", "".join(f"{name}={value}\n" for name, value in outputs.items()))
+    for line in made.annotations():
+        click.echo(clean(line, may_command=True))
+    _say_where(Message("summary written to {file}", file=target), target)
+
+
+def _say_where(text: Message, target: Path) -> None:
+    """Who reads the report itself is not told where it is."""
+    if target != STDOUT:
+        echo(text)
+
+
+def _append(variable: str, text: str) -> None:
+    """To the file that GitHub names for it; elsewhere there is none."""
+    if place := os.environ.get(variable):
+        with Path(place).open("a", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(text)

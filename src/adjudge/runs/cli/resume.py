@@ -1,0 +1,306 @@
+"""``adjudge resume``: the eval file that a run folder keeps, carried out. What somebody else may
+have put there is shown first.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from adjudge.core.data.dataset import STDIN
+from adjudge.core.domain.criteria import Criteria
+from adjudge.core.domain.json_types import JsonObject
+from adjudge.core.ledger.file import holds_run
+from adjudge.core.reading.objects import ObjectFile
+from adjudge.errors import RunError
+from adjudge.features.batches.command import ORPHANS
+from adjudge.features.scale.ray.place import kept_facts
+from adjudge.messages import Message, render, term
+from adjudge.runs.cli.kept import FACT, Kept, is_known, read_kept
+from adjudge.runs.cli.main import COMMANDS
+from adjudge.runs.cli.options import LANGUAGE, PATH, argument, command, use_trust
+from adjudge.runs.cli.output import output, use_language
+from adjudge.runs.criteria_entry import CRITERIA_FILES, Aspect
+from adjudge.runs.eval_file import CascadeEntry, EvalFile, FailUnder, JudgeEntry, RagEntry
+from adjudge.runs.folder import run_info
+from adjudge.runs.project import ModelEntry, ServerEntry
+from adjudge.runs.restricted import READS, RUNS, SENDS, SPENDS, WRITES, needs_of_eval
+from adjudge.runs.results.gate import bars_of
+from adjudge.runs.variables import ENV_FILE
+from adjudge.runs.view.clean_text import clean
+
+_MODELS = ("model", "judge", "writer")
+_ASKS, _JUDGES = term("resume", "asks"), term("resume", "judges")
+_LIMITS = ("max_usd", "max_calls", "max_tokens")
+
+
+@command()
+@argument("folder", "A run folder.", type=PATH)
+@argument("more", "Options to add, behind --.", nargs=-1)
+@click.option(
+    "--trust",
+    "--yes",
+    "yes",
+    is_flag=True,
+    callback=use_trust,
+    help="Resume also a run that was not made by you on this machine, without asking.",
+)
+@click.option(
+    "--wait", is_flag=True, help="Wait for the batches of a run that was detached from them."
+)
+@click.option(
+    "--batch",
+    type=ORPHANS,
+    help=(
+        "Where it cannot be told whether a batch was sent: wait for those that may be it "
+        "(adopt), or send it again (resubmit)."
+    ),
+)
+@click.option(
+    "--language",
+    type=LANGUAGE,
+    help="Of errors and questions; what is judged and reported keeps the run's language.",
+)
+@click.pass_context
+def resume(
+    context: click.Context,
+    folder: Path,
+    more: tuple[str, ...],
+    yes: bool,
+    wait: bool,
+    batch: str | None,
+    language: str | None,
+) -> int:
+    """Resume a run that was stopped or killed: the eval file that its folder keeps is run again,
+    and only what is missing is asked.
+
+    The folder keeps the eval file, or what the options of 'check', 'judge', 'compare' or 'rag' came
+    to, as the run was begun with it; 'generate', 'bench', 'attack', 'drift check' and 'criteria
+    improve' are resumed with their options. A run that was not made by you on this machine is
+    resumed when you have seen what it does and said yes, or with --trust. Options of 'adjudge run'
+    may follow behind --, such as: adjudge resume RUN -- --max-usd 10. Of a run with --batch, what
+    was answered is collected, and the next batches are sent; with --detach nobody waits for those
+    unless --wait says so.
+    """
+    if language:
+        use_language(language)
+    record = _record(folder)
+    kept = read_kept(record, folder)
+    options = {name: each for name, each in kept.options.items() if not wait or name != "detach"}
+    orphans = ("--batch-orphans", batch) if batch else ()
+    called = "run" if isinstance(kept.what, EvalFile) else kept.what
+    with _command(called).make_context(
+        called,
+        ["--run", str(folder), *orphans, *more],
+        parent=context,
+        obj=kept.project,
+        default_map=options,
+    ) as inner:
+        if not is_known(record, kept.what if isinstance(kept.what, EvalFile) else None):
+            _confirm(folder, kept, inner.params, yes=yes)
+        if isinstance(kept.what, EvalFile):
+            inner.params["file"] = kept.what
+            inner.params["fail_under"] = _bars(inner, options)
+        try:
+            return int(inner.command.invoke(inner) or 0)
+        finally:
+            if language:
+                use_language(language)
+
+
+def _bars(run: click.Context, kept: JsonObject) -> FailUnder | None:
+    """Return the bars that the run was begun with, of which those typed now replace the ones of
+    the same name.
+    """
+    typed: FailUnder | None = run.params["fail_under"]
+    if typed is None or "fail_under" not in kept:
+        return typed
+    option = next(one for one in run.command.params if one.name == "fail_under")
+    begun: FailUnder | None = option.process_value(run, kept["fail_under"])
+    return tuple({**bars_of(begun), **bars_of(typed)}.items())
+
+
+def _record(folder: Path) -> object:
+    """What the folder keeps to be resumed."""
+    facts = _facts(folder)
+    if "imported" in facts:
+        again = f"adjudge run eval.yaml --data {folder}"
+        raise RunError(
+            "{folder} was imported, so there is nothing to resume: judge its rows anew with "
+            "'{again}'",
+            folder=folder,
+            again=again,
+        )
+    if FACT not in facts:
+        raise RunError(
+            "{folder} does not keep an eval file: it was made by a program, or that was lost to "
+            "damage. Run that program again, or the command with --run, and it goes on",
+            folder=folder,
+        )
+    return facts[FACT]
+
+
+def _facts(folder: Path) -> JsonObject:
+    """Of the run, or of workers whose driver was killed before there was a run."""
+    if not holds_run(folder) and (kept := kept_facts(folder)):
+        return kept
+    return run_info(folder).facts
+
+
+def _command(name: str) -> click.Command:
+    first, _, second = name.partition(" ")
+    found = COMMANDS[first]
+    if not isinstance(found, click.Group):
+        return found
+    return found.get_command(click.Context(found), second) or found
+
+
+def _confirm(folder: Path, kept: Kept, given: JsonObject, *, yes: bool) -> None:
+    """Show what would be read, written and sent, and have the user agree to it."""
+    if given.get("sandbox") == "none":
+        raise RunError(
+            "{folder} was not made by you on this machine, and it runs code without a sandbox: it "
+            "is not resumed. Give the command yourself, with --run, if that is what you want",
+            folder=folder,
+        )
+    language = output().language
+    shown = [
+        render(
+            Message("{folder} was not made by you on this machine. Resuming it", folder=folder),
+            language,
+        )
+    ]
+    does = [
+        (render(verb, language), render(what, language))
+        for verb, what in dict.fromkeys(_what_it_does(kept, given))
+    ]
+    width = max(len(verb) for verb, _ in does)
+    shown += [f"  {verb:<{width}}  {what}" for verb, what in does]
+    for line in shown:  # each is one line, whatever the folder says
+        click.echo(clean(line).replace("\n", "�"), err=True)
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise RunError(
+            "{folder} was not made by you on this machine: look at what it does, above, and add "
+            "--trust to resume it",
+            folder=folder,
+        )
+    if not click.confirm(render(Message("Resume it?"), language), err=True):
+        raise RunError("it is not resumed")
+
+
+def _what_it_does(kept: Kept, given: JsonObject) -> Iterator[tuple[Message, str]]:
+    """(reads, writes, asks, sends, runs, spends; what), of the eval file and of the options."""
+    if isinstance(kept.what, EvalFile):
+        yield from _what_file_does(kept.what)
+        yield from _what_it_sends(kept.project if given["model"] else ServerEntry())
+    else:
+        yield RUNS, f"adjudge {kept.what}"
+        yield from _what_it_sends(kept.project)
+        if kept.project.model and not given["model"]:
+            yield _ASKS, kept.project.model
+    for name, value in given.items():
+        for one in filter(None, value if isinstance(value, list | tuple) else [value]):
+            yield from _what_option_does(name, one)
+    if kept.what == "generate":
+        yield RUNS, Message("code that the models write, in a sandbox")
+    limits = [f"{name}={given[name]}" for name in _LIMITS if given.get(name) is not None]
+    if isinstance(kept.what, EvalFile) and not limits:
+        budget = kept.what.budget
+        limits = [
+            f"{name}={each}" for name in _LIMITS if (each := getattr(budget, name)) is not None
+        ]
+    most = Message("at most {limits}", limits=", ".join(limits))
+    yield SPENDS, most if limits else Message("without a limit")
+
+
+def _what_option_does(name: str, value: object) -> Iterator[tuple[Message, str]]:
+    if name in ("run", "folder"):
+        return
+    if isinstance(value, Path):
+        yield WRITES if name == "output" else READS, _place(value)
+    elif name == "write":
+        yield WRITES, _place(Path(str(value)))
+    elif name in ("named", "output_schema") and Path(str(value)).suffix:
+        yield READS, _place(Path(str(value)))
+    elif name == "not_worse_than":
+        yield READS, str(value)
+    elif name in _MODELS or "url" in name:
+        yield _ASKS, str(value)
+    elif name == "api_key_env":
+        yield SENDS, f"${value}"
+    elif name == "command":
+        yield RUNS, str(value)
+    elif name in ("on", "store"):
+        yield SENDS, Message("rows and answers to {place}", place=value)
+    elif name == "header" and isinstance(value, tuple):
+        yield SENDS, ": ".join(value)
+
+
+def _what_file_does(file: EvalFile) -> Iterator[tuple[Message, str]]:
+    for need in needs_of_eval(file):
+        yield need.verb, need.what
+    for target in file.target:
+        if target.url or target.model:
+            yield _ASKS, target.url or target.model or ""
+        yield from _what_it_sends(target)
+        for prompt in target.prompts or file.prompts:
+            yield READS, _place(file.beside(prompt))
+    if file.beside(ENV_FILE).is_file():
+        yield READS, _place(file.beside(ENV_FILE))
+    if file.data.path:
+        yield READS, _place(file.source)
+    for path in file.output_paths:
+        yield WRITES, _place(path)
+    for judge in file.judges:
+        if isinstance(judge, CascadeEntry) and judge.calibration:
+            yield READS, _place(file.beside(judge.calibration))
+        if isinstance(judge, RagEntry) and judge.config:
+            yield READS, _place(file.beside(judge.config))
+        yield from _what_criteria_say(file, judge)
+    if file.gates.not_worse_than:
+        yield READS, _place(file.beside(file.gates.not_worse_than))
+    cascades = [one for one in file.judges if isinstance(one, CascadeEntry)]
+    steps = (step for one in cascades for step in one.cascade)
+    for entry in (
+        *file.models,
+        *(model for judge in file.judges for model in judge.models),
+        *steps,
+    ):
+        yield _ASKS, _model(entry)
+        yield from _what_it_sends(entry)
+
+
+def _what_criteria_say(file: EvalFile, judge: JudgeEntry) -> Iterator[tuple[Message, str]]:
+    """What is judged by, and the files that say so."""
+    for said in getattr(judge, "criteria", ()):
+        match said.what:
+            case str(text) if Path(text).suffix in CRITERIA_FILES:
+                yield READS, _place(file.beside(text))
+            case str(text):
+                yield _JUDGES, f"{judge.kind}: {text}"
+            case Criteria() | Aspect() as found:
+                yield _JUDGES, f"{judge.kind}: {found.name}"
+            case written:
+                yield _JUDGES, f"{judge.kind}: {written.get('name')}"
+
+
+def _what_it_sends(server: ServerEntry) -> Iterator[tuple[Message, str]]:
+    if server.api_key_env:
+        yield SENDS, f"${server.api_key_env}"
+    for header in server.headers:
+        yield SENDS, ": ".join(header)
+
+
+def _place(path: Path | ObjectFile) -> str:
+    return Message("standard input") if str(path) == STDIN else str(path.absolute())
+
+
+def _model(entry: ModelEntry) -> str:
+    if not entry.base_url:
+        return entry.model
+    return Message("{model} at {place}", model=entry.model, place=entry.base_url)

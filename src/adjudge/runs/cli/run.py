@@ -1,0 +1,561 @@
+"""``adjudge run``: an eval file, carried out, resumable."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+from click import UsageError
+
+from adjudge.core.aio.files import from_here
+from adjudge.core.domain.json_types import JsonObject
+from adjudge.core.domain.light import light_dataclass
+from adjudge.core.ledger.file import holds_run, read_meta
+from adjudge.core.reading.objects import ObjectFile
+from adjudge.errors import BatchesOpen, BudgetSpent, OtherConfiguration, RunStopped, SetupError
+from adjudge.features.batches.command import BatchFlags, batch_options, say_open
+from adjudge.features.batches.settings import BatchSettings
+from adjudge.features.scale.cluster import check_alone
+from adjudge.features.scale.ray.place import PARTITIONS, Cluster
+from adjudge.messages import Message, reason_of
+from adjudge.runs.cli.chosen import current_project, model_entries, price_table
+from adjudge.runs.cli.estimates import estimated, show_estimate
+from adjudge.runs.cli.eval_files import open_eval_file
+from adjudge.runs.cli.execute import (
+    RunDisplay,
+    check_resumed,
+    note_halt,
+    outcome_for,
+    resumable,
+    show_end,
+    with_weights,
+)
+from adjudge.runs.cli.inputs import as_usage_error
+from adjudge.runs.cli.kept import FACT, facts_to_keep, is_known
+from adjudge.runs.cli.options import (
+    FROM_ONE,
+    LANGUAGE,
+    LOCATION,
+    PATH,
+    RowFlags,
+    argument,
+    as_json,
+    command,
+    gate,
+    option,
+    options,
+    shared,
+    yes,
+)
+from adjudge.runs.cli.output import echo, use_language
+from adjudge.runs.cli.overwriting import refuse_overwriting
+from adjudge.runs.cli.run_data import print_run
+from adjudge.runs.cli.show import warn
+from adjudge.runs.cli.show_diff import show_comparison
+from adjudge.runs.continued import EARLIER, ContinuedRun, data_fact, find_place
+from adjudge.runs.eval_file import EvalFile, FailUnder, JudgeEntry, M, schema, with_models
+from adjudge.runs.execute import EvalRun
+from adjudge.runs.exporters.export import check_export, export, export_format
+from adjudge.runs.folder import kept_prices, prices_of, reading
+from adjudge.runs.other_models import at_server, by_models
+from adjudge.runs.results.exit_code import ExitCode
+from adjudge.runs.results.outcome import RunOutcome
+from adjudge.runs.rows_again import may_be_reused
+from adjudge.runs.trusted import trusts_everything
+from adjudge.runs.variables import EnvFile
+
+EXAMPLE = """\
+data: answers.csv                      # with the columns question and answer
+models: openai/gpt-4o-mini             # left out: the embedded model
+judges:
+  - kind: direct
+    criteria: [conciseness, "Is the answer polite?"]
+outputs: [results.csv, report.html]
+gates: {fail_under: 0.8}
+"""
+
+
+@light_dataclass(frozen=True, kw_only=True)
+class RunOptions(RowFlags):
+    """What the command line says of a run."""
+
+    fail_under: FailUnder | None = shared(
+        gate(
+            "Exit with 4 if a criterion's mean score is below this; NAME: only that criterion or "
+            "system. Replaces the file's bar of the same name. Repeatable."
+        )
+    )
+    config: Path | None = option(
+        "-c", "--config", type=PATH, help="The eval file, instead of the argument."
+    )
+    folder: Path | None = option(
+        "--run", type=PATH, help="The run's folder, instead of the one the file names."
+    )
+    data: Path | ObjectFile | None = option(
+        "--data",
+        type=LOCATION,
+        help="Judge these rows instead of the file's: a data file, or the rows of an earlier run.",
+    )
+    model: tuple[str, ...] = option(
+        "-m",
+        "--model",
+        multiple=True,
+        help=(
+            "Ask this model instead of the file's; with several, every judge is asked with each, "
+            "and a cascade takes them as steps."
+        ),
+    )
+    target: tuple[str, ...] = option(
+        "--target",
+        multiple=True,
+        help=(
+            "Who answers the rows, instead of the file's target: a model, a command, an address "
+            "or file.py:function; repeatable."
+        ),
+    )
+    temperature: float | None = option(
+        "--temperature",
+        type=click.FloatRange(min=0),
+        help="For every judge, whatever the file says.",
+    )
+    seed: int | None = option(
+        "--seed",
+        type=int,
+        help="For every judge, whatever the file says; sample i is asked with seed + i.",
+    )
+    yes: bool = shared(yes)
+    stop_at_bad_row: bool | None = option(
+        "--stop-at-bad-row/--skip-bad-rows",
+        default=None,
+        help=(
+            "What to do at a row that cannot be judged, whatever the file says: stop, or leave it "
+            "out, say so and exit with 3."
+        ),
+    )
+    fork: Path | None = option(
+        "--fork", type=PATH, help="Reuse the answers of this other run that still apply."
+    )
+    retry_failed: bool = option(
+        "--retry-failed", is_flag=True, help="Ask again where an answer had no verdict."
+    )
+    output: tuple[Path | ObjectFile, ...] = option(
+        "-o",
+        "--output",
+        type=LOCATION,
+        multiple=True,
+        help=(
+            "Also write the run here: .csv, .jsonl, .parquet, .md or .html, also s3://…; "
+            "repeatable."
+        ),
+    )
+    language: str | None = option(
+        "--language",
+        type=LANGUAGE,
+        help="Language of prompts, explanations, criteria and reports, whatever the file says.",
+    )
+    as_json: bool = shared(as_json)
+    watch: bool = option(
+        "--watch",
+        is_flag=True,
+        help="Carry it out again whenever the file, its criteria or its rows change.",
+    )
+    show_schema: bool = option(
+        "--schema", is_flag=True, help="Print the JSON schema of eval files, for editors."
+    )
+    on: str | None = option(
+        "--on",
+        metavar="CLUSTER",
+        help="Spread the rows over a Ray cluster: ray (that of RAY_ADDRESS, else workers on this "
+        "machine), or ray://HOST:PORT; "
+        "or share them with other processes that are started so, by "
+        "postgresql://HOST/DATABASE#NAME.",
+    )
+    workers: int | None = option(
+        "--workers",
+        type=FROM_ONE,
+        help=(
+            "With --on: how many; by default one per CPU of the Ray cluster. With Postgres: "
+            "about how many there are."
+        ),
+    )
+    store: str | None = option(
+        "--store",
+        metavar="PLACE",
+        help="With --on ray: where the workers write, instead of the run's folder: a folder that "
+        "all machines see, or a bucket, "
+        "such as s3://BUCKET/PREFIX.",
+    )
+
+    def file(self, source: Path | EvalFile) -> EvalFile:
+        """The eval file with what the command line says of its models, rows and gates.
+
+        ``source``: where it is, or the one that is resumed.
+        """
+        project = current_project()
+        if isinstance(source, EvalFile):
+            if not source.typed:
+                EnvFile.beside(source.path.parent).apply()
+            file = source
+        else:
+            file = open_eval_file(
+                source,
+                self.data,
+                typed=self._replaced(),
+                is_limited=self.budget() is not None,
+                prices=self.prices,
+            )
+        if self.target:
+            from adjudge.runs.target_entry import targets_typed
+
+            file = replace(file, target=targets_typed(self.target))
+        file = replace(file, language=self.language or file.language)
+        use_language(file.language)
+        if self.model:
+            file = by_models(file, model_entries(self.model, self.at, project=project))
+        elif self.at.says_anything:
+            file = at_server(file, self.at)
+        file = self._at_once(file) if self.max_concurrency else file
+        file = replace(file, judges=tuple(map(self._sampled, file.judges)))
+        return self._gated(self._reading(file))
+
+    def _replaced(self) -> list[str]:
+        """Return the keys of the eval file that the command line says otherwise."""
+        said = {
+            "data": self.data,
+            "models": self.model,
+            "run": self.folder,
+            "target": self.target,
+        }
+        return [name for name, value in said.items() if value]
+
+    def _at_once(self, file: EvalFile) -> EvalFile:
+        def change(entry: M) -> M:
+            return replace(entry, max_concurrency=self.max_concurrency)
+
+        judges = tuple(with_models(one, change) for one in file.judges)
+        return replace(file, models=tuple(map(change, file.models)), judges=judges)
+
+    def _sampled(self, judge: JudgeEntry) -> JudgeEntry:
+        if self.temperature is not None:
+            judge = replace(judge, temperature=self.temperature)
+        return judge if self.seed is None else replace(judge, seed=self.seed)
+
+    def reused(self) -> Path | None:
+        """The run whose answers are taken where they apply: the one named, or the one whose rows
+        are judged anew.
+        """
+        if self.fork:
+            return self.fork
+        return (
+            self.data
+            if isinstance(self.data, Path) and holds_run(self.data) and may_be_reused(self.data)
+            else None
+        )
+
+    def _reading(self, file: EvalFile) -> EvalFile:
+        if self.stop_at_bad_row is not None:
+            file = replace(file, on_bad_row="stop" if self.stop_at_bad_row else "report")
+        if self.data is not None:
+            file = replace(file, data=replace(file.data, path=str(self.data.absolute())))
+        file = replace(file, data=file.data.named_by(self.id)) if self.id else file
+        typed = {"encoding": self.encoding, "sheet": self.sheet, "header_row": self.header_row}
+        said: dict[str, Any] = {name: value for name, value in typed.items() if value is not None}
+        return replace(file, data=replace(file.data, **said)) if said else file
+
+    def _gated(self, file: EvalFile) -> EvalFile:
+        """With the gates of the command line over the file's own; a path that was typed is seen
+        from here.
+        """
+        gates = file.gates
+        if self.confidence is not None:
+            gates = replace(gates, confidence=self.confidence)
+        if self.sequential:
+            gates = replace(gates, sequential=True)
+        if self.not_worse_than is not None:
+            gates = replace(gates, not_worse_than=str(Path(self.not_worse_than).absolute()))
+        if self.cluster is not None:
+            gates = replace(gates, cluster=self.cluster)
+        return replace(
+            file, gates=gates if self.margin is None else replace(gates, margin=self.margin)
+        )
+
+
+@command()
+@argument("file", "The eval file, such as eval.yaml.", type=PATH, required=False)
+@options(RunOptions)
+@batch_options
+def run(file: Path | EvalFile | None, options: RunOptions, batch: BatchFlags | None) -> int:
+    """Run an eval file: data, judges, models, budget, outputs and gates.
+
+    Stopped by Ctrl-C (once: what is under way is finished; twice: at once), by a budget or by a
+    crash, it is resumed by the same command or by 'adjudge resume RUN'. Exit codes: 0 all scored
+    and the gates hold, 1 could not run or stopped before the end, 2 usage, 3 some judgments have no
+    score (batches that nobody waits for included), 4 gate failed, 5 gate inconclusive
+    or no row judged.
+    """
+    if options.show_schema:
+        click.echo(json.dumps(schema(), ensure_ascii=False, indent=2))
+        return ExitCode.OK
+    if file and options.config:
+        raise UsageError(Message("name one eval file: as the argument or with -c"))
+    file = file or options.config
+    if file is None:
+        echo(
+            Message(
+                "adjudge: say which eval file to run: adjudge run eval.yaml. A first one:"
+                "\n\n{example}",
+                example=EXAMPLE,
+            ),
+            err=True,
+        )
+        return ExitCode.USAGE
+    settings = batch.settings() if batch else None
+    if (options.on, options.workers, options.store) != (None, None, None):
+        check_alone(
+            options.on,
+            options.workers,
+            options.store,
+            batch=batch is not None,
+            fork=options.reused() is not None,
+            watch=options.watch,
+        )
+    if not options.watch:
+        return _carry_out(options.file(file), options, settings)
+    if isinstance(file, EvalFile):
+        raise UsageError(Message("--watch looks at an eval file: use adjudge run FILE --watch"))
+    return _on_change(file, options, settings)
+
+
+def _on_change(path: Path, wanted: RunOptions, batch: BatchSettings | None) -> int:
+    from adjudge.runs.cli.on_change import OnChange
+
+    first = wanted.folder
+    moving = replace(wanted, folder=None)
+
+    def load() -> EvalFile:
+        file = moving.file(path)
+        return replace(file, run=str(first.absolute())) if first else file
+
+    return OnChange(path, load, lambda: _carry_out(load(), moving, batch)).run()
+
+
+def _carry_out(file: EvalFile, wanted: RunOptions, batch: BatchSettings | None) -> int:
+    written = {path: _format(file, path) for path in (*file.output_paths, *wanted.output)}
+    if written:
+        refuse_overwriting(written, (file.path, file.source))
+    for path in wanted.output:
+        with as_usage_error():
+            export_format(path, written[path])
+    made, place = _made(file, wanted)
+    check_resumed(made.folder, resume=wanted.resume)
+    outcome = outcome_for(made, wanted)
+    if wanted.dry_run:
+        if batch:
+            made.check_batches(batch)
+        found = estimated(outcome, fork_of=place.reused, retry_failed=wanted.retry_failed)
+        show_estimate(found, as_json=wanted.as_json, in_batches=batch is not None)
+        return ExitCode.OK
+    display = RunDisplay(outcome, quiet=wanted.quiet or wanted.as_json, otel=wanted.otel)
+    kept = place.folder
+    try:
+        with resumable(kept), display:
+            if wanted.on:
+                _spread(made, wanted, display)
+            elif made.folder and (made.folder / PARTITIONS).is_dir():
+                _adopt(made.folder)
+            display.follow(
+                budget=wanted.budget(),
+                fork_of=place.reused,
+                retry_failed=wanted.retry_failed,
+                batch=batch,
+                prepare=partial(_check_outputs, written),
+            )
+    except OtherConfiguration as error:
+        if wanted.on or not holds_run(kept):
+            raise  # it is a cluster's store that was made with another one
+        again = f"--run OTHER --fork {shlex.quote(str(kept))}"
+        raise OtherConfiguration(
+            "{error}; {again} reuses the answers that still apply", error=error, again=again
+        ) from error
+    except BatchesOpen as halt:
+        say_open(halt, kept)
+        return ExitCode.UNSCORED
+    except RunStopped as halt:
+        note_halt(halt, outcome)
+        _explain_default_limit(file, halt)
+        _tell(outcome, place, (), as_json=wanted.as_json)
+        raise
+    for path, to in written.items():
+        export(kept, path, to)
+    _tell(outcome, place, list(written), as_json=wanted.as_json)
+    if not wanted.as_json:
+        _compare(wanted.data, kept)
+    return outcome.exit_code()
+
+
+def _explain_default_limit(file: EvalFile, halt: RunStopped) -> None:
+    """Say where a limit comes from that nobody set, and how to go on."""
+    if file.has_default_limit and isinstance(halt.__cause__, BudgetSpent):
+        echo(
+            Message(
+                "This is the limit of a folder that you have not trusted. Set your own with "
+                "--max-usd or --max-calls, or lift it: adjudge trust {file}",
+                file=from_here(file.path.absolute()),
+            ),
+            err=True,
+        )
+
+
+def _made(file: EvalFile, wanted: RunOptions) -> tuple[EvalRun, ContinuedRun]:
+    """The run, and where it is kept: there by the prices that held before, unless others are
+    given.
+    """
+    prices = price_table(wanted.prices)
+    make = partial(
+        EvalRun.of,
+        file,
+        cache=not wanted.no_cache,
+        folder=wanted.folder,
+        limit=wanted.limit,
+        dry_run=wanted.dry_run,
+    )
+    made = with_weights(lambda: make(prices=prices))
+    data = data_fact(file)
+    place = _find_place(made, wanted, data)
+    if prices.path is None and holds_run(place.folder):
+        with reading(place.folder) as ledger:
+            kept = read_meta(ledger)
+        is_own = is_known(kept.get(FACT))
+        if is_own:  # prices that came with the folder would decide what a limit in dollars means
+            prices = prices_of(kept)
+            made = make(prices=prices) if prices.path else made
+        if is_own and prices.path is None and (gone := kept_prices(kept)):
+            echo(
+                Message(
+                    "The prices of {folder} came from {file}, which cannot be read. Those of "
+                    "{dated} are used from now on; choose others with --prices FILE.",
+                    folder=place.folder,
+                    file=gone,
+                    dated=prices.dated,
+                ),
+                err=True,
+            )
+    facts = {**facts_to_keep(file, prices), **data}
+    facts |= {EARLIER: place.earlier.name} if place.earlier else {}
+    return replace(made, folder=place.folder, facts=facts), place
+
+
+def _find_place(made: EvalRun, wanted: RunOptions, data: JsonObject) -> ContinuedRun:
+    """Where it is kept; after a change of the file not where it was, unless that was asked for."""
+    if wanted.folder or wanted.on:
+        return ContinuedRun(made.folder or Path(), reused=wanted.reused())
+    trusts = wanted.yes or trusts_everything()  # as CI does with what it kept elsewhere
+    place = find_place(made, data, lambda facts: trusts or is_known(facts.get(FACT)))
+    if place.passed_over:
+        echo(
+            Message(
+                "{other} was not made by you on this machine, so its verdicts are not used: this "
+                "run is kept in {folder}. Add --trust to go on in {other}.",
+                other=place.passed_over,
+                folder=place.folder,
+            ),
+            err=True,
+        )
+    if place.earlier:
+        values = {"file": made.file.path.name, "earlier": place.earlier, "folder": place.folder}
+        told = (
+            Message(
+                "{file}, its rows or its models changed since {earlier}: going on in {folder} with "
+                "the answers that still apply.",
+                **values,
+            )
+            if place.reused
+            else Message(
+                "{file}, its rows or its models changed since {earlier}: going on in {folder}; no "
+                "answer still applies.",
+                **values,
+            )
+        )
+        echo(told, err=True)
+    return replace(place, reused=wanted.reused() or place.reused)
+
+
+def _format(file: EvalFile, path: Path | ObjectFile) -> str | None:
+    """How an output is written, where its name does not say it: as the commands write theirs."""
+    return "jsonl" if file.typed and path.suffix in ("", ".ndjson") else None
+
+
+def _spread(made: EvalRun, wanted: RunOptions, display: RunDisplay) -> None:
+    """Have a cluster answer what it can; what follows finds the answers in the run's ledger."""
+    from adjudge.features.scale.parts import (
+        WorkerDisplay,  # none of this is loaded by those who stay on this machine
+    )
+
+    told = WorkerDisplay(display.watch, made.folder, quiet=display.quiet)
+    on, cache = wanted.on or "", not wanted.no_cache
+    try:
+        if on.startswith(("postgres://", "postgresql://")):
+            from adjudge.features.scale.together import judge_together
+
+            judge_together(
+                made, on, share=wanted.workers or 1, budget=wanted.budget(), cache=cache, tell=told
+            )
+        else:
+            from adjudge.features.scale.spread import spread
+
+            spread(
+                made,
+                Cluster(on, wanted.workers, wanted.store),
+                budget=wanted.budget(),
+                cache=cache,
+                tell=told,
+            )
+    finally:
+        told.say()
+
+
+def _adopt(folder: Path) -> None:
+    from adjudge.features.scale.spread import adopt_partitions
+
+    adopt_partitions(folder)
+
+
+def _tell(
+    outcome: RunOutcome,
+    place: ContinuedRun,
+    written: Sequence[Path | ObjectFile],
+    *,
+    as_json: bool,
+) -> None:
+    report = outcome.report()
+    if as_json:
+        print_run(report, place.folder, written, votes=True)
+        warn(report)
+    else:
+        show_end(outcome, report, written)
+
+
+def _compare(before: Path | ObjectFile | None, after: Path) -> None:
+    """How the rows of an earlier run came out before and now, where both runs ask the same."""
+    if not isinstance(before, Path) or not holds_run(before):
+        return
+    show_comparison(before, after)
+
+
+def _check_outputs(paths: Mapping[Path | ObjectFile, str | None]) -> None:
+    """Before anything is paid for, not after."""
+    for path, to in paths.items():
+        try:
+            if isinstance(path, Path):
+                path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise SetupError(
+                "{path} cannot be written: {reason}", path=path, reason=reason_of(error)
+            ) from error
+        check_export(path, to)

@@ -1,0 +1,414 @@
+"""``adjudge runs`` and ``adjudge export``: what is in run folders."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+from rich.text import Text
+
+from adjudge.core.domain.frozen import plain
+from adjudge.core.domain.json_types import JsonDict, JsonObject, object_in
+from adjudge.core.domain.numbers import number_of
+from adjudge.core.gateway.open import user_cache
+from adjudge.core.gateway.prices import dollars
+from adjudge.core.reading.objects import ObjectFile
+from adjudge.errors import RunError
+from adjudge.features.batches.ledger import Batch
+from adjudge.messages import Message
+from adjudge.runs.cli.inputs import as_usage_error
+from adjudge.runs.cli.json_text import print_results
+from adjudge.runs.cli.options import (
+    LOCATION,
+    PATH,
+    CommandGroup,
+    argument,
+    as_json,
+    cluster,
+    command,
+    confidence_of_intervals,
+    row_names,
+    slices,
+)
+from adjudge.runs.cli.output import echo, language
+from adjudge.runs.cli.run_data import print_run, run_data
+from adjudge.runs.cli.show_diff import DiffFlags, print_diff, show_diff
+from adjudge.runs.continued import earlier_run
+from adjudge.runs.exporters.export import ENDINGS, FORMATS, export, export_format
+from adjudge.runs.exporters.files import STDOUT
+from adjudge.runs.folder import RunInfo, delete_run, find_runs, last_written, reading, run_info
+from adjudge.runs.recover import recover
+from adjudge.runs.results.cost import cost_message, cost_of
+from adjudge.runs.results.counts import (
+    count_calls,
+    count_judgments,
+    count_replies,
+    count_requests,
+    count_tokens,
+    count_votes,
+    grouped,
+)
+from adjudge.runs.results.run_report import report_of_run, votes_message
+from adjudge.runs.view.clean_text import clean
+from adjudge.runs.view.ending import RunEnding, show_ending
+from adjudge.runs.view.terminal import Screen
+from adjudge.runs.view.terms import run_state
+
+_DAY = 86_400
+_LEAST_STATE = 12
+"""Columns of a terminal that are left for the state of a run, or nothing is cut."""
+_NEVER_WRAPPED = 1000
+"""Columns of what is not shown in a terminal."""
+_HEADINGS = (
+    Message("run"),
+    Message("started"),
+    Message("judgments"),
+    Message("no score"),
+    Message("cost"),
+    Message("state"),
+)
+_folder = argument("folder", "A run folder.", type=PATH)
+_parent = argument("parent", "Where to look.", type=PATH, default=Path("runs"))
+
+
+@click.group(cls=CommandGroup, no_args_is_help=True)
+def runs() -> None:
+    """Look at run folders: list, show, diff, recover, gc."""
+
+
+@runs.command("list")
+@_parent
+@as_json
+def list_runs(parent: Path, as_json: bool) -> int:
+    """List the runs in a folder, the newest last."""
+    found = [_readable(folder) for folder in find_runs(parent)]
+    if as_json:
+        print_results("runs", {"runs": len(found)}, map(run_data, found))
+        return 0
+    if not found:
+        echo(Message("there are no runs in {folder}", folder=parent))
+        return 0
+    screen = Screen(language())
+    rows = [[screen.render(cell) for cell in _cells(one)] for one in found]
+    columns = list(zip(*rows, strict=True))[:-1]
+    needed = sum(max(map(len, column)) + 2 for column in columns)
+    if not sys.stdout.isatty() or needed + _LEAST_STATE > screen.console.width:
+        screen = Screen(language(), width=_NEVER_WRAPPED, soft_wrap=True)
+    table = screen.table(())
+    for place, heading in enumerate(_HEADINGS):
+        title = screen.render(heading)
+        whole = max(len(title), *(len(cells[place]) for cells in rows))
+        last = place == len(_HEADINGS) - 1  # why a run stopped may take a line of its own
+        table.add_column(title, no_wrap=True, min_width=None if last else whole)
+    for cells in rows:
+        screen.add_row(table, *cells)
+    screen.show(table)
+    return 0
+
+
+@runs.command("show")
+@_folder
+@click.option("--config", is_flag=True, help="Also show how its judges were set up.")
+@as_json
+def show_run(folder: Path, config: bool, as_json: bool) -> int:
+    """Show what a run came to, what it cost and who judged."""
+    if as_json:
+        print_run(report_of_run(folder, shown=0), folder)
+        return 0
+    info = run_info(folder)
+    screen = Screen(language())
+    screen.say(
+        Message("{folder}: {state}", folder=info.folder, state=run_state(info.state)), "bold"
+    )
+    screen.show("")
+    imported = info.state == "imported"
+    ending = RunEnding(
+        report=report_of_run(folder, info=info),
+        folder=folder,
+        unfinished=info.state != "complete" and not imported,
+        imported=imported,
+        limit=str(info.facts.get("ended") or ""),
+        earlier=earlier_run(folder, info.facts),
+    )
+    show_ending(ending, screen, screen)
+    screen.show("")
+    for line in _judge_lines(info):
+        screen.say(line, "dim")
+    if config:
+        import yaml  # not loaded by those who look at no configuration
+
+        shown = plain(_without_hashes(info.configuration))
+        screen.show("", Text(clean(yaml.safe_dump(shown, allow_unicode=True, sort_keys=False))))
+    return 0
+
+
+def _judge_lines(info: RunInfo) -> Iterator[Message]:
+    """Who judged, which models did not count, and what each took."""
+    for judge, identity in info.identities.items():
+        yield Message("{judge}: judge identity {identity}", judge=judge, identity=identity)
+    for judge, excluded in info.excluded.items():
+        for model, rows in excluded.items():
+            yield Message(
+                "{judge}: without {model} on {rows} of {asked} rows",
+                judge=judge,
+                model=model,
+                rows=rows,
+                asked=sum(info.judges[judge].values()),
+            )
+    for model, usage in info.usage.items():
+        if info.state == "imported" and not usage.calls:
+            continue  # another tool asked, and does not say what it took
+        yield Message(
+            "{model}: {calls}, {tokens}, {cost}",
+            model=model,
+            calls=count_calls(usage.calls),
+            tokens=count_tokens(usage.prompt_tokens + usage.completion_tokens),
+            cost=cost_message({model: usage}, info.prices),
+        )
+    yield from map(_batch, info.batches)
+    yield votes_message(info)
+
+
+_BATCH_STATES = {
+    "intended": Message("intended"),
+    "open": Message("open"),
+    "cancelling": Message("cancelling"),
+    "collected": Message("collected"),
+    "rejected": Message("rejected"),
+}
+
+
+def _batch(batch: Batch) -> Message:
+    """A batch in a line: where it is, how far, and whether it may have been paid for twice."""
+    state: str = _BATCH_STATES.get(batch.state, batch.state)
+    if said := batch.more.get("said"):
+        state = Message("{state} ({reason})", state=state, reason=said)
+    values = {
+        "id": batch.remote_id or batch.id,
+        "provider": batch.provider,
+        "state": state,
+        "requests": count_requests(batch.requests),
+    }
+    return (
+        Message(
+            "batch {id} at {provider}: {state}, {requests}; it may have been paid twice", **values
+        )
+        if batch.more.get("twice")
+        else Message("batch {id} at {provider}: {state}, {requests}", **values)
+    )
+
+
+def _without_hashes(configuration: JsonObject) -> JsonDict:
+    """The configuration as people read it: which templates a judge could use is for ``--json``."""
+    each = object_in(configuration.get("judges"))
+    shown = {
+        judge: {name: value for name, value in object_in(one).items() if name != "templates"}
+        for judge, one in each.items()
+    }
+    return {**configuration, **({"judges": shown} if each else {})}
+
+
+@runs.command("diff")
+@argument("one", "A run folder.", type=PATH)
+@argument("two", "Another run folder.", type=PATH)
+@as_json
+@click.option(
+    "--all", "everything", is_flag=True, help="Show every row, not the first hundred of a kind."
+)
+@confidence_of_intervals
+@click.option(
+    "--margin",
+    type=click.FloatRange(min=0),
+    default=0.0,
+    help="Only a larger difference is better or worse.",
+)
+@cluster
+@row_names
+@slices
+def diff_runs(
+    one: Path,
+    two: Path,
+    as_json: bool,
+    everything: bool,
+    confidence: float,
+    margin: float,
+    cluster: str | None,
+    id: str | None,
+    by: str | None,
+) -> int:
+    """Show how two runs differ, and whether the second is better, worse, or cannot be told from the
+    first.
+
+    Rows are paired by their id; else by the fields that are not judged, such as the question, where
+    these name one row; else by a text that no other row has; else by place, where both runs have as
+    many. Which, and how many, is said.
+    """
+    flags = DiffFlags(
+        everything=everything,
+        confidence=confidence,
+        margin=margin,
+        cluster=cluster,
+        id=id,
+        by=by,
+    )
+    (print_diff if as_json else show_diff)(one, two, flags)
+    return 0
+
+
+@runs.command("recover")
+@_folder
+def recover_run(folder: Path) -> int:
+    """Save what can be read of a damaged ledger; the damaged file is kept beside it."""
+    votes, rows = recover(folder)
+    echo(
+        Message(
+            "saved {votes} and {judgments}; resume the run: what is missing is asked again",
+            votes=count_votes(votes),
+            judgments=count_judgments(rows),
+        )
+    )
+    return 0
+
+
+@runs.command("gc")
+@_parent
+@click.option(
+    "--older-than",
+    type=click.FloatRange(min=0),
+    default=30,
+    help="Days since a run was last written.",
+)
+@click.option("--cache", is_flag=True, help="Empty the user's cache of replies, too.")
+@click.option("--yes", is_flag=True, help="Delete; without it, only say what would be deleted.")
+def collect(parent: Path, older_than: float, cache: bool, yes: bool) -> int:
+    """Delete old runs, but none that is under way. Says what it would delete, unless told --yes.
+
+    Only a run's own files are deleted; its folder goes with them when nothing else is in it.
+    """
+    now = time.time()
+    old = [
+        folder for folder in find_runs(parent) if now - last_written(folder) >= older_than * _DAY
+    ]
+    for folder in old:
+        echo(_delete(folder, parent, really=yes))
+    if cache:
+        count, size = user_cache().size()
+        values = {"replies": count_replies(count), "size": size / 1e6}
+        echo(
+            Message("emptied the cache: {replies}, {size:.1f} MB", **values)
+            if yes
+            else Message("would empty the cache: {replies}, {size:.1f} MB", **values)
+        )
+        if yes:
+            user_cache().clear()
+    if not old and not cache:
+        echo(Message("nothing to delete"))
+    return 0
+
+
+@command("export")
+@_folder
+@click.option("--to", help=f"The format: {', '.join(FORMATS.ours)}.")
+@click.option(
+    "-o",
+    "--output",
+    type=LOCATION,
+    help="The file, an address (s3://…, gs://…, az://…), - for standard output; by default beside "
+    "the ledger.",
+)
+def export_run(folder: Path, to: str | None, output: Path | ObjectFile | None) -> int:
+    """Write a run's judgments to a file: CSV, JSONL with all votes, Parquet, Markdown, HTML, JUnit,
+    or as other tools read them.
+
+    Works while the run is under way.
+    """
+    with reading(folder):  # that there is a run is asked before where it would be written
+        target: Path | ObjectFile = output or folder / f"results.{_ending(to)}"
+    with as_usage_error():
+        format_ = export_format(target, to)
+    rows = export(folder, target, to)
+    left_out, why = _left_out(folder, format_)
+    if target != STDOUT:
+        written = count_judgments(rows - left_out)
+        echo(Message("{judgments} written to {file}", judgments=written, file=target))
+    if left_out:
+        echo(why, err=True)
+    return 0
+
+
+def _left_out(folder: Path, format_: str) -> tuple[int, Message]:
+    """How many judgments are not in the file, and why."""
+    if format_ in ("langfuse", "phoenix"):
+        from adjudge.runs.exporters.scores_out import without_verdict
+
+        count = without_verdict(folder)
+        return count, Message(
+            "{judgments} without a verdict left out: {format} has no place for a failure",
+            judgments=count_judgments(count),
+            format=format_,
+        )
+    if format_ == "promptfoo":
+        from adjudge.runs.exporters.foreign import count_counts
+
+        count = count_counts(folder)
+        return count, Message(
+            "{judgments} left out that are counts: in promptfoo everything passes or fails",
+            judgments=count_judgments(count),
+        )
+    return 0, Message("")
+
+
+def _ending(to: str | None) -> str:
+    """Of the file that a run is written to, where none is named."""
+    chosen = (to or "csv").lower()
+    return ENDINGS.get(chosen, chosen)
+
+
+def _delete(folder: Path, parent: Path, *, really: bool) -> Message:
+    if folder.resolve() != parent.resolve() / folder.relative_to(parent):
+        return Message(
+            "kept {folder}: a symbolic link leads to it, so that it may be somebody else's; "
+            "delete it where it lies",
+            folder=folder,
+        )
+    try:
+        delete_run(folder, only_try=not really)
+    except RunError as error:
+        return Message("kept {folder}: {reason}", folder=folder, reason=error)
+    if not really:
+        return Message("would delete {folder}", folder=folder)
+    if folder.exists():
+        return Message(
+            "deleted {folder}, without the files in it that are not the run's", folder=folder
+        )
+    return Message("deleted {folder}", folder=folder)
+
+
+def _readable(folder: Path) -> RunInfo | tuple[Path, RunError]:
+    """What a run folder holds, or why that cannot be read: one damaged run does not hide the
+    others.
+    """
+    try:
+        return run_info(folder)
+    except RunError as error:
+        return folder, error
+
+
+def _cells(info: RunInfo | tuple[Path, RunError]) -> tuple[object, ...]:
+    if not isinstance(info, RunInfo):
+        return (info[0], *["–"] * 4, Message("unreadable: {reason}", reason=info[1]))
+    started = number_of(info.facts.get("started"))
+    when = time.strftime("%Y-%m-%d %H:%M", time.localtime(started)) if started else "–"
+    missing = sum(
+        count
+        for statuses in info.judges.values()
+        for status, count in statuses.items()
+        if status not in ("scored", "skipped")
+    )
+    usd = cost_of(info.usage, info.prices).cost_usd
+    cost = "–" if usd is None else dollars(usd)
+    counts = grouped(info.rows), grouped(missing)
+    return info.folder, when, *counts, cost, run_state(info.state)

@@ -1,0 +1,38 @@
+"""How the commands that serve other programs are set up: nothing is spent unless they were told how
+much.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from adjudge.core.gateway.layers.budget import Budget
+from adjudge.errors import SetupError
+from adjudge.runs.cli.chosen import price_table
+from adjudge.runs.project import ModelEntry
+from adjudge.runs.service.judging import JudgingService, paid_for
+
+
+def judging_service(
+    models: Sequence[ModelEntry],
+    allow_spend: float | None,
+    prices: Path | None,
+    *,
+    cache: bool,
+    language: str,
+) -> JudgingService:
+    """Asks ``models``; refused where they cost money and none may be spent."""
+    table = price_table(prices)
+    if allow_spend is None and (paid := paid_for(models, table)):
+        raise SetupError(
+            "{paid} may cost money: --allow-spend USD says how much may be spent",
+            paid=", ".join(paid),
+        )
+    return JudgingService(
+        models,
+        budget=Budget(max_usd=allow_spend or 0.0),
+        prices=table,
+        cache=cache,
+        language=language,
+    )

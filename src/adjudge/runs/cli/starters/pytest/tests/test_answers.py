@@ -1,0 +1,34 @@
+"""Judged answers in a test suite: pytest (with adjudge[pytest]).
+
+--judged-model names the model that judges.
+"""
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from adjudge.features.integrations.pytest_groups import Collect, JudgeFixture
+
+with (
+    Path(__file__)
+    .parent.with_name("data")
+    .joinpath("example.csv")
+    .open(encoding="utf-8", newline="") as file
+):
+    ROWS = list(csv.DictReader(file))
+
+
+def my_system(row: dict[str, str]) -> str:
+    """Put the call of your own system here."""
+    return row["answer"]
+
+
+@pytest.mark.judged(criteria="The response gives a date or a year.", at_least=0.5)
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row["id"])
+def test_answers(row: dict[str, str], judged: Collect) -> None:
+    judged(my_system(row), user_input=row["question"])
+
+
+def test_the_apology_is_polite(judge: JudgeFixture) -> None:
+    judge("The reply is polite.", "I am sorry, we are closed on Sundays.").must_pass()

@@ -1,0 +1,93 @@
+"""What the values of options mean, and the mistakes in usage among them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+
+from adjudge.errors import SetupError
+from adjudge.messages import Message
+
+SHARE = click.FloatRange(0, 1)
+_WRITTEN = (".csv", ".jsonl", ".ndjson", ".md", ".html", "")
+"""How the names of files end that results are written to; without an ending it is JSONL."""
+_OF_RUNS = {".parquet": "parquet", ".xml": "junit"}
+"""How those end that only a run that was kept is written to, and the format."""
+
+
+@contextmanager
+def _refused() -> Iterator[None]:
+    try:
+        yield
+    except SetupError as error:
+        raise click.BadParameter(str(error)) from None
+
+
+def header_line(given: str) -> tuple[str, str]:
+    from adjudge.core.gateway.headers import parse_header
+
+    with _refused():
+        return parse_header(given)
+
+
+def variable(given: str) -> str:
+    """The name of an environment variable."""
+    from adjudge.core.gateway.headers import check_variable
+
+    with _refused():
+        return check_variable(given)
+
+
+def bar(given: str) -> tuple[str, float]:
+    """``0.8`` for everything, ``NAME=0.8`` for what is called so."""
+    name, _, number = given.rpartition("=")
+    if not _is_number(number):
+        raise click.BadParameter(
+            Message("{number!r} is not a number from 0 to 1; write 0.8, or NAME=0.8", number=number)
+        )
+    return name, float(SHARE(number))
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return not math.isnan(float(text))
+    except ValueError:
+        return False
+
+
+def known_encoding(given: str) -> str:
+    from adjudge.core.data.sources.text import check_encoding
+
+    with _refused():
+        return check_encoding(given)
+
+
+def writable(
+    context: click.Context,  # noqa: ARG001
+    parameter: click.Parameter,  # noqa: ARG001
+    path: Path | None,
+) -> Path | None:
+    """A name whose ending says how to write the file."""
+    ending = path.suffix.lower() if path is not None else ""
+    if path is not None and ending in _OF_RUNS:
+        raise click.BadParameter(
+            Message(
+                "{suffix} cannot be written here: let the name end in .csv, .jsonl, .md or "
+                ".html. For others, keep the run: --run FOLDER, then adjudge export FOLDER "
+                "--to {format}",
+                suffix=path.suffix,
+                format=_OF_RUNS[ending],
+            )
+        )
+    if path is not None and ending not in _WRITTEN:
+        raise click.BadParameter(
+            Message(
+                "{suffix} cannot be written here: let the name end in .csv, .jsonl, .md or .html",
+                suffix=path.suffix,
+            )
+        )
+    return path

@@ -1,0 +1,1162 @@
+"""What ``--json`` prints, as types: the same envelope for every command, and what its results are
+by ``kind``.
+
+``adjudge schema results`` publishes it as JSON schema, made from these types; ``docs/json.md``
+explains it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Literal, NotRequired, TypedDict
+
+from adjudge.core.domain.criteria import CriteriaOption
+from adjudge.core.domain.label import Label
+from adjudge.core.domain.record import JudgmentRecord
+from adjudge.features.bench.published import PublishedSet
+
+Count = Mapping[str, int]
+
+
+class IntervalShape(TypedDict):
+    """Where the mean would lie on other rows of the same kind."""
+
+    lower: float
+    upper: float
+    level: float
+
+
+class ModelMeanShape(TypedDict):
+    """What one model of a panel comes to by itself."""
+
+    mean: float
+    rows: int
+
+
+class FiguresShape(TypedDict):
+    """What many judgments come to."""
+
+    attempted: int
+    scored: int
+    abstained: int
+    failed: int
+    without_number: Annotated[int, "scored, but with an outcome that is not a number"]
+    calls: int
+    prompt_tokens: int
+    completion_tokens: int
+    failed_calls: NotRequired[int]
+    calls_with_estimated_tokens: NotRequired[int]
+    mean: NotRequired[float | None]
+    interval: NotRequired[IntervalShape | None]
+    tied: NotRequired[
+        Annotated[int, "rows with a verdict although as many votes are for another option"]
+    ]
+    options: NotRequired[Annotated[Count, "option: how often it was chosen"]]
+    reasons: NotRequired[Annotated[Count, "reason: how many judgments have no score by it"]]
+    excluded_models: NotRequired[
+        Annotated[Count, "model of a panel: on how many rows it did not count"]
+    ]
+    models: NotRequired[Annotated[Mapping[str, ModelMeanShape], "of a panel: each model by itself"]]
+
+
+class SummaryShape(FiguresShape):
+    """All judgments; a mean only where all are by one criteria."""
+
+    cost_usd: Annotated[float | None, "US dollars; null where no price is known"]
+    unpriced_models: Annotated[
+        Sequence[str], "models whose price is not known: what they cost is not in cost_usd"
+    ]
+
+
+class SystemShape(TypedDict):
+    """How one of the compared systems fared."""
+
+    system: str
+    wins: int
+    ties: int
+    losses: int
+    win_rate: float | None
+    interval: IntervalShape | None
+    missing: int
+
+
+class OrderShape(TypedDict):
+    """What showing the responses in another order changed."""
+
+    rows: int
+    turned: int
+    flip_rate: float | None
+    noise_rate: float | None
+    excess: float | None
+
+
+class CriteriaShape(FiguresShape):
+    """One judge by one criteria."""
+
+    judge: str
+    criteria: str
+    good_answer: NotRequired[
+        Annotated[str, "of two options the one that counts as good, unless it is PASS"]
+    ]
+    dimensions: NotRequired[
+        Annotated[Mapping[str, float | None], "RAG: dimension: mean, from 0 to 1"]
+    ]
+    rules: NotRequired[Annotated[Count, "RAG: rule of the composite: how often it fired"]]
+    measures: NotRequired[
+        Annotated[Mapping[str, MeasureMeanShape], "RAG: by the name of the measure"]
+    ]
+    blame: NotRequired[
+        Annotated[Count, "RAG: retriever, generator, both, neither, unknown: how many rows"]
+    ]
+    systems: NotRequired[Annotated[Sequence[SystemShape], "comparisons: the best first"]]
+    positional_bias: NotRequired[OrderShape | None]
+    cascade: NotRequired[CascadeShape]
+    evidence: NotRequired[
+        Annotated[
+            object,
+            "sentences looked up: claims, supported, contradicted, not_found, rows with some",
+        ]
+    ]
+    baseline: NotRequired[
+        Annotated[Sequence[ChangeOfMeanShape], "against --baseline: mean, dimensions or win rates"]
+    ]
+
+
+class MeasureMeanShape(TypedDict):
+    """A measure over all rows."""
+
+    mean: float | None
+    interval: IntervalShape | None
+    rows: int
+    missing: int
+    of: str
+    reasons: Count
+
+
+class StepDecidedShape(TypedDict):
+    """What one step of a cascade decided."""
+
+    step: str
+    decided: Annotated[int, "rows whose verdict is its own"]
+    asked: Annotated[int, "rows that it was asked about"]
+
+
+class CascadeShape(TypedDict):
+    """What the steps of a cascade decided, and what that saved."""
+
+    steps: Sequence[StepDecidedShape]
+    undecided: int
+    calls_saved: Annotated[
+        int | None, "calls of the last step that were not needed, by what it took elsewhere"
+    ]
+    cost_usd: Annotated[float | None, "null where a price is not known"]
+    cost_of_last_step_alone_usd: float | None
+
+
+class ChangeOfMeanShape(TypedDict):
+    """A figure of this run and the same of an earlier one."""
+
+    name: Annotated[str, "the criteria, dimension or system"]
+    before: float
+    now: float
+    change: float
+
+
+class PairingShape(TypedDict):
+    """Which rows of two runs were compared with each other."""
+
+    rows: Annotated[int, "rows that have a counterpart"]
+    of: Annotated[Sequence[int], "rows of the other run, and of this one"]
+    by: Annotated[Count, "id, fields, text or place → rows that were paired so"]
+    rows_that_share_an_id: int
+    pairs_with_another_question: int
+
+
+class GateShape(TypedDict):
+    """A bar, and whether it was reached."""
+
+    judge: str
+    name: Annotated[str, "the criteria, or the compared system"]
+    measure: str
+    value: float | None
+    lower: Annotated[float | None, "None: there is no least, since counts are missing"]
+    upper: Annotated[float | None, "None: there is no most"]
+    bar: float
+    margin: Annotated[float | None, "by how much the bar was reached; below 0 where it was missed"]
+    needed: int
+    verdict: Literal["holds", "failed", "inconclusive"]
+    rows: int
+    missing: Annotated[int, "rows without a score; of two runs also those without a counterpart"]
+    unjudged: NotRequired[
+        Annotated[int, "rows that neither run judged, where the run is held to another one"]
+    ]
+    labels: NotRequired[
+        Annotated[int, "rows labelled in both runs, if they correct the difference"]
+    ]
+    not_corrected_because: NotRequired[Annotated[str, "why labels of both runs do not correct it"]]
+    rows_added_since_draw: NotRequired[
+        Annotated[int, "rows that were added after these labels were drawn; they may be anything"]
+    ]
+    rows_skipped: NotRequired[
+        Annotated[int, "drawn rows that were skipped or marked unsure; they may be anything"]
+    ]
+    not_compared: NotRequired[
+        Annotated[Sequence[str], "criteria of this run that the other one does not have"]
+    ]
+    pairing: NotRequired[Annotated[PairingShape, "where the run is held to another one"]]
+    system: NotRequired[
+        Annotated[
+            str, "of compared responses, where the run is held to another one: whose win rate it is"
+        ]
+    ]
+    message: str
+
+
+class SkippedShape(TypedDict):
+    """Rows that were not judged."""
+
+    rows: int
+    reasons: Count
+    first: Sequence[str]
+    blank: int
+    blank_places: str
+
+
+class AggregateShape(TypedDict):
+    """One row by several criteria."""
+
+    row: int
+    id: str | None
+    status: Literal["scored", "abstained", "failed", "skipped"]
+    aggregated_score: float | None
+    lower_bound: float
+    upper_bound: float
+    per_criterion_score: Mapping[str, float | None]
+    per_criterion_contribution: Mapping[str, float | None]
+
+
+class EndsShape(TypedDict):
+    """What has to be spent in any case, and what may be."""
+
+    lower: float
+    upper: float
+
+
+class EstimateShape(TypedDict):
+    """What judging would take; of ``generate`` its candidates count as judgments."""
+
+    judgments: int
+    answered: Annotated[int, "votes that the run holds already"]
+    in_batches: Annotated[
+        int, "votes that the run's open batches were asked for; not in what follows"
+    ]
+    refused: NotRequired[
+        Annotated[
+            Count,
+            "why votes will fail before any model is asked, as too long for it, and how many",
+        ]
+    ]
+    calls: EndsShape
+    tokens: EndsShape
+    cost_usd: EndsShape
+    unpriced_models: Annotated[Sequence[str], "not in the cost"]
+
+
+class SystemDifferenceShape(TypedDict):
+    """The second system less the first by one criterion, over the rows that both answered."""
+
+    judge: str
+    criteria: str
+    systems: Sequence[str]
+    means: Sequence[float]
+    difference: float | None
+    interval: IntervalShape | None
+    p_value: Annotated[float | None, "adjusted over all such comparisons of the run (Holm)"]
+    outcome: Annotated[
+        Literal["better", "worse", "cannot tell"],
+        "the second system; a count is better the lower it is",
+    ]
+    rows: int
+    missing: Annotated[int, "rows without a score of one of the two"]
+
+
+class RunShape(TypedDict):
+    """A run folder in the list of runs."""
+
+    folder: str
+    state: str
+    error: NotRequired[Annotated[str, "why it cannot be read"]]
+    judgments: NotRequired[Annotated[Mapping[str, Count], "judge: status: how many"]]
+    judge_identities: NotRequired[Mapping[str, str]]
+    excluded_models: NotRequired[Mapping[str, Count]]
+    votes: NotRequired[int]
+    failed_votes: NotRequired[int]
+    failed_calls: NotRequired[int]
+    calls: NotRequired[Count]
+    cost_usd: NotRequired[float | None]
+    unpriced_models: NotRequired[Sequence[str]]
+    configuration: NotRequired[Mapping[str, object]]
+
+
+class CameShape(TypedDict):
+    """What a row of a run came to."""
+
+    judge: str
+    criteria: str
+    row: int
+    id: str | None
+    status: str
+    score: float | None
+    chosen: Annotated[object, "the verdict, the option, or which of the systems is better, from 0"]
+    systems: NotRequired[
+        Annotated[Sequence[str], "the compared responses, in the order of the first run"]
+    ]
+
+
+class ChangeShape(TypedDict):
+    """A row that came out otherwise in the other run."""
+
+    before: CameShape
+    after: CameShape
+    same_content: bool
+
+
+class DifferenceShape(TypedDict):
+    """A difference with its limits, or why there are none."""
+
+    value: float | None
+    lower: float | None
+    upper: float | None
+    reason: str
+    method: NotRequired[str]
+
+
+class VoteNoiseShape(TypedDict):
+    """How much of the difference may be what votes vary by themselves."""
+
+    share: float | None
+    half_width: float | None
+    with_votes: Annotated[Mapping[str, float] | None, "votes a row: the half-width with so many"]
+
+
+class ComparedSliceShape(TypedDict):
+    """The same of one slice; the intervals of all slices of all criteria hold together."""
+
+    name: str
+    outcome: Literal["better", "worse", "cannot tell"]
+    means: Sequence[float | None]
+    difference: DifferenceShape
+    is_corrected: bool
+    rows: int
+    labels: int
+    level_of_each: float
+    pooled: Annotated[PooledShape | None, "the difference pulled towards that of all rows"]
+
+
+class ComparisonShape(TypedDict):
+    """The second run less the first, by one judge and criteria."""
+
+    judge: str
+    criteria: str
+    system: NotRequired[Annotated[str, "of compared responses: whose win rate it is"]]
+    outcome: Literal["better", "worse", "cannot tell"]
+    is_comparable: Annotated[bool, "false if the options, or what they score, differ"]
+    means: Sequence[float | None]
+    difference: DifferenceShape
+    corrected: Annotated[
+        DifferenceShape | None, "by the labels of rows that people labelled in both runs"
+    ]
+    not_corrected_because: Annotated[str | None, "why labels of both runs do not correct it"]
+    labels: int
+    rows_added_since_draw: Annotated[
+        int, "rows that were added after the labels were drawn; the corrected limits hold anyway"
+    ]
+    rows_skipped: Annotated[
+        int, "drawn rows that were skipped or marked unsure; the corrected limits hold anyway"
+    ]
+    rows: Annotated[int, "with a number in both runs"]
+    independent: int
+    missing: Annotated[int, "pairs of which one has no number, or both failed"]
+    unjudged: Annotated[int, "rows that neither run judged, since they were skipped"]
+    pairing: PairingShape
+    rows_with_another_text: int
+    same_judge: bool
+    p_value: float | None
+    p_value_adjusted: float | None
+    smallest_detectable: float | None
+    vote_noise: VoteNoiseShape | None
+    margin: float
+    level: float
+    notes: Sequence[str]
+    slices: NotRequired[Annotated[Sequence[ComparedSliceShape], "with --by"]]
+
+
+class ModelShape(TypedDict):
+    """A model, or a provider of models."""
+
+    provider: str
+    example: str
+    key_variable: str | None
+    key_set: bool
+    can_do: Sequence[str]
+    state: NotRequired[str]
+
+
+class PluginShape(TypedDict):
+    """A part that an installed package brings."""
+
+    name: str
+    kind: str
+    package: str
+    version: str
+    state: Annotated[str, "works, or what is wrong"]
+
+
+class WeightsShape(TypedDict):
+    """The weights of the embedded model on this machine."""
+
+    model: str
+    message: Annotated[str, "whether they are there, or what is the matter and what to do"]
+    precision: str | None
+    path: Annotated[str | None, "the file that is read, or that it is made of"]
+    bytes: int | None
+
+
+class ReachedShape(TypedDict):
+    """A model that was tried, and what came of it."""
+
+    model: str
+    base_url: str | None
+    reached: bool
+    message: str
+
+
+class SelectionShape(TypedDict):
+    """What code was written for a task, and which was taken."""
+
+    task: str
+    output: object
+    stdout: str
+    winner: int | None
+    cost: float | None
+    compared: int
+    cost_spread: float | None
+    cost_is: str
+    fresh: object
+    candidates: Sequence[Mapping[str, object]]
+
+
+class EntryShape(TypedDict):
+    """Ready-made criteria in the catalogue."""
+
+    kind: str
+    language: str
+    languages: Sequence[str]
+    name: str
+    description: str
+    options: Sequence[CriteriaOption]
+
+
+class FindingShape(TypedDict):
+    """Something that is likely to go wrong with criteria."""
+
+    severity: Literal["error", "warning"]
+    criteria: str
+    field: str
+    message: str
+
+
+class ConflictShape(TypedDict):
+    """A row on which annotators differ."""
+
+    criteria: str
+    row: str
+    labels: Sequence[Label]
+
+
+class PersonShape(TypedDict):
+    """How far somebody is with the rows that are assigned to them."""
+
+    criteria: str
+    annotator: str
+    done: int
+    total: int
+
+
+class GuidelineShape(TypedDict):
+    """What a guideline should say more clearly."""
+
+    criteria: str
+    options: Annotated[Sequence[str], "the two options that annotators confuse; of a slice none"]
+    slice: Annotated[str, "in which annotators differ more than elsewhere"]
+    rows: Annotated[int, "on which they differ so"]
+    of: Annotated[int, "rows that several of them labelled"]
+    examples: Sequence[str]
+    p_value: Annotated[float | None, "of a slice, adjusted for all slices (Holm)"]
+    found: str
+    proposal: Annotated[str, "text for the guideline"]
+
+
+class PooledShape(TypedDict):
+    """A slice's value pulled towards what the whole lets expect of it."""
+
+    value: float
+    from_whole: Annotated[float, "how much of it is the whole's, from 0 to 1"]
+
+
+class CorrectedSliceShape(TypedDict):
+    """The corrected number of one slice."""
+
+    name: str
+    rows: int
+    labels: int
+    naive: float | None
+    corrected: FigureShape
+    more: Annotated[int, "labels that it lacks for a number of its own"]
+    pooled: PooledShape | None
+
+
+class SlicesShape(TypedDict):
+    """The corrected number apart for each slice."""
+
+    column: str
+    level: Annotated[float, "at which the intervals of all slices hold together"]
+    level_of_each: float
+    multiplicity: str
+    slices: Sequence[CorrectedSliceShape]
+    notes: Sequence[str]
+
+
+class RateShape(TypedDict):
+    """A rate with its limits of confidence."""
+
+    rate: float | None
+    lower: float | None
+    upper: float | None
+    n: Annotated[int, "rows or labels that it stands on"]
+    reason: NotRequired[str]
+    method: NotRequired[str]
+
+
+class RefusalShape(TypedDict):
+    """Why there is no corrected number."""
+
+    code: str
+    text: str
+
+
+class LabelsUsedShape(TypedDict):
+    """The labels that a number stands on."""
+
+    n: int
+    by_verdict: Count
+    design: Count
+    annotators: Sequence[str]
+    kind: str | None
+
+
+class CalibrationShape(TypedDict):
+    """How far a judge can be trusted, by labels."""
+
+    judge: str
+    criteria: str
+    rows: int
+    rows_added_since_draw: Annotated[int, "rows that could not be drawn; no number is about them"]
+    rows_skipped: Annotated[int, "drawn rows without a label; the intervals hold whatever they are"]
+    interval_of: Annotated[str, "'rows like these', or 'these rows' alone"]
+    naive: RateShape
+    corrected: Annotated[RateShape | None, "null where it is refused"]
+    refusal: RefusalShape | None
+    labels: LabelsUsedShape
+    slices: SlicesShape | None
+    notes: Sequence[str]
+
+
+class ThresholdShape(TypedDict):
+    """From which confidence on one step is accepted."""
+
+    step: str
+    identity: str
+    confidence: float | None
+    rows: int
+    accepted: int
+    errors: int
+    limit: float | None
+    reason: str
+
+
+class ThresholdsShape(TypedDict):
+    """From which confidence on the steps of a cascade are accepted, by labels."""
+
+    judge: str
+    criteria: str
+    risk: Annotated[float, "the greatest share of errors among accepted verdicts"]
+    delta: Annotated[float, "how often that promise may fail"]
+    labels: int
+    date: str
+    steps: Sequence[ThresholdShape]
+    refusal: RefusalShape | None
+    notes: Sequence[str]
+
+
+class PlaceShape(TypedDict):
+    """A system and where it stands."""
+
+    rank: int
+    system: str
+    rating: float
+    lower: float | None
+    upper: float | None
+    best_rank: int
+    worst_rank: int
+    win_rate: float | None
+    wins: float
+    ties: float
+    losses: float
+    rating_with_control: float | None
+
+
+class LeaderboardShape(TypedDict):
+    """Systems ranked by their comparisons."""
+
+    judge: str
+    criteria: str
+    rows: int
+    contests: int
+    places: Annotated[Sequence[PlaceShape], "the best first"]
+
+
+class PlanShape(TypedDict):
+    """What a wanted precision or power takes."""
+
+    what: Literal["rate", "comparison", "gate"]
+    rate: float
+    width: float | None
+    difference: float | None
+    bar: float | None
+    power: float
+    level: float
+    sequential: bool
+    seed: int
+    rows: Annotated[int | None, "None where it is out of reach"]
+    labels: int | None
+    usd: float | None
+    labels_alone: Annotated[int | None, "labels that it would take without the judge"]
+    reached: Annotated[float, "the median width, or the share of draws that were decided"]
+    error: Annotated[float, "its standard error"]
+    sensitivity: float | None
+    specificity: float | None
+    sentences: Sequence[str]
+
+
+class ImportShape(TypedDict):
+    """What was read of another tool's file, as what, and what was left."""
+
+    source: str
+    folder: str
+    format: str
+    judgments: int
+    statuses: Count
+    votes: Count
+    labels: int
+    left: Annotated[Count, "fields that were kept as they are, and how often"]
+    notes: Sequence[str]
+    bad_rows: Sequence[str]
+
+
+class FigureShape(TypedDict):
+    """A figure with its interval."""
+
+    value: Annotated[float | None, "null where it is not defined: see the reason"]
+    lower: float | None
+    upper: float | None
+    n: Annotated[int, "rows that it stands on"]
+    reason: str
+
+
+class BehindShape(FigureShape):
+    """By how much the best judge is better."""
+
+    p_value: float | None
+    smallest: Annotated[float | None, "the smallest difference that these rows could show"]
+
+
+class AmongPeopleShape(TypedDict):
+    """How well two people agree, and the judge with one of them, on the same rows."""
+
+    people: int
+    pairs: Annotated[
+        int, "rows that two people labelled and the judge decided, over all pairs of people"
+    ]
+    agreement: Annotated[float, "of two people"]
+    kappa: float | None
+    judge_agreement: Annotated[float, "of the judge with one of them"]
+    judge_kappa: float | None
+
+
+class DisagreementShape(TypedDict):
+    """A row of which judge and people say different things."""
+
+    row: int
+    id: str | None
+    judge_says: str | float
+    people_say: str | float
+    labels: Annotated[Mapping[str, str | float | None], "annotator: what they say"]
+    explanation: str
+    text: str
+
+
+class BenchedJudgeShape(TypedDict):
+    """How one judge fared on the labelled rows."""
+
+    rank: int
+    judge: str
+    criteria: str
+    identity: str
+    models: Sequence[str]
+    rows: Annotated[int, "labelled rows that it was asked about"]
+    failed: Annotated[int, "of these, without a verdict"]
+    reasons: Count
+    figure: Literal["accuracy", "Spearman"]
+    agreement: FigureShape
+    kappa: FigureShape
+    single_vote: FigureShape
+    consistency: FigureShape
+    order_effect: FigureShape
+    confidence_error: Annotated[FigureShape, "less what chance makes of it"]
+    confidence_error_by_chance: FigureShape
+    brier: FigureShape
+    calls: int
+    tokens: int
+    cost_usd: float | None
+    cost_usd_per_1000_rows: float | None
+    unpriced_models: Sequence[str]
+    seconds_per_row: float | None
+    behind_best: BehindShape | None
+    told_apart_from_best: Annotated[
+        bool | None, "whether the best judge is better; null for the best itself"
+    ]
+    details: Annotated[Mapping[str, object], "every agreement figure, as calibrate prints it"]
+    among_people: AmongPeopleShape | None
+    disagreements: Sequence[DisagreementShape]
+
+
+class RankingShape(TypedDict):
+    """Judges that answer one question."""
+
+    question: str
+    ceiling: Annotated[AmongPeopleShape | None, "of the first judge, as its among_people"]
+    baselines: Annotated[Mapping[str, FigureShape], "what judges would reach that read nothing"]
+    chosen: Annotated[
+        FigureShape | None, "the judge that ranks first, on rows that had no part in choosing it"
+    ]
+    cannot_be_told_apart: Annotated[Sequence[str], "the best judge and those as good as it"]
+    judges: Annotated[Sequence[BenchedJudgeShape], "the best first"]
+
+
+class ImprovementShape(TypedDict):
+    """A proposal for criteria, and what it comes to on rows that its writer has not seen."""
+
+    criteria: str
+    before: Mapping[str, object]
+    proposal: Mapping[str, object]
+    explanation: str
+    changes: Sequence[Mapping[str, str]]
+    split: Annotated[Count, "seed, rows that the writer may see, rows held out"]
+    shown: Sequence[Mapping[str, object]]
+    agreement_before: float
+    agreement_after: float
+    gain: FigureShape
+    p_value: float | None
+    smallest: Annotated[float | None, "the smallest difference that these rows could show"]
+    outcome: Literal["better", "worse", "cannot tell"]
+    failed: int
+    written: Annotated[str | None, "the new file of criteria"]
+
+
+class AttackTextShape(TypedDict):
+    """What one text of a family did."""
+
+    text: Annotated[int, "which one of the family, from 1"]
+    field: Annotated[str, "the field that it was put into"]
+    asked: int
+    moved: int
+    example: Annotated[str | None, "a row that it moved"]
+
+
+class AttackFamilyShape(TypedDict):
+    """What the texts of one family did."""
+
+    family: str
+    control: Annotated[bool, "whether it changes nothing of substance"]
+    rows: Annotated[int, "rows that could be moved"]
+    moved: Annotated[float, "rows with a better verdict under attack; of controls another"]
+    beyond_noise: Annotated[FigureShape, "the share moved, less the share that asking again moves"]
+    lower_together: Annotated[
+        float | None, "lower limit of beyond_noise that holds for all attacks of the run together"
+    ]
+    p_value: Annotated[float | None, "one-sided, held for all families of the run (Holm)"]
+    shift: Annotated[FigureShape, "the mean score under attack, less that without"]
+    unscored: Annotated[int, "attacked rows without a verdict"]
+    failed: Annotated[int, "those of them whose judgment failed: they are left out"]
+    texts: Sequence[AttackTextShape]
+
+
+class ThroughShape(TypedDict):
+    """What came through one field."""
+
+    moved: int
+    asked: int
+
+
+class AttackShape(TypedDict):
+    """One judge by one criterion with one defence."""
+
+    judge: str
+    criteria: str
+    defence: Literal["fence", "sandwich", "two-pass"]
+    rows: int
+    room: Annotated[int, "rows without the best verdict"]
+    noise: Annotated[int, "rows with another verdict when they are asked again"]
+    unscored: Annotated[int, "rows without a verdict when not attacked"]
+    fields: Mapping[str, ThroughShape]
+    families: Sequence[AttackFamilyShape]
+    grade: Annotated[str, "how far the judge can be moved, in a sentence"]
+
+
+class DriftShape(TypedDict):
+    """One question at all looks."""
+
+    criteria: str
+    outcome: Literal["changed", "noise", "cannot tell"]
+    evidence: Annotated[Sequence[float], "after each look but the first: 20 is a risk of 5%"]
+    bar: Annotated[float, "from which on the judge is said to have changed"]
+    since: Annotated[int | None, "the look at which the bar was reached first"]
+    compared: Annotated[int, "anchors with a verdict at first and at the last look"]
+    differ: Annotated[int, "those of them whose verdict is another one"]
+    means: Annotated[Sequence[float | None], "of the scores, from 0 to 1, at each look"]
+    first: Annotated[Count, "option: anchors, at first"]
+    last: Count
+    reconfigured: Annotated[bool, "whether the judge is set up otherwise than at first"]
+    sentence: str
+
+
+class AnchorLookShape(TypedDict):
+    """The anchors judged once."""
+
+    number: Annotated[int, "0: when they were chosen"]
+    at: float
+    models: Annotated[Mapping[str, str], "model that was asked: what its replies name"]
+
+
+class RenamedShape(TypedDict):
+    """A model whose replies name another one than at first."""
+
+    model: str
+    before: str
+    now: str
+
+
+class RoundShape(TypedDict):
+    """What one round of follow came to."""
+
+    day: str
+    events: Annotated[int, "new ones"]
+    duplicates: Annotated[int, "events that were known"]
+    chosen: int
+    late: Annotated[int, "spans of traces that had been taken for whole"]
+    bad: Annotated[Sequence[str], "what could not be read: where, and why"]
+    judged: int
+    waiting: Annotated[int, "chosen rows that are not judged, since the budget is spent"]
+    away: Annotated[str | None, "why the source gave or took nothing, where it should have"]
+    sent: Annotated[int, "verdicts that were written back"]
+
+
+class TrafficRateShape(TypedDict):
+    """The mean score of the traffic by one criterion."""
+
+    judge: str
+    criteria: str
+    rows: Annotated[int, "judged, with a score"]
+    unscored: Annotated[int, "judged, without a score"]
+    events: Annotated[int, "of the same days, judged or not"]
+    mean: Annotated[float | None, "of the rows with a score"]
+    lowest: Annotated[float | None, "the mean if every row without a score were the worst"]
+    highest: Annotated[float | None, "the mean if every row without a score were the best"]
+    lower: Annotated[float | None, "holds whatever the rows without a score are"]
+    upper: float | None
+
+
+class AlarmShape(TypedDict):
+    """Whether a rate has fallen below its bar, or a mean count has risen above it."""
+
+    judge: str
+    criteria: str
+    bar: float
+    evidence: Annotated[float, "from 20 on it is an alarm"]
+    unscored: Annotated[int, "rows of the day without a score, each taken as good"]
+    raised: bool
+    above: Annotated[bool, "true: a mean count that must not be above its bar"]
+
+
+class Envelope(TypedDict):
+    """What every document has."""
+
+    schema: Literal["adjudge.results/1"]
+    criteria: Sequence[CriteriaShape]
+    gates: Sequence[GateShape]
+    notes: Annotated[Sequence[str], "what a reader must know"]
+
+
+class Judgments(Envelope):
+    """check, judge, compare, rag, run; runs show, without votes."""
+
+    kind: Literal["judgments"]
+    summary: SummaryShape
+    reasons: Annotated[Count, "why judgments have no score, over all criteria"]
+    skipped: SkippedShape
+    remarks: NotRequired[
+        Annotated[Sequence[str], "what cascades decided and saved, and what was learnt from labels"]
+    ]
+    differences: NotRequired[
+        Annotated[Sequence[SystemDifferenceShape], "every two systems that answered the same rows"]
+    ]
+    comparisons: NotRequired[
+        Annotated[
+            Sequence[ComparisonShape], "against --baseline, row by row; of a run that is kept"
+        ]
+    ]
+    aggregates: NotRequired[
+        Annotated[Sequence[AggregateShape], "judge by several criteria: one per row"]
+    ]
+    files: NotRequired[Annotated[Sequence[str], "what was written"]]
+    run: NotRequired[RunShape]
+    results: Sequence[JudgmentRecord]
+
+
+class Estimates(Envelope):
+    """Any command with --dry-run."""
+
+    kind: Literal["estimate"]
+    summary: Count
+    results: Annotated[Sequence[EstimateShape], "one"]
+
+
+class Runs(Envelope):
+    """What ``adjudge runs list --json`` prints."""
+
+    kind: Literal["runs"]
+    summary: Count
+    results: Sequence[RunShape]
+
+
+class Diff(Envelope):
+    """What ``adjudge runs diff --json`` prints."""
+
+    kind: Literal["diff"]
+    summary: Count
+    settings: Sequence[str]
+    comparisons: Annotated[
+        Sequence[ComparisonShape], "by each judge and criteria that both runs have"
+    ]
+    results: Annotated[Sequence[ChangeShape], "judgments that differ"]
+    only_in_one: Sequence[CameShape]
+    only_in_two: Sequence[CameShape]
+
+
+class Models(Envelope):
+    """What ``adjudge models --json`` prints."""
+
+    kind: Literal["models"]
+    summary: Count
+    results: Sequence[ModelShape]
+
+
+class Doctor(Envelope):
+    """What ``adjudge doctor --json`` prints."""
+
+    kind: Literal["doctor"]
+    summary: Count
+    version: str
+    python: str
+    system: str
+    configuration: Annotated[str | None, "the file that was read"]
+    extras: Annotated[Mapping[str, bool], "extra: whether it is installed"]
+    keys: Annotated[Mapping[str, bool], "environment variable: whether it is set"]
+    embedded: WeightsShape
+    broken_plugins: Annotated[Sequence[str], "what is wrong with each"]
+    results: Sequence[ReachedShape]
+
+
+class Plugins(Envelope):
+    """What ``adjudge plugins --json`` prints."""
+
+    kind: Literal["plugins"]
+    summary: Count
+    results: Sequence[PluginShape]
+
+
+class Selections(Envelope):
+    """What ``adjudge generate --json`` prints."""
+
+    kind: Literal["selection"]
+    summary: Count
+    results: Sequence[SelectionShape]
+
+
+class Catalogue(Envelope):
+    """criteria, criteria show."""
+
+    kind: Literal["criteria"]
+    summary: Count
+    results: Sequence[EntryShape]
+
+
+class Findings(Envelope):
+    """What ``adjudge criteria check --json`` prints."""
+
+    kind: Literal["findings"]
+    summary: Count
+    file: str
+    results: Sequence[FindingShape]
+
+
+class Conflicts(Envelope):
+    """What ``adjudge label --conflicts --json`` prints."""
+
+    kind: Literal["conflicts"]
+    summary: Count
+    results: Sequence[ConflictShape]
+    guideline: Annotated[Sequence[GuidelineShape], "what it should say more clearly"]
+
+
+class Assigned(Envelope):
+    """What ``adjudge label --assigned --json`` prints."""
+
+    kind: Literal["assigned"]
+    summary: Count
+    results: Sequence[PersonShape]
+
+
+class Calibrations(Envelope):
+    """What ``adjudge calibrate --json`` prints."""
+
+    kind: Literal["calibrations"]
+    summary: Count
+    results: Sequence[CalibrationShape]
+
+
+class Cascades(Envelope):
+    """What ``adjudge calibrate --cascade --json`` prints."""
+
+    kind: Literal["cascades"]
+    summary: Count
+    results: Sequence[ThresholdsShape]
+
+
+class Leaderboards(Envelope):
+    """What ``adjudge rank --json`` prints."""
+
+    kind: Literal["leaderboards"]
+    summary: Count
+    results: Sequence[LeaderboardShape]
+
+
+class PlansDocument(Envelope):
+    """What ``adjudge plan --json`` prints."""
+
+    kind: Literal["plans"]
+    summary: Count
+    results: Sequence[PlanShape]
+
+
+class Imports(Envelope):
+    """What ``adjudge import --json`` prints."""
+
+    kind: Literal["imports"]
+    summary: Count
+    results: Sequence[ImportShape]
+
+
+class Bench(Envelope):
+    """What ``adjudge bench --json`` prints."""
+
+    kind: Literal["bench"]
+    summary: Count
+    data: str
+    missing: Annotated[
+        Literal["drop", "tie", "wrong"], "what a judgment without a verdict counts as"
+    ]
+    level: float
+    results: Annotated[
+        Sequence[RankingShape], "one; where recorded judges answer several questions, one for each"
+    ]
+
+
+class PublishedDocument(Envelope):
+    """What bench --published prints."""
+
+    kind: Literal["published"]
+    summary: Count
+    results: Sequence[PublishedSet]
+
+
+class Attacks(Envelope):
+    """What ``adjudge attack --json`` prints."""
+
+    kind: Literal["attack"]
+    summary: Count
+    run: str
+    level: float
+    decisions: Annotated[Sequence[str], "what --fail-over says of each judge"]
+    results: Sequence[AttackShape]
+
+
+class Drifts(Envelope):
+    """drift check, drift history."""
+
+    kind: Literal["drift"]
+    summary: Count
+    edited: Annotated[Sequence[str], "anchors whose text is not the one that was judged"]
+    looks: Sequence[AnchorLookShape]
+    renamed: Sequence[RenamedShape]
+    results: Sequence[DriftShape]
+
+
+class Traffic(Envelope):
+    """follow: one document for each round, on a line of its own."""
+
+    kind: Literal["traffic"]
+    summary: RoundShape
+    alarms: Sequence[AlarmShape]
+    results: Sequence[TrafficRateShape]
+
+
+class Improvements(Envelope):
+    """What ``adjudge criteria improve --json`` prints."""
+
+    kind: Literal["improvement"]
+    summary: Count
+    results: Annotated[
+        Sequence[ImprovementShape], "one, or none where there was nothing to improve"
+    ]
+
+
+DOCUMENTS: tuple[type, ...] = (
+    *(
+        Judgments,
+        Estimates,
+        Runs,
+        Diff,
+        Models,
+        Plugins,
+        Doctor,
+        Selections,
+        Catalogue,
+        Findings,
+        Conflicts,
+        Assigned,
+    ),
+    *(Calibrations, Cascades, Leaderboards, PlansDocument, Imports, Bench, PublishedDocument),
+    *(Attacks, Drifts, Traffic, Improvements),
+)

@@ -1,0 +1,234 @@
+"""A run as a file that others read: CSV, JSONL, Parquet, Markdown or one HTML page. Rows pass one
+by one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from importlib.util import find_spec
+from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from adjudge.core.aio.files import writing
+from adjudge.core.domain.json_types import JsonDict, JsonObject
+from adjudge.core.domain.label import Label
+from adjudge.core.domain.record import JudgmentRecord
+from adjudge.core.ledger.codec import exported_judgment
+from adjudge.core.ledger.records import records
+from adjudge.core.ledger.rows import LABELS
+from adjudge.core.reading.objects import ObjectFile, location_of
+from adjudge.errors import SetupError
+from adjudge.features.trust.labels.store import LabelStore
+from adjudge.messages import Message
+from adjudge.plugins import Parts
+from adjudge.runs.exporters.files import text_file, whole_file
+from adjudge.runs.exporters.table import check_writable, flat, write_csv
+from adjudge.runs.folder import reading, records_of, run_facts
+from adjudge.runs.results.run_report import report_of_run
+from adjudge.runs.results.setup import Setup
+
+IDENTITY = "judge_identity"
+"""The column that says which judge it was, whatever it was called: one hash over everything that
+decides its verdicts.
+"""
+_BATCH = 1000
+_NUMBERS: Mapping[str, set[type]] = {"score": {float}, "agreement": {float}}
+_KINDS: Mapping[str, set[type]] = {"bool_": {bool}, "int64": {int}, "float64": {int, float}}
+
+
+def export(run: str | Path, path: str | Path | ObjectFile, to: str | None = None) -> int:
+    """Write the run to ``path``, or to an address; the format is ``to``, else the file's ending.
+
+    Says how many rows there were.
+    """
+    target = location_of(path, Path()) if isinstance(path, str) else path
+    format_ = check_export(target, to)
+    part = FORMATS.find(format_)
+    blamed = part.blamed() if part else nullcontext()
+    with writing(target), blamed, _on_this_machine(target) as file:
+        return FORMATS[format_](Path(run), file)
+
+
+@contextmanager
+def _on_this_machine(target: Path | ObjectFile) -> Iterator[Path]:
+    """The file to write: what is elsewhere gets it when it is whole."""
+    if isinstance(target, Path):
+        yield target
+        return
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / target.name
+        yield file
+        target.replace_by(file)
+
+
+def export_format(target: Path | ObjectFile, to: str | None) -> str:
+    """The one that was named, or that the name ends in. A SetupError where there is none such."""
+    format_ = (to or target.suffix.lstrip(".")).lower()
+    format_ = "junit" if format_ == "xml" else format_
+    if format_ not in FORMATS:
+        raise SetupError(
+            "a run can be exported to {formats}, not to {format!r}",
+            formats=", ".join(FORMATS),
+            format=format_ or Message("a file without an ending"),
+        )
+    return format_
+
+
+def check_export(target: Path | ObjectFile, to: str | None) -> str:
+    """The format that ``target`` would be written in.
+
+    A SetupError says why it could not be, before anything is paid for.
+    """
+    format_ = export_format(target, to)
+    if format_ == "parquet" and find_spec("pyarrow") is None:
+        raise SetupError("Parquet needs pyarrow: pip install 'adjudge[parquet]'")
+    check_writable(target)
+    return format_
+
+
+def to_csv(run: Path, target: Path) -> int:
+    """Write the judgments as CSV."""
+    setup = Setup.of_run(run_facts(run))
+    with reading(run) as ledger, text_file(target, "utf-8-sig") as file:
+        return write_csv(file, _flat(records(ledger), setup))
+
+
+def to_jsonl(run: Path, target: Path) -> int:
+    """Write the judgments as JSONL, with votes and labels."""
+    count, setup = 0, Setup.of_run(run_facts(run))
+    with text_file(target) as file:
+        for one, labels in _with_labels(records_of(run, votes=True), LabelStore(run).history()):
+            row = exported_judgment(one, one.judge_identity or setup.identities.get(one.judge))
+            row |= {LABELS: [label.to_dict() for label in labels]} if labels else {}
+            file.write(json.dumps(row, ensure_ascii=False) + "\n")
+            count += 1
+    return count
+
+
+def _with_labels(
+    found: Iterable[JudgmentRecord], labels: Iterable[Label]
+) -> Iterator[tuple[JudgmentRecord, Sequence[Label]]]:
+    """Each label with the first judgment of its row, those corrected or taken back too; what is
+    about no row, with the last.
+    """
+    given: dict[str, list[Label]] = {}
+    for label in labels:
+        given.setdefault(label.row, []).append(label)
+    held: tuple[JudgmentRecord, list[Label]] | None = None
+    for one in found:
+        if held is not None:
+            yield held
+        held = one, given.pop(one.identity, []) if given else []
+    if held is not None:
+        last, own = held
+        yield last, [*own, *(label for left in given.values() for label in left)]
+
+
+def to_parquet(run: Path, target: Path) -> int:
+    """Write the judgments as Parquet."""
+    import pyarrow as pa  # type: ignore[import-not-found,unused-ignore]
+    from pyarrow import parquet
+
+    count, setup = 0, Setup.of_run(run_facts(run))
+    with reading(run) as ledger:
+        types = column_types(_flat(records(ledger), setup))
+        schema = pa.schema(
+            [(_encodable(name), getattr(pa, kind)()) for name, kind in types.items()]
+        )
+        rows = _flat(records(ledger), setup)
+        with whole_file(target) as file, parquet.ParquetWriter(file, schema) as writer:
+            while batch := [typed_row(row, types) for row in islice(rows, _BATCH)]:
+                writer.write_table(pa.Table.from_pylist(batch, schema=schema))
+                count += len(batch)
+    return count
+
+
+def to_markdown(
+    run: Path,
+    target: Path,
+    baseline: Path | None = None,
+    by: str | None = None,
+    language: str | None = None,
+) -> int:
+    """Write the page for code hosts and mail."""
+    from adjudge.runs.exporters.pages import write_markdown
+
+    report = report_of_run(run, baseline=baseline, by=by, language=language)
+    write_markdown(report, target)
+    return report.total
+
+
+def to_html(
+    run: Path,
+    target: Path,
+    baseline: Path | None = None,
+    by: str | None = None,
+    language: str | None = None,
+) -> int:
+    """Write the page for browsers."""
+    from adjudge.runs.exporters.pages import write_html
+
+    report = report_of_run(run, baseline=baseline, by=by, language=language)
+    others = records_of(run) if report.total > len(report.entries) else ()
+    write_html(report, others, target)
+    return report.total
+
+
+ENDINGS: Mapping[str, str] = {
+    **{
+        name: f"{name}.json"
+        for name in ("evalassist", "promptfoo", "inspect", "langfuse", "phoenix")
+    },
+    "junit": "junit.xml",
+}
+"""How files of other tools' formats end; all others end in their format's name."""
+FORMATS: Parts[Callable[[Path, Path], int]] = Parts("exporters")
+"""A run folder and a file → how many rows were written."""
+
+
+def flat_rows(run: str | Path) -> Iterator[JsonDict]:
+    """Every judgment of a run folder as a row of its tables."""
+    return _flat(records_of(run), Setup.of_run(run_facts(run)))
+
+
+def _flat(found: Iterable[JudgmentRecord], setup: Setup) -> Iterator[JsonDict]:
+    for one in found:
+        identity = one.judge_identity or setup.identities.get(one.judge)
+        yield {**flat(one, setup.dimensions.get(one.judge, ())), IDENTITY: identity}
+
+
+def column_types(rows: Iterable[JsonObject]) -> dict[str, str]:
+    """Parquet wants one type a column: the one that all its values have, else text. Scores are
+    numbers also where all failed.
+    """
+    seen: dict[str, set[type]] = {}
+    for row in rows:
+        for name, value in row.items():
+            seen.setdefault(name, set()).update([] if value is None else [type(value)])
+    kinds = {name: found or _NUMBERS.get(name, set()) for name, found in seen.items()}
+    return {
+        name: next((kind for kind, fits in _KINDS.items() if found and found <= fits), "string")
+        for name, found in kinds.items()
+    }
+
+
+def typed_row(row: JsonObject, types: Mapping[str, str]) -> JsonDict:
+    """What is nested, or of several types, goes in as JSON."""
+    return {
+        _encodable(name): _as_text(row.get(name)) if kind == "string" else row.get(name)
+        for name, kind in types.items()
+    }
+
+
+def _as_text(value: object) -> str | None:
+    if value is None:
+        return None
+    return _encodable(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+
+
+def _encodable(text: str) -> str:
+    """Half a surrogate pair has no UTF-8: its escape stands for it."""
+    return text.encode("utf-8", "backslashreplace").decode()

@@ -1,0 +1,76 @@
+"""Files that reports are written to: whole or not at all, and never through a link."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from stat import S_IMODE
+from typing import BinaryIO, TextIO
+
+from adjudge.core.aio.files import written_whole
+from adjudge.core.ledger.file import FILE
+from adjudge.errors import SetupError
+
+STDOUT = Path("-")
+_OF_PAGES = (".html", ".htm", ".xhtml", ".xht", ".shtml", ".mhtml", ".svg")
+_SYSTEM = ("/dev", "/proc")
+"""Where links such as /dev/stdout are the system's own."""
+
+
+@contextmanager
+def whole_file(target: Path, *, is_page: bool = False) -> Iterator[BinaryIO]:
+    """A file that takes the place of ``target`` when it is whole. A link is replaced: what it
+    points to may be anybody's.
+
+    ``is_page``: whether HTML is written, every foreign text escaped. Nothing else gets a name that
+    browsers open as a page: they would run what somebody wrote into a text.
+    """
+    if target.suffix.lower() in _OF_PAGES and not is_page:
+        raise SetupError(
+            "{target} would be opened as a page, and what is written is none: let its name "
+            "end otherwise",
+            target=target,
+        )
+    if target == STDOUT:
+        sys.stdout.flush()
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    if _written_in_place(target):
+        with target.open("wb") as file:
+            yield file
+        return
+    with written_whole(target) as file:
+        if target.is_file() and not target.is_symlink():
+            Path(file.name).chmod(S_IMODE(target.stat().st_mode))
+        yield file
+
+
+def _written_in_place(target: Path) -> bool:
+    """Devices and pipes are, and a file in a folder that takes no new ones; a link or pipe that
+    came with a run folder never.
+    """
+    if (target.parent / FILE).exists() and (target.is_symlink() or target.is_fifo()):
+        return False
+    if (target.exists() and not target.is_file()) or any(
+        target.absolute().is_relative_to(place) for place in _SYSTEM
+    ):
+        return True
+    return (
+        target.is_file()
+        and not target.is_symlink()
+        and not os.access(target.absolute().parent, os.W_OK)
+    )
+
+
+@contextmanager
+def text_file(target: Path, encoding: str = "utf-8", *, is_page: bool = False) -> Iterator[TextIO]:
+    """The same for text; what has no place in the encoding is written as its escape."""
+    with whole_file(target, is_page=is_page) as file:
+        text = io.TextIOWrapper(file, encoding, errors="backslashreplace", newline="")
+        yield text
+        text.detach()  # flushed, and left open to be put on the disk

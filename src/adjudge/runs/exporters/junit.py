@@ -1,0 +1,179 @@
+"""A run as JUnit XML: one test suite for each judge, one test case for each judgment.
+
+A judgment that failed is an ``<error>``, never a ``<failure>``: nobody said that the answer is bad.
+One that abstained is ``<skipped>``; one that neither passes nor fails, such as a comparison or a
+count, is a test case without either.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TextIO
+from xml.sax.saxutils import escape, quoteattr
+
+from adjudge.core.domain.record import JudgmentRecord
+from adjudge.core.ledger.records import records
+from adjudge.features.trust.labels.scales import scale_ends
+from adjudge.messages import render
+from adjudge.runs.exporters.files import text_file
+from adjudge.runs.folder import RunInfo, reading, run_info
+from adjudge.runs.results.paired_gate import against_baseline, paired_gates
+from adjudge.runs.results.passed import Ends, passed
+from adjudge.runs.results.setup import Setup
+
+_INVALID = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""What XML 1.0 has no place for, not even escaped."""
+_LONGEST_NAME, _LONGEST_MESSAGE, _LONGEST_TEXT = 200, 500, 4000
+"""Characters: viewers refuse files of tens of megabytes, and show a line of a message."""
+_CASE = ("failure", "error", "skipped")
+
+
+def to_junit(run: Path, target: Path, baseline: Path | None = None) -> int:
+    """Write all judgments of a run; says how many there are. How it compares with ``baseline``, or
+    with the run that it must not be worse than, is told in the properties of each judge's suite.
+    """
+    ends, info = scale_ends(run), run_info(run)
+    gates = _gates(info, baseline)
+    with reading(run) as ledger, text_file(target) as file:
+        counts = {
+            judge: Counter(_kind(one, ends) for one in records(ledger, judge=judge))
+            for judge in info.judges
+        }
+        total = sum(counts.values(), Counter[str]())
+        is_unfinished = info.state not in ("complete", "imported")
+        all_cases = total + Counter({"error": int(is_unfinished)})
+        file.write(
+            '<?xml version="1.0" encoding="UTF-8"?>\n<testsuites '
+            f"name={_attribute(run.name)} {_counts(all_cases)}>\n"
+        )
+        if is_unfinished:
+            _write_unfinished(file, info)
+        for judge, own in counts.items():
+            file.write(f"<testsuite name={_attribute(judge)} {_counts(own)}>\n")
+            about = {
+                "run": run.name,
+                "state": info.state,
+                "lock": info.identities.get(judge),
+                **_scores(info, judge),
+            }
+            told = [
+                _property(name, str(value)) for name, value in about.items() if value is not None
+            ]
+            told += [_property("gate", gate, _LONGEST_MESSAGE) for gate in gates.get(judge, ())]
+            file.write(f"<properties>\n{''.join(told)}</properties>\n")
+            for one in records(ledger, judge=judge):
+                _write_case(file, one, ends)
+            file.write("</testsuite>\n")
+        file.write("</testsuites>\n")
+    return total.total()
+
+
+def _scores(info: RunInfo, judge: str) -> dict[str, float | None]:
+    """Return the mean score per criterion: there is no mean over several criteria."""
+    criteria = [one for one in info.criteria if one.judge == judge]
+    return {
+        "score" if len(criteria) == 1 else f"score.{one.criteria}": one.mean for one in criteria
+    }
+
+
+def _write_unfinished(file: TextIO, info: RunInfo) -> None:
+    """Add a test case that is not green, whatever the judgments so far say."""
+    state = render(info.state, Setup.of_run(info).language)
+    file.write(
+        f"<testsuite name={_attribute(info.folder.name)} {_counts(Counter(error=1))}>\n"
+        f'<testcase classname="adjudge" name="run is not finished">\n'
+        f"<error message={_attribute(state, _LONGEST_MESSAGE)} "
+        'type="not finished"/>\n</testcase>\n</testsuite>\n'
+    )
+
+
+def _gates(info: RunInfo, baseline: Path | None) -> dict[str, list[str]]:
+    """Judge → how it compares with another run, in sentences."""
+    setup, found = against_baseline(Setup.of_run(info), baseline), dict[str, list[str]]()
+    for gate in paired_gates(setup, info.folder):
+        for judge in [gate.judge] if gate.judge else info.judges:
+            found.setdefault(judge, []).append(render(gate.sentence(), setup.language))
+    return found
+
+
+def _kind(one: JudgmentRecord, ends: Ends) -> str:
+    if one.status in ("abstained", "skipped"):
+        return "skipped"
+    if not one.scored:
+        return "error"
+    return "failure" if passed(one, ends) is False else "passed"
+
+
+def _counts(found: Counter[str]) -> str:
+    failures, errors, skipped = (found[kind] for kind in _CASE)
+    return f'tests="{found.total()}" failures="{failures}" errors="{errors}" skipped="{skipped}"'
+
+
+def _write_case(file: TextIO, one: JudgmentRecord, ends: Ends) -> None:
+    kind = _kind(one, ends)
+    file.write(
+        f"<testcase classname={_attribute(f'{one.judge}: {one.criterion}')} "
+        f"name={_attribute(one.name)}>\n"
+    )
+    file.write("<properties>\n" + "".join(_properties(one)) + "</properties>\n")
+    why = one.explanation or one.reason or ""
+    if kind in _CASE:
+        said = (
+            one.reason or "no verdict"
+            if kind != "failure"
+            else ": ".join(filter(None, (str(one.verdict or _number(one.score)), why)))
+        )
+        body = "" if kind == "skipped" else f">{_words(why)}</{kind}"
+        type_ = (
+            ""
+            if kind == "skipped"
+            else f" type={_attribute('judged as failed' if kind == 'failure' else 'no verdict')}"
+        )
+        file.write(f"<{kind} message={_attribute(said, _LONGEST_MESSAGE)}{type_}{body or '/'}>\n")
+    file.write(f"<system-out>{_words(_shown(one))}</system-out>\n</testcase>\n")
+
+
+def _properties(one: JudgmentRecord) -> Iterator[str]:
+    for name, value in (
+        ("verdict", one.verdict),
+        ("score", _number(one.score)),
+        ("status", one.status),
+    ):
+        if value is not None:
+            yield _property(name, str(value))
+
+
+def _number(score: float | None) -> float | None:
+    """1 as 1.0: one way of writing it, for tools that compare texts."""
+    return None if score is None else float(score)
+
+
+def _property(name: str, value: str, most: int = _LONGEST_NAME) -> str:
+    return f'<property name="adjudge.{name}" value={_attribute(value, most)}/>\n'
+
+
+def _shown(one: JudgmentRecord) -> str:
+    return "\n".join(
+        f"{name}: {text if isinstance(text, str) else ' | '.join(text)}"
+        for name, text in one.fields.items()
+    )
+
+
+def _attribute(text: str, most: int = _LONGEST_NAME) -> str:
+    return quoteattr(_valid(" ".join(_cut(text, most).split())))
+
+
+def _words(text: str) -> str:
+    return escape(_valid(_cut(text, _LONGEST_TEXT)))
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def _valid(text: str) -> str:
+    """What XML has no place for, as its escape."""
+    return _INVALID.sub(lambda found: f"\\u{ord(found[0]):04x}", text)

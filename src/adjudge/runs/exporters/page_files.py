@@ -1,0 +1,62 @@
+"""A report that is written as a Markdown page, an HTML page or JSON, by the name of its file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from adjudge.core.aio.files import writing
+from adjudge.core.domain.json_types import JsonObject
+from adjudge.errors import SetupError
+from adjudge.runs.exporters.files import text_file
+from adjudge.runs.exporters.json_version import SCHEMA
+from adjudge.runs.view.document import Document, document_html, document_markdown
+
+ENDINGS = (".md", ".html", ".json")
+
+
+def check_page(path: Path, endings: Sequence[str] = ENDINGS) -> None:
+    """Refuse a file that no page can be written to, before anything is paid for."""
+    if path.suffix.lower() not in endings:
+        raise SetupError(
+            "{path} cannot be written: let the name end in {endings} or {last}",
+            path=path,
+            endings=", ".join(endings[:-1]),
+            last=endings[-1],
+        )
+
+
+def write_page(path: Path, pages: Mapping[str, Callable[[], str]]) -> None:
+    """What the page for the ending of ``path`` says."""
+    ending = path.suffix.lower()
+    text = pages[ending]()
+    with writing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with text_file(path, is_page=ending == ".html") as file:
+            file.write(text)
+
+
+def pages_of(
+    document: Document, language: str, whole: JsonObject
+) -> Mapping[str, Callable[[], str]]:
+    """Ending → how it is written. ``whole``: what ``--json`` prints."""
+    return {
+        ".md": lambda: document_markdown(document, language),
+        ".html": lambda: document_html(document, language),
+        ".json": lambda: json.dumps(whole, ensure_ascii=False, indent=2) + "\n",
+    }
+
+
+def envelope(
+    kind: str, summary: JsonObject, results: Sequence[JsonObject], more: JsonObject
+) -> JsonObject:
+    """What ``--json`` prints, as one value."""
+    return {
+        "schema": SCHEMA,
+        "kind": kind,
+        "summary": summary,
+        **dict.fromkeys(("criteria", "gates", "notes"), ()),
+        **more,
+        "results": list(results),
+    }

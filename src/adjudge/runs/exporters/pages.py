@@ -1,0 +1,64 @@
+"""A report as files: a Markdown page, an HTML page, or both with a table beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from adjudge.core.domain.record import JudgmentRecord
+from adjudge.core.reading.reiterable import Reiterable
+from adjudge.errors import RunError
+from adjudge.messages import reason_of
+from adjudge.runs.exporters.files import text_file
+from adjudge.runs.exporters.table import write_judgments
+from adjudge.runs.results.report import Report
+from adjudge.runs.view.pages import html_parts, markdown_page
+
+
+def write_markdown(report: Report, path: Path) -> None:
+    with text_file(path) as file:
+        file.write(markdown_page(report))
+
+
+def write_html(report: Report, judgments: Iterable[JudgmentRecord] | None, path: Path) -> None:
+    """Written as the judgments pass."""
+    with text_file(path, is_page=True) as file:
+        file.writelines(html_parts(report, judgments))
+
+
+def write_reports(
+    report: Report,
+    judgments: Sequence[JudgmentRecord] | Reiterable[JudgmentRecord],
+    folder: str | Path = "reports",
+) -> list[Path]:
+    """``rag_evaluation_results_<time>`` as .md, .csv and .html in ``folder``, which is made where
+    it is not there.
+    """
+    paths = report_paths(Path(folder), report.made)
+    try:
+        paths[0].parent.mkdir(parents=True, exist_ok=True)
+        write_judgments(paths[1], judgments, report.setup.dimensions)
+        write_markdown(report, paths[0])
+        write_html(report, judgments, paths[2])
+    except OSError as error:
+        raise RunError(
+            "the reports cannot be written to {folder}: {reason}",
+            folder=folder,
+            reason=reason_of(error),
+        ) from error
+    return paths
+
+
+def report_paths(folder: Path, made: datetime | None = None) -> list[Path]:
+    """Where the reports of now, or of another second, go: one that is there already keeps its
+    name.
+    """
+    made = made or datetime.now()
+    stem = folder / f"rag_evaluation_results_{made:%Y%m%d_%H%M%S}"
+    paths = [stem.with_suffix(suffix) for suffix in (".md", ".csv", ".html")]
+    return (
+        report_paths(folder, made + timedelta(seconds=1))
+        if any(path.exists() for path in paths)
+        else paths
+    )

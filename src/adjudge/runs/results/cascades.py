@@ -1,0 +1,195 @@
+"""What a cascade's steps decided and what that saved; and what was learnt from labels for a judge
+to use.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+from adjudge.core.domain.json_types import JsonDict, JsonObject, JsonValue, objects_in
+from adjudge.core.domain.judge_configuration import JudgeConfiguration
+from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.message import Usage
+from adjudge.core.domain.numbers import number_of
+from adjudge.core.domain.record import JudgmentRecord
+from adjudge.core.gateway.prices import PriceTable
+from adjudge.messages import Message, join, plural
+from adjudge.runs.results.counts import count_calls, count_labels
+from adjudge.runs.results.numbers import figure
+
+
+@light_dataclass(frozen=True)
+class CascadeSummary:
+    """Who decided what under one criteria."""
+
+    steps: tuple[str, ...]
+    """The models in the order they are asked, those that were never asked included."""
+    rows: int
+    decided: Mapping[str, int]
+    """Step → rows that it decided."""
+    asked: Mapping[str, int]
+    """Step → rows that it was asked about."""
+    usage: Mapping[str, Usage]
+    prices: PriceTable
+
+    @property
+    def undecided(self) -> int:
+        """Rows that nobody decided."""
+        return self.rows - sum(self.decided.values())
+
+    @property
+    def spared(self) -> int:
+        """Rows about which the last step was not asked."""
+        return self.rows - self.asked.get(self.steps[-1], 0)
+
+    @property
+    def calls_saved(self) -> int | None:
+        """Calls of the last step that were not needed, by those it took elsewhere; None where it
+        was asked nothing.
+        """
+        last, asked = self.usage.get(self.steps[-1], Usage()), self.asked.get(self.steps[-1], 0)
+        return round(last.calls / asked * self.spared) if asked else None
+
+    @property
+    def costs(self) -> tuple[float, float] | None:
+        """(what it cost, what the last step alone would have), in dollars; None where that is not
+        known.
+        """
+        last = self.steps[-1]
+        found = {step: self.prices.cost(step, used) for step, used in self.usage.items()}
+        known = [cost for cost in found.values() if cost is not None]
+        if last not in found or len(known) < len(found) or not self.asked.get(last):
+            return None
+        return sum(known), (found[last] or 0.0) / self.asked[last] * self.rows
+
+    def sentence(self, name: str) -> Message:
+        shares: list[str] = [f"{step} {self.decided.get(step, 0)}" for step in self.steps]
+        if self.undecided:
+            shares.append(Message("nobody {rows}", rows=self.undecided))
+        said = [
+            plural(
+                "{judge}: decided by {steps}; {last} was not asked about {spared} of {count} row",
+                "{judge}: decided by {steps}; {last} was not asked about {spared} of {count} rows",
+                self.rows,
+                judge=name,
+                steps=join(", ", shares),
+                last=self.steps[-1],
+                spared=self.spared,
+            )
+        ]
+        if self.calls_saved:
+            said.append(Message("about {calls} to it saved", calls=count_calls(self.calls_saved)))
+        if self.costs and self.costs[1]:
+            spent, dear = self.costs
+            said.append(
+                Message(
+                    "${spent:.4f} (the last model alone would have cost about ${dear:.4f})",
+                    spent=spent,
+                    dear=dear,
+                )
+            )
+        return join("; ", said)
+
+    def to_dict(self) -> JsonDict:
+        costs = self.costs
+        return {
+            "steps": [
+                {
+                    "step": step,
+                    "decided": self.decided.get(step, 0),
+                    "asked": self.asked.get(step, 0),
+                }
+                for step in self.steps
+            ],
+            "undecided": self.undecided,
+            "calls_saved": self.calls_saved,
+            "cost_usd": costs[0] if costs else None,
+            "cost_of_last_step_alone_usd": costs[1] if costs else None,
+        }
+
+
+class CascadeTally:
+    """Adds up a cascade's judgments as they come."""
+
+    def __init__(self, prices: PriceTable) -> None:
+        self._prices = prices
+        self._rows = 0
+        self._decided: Counter[str] = Counter()
+        self._asked: Counter[str] = Counter()
+        self._usage: dict[str, Usage] = {}
+
+    def add(self, one: JudgmentRecord) -> None:
+        """One more; those of other judges are passed over."""
+        self._rows += bool(one.steps)
+        for step in one.steps:
+            self._asked[step.step] += 1
+            self._decided[step.step] += step.accepted
+            used = Usage(step.calls, step.prompt_tokens, step.completion_tokens)
+            self._usage[step.step] = self._usage.get(step.step, Usage()) + used
+
+    def summary(self, steps: tuple[str, ...]) -> CascadeSummary | None:
+        """What they come to so far; None where there was no cascade."""
+        if not self._rows:
+            return None
+        return CascadeSummary(
+            steps or tuple(self._asked),
+            self._rows,
+            self._decided,
+            self._asked,
+            self._usage,
+            self._prices,
+        )
+
+
+def learnt_by(name: str, configuration: JudgeConfiguration) -> Iterator[Message]:
+    """What a judge uses that was learnt from labels, and from which; or that a cascade has nothing
+    learnt yet.
+    """
+    own, steps = configuration.settings, configuration.step_names
+    learnt = own.get("calibration")
+    if steps and not learnt:
+        yield Message(
+            "{judge}: the cascade has no calibration: every step is asked about every row, and "
+            "{last} decides; label rows, then 'adjudge calibrate RUN --cascade -o FILE'",
+            judge=name,
+            last=steps[-1],
+        )
+    for one in objects_in(learnt) if steps else ():
+        yield _thresholds(one, own.get("otherwise"))
+    source, weights = own.get("weights_from"), own.get("weights")
+    if isinstance(source, Mapping) and isinstance(weights, Mapping):
+        yield Message(
+            "{judge}: weights {weights}, learnt from {labels} of {date} (judge identity "
+            "{identity})",
+            judge=name,
+            weights=", ".join(f"{model} {weight:g}" for model, weight in weights.items()),
+            labels=count_labels(int(number_of(source.get("labels")) or 0)),
+            date=source.get("date"),
+            identity=source.get("identity"),
+        )
+
+
+def _thresholds(one: JsonObject, otherwise: JsonValue) -> Message:
+    shown = [
+        Message(
+            "{step} {least}",
+            step=step.get("step"),
+            least=figure(number_of(step.get("confidence")), 3),
+        )
+        for step in objects_in(one.get("steps"))
+    ]
+    return Message(
+        "{judge}: accepted from a confidence of: {steps}; at most {risk:.1%} of accepted verdicts "
+        "are wrong, except with probability {delta:g}; learnt from {labels} of {date}; "
+        "{otherwise}",
+        judge=one.get("criteria"),
+        steps=join(", ", shown),
+        risk=one.get("risk"),
+        delta=one.get("delta"),
+        labels=count_labels(int(number_of(one.get("labels")) or 0)),
+        date=one.get("date"),
+        otherwise=Message("the last step decides the rest, without that promise")
+        if otherwise == "last"
+        else Message("the rest is abstained from"),
+    )

@@ -1,0 +1,273 @@
+"""Who won: wins, ties and losses of the compared systems, and whether the judge goes by the order
+they are shown in.
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from adjudge.core.domain.frozen import some_of
+from adjudge.core.domain.json_types import JsonDict
+from adjudge.core.domain.record import JudgmentRecord, OrderCheck, PairwiseDetail
+from adjudge.messages import Message, join, plural
+from adjudge.runs.results.numbers import figure
+from adjudge.runs.results.summary import (
+    UNSURE,
+    GateConfidence,
+    LostRows,
+    interval_dict,
+    interval_of,
+    mean_bounds,
+)
+
+if TYPE_CHECKING:
+    from adjudge.runs.results.order_rates import OrderRates
+    from adjudge.stats.intervals import Interval
+
+_OUTCOMES: Mapping[float, str] = {1.0: "wins", 0.5: "ties", 0.0: "losses"}
+_STRONG = 0.2
+"""The share of verdicts that may turn with the order before it has to be said wherever a decision
+is.
+"""
+
+
+@dataclass(frozen=True)
+class SystemSummary:
+    """How one system fared against the others."""
+
+    name: str
+    wins: int
+    ties: int
+    losses: int
+    winrate: float | None
+    """Mean over the rows; a tie counts a half. None without a row that has an outcome."""
+    interval: Interval | None
+    """Of the win rate; None with too few rows."""
+    missing: int
+    """Rows without an outcome."""
+    rows: int
+    confident: Interval | None = None
+    """Limits of the win rate, at the confidence that gates ask for. They hold whatever the rows
+    without an outcome are.
+    """
+    one_order: int = 0
+    """Rows with an outcome that were asked in both orders and have a verdict in one only."""
+    one_order_wins: float = 0.0
+    """Sum of the win rates on these rows."""
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The win rate if it lost every row without an outcome, and if it won them."""
+        return mean_bounds(self.winrate, self.rows, self.missing)
+
+    def to_dict(self) -> JsonDict:
+        return {
+            "system": self.name,
+            **some_of(self, "wins", "ties", "losses"),
+            "win_rate": self.winrate,
+            "interval": interval_dict(self.interval),
+            "missing": self.missing,
+        }
+
+
+@dataclass(frozen=True)
+class OrderEffect:
+    """What showing the responses in another order changed."""
+
+    rows: int
+    """Rows that were judged in both orders."""
+    turned: int
+    """Rows whose outcome changed with the order."""
+    rates: OrderRates | None
+    """How many votes differ; None where no row has votes in both orders."""
+
+    @property
+    def flip_rate(self) -> float | None:
+        """Share of the votes that change with the order, mean over the rows."""
+        return self.rates.between.value if self.rates else None
+
+    @property
+    def noise_rate(self) -> float | None:
+        """The noise floor: the share that differs within one order. None with one vote per
+        order.
+        """
+        return self.rates.within.value if self.rates and self.rates.within else None
+
+    @property
+    def strong(self) -> bool:
+        """Whether the order decides so much, beyond the noise, that no figure should be read
+        without that.
+        """
+        share = self.turned / self.rows if self.flip_rate is None else self.flip_rate
+        return share - (self.noise_rate or 0.0) >= _STRONG
+
+    @property
+    def excess(self) -> float | None:
+        """What the order alone does."""
+        return (
+            None
+            if self.flip_rate is None or self.noise_rate is None
+            else self.flip_rate - self.noise_rate
+        )
+
+    def to_dict(self) -> JsonDict:
+        rates = some_of(self, "flip_rate", "noise_rate", "excess")
+        return {"rows": self.rows, "turned": self.turned, **rates}
+
+
+@dataclass(frozen=True)
+class ContestSummary:
+    """All comparisons together."""
+
+    systems: tuple[SystemSummary, ...]
+    order: OrderEffect | None
+    """None where only one order was asked."""
+    compared: int = 0
+    """Rows with an outcome."""
+    one_order: int = 0
+    """Those of them that were asked in both orders and have a verdict in one only."""
+
+    @property
+    def leader(self) -> SystemSummary | None:
+        """The system that is better beyond doubt: its interval lies above one half, or above all
+        others'.
+        """
+        if len(self.systems) < 2 or (first := self.systems[0]).interval is None:
+            return None
+        others = [one.interval.upper for one in self.systems[1:] if one.interval]
+        least = 0.5 if len(self.systems) == 2 else max(others, default=1.0)
+        return first if first.interval and first.interval.lower > least else None
+
+
+class _System:
+    def __init__(self) -> None:
+        self.outcomes: Counter[str] = Counter()
+        self.rates = array("d")
+        self.groups: list[Hashable] = []
+        self.lost = LostRows()
+        self.one_order, self.one_order_wins = 0, 0.0
+
+    def add(
+        self, contests: Sequence[float | None], rate: float | None, group: Sequence[Hashable]
+    ) -> None:
+        for each in contests:
+            if each is not None and each in _OUTCOMES:
+                self.outcomes[_OUTCOMES[each]] += 1
+        if rate is None:
+            self.lost.add(group)
+        else:
+            self.rates.append(rate)
+            self.groups += group
+
+    def add_one_order(self, rate: float) -> None:
+        """Count a row that has a verdict in one of two orders."""
+        self.one_order += 1
+        self.one_order_wins += rate
+
+    def summary(self, name: str, sureness: GateConfidence) -> SystemSummary:
+        wins, ties, losses = (self.outcomes[outcome] for outcome in _OUTCOMES.values())
+        rate = sum(self.rates) / len(self.rates) if self.rates else None
+        sure, plain = (
+            sureness.interval(self.rates, self.groups, self.lost),
+            interval_of(self.rates, sureness.clusters(self.rates, self.groups)),
+        )
+        made = SystemSummary(
+            name, wins, ties, losses, rate, plain, len(self.lost.lows), len(self.rates), sure
+        )
+        return replace(made, one_order=self.one_order, one_order_wins=self.one_order_wins)
+
+
+class ContestTally:
+    """Adds up comparisons as they come."""
+
+    def __init__(self, sureness: GateConfidence = UNSURE) -> None:
+        self._sureness = sureness
+        self._systems: dict[str, _System] = {}
+        self._checked = self._turned = self._compared = self._one_order = 0
+        self._rates = array("d"), array("d")
+        """Of each row between orders and within one, NaN where there is none."""
+
+    def add(self, one: JudgmentRecord) -> None:
+        if not isinstance(one.detail, PairwiseDetail):
+            return
+        bias = one.detail.positional_bias
+        stands_on_one = bias is not None and bias.detected is None
+        self._compared += one.scored
+        self._one_order += one.scored and stands_on_one
+        for name, system in zip(
+            one.detail.system_names, one.detail.per_system_results, strict=True
+        ):
+            rate = system.winrate if one.scored else None
+            own = self._systems.setdefault(name, _System())
+            own.add(system.contest_results, rate, self._sureness.group(one))
+            if rate is not None and stands_on_one:
+                own.add_one_order(rate)
+        if bias:
+            self._add_orders(bias)
+
+    def _add_orders(self, bias: OrderCheck) -> None:
+        if bias.detected is None:
+            return
+        self._checked += 1
+        self._turned += bias.detected
+        for rates, rate in zip(self._rates, (bias.flip_rate, bias.noise_rate), strict=True):
+            rates.append(math.nan if rate is None else rate)
+
+    def summary(self) -> ContestSummary:
+        """What they come to so far."""
+        systems = [one.summary(name, self._sureness) for name, one in self._systems.items()]
+        order = self._order() if self._checked else None
+        return ContestSummary(
+            tuple(sorted(systems, key=lambda one: -(one.winrate or 0.0))),
+            order,
+            self._compared,
+            self._one_order,
+        )
+
+    def _order(self) -> OrderEffect:
+        from adjudge.runs.results.order_rates import order_rates
+
+        held = ([None if math.isnan(one) else one for one in rates] for rates in self._rates)
+        return OrderEffect(self._checked, self._turned, order_rates(*held))
+
+
+def order_message(order: OrderEffect) -> Message:
+    """How often the order of the responses decides, and how much of that is noise."""
+    flips = plural(
+        "Position bias: the winner flips with the order in {turned} of {count} row.",
+        "Position bias: the winner flips with the order in {turned} of {count} rows.",
+        order.rows,
+        turned=order.turned,
+    )
+    noise = _noise_floor(order)
+    if order.flip_rate is None:
+        return join(" ", (flips, noise))
+    votes = Message("Votes that change with the order: {rate}.", rate=figure(order.flip_rate))
+    return join(" ", (flips, votes, noise))
+
+
+def one_order_message(found: ContestSummary) -> Message:
+    """How many rows have a verdict in one of the two orders only."""
+    return plural(
+        "{rows} of {count} row stands on one order: a better response cannot be told from a "
+        "better place",
+        "{rows} of {count} rows stand on one order: a better response cannot be told from a "
+        "better place",
+        found.compared,
+        rows=found.one_order,
+    )
+
+
+def _noise_floor(order: OrderEffect) -> Message:
+    """How much verdicts change within one order."""
+    if order.noise_rate is None:
+        return Message(
+            "Noise floor not measured: it takes several votes per order (strictness in an eval "
+            "file, --self-consistency on the command line of compare)."
+        )
+    return Message("Noise floor (within one order): {rate}.", rate=figure(order.noise_rate))

@@ -1,0 +1,747 @@
+"""Whether results are good enough: what was measured, the bar, and what would be needed, in words
+and as an exit code.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Literal
+
+from adjudge.core.domain.criteria import Criteria
+from adjudge.core.domain.frozen import nonempty, some_of
+from adjudge.core.domain.json_types import JsonDict
+from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.pairing import Pairing
+from adjudge.core.domain.rounding import above, equal
+from adjudge.errors import SetupError
+from adjudge.messages import Message, Values, capitalize, join, plural
+from adjudge.runs.eval_file import FailUnder
+from adjudge.runs.results.exit_code import ExitCode
+from adjudge.runs.results.numbers import level_text
+from adjudge.runs.results.paired import pairing_message
+from adjudge.runs.results.summary import Summary
+from adjudge.stats import FEWEST
+
+if TYPE_CHECKING:
+    from adjudge.stats.intervals import Interval
+
+Measure = Literal["mean", "composite", "win rate", "missing", "difference", "most"]
+Verdict = Literal["holds", "failed", "inconclusive"]
+_CODES: Mapping[Verdict, ExitCode] = {
+    "holds": ExitCode.OK,
+    "failed": ExitCode.GATE_FAILED,
+    "inconclusive": ExitCode.GATE_INCONCLUSIVE,
+}
+
+
+@light_dataclass(frozen=True)
+class Bar:
+    judge: str
+    least: float
+    name: str = ""
+    """The criteria, or the compared system; empty: every criterion of the judge."""
+    most: bool = False
+    """Whether the mean may not be above it, in place of not below."""
+
+
+@light_dataclass(frozen=True, kw_only=True)
+class GateResult:
+    """A bar, and whether it was reached."""
+
+    judge: str
+    name: str
+    """The criteria, or the compared system."""
+    measure: Measure
+    value: float | None
+    bar: float
+    lower: float
+    """The value if every row without a score were the worst it can be."""
+    upper: float
+    """The value if every one of them were the best."""
+    rows: int
+    missing: int
+    """Rows without a score; where two runs are compared, without one in both."""
+    confidence: float | None = None
+    """How sure the gate must be: ``lower`` and ``upper`` are then limits at this confidence. None:
+    the mean is compared.
+    """
+    sure: bool = False
+    """Whether there are enough rows for such limits."""
+    sequential: bool = False
+    """Whether the limits hold at every look while rows are added."""
+    against: str = ""
+    """The run that must not be better, where two are compared; ``bar`` is then what may be lost,
+    below 0.
+    """
+    among: int = 1
+    """Criteria that have such a gate. Where two runs are compared, ``upper`` is a limit for all of
+    them together (Holm); a bar is held by each criterion by itself.
+    """
+    cluster: str = ""
+    """The column whose equal values belong together, where rows are not independent."""
+    same_judge: bool = True
+    """Where two runs are compared: whether both have the very same judge."""
+    pairing: Pairing | None = None
+    """Where two runs are compared: which rows with which. Those without a counterpart are among the
+    ``missing``.
+    """
+    system: str = ""
+    """Whose answers they are, where several systems answered the rows; where two runs are compared
+    that compare responses, whose win rate must not be lower.
+    """
+    of_wins: bool = False
+    """Whether it is held to that win rate."""
+    reason: str = ""
+    """Where two runs are compared: why they cannot be."""
+    unjudged: int = 0
+    """Rows that neither of two compared runs judged; they are not among ``rows``."""
+    unchanged: bool = False
+    """True if two runs are compared and hold the same answers, judged alike."""
+    rows_to_decide: int | None = None
+    """About how many rows would decide, if two runs are compared and their difference stays what it
+    is; None if that cannot be said.
+    """
+    labels: int = 0
+    """Rows that people labelled in both of two compared runs, if their labels correct the
+    difference.
+    """
+    uncorrected_because: str = ""
+    """Why labels of both runs do not correct it."""
+    added: int = 0
+    """Rows that were added after the labels were drawn, if these correct the difference. ``lower``
+    and ``upper`` hold whatever they are.
+    """
+    skipped: int = 0
+    """Likewise rows that were drawn, and skipped or marked unsure."""
+    one_order: int = 0
+    """Of a win rate: rows with a verdict in one of two orders only. ``lower`` and ``upper`` count
+    them as lost and as won.
+    """
+    stopped: bool = False
+    """Whether the run has not come to its end: rows that nobody was asked about yet could change
+    it.
+    """
+    baseline_stopped: bool = False
+    """True if two runs are compared and the other one has not come to its end."""
+    not_compared: tuple[str, ...] = ()
+    """Criteria of this run that the other one does not have, if two runs are compared."""
+    ignores_confidence: bool = False
+    """True if a confidence was asked for that counts have no limits for."""
+    largest_change: float = 0.0
+    """If counts of two runs are compared: the change of a row that ``lower`` and ``upper`` reckon
+    with, since counts have no most. 0: none.
+    """
+
+    @property
+    def verdict(self) -> Verdict:
+        """Decided only where the rows without a score could not change it."""
+        if self.stopped or self.baseline_stopped:
+            return "inconclusive"
+        if self.measure == "missing":
+            return "failed" if self.missing > self.allowed else "holds"
+        if self.measure == "most":
+            return self._verdict_at_most
+        if self.confidence is not None and not self.sure:
+            return "inconclusive"
+        if above(self.bar, self.upper):
+            return "failed"
+        return "inconclusive" if above(self.bar, self.lower) else "holds"
+
+    @property
+    def _verdict_at_most(self) -> Verdict:
+        """A count is 0 at least, whatever the rows without one would have."""
+        if above(self.lower, self.bar):
+            return "failed"
+        return "inconclusive" if self.value is None or self.missing else "holds"
+
+    @property
+    def code(self) -> ExitCode:
+        return _CODES[self.verdict]
+
+    @property
+    def allowed(self) -> int:
+        """Rows that may be without a score: 29 of 100 at 0.29, which is 28.999999999999996 to a
+        computer.
+        """
+        share = self.bar * self.rows
+        return round(share) if equal(share, round(share)) else math.floor(share)
+
+    @property
+    def margin(self) -> float | None:
+        """By how much the bar was reached; below 0 where it was missed."""
+        return None if self.value is None else self.value - self.bar
+
+    @property
+    def needed(self) -> int:
+        """Rows that would have to turn from the worst score to the best; of missing scores, those
+        that must be there.
+        """
+        if self.measure == "missing":
+            return max(0, self.missing - self.allowed)
+        if math.isinf(self.upper):  # rows without a count could have any
+            return 0
+        return max(0, math.ceil((self.bar - self.upper) * self.rows - 1e-9))
+
+    def sentence(self) -> Message:
+        """What was measured, the bar, by how much, and what would be needed."""
+        said = [self._outcome(), *self._open_rows()]
+        if self.pairing and self.pairing.paired:
+            said.append(Message("{pairing}.", pairing=capitalize(pairing_message(self.pairing))))
+        if self.missing and self.sure and not self.stopped:
+            said.append(self._lost_rows())
+        said += self._labels_used()
+        if self.unjudged:
+            said.append(
+                plural(
+                    "{count} row was judged in neither run (skipped) and does not count.",
+                    "{count} rows were judged in neither run (skipped) and do not count.",
+                    self.unjudged,
+                )
+            )
+        if not self.same_judge:
+            said.append(
+                Message(
+                    "That run had another judge (criteria, model or settings): part of the "
+                    "difference may be the judges'."
+                )
+            )
+        said += [
+            Message(
+                "{name}: not compared, since {against} does not have it.",
+                name=name,
+                against=self.against,
+            )
+            for name in self.not_compared
+        ]
+        if self.ignores_confidence:
+            said.append(
+                Message("The confidence is not applied: counts have no limits, only a mean.")
+            )
+        if self.largest_change and self.sure:
+            said.append(
+                Message(
+                    "Counts have no most: the bounds hold if no row changes by more than "
+                    "{largest:g}.",
+                    largest=self.largest_change,
+                )
+            )
+        return join(" ", said)
+
+    def _open_rows(self) -> Iterator[Message]:
+        """Say how many rows stand on one order, unless the gate passed without them."""
+        if self.one_order and not self.stopped and self.verdict != "holds":
+            yield plural(
+                "{one_order} of {count} row stands on one order: a better response cannot be told "
+                "from a better place there.",
+                "{one_order} of {count} rows stand on one order: a better response cannot be told "
+                "from a better place there.",
+                self.rows,
+                one_order=self.one_order,
+            )
+            if self.missing:
+                yield Message("Rows without a score: {missing}.", missing=self.missing)
+
+    def _labels_used(self) -> Iterator[Message]:
+        """Say if labels correct the difference, and which rows they say nothing about."""
+        if self.uncorrected_because:
+            yield Message("{reason}.", reason=capitalize(self.uncorrected_because))
+        if self.labels:
+            yield plural(
+                "The change is corrected by labels of {count} row.",
+                "The change is corrected by labels of {count} rows.",
+                self.labels,
+            )
+        if self.added:
+            yield plural(
+                "{count} row was added after the labels were drawn and may be anything.",
+                "{count} rows were added after the labels were drawn and may be anything.",
+                self.added,
+            )
+        if self.skipped:
+            yield plural(
+                "{count} drawn row was skipped or marked unsure and may be anything.",
+                "{count} drawn rows were skipped or marked unsure and may be anything.",
+                self.skipped,
+            )
+
+    def _lost_rows(self) -> Message:
+        if self.measure == "difference":
+            return plural(
+                "{count} of {rows} rows has no score in one of the runs and may be anything.",
+                "{count} of {rows} rows have no score in one of the runs and may be anything.",
+                self.missing,
+                rows=self.rows,
+            )
+        return plural(
+            "{count} of {rows} rows has no score and may be anything.",
+            "{count} of {rows} rows have no score and may be anything.",
+            self.missing,
+            rows=self.rows,
+        )
+
+    def _outcome(self) -> Message:
+        if self.stopped or self.baseline_stopped:
+            return self._stopped_outcome()
+        if self.measure == "difference" and (self.pairing is None or not self.pairing.paired):
+            return self._unpaired_outcome()
+        if self.measure == "missing":
+            return self._missing_outcome()
+        if self.measure == "most":
+            return self._most_outcome()
+        if self.confidence is not None and self.rows:
+            return self._difference_outcome() if self.measure == "difference" else self._sure()
+        return self._plain_outcome()
+
+    def _stopped_outcome(self) -> Message:
+        if self.stopped:
+            return Message(
+                "Gate undecided: the run has not come to its end (rows of {of} so far: {so_far}).",
+                of=self._of,
+                so_far=self.pairing.rows[1] if self.pairing else self.rows,
+            )
+        return Message(
+            "Gate undecided: {against} has not come to its end, so {of} cannot be compared with "
+            "it.",
+            against=self.against,
+            of=self._of,
+        )
+
+    def _unpaired_outcome(self) -> Message:
+        before, now = self.pairing.rows if self.pairing else (0, 0)
+        if self.pairing:
+            return Message(
+                "Gate undecided: no row of {of} has a counterpart in {against} ({before} rows "
+                "there, {now} here): give rows an id (--id COLUMN, or id under data of an eval "
+                "file).",
+                of=self._of,
+                against=self.against,
+                before=before,
+                now=now,
+            )
+        if self.judge:
+            return Message(
+                "Gate undecided: {of} is in {against}, and not in this run.",
+                of=self._of,
+                against=self.against,
+            )
+        return Message(
+            "Gate undecided: this run and {against} share no judge and criterion: there is "
+            "nothing to compare.",
+            against=self.against,
+        )
+
+    def _missing_outcome(self) -> Message:
+        values = {
+            "of": self._of,
+            **some_of(self, "missing", "rows", "allowed", "needed"),
+        }
+        if self.verdict == "failed":
+            return Message(
+                "Gate failed: {missing} of {rows} judgments of {of} have no score; {allowed} may "
+                "be without one, so {needed} more need a score.",
+                **values,
+            )
+        if not self.missing:
+            return Message("Gate passed: all {rows} judgments of {of} have a score.", **values)
+        return Message(
+            "Gate passed: {missing} of {rows} judgments of {of} have no score; {allowed} may be "
+            "without one.",
+            **values,
+        )
+
+    def _most_outcome(self) -> Message:
+        values = {**self._figures, "of": self._of, "missing": self.missing, "rows": self.rows}
+        if self.verdict == "failed" and self.missing:
+            return Message(
+                "Gate failed: the mean of {of} is {lower:.3f} at least, at most {bar:g} is "
+                "allowed. {missing} of {rows} rows have no value.",
+                **values,
+            )
+        if self.verdict == "failed":
+            return Message(
+                "Gate failed: the mean of {of} is {value:.3f}, at most {bar:g} is allowed.",
+                **values,
+            )
+        if self.verdict == "holds":
+            return Message(
+                "Gate passed: the mean of {of} is {value:.3f}, at most {bar:g} is allowed.",
+                **values,
+            )
+        if not self.rows:
+            return Message(
+                "Gate undecided: no row has a value of {of}; at most {bar:g} is allowed.", **values
+            )
+        return Message(
+            "Gate undecided: {missing} of {rows} rows have no value of {of}; at most {bar:g} is "
+            "allowed.",
+            **values,
+        )
+
+    def _difference_outcome(self) -> Message:
+        values = {
+            **self._figures,
+            "of": self._of,
+            "against": self.against,
+            "reason": self.reason,
+            "drop": -self.bar,
+        }
+        if not self.sure or self.value is None:
+            return Message(
+                "Gate undecided: {of} cannot be compared with {against}: {reason}.", **values
+            )
+        if self.verdict == "holds" and self.unchanged:
+            return plural(
+                "Gate passed: nothing changed for {of}: the {count} judged answer is the same as "
+                "in {against}, with the same result.",
+                "Gate passed: nothing changed for {of}: all {count} judged answers are the same as "
+                "in {against}, with the same results.",
+                self.rows,
+                **values,
+            )
+        if self.verdict == "holds":
+            return Message(
+                "Gate passed: {of} is not worse than in {against}: change {value:+.3f} "
+                "({level} lower bound {lower:+.3f}; a drop of {drop:.3f} is allowed).",
+                **values,
+            )
+        if self.verdict == "failed":
+            return Message(
+                "Gate failed: {of} is worse than in {against}: change {value:+.3f} "
+                "({level} upper bound {upper:+.3f}; a drop of {drop:.3f} is allowed).",
+                **values,
+            )
+        undecided = Message(
+            "Gate undecided: whether {of} is worse than in {against} cannot be told: change "
+            "{value:+.3f} (between {lower:+.3f} and {upper:+.3f} at {level}; a drop of {drop:.3f} "
+            "is allowed).",
+            **values,
+        )
+        return join(" ", (undecided, *self._ways_to_decide()))
+
+    def _ways_to_decide(self) -> Iterator[Message]:
+        """The margin with which an undecided comparison would pass, if what was seen is within the
+        allowed drop, and the rows that would decide.
+        """
+        margin = math.ceil(-self.lower * 1000) / 1000
+        if margin < 1 and not above(self.bar, self.value or 0.0):
+            yield Message("It would pass with a margin of {margin:.3f}.", margin=margin)
+        if self.rows_to_decide is not None:
+            yield Message(
+                "About {rows} rows would decide it, if the change stays at {value:+.3f}.",
+                rows=self.rows_to_decide,
+                value=float(self.value or 0.0),
+            )
+
+    def _sure(self) -> Message:
+        """Where the limits decide."""
+        values = {**self._figures, "what": self._what}
+        if not self.sure or self.value is None:
+            scored = self.rows - self.missing
+            if scored < FEWEST:
+                return Message(
+                    "Gate undecided: {what} rests on {scored} rows; at {level} 8 are the fewest. "
+                    "The bar is {bar:.3f}.",
+                    scored=scored,
+                    **values,
+                )
+            return Message(
+                "Gate undecided: {what} rests on {scored} rows in fewer than 8 groups of rows that "
+                "belong together; at {level} 8 groups are the fewest. The bar is {bar:.3f}.",
+                scored=scored,
+                **values,
+            )
+        if self.verdict == "holds":
+            return Message(
+                "Gate passed: {what} is {value:.3f}, at least {lower:.3f} at {level}, the bar is "
+                "{bar:.3f}.",
+                **values,
+            )
+        if self.verdict == "failed":
+            return Message(
+                "Gate failed: {what} is {value:.3f}, at most {upper:.3f} at {level}, the bar is "
+                "{bar:.3f}.",
+                **values,
+            )
+        said = Message(
+            "Gate undecided: {what} is {value:.3f}, between {lower:.3f} and {upper:.3f} at "
+            "{level}, the bar is {bar:.3f}.",
+            **values,
+        )
+        if self.enough is None:
+            return said
+        more = Message(
+            "About {rows} rows would decide it, if {what} stays at {value:.3f}.",
+            rows=self.enough,
+            what=self._what,
+            value=float(self.value),
+        )
+        return join(" ", (said, more))
+
+    def _plain_outcome(self) -> Message:
+        values = {
+            **self._figures,
+            "what": self._what,
+            **some_of(self, "rows", "missing", "needed"),
+            "margin": abs(self.margin or 0.0),
+        }
+        verdict = self.verdict
+        if verdict == "inconclusive":
+            return self._plain_undecided(values)
+        clear = self.value is not None and (not above(self.bar, self.value)) == (verdict == "holds")
+        if verdict == "holds":
+            if clear:
+                return Message(
+                    "Gate passed: {what} is {value:.3f}, the bar is {bar:.3f}: reached with "
+                    "{margin:.3f} to spare.",
+                    **values,
+                )
+            return Message(
+                "Gate passed: {what} is {lower:.3f} at least, the bar is {bar:.3f}.", **values
+            )
+        return self._plain_failed(values, clear=clear)
+
+    def _plain_undecided(self, values: Values) -> Message:
+        if not self.rows and self.measure == "win rate":
+            return Message("Gate undecided: no system is called {of}.", of=self._of)
+        if not self.rows:
+            return Message("Gate undecided: {what} is unknown, since no row was judged.", **values)
+        if self.one_order:
+            return Message(
+                "Gate undecided: {what} lies between {lower:.3f} and {upper:.3f}, the bar is "
+                "{bar:.3f}.",
+                **values,
+            )
+        return Message(
+            "Gate undecided: {what} lies between {lower:.3f} and {upper:.3f}, the bar is "
+            "{bar:.3f}. {missing} of {rows} rows have no score: with theirs it can be decided.",
+            **values,
+        )
+
+    def _plain_failed(self, values: Values, *, clear: bool) -> Message:
+        """``clear``: whether the value itself is below the bar."""
+        if clear and self.one_order:
+            return Message(
+                "Gate failed: {what} is {value:.3f}, the bar is {bar:.3f}: missed by {margin:.3f}.",
+                **values,
+            )
+        if clear and self.missing:
+            return plural(
+                "Gate failed: {what} is {value:.3f}, the bar is {bar:.3f}: missed by {margin:.3f}. "
+                "Even if every row without a score ({missing}) passed, {needed} more of the "
+                "{count} row would have to.",
+                "Gate failed: {what} is {value:.3f}, the bar is {bar:.3f}: missed by {margin:.3f}. "
+                "Even if every row without a score ({missing}) passed, {needed} more of the "
+                "{count} rows would have to.",
+                self.rows,
+                **values,
+            )
+        if clear:
+            return plural(
+                "Gate failed: {what} is {value:.3f}, the bar is {bar:.3f}: missed by "
+                "{margin:.3f}. {needed} more of the {count} row would have to pass.",
+                "Gate failed: {what} is {value:.3f}, the bar is {bar:.3f}: missed by "
+                "{margin:.3f}. {needed} more of the {count} rows would have to pass.",
+                self.rows,
+                **values,
+            )
+        return Message(
+            "Gate failed: {what} is {upper:.3f} at best, the bar is {bar:.3f}.", **values
+        )
+
+    @property
+    def _figures(self) -> Values:
+        return {
+            "value": float(self.value or 0.0),
+            "bar": float(self.bar),
+            "lower": float(self.lower or 0.0),
+            "upper": float(self.upper or 0.0),
+            "level": self._level(),
+        }
+
+    @property
+    def _of(self) -> str:
+        """The criterion, with its judge where that has another name."""
+        name: str = self.name or self.judge
+        if self.of_wins:
+            name = Message("win rate of {system} by {name}", system=self.system, name=self.name)
+        elif self.system:
+            name = f"{name} [{self.system}]"
+        if self.name in (self.judge, "") and not isinstance(name, Message):
+            return name
+        return Message("{name} (judge {judge})", name=name, judge=self.judge)
+
+    @property
+    def _what(self) -> Message:
+        if self.measure == "composite":
+            return Message("mean composite of {of}", of=self._of)
+        if self.measure == "win rate":
+            return Message("win rate of {of}", of=self._of)
+        return Message("mean score of {of}", of=self._of)
+
+    def _level(self) -> Message:
+        """How sure the limits are, over what, and which rows pass for one."""
+        said = [level_text(self.confidence or 0.0)]
+        if self.sequential:
+            said.append(Message("at every look"))
+        if self.among != 1 and self.verdict != "holds":
+            said.append(
+                Message("over all {among} criteria", among=self.among)
+                if self.measure == "difference"
+                else Message("(each of {among} criteria by itself)", among=self.among)
+            )
+        if self.cluster:
+            said.append(Message("with rows of one {cluster} taken together", cluster=self.cluster))
+        return join(" ", said)
+
+    @property
+    def enough(self) -> int | None:
+        """About how many rows would decide it, if the figure stays what it is; None where that
+        cannot be said.
+        """
+        if not self.sure or self.missing or self.one_order or not self.margin:
+            return None
+        from adjudge.stats.intervals import Interval  # not loaded for gates that are decided
+        from adjudge.stats.rows_to_decide import rows_to_decide
+
+        limits = Interval(self.lower, self.upper, self.confidence or 0.0)
+        return rows_to_decide(
+            self.value or 0.0, self.rows, limits, self.bar, sequential=self.sequential
+        )
+
+    def to_dict(self) -> JsonDict:
+        return {
+            **some_of(self, "judge", "name", "measure", "value"),
+            "lower": None if math.isinf(self.lower) else self.lower,
+            "upper": None if math.isinf(self.upper) else self.upper,
+            **some_of(self, "bar", "margin", "needed", "verdict"),
+            **some_of(self, "rows", "missing", "confidence"),
+            **nonempty(
+                against=self.against,
+                cluster=self.cluster,
+                sequential=self.sequential,
+                unjudged=self.unjudged,
+                labels=self.labels,
+                not_corrected_because=self.uncorrected_because,
+                rows_added_since_draw=self.added,
+                rows_skipped=self.skipped,
+                not_compared=list(self.not_compared),
+                pairing=self.pairing.to_dict() if self.pairing else None,
+                system=self.system,
+            ),
+            "message": self.sentence(),
+        }
+
+
+def bars_of(fail_under: FailUnder | None) -> dict[str, float]:
+    """Name → bar; the empty name is every criterion without a bar of its own."""
+    if fail_under is None:
+        return {}
+    return {"": fail_under} if isinstance(fail_under, int | float) else dict(fail_under)
+
+
+def limits_or(bounds: tuple[float, float], limits: Interval | None) -> tuple[float, float]:
+    """Return the limits that a gate decides by: ``bounds`` of the value if there are no others."""
+    return bounds if limits is None else (limits.lower, limits.upper)
+
+
+def mean_gate(
+    judge: str,
+    name: str,
+    summary: Summary,
+    bar: float,
+    measure: Measure = "mean",
+    confidence: float | None = None,
+) -> GateResult:
+    """The mean score against a bar."""
+    rows = summary.attempted - summary.without_number
+    lower, upper = limits_or((summary.lower, summary.upper), summary.confident)
+    return GateResult(
+        judge=judge,
+        name=name,
+        measure=measure,
+        value=summary.mean,
+        bar=bar,
+        lower=lower,
+        upper=upper,
+        rows=rows,
+        missing=summary.unscored,
+        confidence=confidence,
+        sure=summary.confident is not None,
+    )
+
+
+def most_gate(judge: str, name: str, summary: Summary, most: float) -> GateResult:
+    """The mean of a count against the most that it may be."""
+    rows = summary.attempted - summary.without_number
+    return GateResult(
+        judge=judge,
+        name=name,
+        measure="most",
+        value=summary.mean,
+        bar=most,
+        lower=summary.lower,
+        upper=math.inf if summary.unscored else summary.mean or 0.0,
+        rows=rows,
+        missing=summary.unscored,
+    )
+
+
+def worst(codes: Iterable[ExitCode]) -> ExitCode:
+    """Of several, the one that matters most: a failed gate, an undecided one, a missing score."""
+    order = (ExitCode.GATE_FAILED, ExitCode.GATE_INCONCLUSIVE, ExitCode.UNSCORED)
+    found = set(codes)
+    return next((code for code in order if code in found), ExitCode.OK)
+
+
+def check_gate(judge: str, criteria: Sequence[Criteria], *, compares: bool = False) -> None:
+    """Refuse a gate that cannot hold: a mean from 0 to 1 needs scores from 0 to 1. Comparisons have
+    a winner, and no score.
+    """
+    if compares:
+        raise SetupError(
+            "fail_under cannot hold for {judge!r}: it compares responses, which gives no "
+            "score; name the one whose win rate must reach it, such as --fail-under new=0.5 "
+            "or fail_under: {{new: 0.5}}",
+            judge=judge,
+        )
+    for one in criteria:
+        for option in one.options:
+            if option.points is None:
+                raise _no_gate(
+                    judge,
+                    Message(
+                        "the option {option!r} of criteria {name!r} has no score",
+                        option=option.name,
+                        name=one.name,
+                    ),
+                )
+            if not 0 <= option.points <= 1:
+                raise _no_gate(
+                    judge,
+                    Message(
+                        "the option {option!r} of criteria {name!r} scores {points:g}",
+                        option=option.name,
+                        name=one.name,
+                        points=option.points,
+                    ),
+                )
+
+
+def exit_code(summary: Summary, fail_under: float | None = None) -> ExitCode:
+    """The gate decides where it can, whatever the judgments without a score would have been.
+
+    A model of a panel that has no verdict on any row is a missing score as well.
+    """
+    gate = ExitCode.OK if fail_under is None else mean_gate("", "", summary, fail_under).code
+    missing = summary.scored < summary.attempted or summary.lost
+    return gate if gate is not ExitCode.OK else ExitCode.UNSCORED if missing else ExitCode.OK
+
+
+def _no_gate(judge: str, why: Message) -> SetupError:
+    return SetupError(
+        "fail_under cannot hold for {judge!r}: {why}; a gate needs scores from 0 to 1, so "
+        "leave fail_under out",
+        judge=judge,
+        why=why,
+    )

@@ -1,0 +1,218 @@
+"""What a reader of a run must know: which models answered, as their replies name them, what may
+have been paid twice, and whether a criterion may be scored upside down.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from adjudge.core.catalog.criteria import ready_made_name
+from adjudge.core.catalog.polarity import find_bad_word
+from adjudge.core.domain.criteria import Criteria
+from adjudge.core.domain.json_types import JsonObject
+from adjudge.core.gateway.layers.account import Spent
+from adjudge.core.gateway.prices import dollars
+from adjudge.core.ledger.file import READERS
+from adjudge.lazy import lazy_pattern
+from adjudge.messages import Message
+from adjudge.runs.criteria_entry import CRITERIA_FILES, Aspect, CriteriaEntry
+from adjudge.runs.eval_file import AspectEntry, DirectEntry, EvalFile
+from adjudge.runs.results.counts import count_tokens
+
+if TYPE_CHECKING:
+    from adjudge.features.batches.ledger import Batch
+
+_VERSION = lazy_pattern(r"(?:[-@:_](?:\d{2,8}|v\d+|preview|exp|beta|free))*")
+"""What may stand behind a model's name without making it another model."""
+_SEVERAL = 2
+_OFTEN, _OFTEN_SHARE = 3, 0.1
+"""Votes and share of votes in an unknown shape from which a report says so."""
+_NUMBERED = lazy_pattern(r" \d+$")
+"""How a panel tells models of one name apart."""
+
+
+def answering_notes(named: Mapping[tuple[str, str], int]) -> Iterator[Message]:
+    """A sentence for each model that several models answered for, or another one.
+
+    ``named``: asked, named → votes.
+    """
+    by_model: dict[str, dict[str, int]] = {}
+    for (model, name), votes in named.items():
+        by_model.setdefault(model, {})[name] = votes
+    for model, names in by_model.items():
+        if len(names) > 1:
+            most = sorted(names.items(), key=lambda one: (-one[1], one[0]))
+            told = ", ".join(f"{name} ({votes})" for name, votes in most)
+            yield Message(
+                "{model} was asked, and its replies name several models, so that rows may not "
+                "compare: {names}",
+                model=model,
+                names=told,
+            )
+        elif is_other(model, name := next(iter(names))):
+            yield Message(
+                "{model} was asked, and its replies name another model: {name}",
+                model=model,
+                name=name,
+            )
+
+
+def is_other(asked: str, named: str) -> bool:
+    """Whether a reply names another model than was asked, and not a version of it."""
+    one, two = (_own_name(_NUMBERED.sub("", id)) for id in (asked, named))
+    shorter, longer = sorted((one, two), key=len)
+    return not longer.startswith(shorter) or not _VERSION.fullmatch(longer[len(shorter) :])
+
+
+def _own_name(id: str) -> str:
+    """Without the provider, the address or the vendor, and without what says
+    that it is the newest.
+    """
+    return (
+        id.rpartition("#")[2]
+        .rpartition("/")[2]
+        .casefold()
+        .removesuffix("-latest")
+        .removesuffix(":latest")
+    )
+
+
+def payment_notes(batches: Iterable[Batch]) -> tuple[Message, ...]:
+    """A sentence for each provider that may have been paid twice for the same requests."""
+    twice: Counter[str] = Counter()
+    for batch in batches:
+        twice[batch.provider] += batch.paid_twice
+    return tuple(
+        Message(
+            "requests to {provider} that may have been paid twice: {requests}; what was sent first "
+            "could not be found, or could not be read",
+            provider=provider,
+            requests=requests,
+        )
+        for provider, requests in twice.items()
+        if requests
+    )
+
+
+def lost_reply_notes(lost: Spent) -> tuple[Message, ...]:
+    """Return a sentence if limits count requests whose replies did not arrive."""
+    if not lost.tokens:
+        return ()
+    return (
+        Message(
+            "About {cost} more ({tokens}) may be charged for replies that did not arrive. Limits "
+            "count this estimate; the cost of the run does not include it",
+            cost=dollars(lost.usd),
+            tokens=count_tokens(lost.tokens),
+        ),
+    )
+
+
+def lost_in(facts: JsonObject) -> Spent:
+    """Return what a run's account holds for replies that did not arrive."""
+    match facts.get("spending"):
+        case {"lost": [int(calls), int(tokens), int() | float() as usd, int(unpriced)]}:
+            return Spent(calls, tokens, usd, unpriced)
+    return Spent()
+
+
+def polarity_notes(file: EvalFile) -> Iterator[Message]:
+    """A sentence for each plain question to which yes counts as good and seems to be bad.
+
+    Criteria that are written out with scores are not questioned: their author has decided.
+    """
+    for entry in file.judges:
+        if isinstance(entry, AspectEntry):
+            for one in entry.criteria:
+                text = _aspect_text(one)
+                if word := find_bad_word(text):
+                    yield _aspect_note(text, word, typed=file.typed)
+        elif isinstance(entry, DirectEntry):
+            for one in entry.criteria:
+                text = _question_text(one)
+                if word := find_bad_word(text):
+                    yield _question_note(text, word, typed=file.typed)
+
+
+def _aspect_text(one: CriteriaEntry) -> str:
+    match one.what:
+        case Aspect(_, definition):
+            return definition
+        case {"description": description}:
+            return str(description)
+    return str(one.what)
+
+
+def _question_text(one: CriteriaEntry) -> str:
+    """The question that is scored with Yes as the good end; empty if it is not a plain one."""
+    if isinstance(one.what, Criteria):
+        return one.what.definition if one.what.is_yes_good and not one.what.title else ""
+    text = one.what if isinstance(one.what, str) else ""
+    names_criteria = Path(text).suffix in CRITERIA_FILES or ready_made_name(text) is not None
+    return "" if names_criteria or len(text.split()) < 2 else text
+
+
+def _aspect_note(text: str, word: str, *, typed: bool) -> Message:
+    if typed:
+        return Message(
+            "{text!r}: a text passes if this is so, but {word!r} sounds bad. If it should pass "
+            "when this is not so, add --good no.",
+            text=text,
+            word=word,
+        )
+    return Message(
+        "{text!r}: a text passes if this is so, but {word!r} sounds bad. If it should pass when "
+        "this is not so, say what a good text meets, or use kind: direct with 'good: No'.",
+        text=text,
+        word=word,
+    )
+
+
+def _question_note(text: str, word: str, *, typed: bool) -> Message:
+    if typed:
+        return Message(
+            "{text!r}: Yes counts as good, but {word!r} sounds bad. If No is the good answer, add "
+            "--good no.",
+            text=text,
+            word=word,
+        )
+    return Message(
+        "{text!r}: Yes counts as good, but {word!r} sounds bad. If No is the good answer, write "
+        "the criterion out with 'options: [Yes, No]' and 'good: No'.",
+        text=text,
+        word=word,
+    )
+
+
+def reader_notes(facts: JsonObject) -> tuple[Message, ...]:
+    """Return a sentence if two versions of the reply reader read the run's replies."""
+    readers = facts.get(READERS)
+    if not isinstance(readers, list) or len(readers) < _SEVERAL:
+        return ()
+    return (
+        Message(
+            "replies of this run were read by {count} versions of the reader, so rows may not "
+            "compare: run it again in a new folder to read all by one (kept answers cost nothing)",
+            count=len(readers),
+        ),
+    )
+
+
+def format_notes(missed: Mapping[str, tuple[int, int]]) -> Iterator[Message]:
+    """Return a sentence for each model whose replies often had to be asked again.
+
+    ``missed``: model → votes with a reply in an unknown shape, votes asked.
+    """
+    for model, (repeated, votes) in missed.items():
+        if repeated >= _OFTEN and repeated / votes > _OFTEN_SHARE:
+            yield Message(
+                "{model} often misses the reply format: {repeated} of {votes} votes were asked "
+                "again, or have no verdict for it. Each repeat costs a call; a model that supports "
+                "JSON schemas needs none",
+                model=model,
+                repeated=repeated,
+                votes=votes,
+            )

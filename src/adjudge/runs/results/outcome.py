@@ -1,0 +1,225 @@
+"""What a run comes to, by its events: its report so far, what was left out,
+whether the gates hold.
+"""
+
+from __future__ import annotations
+
+from dataclasses import field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from adjudge.core.data.dataset import BadRow, BlankRows
+from adjudge.core.domain.json_types import JsonObject
+from adjudge.core.domain.light import light_dataclass
+from adjudge.core.gateway.layers.account import Spent
+from adjudge.core.ledger.file import (
+    READERS,
+    holds_labels,
+    holds_run,
+    read_meta,
+    repeated_usage,
+    used_in,
+)
+from adjudge.errors import RunStopped, SetupError
+from adjudge.features.trust.report import calibrations_of
+from adjudge.runs.eval_file import FailUnder
+from adjudge.runs.execute import ColumnsChosen, EvalRun, Event, JudgmentDone, VoteCast
+from adjudge.runs.results.exit_code import ExitCode
+from adjudge.runs.results.gate import Bar, GateResult, exit_code, worst
+from adjudge.runs.results.notes import lost_in, lost_reply_notes, payment_notes, reader_notes
+from adjudge.runs.results.paired_gate import compared_with_baseline, paired_gates, refuse_itself
+from adjudge.runs.results.report import ENTRIES, Report, ReportTally
+from adjudge.runs.results.run_gates import RunGates, cluster_column, is_sequential, other_run
+from adjudge.runs.results.setup import KEPT, Baseline, Setup
+
+if TYPE_CHECKING:
+    from adjudge.features.trust.comparison import RunComparison
+
+
+@light_dataclass()
+class RunOutcome:
+    """Accumulates a run's events into a report and an exit code."""
+
+    run: EvalRun
+    fail_under: FailUnder | None = None
+    """Bars of the command line; each goes before the file's bar of the same name."""
+    baseline: Path | None = None
+    shown: int = ENTRIES
+    """How many judgments its pages list."""
+    notes: tuple[str, ...] = ()
+    """What else a reader must know."""
+    skipped: int = 0
+    stopped: str = ""
+    """Why it ended before the end, where what there is of it is reported all the same."""
+    stopped_code: int = ExitCode.OK
+    asked: int = 0
+    """Votes that were asked for by this process."""
+    halted: RunStopped | None = None
+    """What is raised when all of it is told, where it is kept: it says how to resume it."""
+    earlier: Path | None = field(init=False, repr=False, default=None)
+    """The run before the eval file was changed, once this one is reported."""
+    gates: RunGates = field(init=False, repr=False)
+    _tally: ReportTally = field(init=False, repr=False)
+    _lost: Spent = field(init=False, repr=False, default=Spent())
+    """Estimate for replies that did not arrive."""
+    _made: Report | None = field(init=False, repr=False, default=None)
+    _compared: tuple[GateResult, ...] | None = field(init=False, repr=False, default=None)
+    _beside: tuple[RunComparison, ...] | None = field(init=False, repr=False, default=None)
+
+    def __post_init__(self) -> None:
+        judges = self.run.judges
+        self._labels = {ready.name: ready.label for ready in judges}
+        made = Setup.of(
+            {ready.label: ready.judge for ready in judges},
+            {ready.label: ready.criteria for ready in judges},
+            self.run.prices,
+        )
+        self._setup = replace(
+            made,
+            title=self.run.folder.name if self.run.folder else "",
+            language=self.run.file.language,
+            max_failed=self.run.file.gates.max_failed,
+            confidence=self.run.file.gates.confidence,
+            sequential=is_sequential(self.run),
+            against=other_run(self.run),
+            margin=self.run.file.gates.margin,
+            cluster=cluster_column(self.run),
+            id=self.run.file.data.name_column or "",
+            data=self.run.file.data.path,
+            baseline=self._compared_with(),
+            notes=(*made.notes, *self.notes),
+        )
+        self.gates = RunGates(self.run, self._setup, self.fail_under)
+        bars = self.gates.bars()
+        if self._setup.confidence is not None and not bars and not self._setup.against:
+            raise SetupError(
+                "confidence says how sure a gate must be: add fail_under or not_worse_than"
+            )
+        self._tally = ReportTally(replace(self._setup, bars=bars), self.shown)
+
+    def _compared_with(self) -> Baseline:
+        if self.baseline is None:
+            return Baseline()
+        from adjudge.runs.results.run_report import baseline_of
+
+        if self.run.folder is not None:
+            refuse_itself(self.baseline, self.run.folder)
+        return baseline_of(self.baseline)
+
+    def see(self, event: Event) -> None:
+        if not isinstance(event, VoteCast):
+            self._made = self._compared = self._beside = None
+        match event:
+            case JudgmentDone():
+                self._tally.failed_calls, self._lost = event.failed_calls, event.lost
+                self._tally.add(
+                    event.result.record(self._labels[event.judge], event.number, votes=True)
+                )
+            case VoteCast():
+                self.asked += 1
+            case BadRow():
+                self.skipped += 1
+                self._tally.skip(event)
+            case BlankRows():
+                self._tally.skip_blank(event)
+            case ColumnsChosen():
+                self._tally.setup = replace(self._tally.setup, columns=event.columns)
+
+    def read_folder(self) -> None:
+        """Count the judgments that the run folder holds instead of those seen here.
+
+        A resumed run that halts again has passed over only a part of them.
+        """
+        if self.run.folder is None or not holds_run(self.run.folder):
+            return
+        from adjudge.runs.folder import records_of, run_info  # loaded only if a kept run halts
+
+        self._tally = self._tally.without_judgments()
+        self._tally.failed_calls = run_info(self.run.folder).failed_calls
+        for record in records_of(self.run.folder, votes=True):
+            self._tally.add(record)
+        self._made = self._compared = self._beside = None
+
+    @property
+    def judgments(self) -> int:
+        """How many there are so far."""
+        return self._tally.total
+
+    def report(self) -> Report:
+        """What it comes to so far; with what people's labels say, where its folder holds some."""
+        made, folder = self._seen_so_far(), self.run.folder
+        if folder is not None and holds_run(folder):
+            from adjudge.features.batches.ledger import (
+                batches_in,  # not loaded where nothing is kept
+            )
+            from adjudge.runs.continued import ORIGINS, earlier_run
+            from adjudge.runs.folder import reading
+
+            labelled = calibrations_of(folder) if holds_labels(folder) else ()
+            with reading(folder) as ledger:
+                used, paid = used_in(ledger), payment_notes(batches_in(ledger))
+                facts = read_meta(ledger, *ORIGINS, READERS, "spending")
+                self._lost = lost_in(facts)
+                self.earlier = earlier_run(folder, facts)
+            made = replace(
+                made,
+                gates=(*made.gates, *self._paired(folder)),
+                compared=self._beside_baseline(folder) if self._setup.baseline.place else (),
+                calibrations=labelled,
+                notes=(*made.notes, *paid, *reader_notes(facts)),
+                used=used,
+            )
+            if made.counts_requests_again:
+                with reading(folder) as ledger:
+                    made = made.counting_requests_once(repeated_usage(ledger))
+        made = replace(made, notes=(*made.notes, *lost_reply_notes(self._lost)))
+        return (
+            replace(made.unfinished(), notes=(self.stopped, *made.notes)) if self.stopped else made
+        )
+
+    def _seen_so_far(self) -> Report:
+        """Made once, after the last judgment."""
+        self._made = self._made or self._tally.report()
+        return self._made
+
+    def _paired(self, folder: Path) -> tuple[GateResult, ...]:
+        """Gates against another run; looked at once, after the last judgment."""
+        if self._compared is None:
+            self._compared = tuple(paired_gates(self._setup, folder)) if self._setup.against else ()
+        return self._compared
+
+    def _beside_baseline(self, folder: Path) -> tuple[RunComparison, ...]:
+        """How it compares with its baseline, row by row; looked at once, after
+        the last judgment.
+        """
+        if self._beside is None:
+            self._beside = compared_with_baseline(self._setup, folder)
+        return self._beside
+
+    def facts(self) -> JsonObject:
+        """What the run folder keeps, so that its report can be made again later."""
+        kept, skipped = self._tally.setup.kept(), self._tally.skipped
+        if skipped.rows or skipped.blank:
+            kept["skipped"] = skipped.kept()
+        return {KEPT: kept}
+
+    @property
+    def bars(self) -> tuple[Bar, ...]:
+        """What must be reached, by judge."""
+        return self._tally.setup.bars
+
+    def exit_code(self) -> int:
+        """By the gates of the command line, of each judge and of the file; what was stopped has not
+        passed them. Raises what halted a run that can be resumed.
+        """
+        if self.halted:
+            raise self.halted
+        if self.stopped:
+            return self.stopped_code
+        report = self._seen_so_far()
+        paired = self._paired(self.run.folder) if self.run.folder else ()
+        codes = [exit_code(one.summary) for one in report.sections] + [
+            gate.code for gate in (*report.gates, *paired)
+        ]
+        codes += [ExitCode.GATE_INCONCLUSIVE] if report.decided_nothing else []
+        return worst([*codes, *([ExitCode.UNSCORED] if self.skipped else [])])

@@ -1,0 +1,277 @@
+"""Rows that were answered several times, and tasks with several trials: how often all of k pass."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from math import comb
+from statistics import fmean
+from typing import TYPE_CHECKING
+
+from adjudge.core.domain.frozen import some_of
+from adjudge.core.domain.json_types import JsonDict
+from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.record import JudgmentRecord
+from adjudge.core.domain.repeated import asked_row, task_of
+from adjudge.messages import Message, join, plural
+from adjudge.runs.results.counts import count_rows, count_tasks
+from adjudge.runs.results.numbers import percent, percent_range
+from adjudge.runs.results.summary import UNSURE, GateConfidence, interval_dict, interval_of
+from adjudge.stats import FEWEST
+
+if TYPE_CHECKING:
+    from adjudge.stats.intervals import Interval
+
+REPEAT, SYSTEM = "repeat", "system"
+"""The columns by which an answer says for which time it is, and whose."""
+
+
+@light_dataclass(frozen=True)
+class PassAll:
+    """pass^k: the share of tasks of which k trials, drawn from all trials of the task, pass."""
+
+    k: int
+    rows: int
+    """Tasks with at least k trials; the others are in no share."""
+    fewer: int
+    """Tasks with fewer trials."""
+    lost: int
+    """Trials without a verdict in the tasks that count."""
+    lower: float
+    """The share if every lost trial failed; equal to ``upper`` if none was lost."""
+    upper: float
+    """The share if every lost trial passed."""
+    interval: Interval | None
+    """95 % interval over tasks that holds whatever the lost trials were; None below 8 tasks."""
+
+    @property
+    def share(self) -> float | None:
+        """The estimate; None if lost trials leave it open."""
+        return self.lower if self.lower == self.upper else None
+
+    def shown(self) -> Message:
+        """The share, or what it may be, with its interval."""
+        share = (
+            percent(self.lower)
+            if self.lower == self.upper
+            else Message(
+                "between {lower} and {upper}", lower=percent(self.lower), upper=percent(self.upper)
+            )
+        )
+        if self.interval is None:
+            return share
+        return Message(
+            "{share} (95% interval {limits})", share=share, limits=percent_range(self.interval)
+        )
+
+    def to_dict(self) -> JsonDict:
+        return {
+            **some_of(self, "k", "rows", "fewer", "lost", "lower", "upper"),
+            "interval": interval_dict(self.interval),
+        }
+
+
+@light_dataclass(frozen=True)
+class Repeats:
+    """The rows of one system, each answered several times."""
+
+    system: str
+    rows: int
+    incomplete: int
+    """Rows of which at least one answer has no verdict."""
+    lost: int
+    """Answers without a verdict."""
+    times: int
+    """The k of which the sentence speaks: the most answers that more than half of the rows have."""
+    shares: tuple[PassAll, ...]
+    """pass^1, pass^2, … up to the most answers that any row has."""
+    of_tasks: bool = False
+    """True if these are tasks of agents, and each answer is a trial."""
+
+    def sentence(self, name: str) -> Message:
+        """How often all answers of a row pass, in a line."""
+        name = name if not self.system else join(", ", (name, self.system))
+        once, every = self.shares[0], self.shares[self.times - 1]
+        rows = count_tasks(every.rows) if self.of_tasks else count_rows(every.rows)
+        if self.times == 1 < len(self.shares):
+            parts = [
+                Message(
+                    "{name}: of {rows} {once} pass one time; most have one trial, so there is no "
+                    "pass^2",
+                    name=name,
+                    rows=rows,
+                    once=once.shown(),
+                )
+            ]
+        else:
+            parts = [
+                Message(
+                    "{name}: of {rows} {all_times} pass all {times} times (pass^{times}), one time "
+                    "{once}",
+                    name=name,
+                    rows=rows,
+                    times=self.times,
+                    all_times=every.shown(),
+                    once=once.shown(),
+                )
+            ]
+        parts += self._left_out(every)
+        return join("; ", parts)
+
+    def _left_out(self, every: PassAll) -> Iterator[Message]:
+        if every.fewer:
+            yield (
+                plural(
+                    "{count} task has fewer than {times} trials and is not in pass^{times}",
+                    "{count} tasks have fewer than {times} trials and are not in pass^{times}",
+                    every.fewer,
+                    times=self.times,
+                )
+                if self.of_tasks
+                else plural(
+                    "{count} row has fewer than {times} answers and is not in pass^{times}",
+                    "{count} rows have fewer than {times} answers and are not in pass^{times}",
+                    every.fewer,
+                    times=self.times,
+                )
+            )
+        if self.lost:
+            yield (
+                plural(
+                    "{count} trial has no verdict and may have passed or failed",
+                    "{count} trials have no verdict and may have passed or failed",
+                    self.lost,
+                )
+                if self.of_tasks
+                else plural(
+                    "{count} answer has no verdict and may have passed or failed",
+                    "{count} answers have no verdict and may have passed or failed",
+                    self.lost,
+                )
+            )
+
+    def to_dict(self) -> JsonDict:
+        return {
+            **some_of(self, "system", "rows", "incomplete", "lost", "times"),
+            "pass_all": {str(one.k): one.share for one in self.shares},
+            "shares": [one.to_dict() for one in self.shares],
+        }
+
+
+@dataclass(slots=True)
+class TrialCounts:
+    """The trials of one task, or the answers to one row."""
+
+    cluster: Hashable
+    """Tasks with an equal value here belong together."""
+    trials: int = 0
+    judged: int = 0
+    passed: int = 0
+
+    def add(self, *, passed: bool | None) -> None:
+        """Count one trial; None: it has no verdict."""
+        self.trials += 1
+        self.judged += passed is not None
+        self.passed += passed is True
+
+    @property
+    def lost(self) -> int:
+        return self.trials - self.judged
+
+    def bounds(self, k: int) -> tuple[float, float]:
+        """Return the estimate of pass^k if all lost trials failed, and if all of them passed."""
+        draws = comb(self.trials, k)
+        return comb(self.passed, k) / draws, comb(self.passed + self.lost, k) / draws
+
+
+class RepeatTally:
+    """Adds up what repeated rows come to; a few bytes for each row."""
+
+    def __init__(self, sureness: GateConfidence = UNSURE) -> None:
+        self._cluster = sureness.cluster
+        self._rows: dict[tuple[str, str], TrialCounts] = {}
+        """(system, row) → its trials."""
+        self._is_binary = True
+        self._of_tasks = False
+
+    def add(self, record: JudgmentRecord) -> None:
+        task, row = task_of(record), asked_row(record)
+        if task is not None:
+            self._add_trial(record, task)
+        elif row is not None and REPEAT in record.input:
+            self._add_answer(record, row)
+
+    def _counts(self, record: JudgmentRecord, system: str, row: str) -> TrialCounts:
+        cluster = record.group(self._cluster) if self._cluster else (system, row)
+        return self._rows.setdefault((system, row), TrialCounts(cluster))
+
+    def _add_trial(self, record: JudgmentRecord, task: str) -> None:
+        # a count or a share neither passes nor fails
+        self._is_binary &= not (record.scored and record.verdict is None)
+        self._of_tasks = True
+        counts = self._counts(record, str(record.input.get(SYSTEM, "")), task)
+        counts.add(passed=None if record.score is None else record.score == 1.0)
+
+    def _add_answer(self, record: JudgmentRecord, row: str) -> None:
+        counts = self._counts(record, record.answered_by, row)
+        if record.scored and record.detail.kind in ("aspect", "check"):
+            counts.add(passed=record.verdict == "PASS")
+            return
+        if record.scored:
+            self._is_binary &= record.score in (0.0, 1.0)
+        counts.add(passed=None if record.score is None else record.score == 1.0)
+
+    def summary(self) -> tuple[Repeats, ...]:
+        """One entry per system; nothing if scores are more than pass or fail."""
+        return tuple(self._each()) if self._is_binary else ()
+
+    def _each(self) -> Iterator[Repeats]:
+        by_system: dict[str, list[TrialCounts]] = {}
+        for (system, _), counts in self._rows.items():
+            by_system.setdefault(system, []).append(counts)
+        for system, rows in by_system.items():
+            most = max(one.trials for one in rows)
+            if most == 1 and not system:
+                continue
+            yield Repeats(
+                system,
+                len(rows),
+                sum(one.lost > 0 for one in rows),
+                sum(one.lost for one in rows),
+                _usual_times(rows),
+                tuple(pass_all(rows, k) for k in range(1, most + 1)),
+                self._of_tasks,
+            )
+
+
+def _usual_times(rows: Sequence[TrialCounts]) -> int:
+    """Return the most trials that more than half of the tasks have: one task with an extra trial
+    does not decide of what the sentence speaks.
+    """
+    trials = sorted(one.trials for one in rows)
+    return trials[(len(trials) - 1) // 2]
+
+
+def pass_all(rows: Sequence[TrialCounts], k: int) -> PassAll:
+    """Estimate pass^k: the mean over tasks of C(c, k) / C(n, k), each with its own number n of
+    trials and c of passes, which is unbiased. At least one task must have k trials.
+    """
+    counted = [one for one in rows if one.trials >= k]
+    low, high = zip(*(one.bounds(k) for one in counted), strict=True)
+    clusters: list[Hashable] | None = [one.cluster for one in counted]
+    if len(set(clusters or ())) == len(counted):
+        clusters = None
+    interval = None
+    if len(counted) >= FEWEST:
+        from adjudge.stats.intervals import interval_of_bounds  # not loaded with too few tasks
+
+        interval = interval_of_bounds(lambda values: interval_of(values, clusters), low, high)
+    return PassAll(
+        k,
+        len(counted),
+        len(rows) - len(counted),
+        sum(one.lost for one in counted),
+        fmean(low),
+        fmean(high),
+        interval,
+    )

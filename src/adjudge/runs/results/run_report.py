@@ -1,0 +1,118 @@
+"""The report of a run folder."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from adjudge.core.ledger.file import repeated_usage
+from adjudge.features.trust.report import calibrations_of
+from adjudge.messages import Message, join
+from adjudge.runs.folder import RunInfo, reading, records_of, run_info
+from adjudge.runs.results.counts import (
+    count_failed_calls,
+    count_judgments,
+    count_retries,
+    count_votes,
+)
+from adjudge.runs.results.notes import lost_in, lost_reply_notes, payment_notes, reader_notes
+from adjudge.runs.results.paired_gate import compared_with_baseline, paired_gates
+from adjudge.runs.results.report import ENTRIES, Report, ReportTally, Skipped
+from adjudge.runs.results.setup import KEPT, Baseline, Setup
+
+if TYPE_CHECKING:
+    from adjudge.features.trust.calibration import Calibration
+    from adjudge.runs.results.score_slices import ScoreSlices
+
+
+def report_of_run(
+    run: str | Path,
+    shown: int = ENTRIES,
+    baseline: Path | None = None,
+    by: str | None = None,
+    language: str | None = None,
+    info: RunInfo | None = None,
+) -> Report:
+    """The report of a run folder, as far as it has come; the rows that it lists have their votes.
+
+    ``baseline``: a run to compare with, instead of the one that it was compared with when it was
+    made. ``by``: the column that corrected numbers and comparisons are told apart by. ``language``:
+    by default the judges'. ``info``: what ``run_info`` read, which goes through all rows, if the
+    caller has it.
+    """
+    info = info or run_info(run)
+    setup = Setup.of_run(info)
+    setup = replace(setup, baseline=baseline_of(baseline)) if baseline else setup
+    tally = ReportTally(setup, shown)
+    kept = info.facts.get(KEPT)
+    tally.kept = Skipped.of(kept.get("skipped") if isinstance(kept, Mapping) else None)
+    for one in records_of(run, votes=True):
+        tally.add(one)
+    made, calibrations = tally.report(), calibrations_of(run, by)
+    made = replace(
+        made,
+        notes=(
+            *made.notes,
+            *payment_notes(info.batches),
+            *lost_reply_notes(lost_in(info.facts)),
+            *reader_notes(info.facts),
+        ),
+        gates=(*made.gates, *paired_gates(setup, Path(run))),
+        compared=compared_with_baseline(setup, Path(run), by),
+        used=info.usage,
+        counts=join(", ", (count_judgments(made.judged), votes_message(info))),
+        calibrations=calibrations,
+        slices=_slices(run, by, calibrations) if by else (),
+        told_in=language,
+        failed_calls=info.failed_calls,
+        unanswered=info.failed_votes,
+    )
+    if made.counts_requests_again:
+        with reading(run) as ledger:
+            made = made.counting_requests_once(repeated_usage(ledger))
+    return made if info.state == "complete" else made.unfinished()
+
+
+def _slices(
+    run: str | Path, by: str, calibrations: Sequence[Calibration]
+) -> tuple[ScoreSlices, ...]:
+    from adjudge.runs.results.score_slices import score_slices_by_judge  # loaded only if asked for
+
+    corrected = [one for one in calibrations if one.slices]
+    return score_slices_by_judge(records_of(run), by, corrected)
+
+
+def baseline_of(run: Path) -> Baseline:
+    """What a run came to, for another one to be compared with."""
+    report = report_of_run(run, shown=0)
+    return Baseline.of(
+        run,
+        (
+            (one.judge, figure, report.option_scores(one))
+            for one in report.sections
+            for figure in one.figures()
+        ),
+    )
+
+
+def votes_message(info: RunInfo) -> Message:
+    """How many votes were asked for, and how many calls failed: where every vote was answered, each
+    of them was repeated.
+    """
+    votes = count_votes(info.votes)
+    if info.failed_votes:
+        return Message(
+            "{votes}, {unanswered} without an answer; {failed}",
+            votes=votes,
+            unanswered=info.failed_votes,
+            failed=count_failed_calls(info.failed_calls),
+        )
+    if info.failed_calls:
+        return Message(
+            "{votes}, all answered; {retries}",
+            votes=votes,
+            retries=count_retries(info.failed_calls),
+        )
+    return Message("{votes}, all answered", votes=votes)

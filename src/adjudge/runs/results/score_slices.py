@@ -1,0 +1,161 @@
+"""A judge's scores apart for each slice of the rows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import fmean
+
+from adjudge.core.domain.frozen import some_of
+from adjudge.core.domain.json_types import JsonDict
+from adjudge.core.domain.judge_criterion import JudgeCriterion
+from adjudge.core.domain.record import JudgmentRecord
+from adjudge.core.domain.slices import MOST, slice_rows, value_in
+from adjudge.errors import SetupError
+from adjudge.features.agents.item import TRAJECTORY
+from adjudge.messages import Message
+from adjudge.stats.intervals import Interval, rows_interval
+from adjudge.stats.slices import level_of_each
+
+_LEVEL = 0.95
+
+
+@dataclass(frozen=True)
+class ScoreSlice:
+    """The rows that hold one value."""
+
+    name: str
+    rows: int
+    scores: int
+    mean: float | None
+    interval: Interval | None
+    """None of few scores, of counts and of those outside 0 to 1."""
+
+    def to_dict(self) -> JsonDict:
+        limits = self.interval
+        return {
+            **some_of(self, "name", "rows", "scores"),
+            "value": self.mean,
+            "lower": limits.lower if limits else None,
+            "upper": limits.upper if limits else None,
+        }
+
+
+@dataclass(frozen=True)
+class ScoreSlices:
+    """All slices of one criterion by one column. Their intervals hold together."""
+
+    criterion: str
+    slices: tuple[ScoreSlice, ...]
+    notes: tuple[Message, ...]
+    column: str
+    judge: str
+    each: float
+    """The level of the interval of each slice."""
+    level: float = _LEVEL
+    """The level at which all of them hold together."""
+
+    @property
+    def name(self) -> str:
+        return JudgeCriterion(self.judge, self.criterion).name
+
+    def to_dict(self) -> JsonDict:
+        return {
+            "criterion": self.criterion,
+            "slices": [one.to_dict() for one in self.slices],
+            "notes": list(self.notes),
+        }
+
+
+def slice_columns(records: Iterable[JudgmentRecord]) -> list[str]:
+    """Columns that put rows together, those with the fewest values first."""
+    seen: dict[str, set[str]] = {}
+    rows: Counter[str] = Counter()
+    for record in records:
+        rows[record.criterion] += 1
+        for column in {**record.fields, **record.input}:
+            if len(known := seen.setdefault(str(column), set())) <= MOST:
+                known.add(_value(record, str(column)))
+    seen.pop(TRAJECTORY, None)  # each row has its own
+    most = min(MOST, max(rows.values(), default=0) - 1)
+    found = {name: len(values - {""}) for name, values in seen.items()}
+    return sorted(
+        (name for name, count in found.items() if 2 <= count <= most), key=found.__getitem__
+    )
+
+
+def _value(record: JudgmentRecord, column: str) -> str:
+    try:
+        return value_in(record, column)
+    except SetupError:  # it holds several values
+        return ""
+
+
+def score_slices(records: Sequence[JudgmentRecord], column: str) -> list[ScoreSlices]:
+    """The mean of each slice by each criterion, the largest slice first; criteria whose rows lack
+    the column are left out where others have it.
+    """
+    by_criterion: dict[str, list[JudgmentRecord]] = {}
+    for one in records:
+        by_criterion.setdefault(one.criterion, []).append(one)
+    with_it = {
+        name: own for name, own in by_criterion.items() if any(value_in(one, column) for one in own)
+    }
+    return [_slices(name, own, column) for name, own in (with_it or by_criterion).items()]
+
+
+def score_slices_by_judge(
+    records: Iterable[JudgmentRecord], column: str, corrected: Collection[JudgeCriterion]
+) -> tuple[ScoreSlices, ...]:
+    """The slices of every judge and criterion of a run, apart from those in ``corrected``, whose
+    slices are shown with what labels say.
+    """
+    known = {(one.judge, one.criteria) for one in corrected}
+    by_judge: dict[str, list[JudgmentRecord]] = {}
+    for one in records:
+        if (one.judge, one.criterion) not in known:
+            by_judge.setdefault(one.judge, []).append(one)
+    return tuple(
+        slices
+        if any(one.scores for one in slices.slices)
+        else _without_table(slices, is_comparison=own[0].detail.kind == "pairwise")
+        for own in by_judge.values()
+        for slices in score_slices(own, column)
+    )
+
+
+def _without_table(slices: ScoreSlices, *, is_comparison: bool) -> ScoreSlices:
+    """Say why there is no table."""
+    reason = (
+        Message(
+            "No slices: win rates are not shown by slice here. 'adjudge runs diff A B --by COLUMN' "
+            "compares those of two runs slice by slice."
+        )
+        if is_comparison
+        else Message("No slices: no row has a score.")
+    )
+    return replace(slices, slices=(), notes=(reason,))
+
+
+def _slices(criterion: str, records: Sequence[JudgmentRecord], column: str) -> ScoreSlices:
+    slicing = slice_rows([value_in(one, column) for one in records], column)
+    rows = Counter(slicing.of_rows)
+    scores: Mapping[str, list[float]] = {name: [] for name in slicing.names}
+    for one, name in zip(records, slicing.of_rows, strict=True):
+        if one.scored and one.score is not None:
+            scores[name].append(one.score)
+    each = level_of_each(_LEVEL, len(scores))
+    is_share = all(0 <= one <= 1 for own in scores.values() for one in own)
+    plain = is_share and not any(one.detail.is_count for one in records)
+    found = tuple(
+        ScoreSlice(
+            name,
+            rows[name],
+            len(own),
+            fmean(own) if own else None,
+            rows_interval(own, level=each) if plain else None,
+        )
+        for name, own in scores.items()
+    )
+    return ScoreSlices(criterion, found, slicing.notes, column, records[0].judge, each)

@@ -1,0 +1,364 @@
+"""What many judgments by one criterion come to: how many were scored and why others were not, and
+the mean with its bounds.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from adjudge.core.domain.frozen import nonempty, some_of
+from adjudge.core.domain.json_types import JsonDict
+from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.message import Usage
+from adjudge.core.domain.record import JudgmentRecord
+from adjudge.core.domain.repeated import asked_row, task_of
+from adjudge.messages import abridge
+from adjudge.stats import FEWEST
+
+if TYPE_CHECKING:
+    from adjudge.stats.intervals import Interval
+
+_MOST_REASONS = 1000
+"""Reasons that are told apart; further ones are counted together."""
+_OTHER = "other reasons"
+
+
+class ModelMean(NamedTuple):
+    mean: float
+    rows: int
+    """Rows on which it has a score."""
+
+
+class PassRate(NamedTuple):
+    """Of pass or fail: how many rows passed. A panel's score is the share of its models instead."""
+
+    passed: int
+    decided: int
+    interval: Interval | None
+    """Of the rate; None with too few rows."""
+
+    @property
+    def share(self) -> float:
+        return self.passed / self.decided
+
+
+@light_dataclass(frozen=True)
+class Summary:
+    """Counts and the mean score of what was scored."""
+
+    attempted: int
+    scored: int
+    abstained: int
+    failed: int
+    mean: float | None
+    """Over the scored results that have a number; None when there are none."""
+    lower: float
+    """The mean if every result that was not scored were the least it can be: 0, unless the result
+    knows better.
+    """
+    upper: float
+    """The mean if every one of them were the most it can be: 1, unless the result knows better."""
+    usage: Usage
+    without_number: int = 0
+    """Scored, but no number: a comparison, or an option without points. They are in no mean, and in
+    neither bound.
+    """
+    excluded: Mapping[str, int] = field(default_factory=dict)
+    """Of a panel: each model that did not count somewhere, and on how many rows."""
+    interval: Interval | None = None
+    """Of the mean; None with too few rows, or with scores outside 0 to 1."""
+    confident: Interval | None = None
+    """Limits of the mean for gates, at the confidence that they ask for. They hold whatever the
+    results without a score are. None also if no confidence is asked for.
+    """
+    options: Mapping[str, int] = field(default_factory=dict)
+    """How often each option was chosen, the most frequent first."""
+    option_scores: Mapping[str, float | None] = field(default_factory=dict)
+    """What each of them scores."""
+    reasons: Mapping[str, int] = field(default_factory=dict)
+    """Why results have no score, the most frequent reason first."""
+
+    skipped: int = 0
+    """Judgments that were not to be made, since the checks of the row did not pass; attempted does
+    not count them.
+    """
+    unmeasured: Mapping[str, int] = field(default_factory=dict)
+    """Of agents and checks: why there was nothing to measure, the most frequent reason first; among
+    the skipped.
+    """
+    models: Mapping[str, ModelMean] = field(default_factory=dict)
+    """Of a panel: what each model by itself comes to."""
+    passes: PassRate | None = None
+    """Where it is pass or fail."""
+    largest: float = 0.0
+    """The largest score; ranks counts, whose scale has no end."""
+    tied: int = 0
+    """Rows with a verdict although as many votes are for another option; contests are not among
+    them, whose ties are verdicts.
+    """
+
+    @classmethod
+    def of_scores(
+        cls, mean: float | None, scored: int, missing: int, confident: Interval | None
+    ) -> Summary:
+        """Of scores from 0 to 1, of which some are missing."""
+        lower, upper = mean_bounds(mean, scored, missing)
+        usage, rows = Usage(), scored + missing
+        return cls(rows, scored, 0, missing, mean, lower, upper, usage, confident=confident)
+
+    @property
+    def lost(self) -> list[str]:
+        """The models of a panel that counted nowhere: what was asked for is not what was judged."""
+        return [model for model, rows in self.excluded.items() if rows == self.attempted]
+
+    @property
+    def unscored(self) -> int:
+        """Judgments without a score."""
+        return self.attempted - self.scored
+
+    @property
+    def best_score(self) -> float:
+        """The best score that a judgment can have, as far as the judgments show: at least 1."""
+        return _best(self.option_scores)
+
+    def less(self, repeated: Usage) -> Summary:
+        """The same, without calls and tokens that were counted again."""
+        left = self.usage - repeated
+        return replace(self, usage=replace(left, estimated=min(left.estimated, left.calls)))
+
+    def to_dict(self) -> JsonDict:
+        return {
+            **some_of(self, "attempted", "scored", "abstained", "failed", "without_number", "mean"),
+            **nonempty(skipped=self.skipped, tied=self.tied),
+            "interval": interval_dict(self.interval),
+            **some_of(self, "options", "reasons"),
+            **some_of(self.usage, "calls", "prompt_tokens", "completion_tokens"),
+            "calls_with_estimated_tokens": self.usage.estimated,
+            "excluded_models": dict(self.excluded),
+            **nonempty(models={model: one._asdict() for model, one in self.models.items()}),
+        }
+
+
+@dataclass(slots=True)
+class LostRows:
+    """Rows without a score."""
+
+    lows: array[float] = field(default_factory=lambda: array("d"))
+    """The least that the score of each could be."""
+    highs: array[float] = field(default_factory=lambda: array("d"))
+    groups: list[Hashable] = field(default_factory=list)
+    """The cluster of each; empty if all rows are independent."""
+
+    def add(self, group: Sequence[Hashable], bounds: tuple[float, float] = (0.0, 1.0)) -> None:
+        self.lows.append(bounds[0])
+        self.highs.append(bounds[1])
+        self.groups += group
+
+
+@light_dataclass(frozen=True)
+class GateConfidence:
+    """How sure gates must be, and which rows pass for one."""
+
+    confidence: float | None = None
+    cluster: str = ""
+    """The column whose equal values belong together; empty: all rows are independent."""
+    sequential: bool = False
+    """Whether the limits hold at every look while rows are added."""
+
+    def group(self, one: JudgmentRecord) -> list[Hashable]:
+        """The cluster of a row, to be added to those of the rows before; nothing where all are
+        independent.
+        """
+        if self.cluster:
+            return [one.group(self.cluster)]
+        row = task_of(one) or asked_row(one)
+        return [] if row is None else [row]
+
+    def clusters(
+        self, values: Sequence[float], groups: Sequence[Hashable]
+    ) -> Sequence[Hashable] | None:
+        """The cluster of each value; None where all are independent."""
+        if len(groups) != len(values) or (not self.cluster and len(set(groups)) == len(groups)):
+            return None
+        return groups
+
+    def interval(
+        self, values: Sequence[float], groups: Sequence[Hashable], lost: LostRows
+    ) -> Interval | None:
+        """Return the limits of the mean for a gate, which hold whatever the lost rows would have
+        scored; None if there are too few ``values``, or if they lie outside 0 to 1.
+        """
+        if self.confidence is None or not all(0 <= value <= 1 for value in values):
+            return None
+        from adjudge.stats.intervals import count_units, interval_of_bounds, rows_interval
+        from adjudge.stats.sequence import sequential_mean
+
+        fewest = 1 if self.sequential else FEWEST
+        if count_units(values, self.clusters(values, groups)) < fewest:
+            return None
+        lows, highs = [*values, *lost.lows], [*values, *lost.highs]
+        clusters = self.clusters(lows, [*groups, *lost.groups])
+        limits = sequential_mean if self.sequential else rows_interval
+        level = self.confidence
+        return interval_of_bounds(
+            lambda filled: limits(filled, level=level, clusters=clusters), lows, highs
+        )
+
+
+UNSURE = GateConfidence()
+
+
+class Tally:
+    """Adds up judgments by one criterion as they come."""
+
+    def __init__(self, sureness: GateConfidence = UNSURE) -> None:
+        self._sureness = sureness
+        self._groups: list[Hashable] = []
+        self._counts: Counter[str] = Counter()
+        self._scores, self._without_number, self._usage = array("d"), 0, Usage()
+        self._lost = LostRows()
+        self._excluded: Counter[str] = Counter()
+        self._options: Counter[str] = Counter()
+        self._points: dict[str, float | None] = {}
+        self._reasons: Counter[str] = Counter()
+        self._models: dict[str, list[float]] = {}
+        self._passes = array("d")
+        self._skipped = 0
+        self._unmeasured: Counter[str] = Counter()
+        self._is_count = False
+        self._tied = 0
+        self.largest = 0.0
+        """Like ``Summary.largest``, so far."""
+
+    def add(self, one: JudgmentRecord) -> None:
+        self._usage += one.usage
+        if one.status == "skipped":
+            self._skipped += 1
+            if one.detail.kind in ("agent", "check"):
+                _count_reason(self._unmeasured, one)
+            return
+        self._counts[one.status] += 1
+        self._excluded.update(one.left_out)
+        if not one.steps:  # those of a cascade are no panel
+            for model, score in one.model_scores.items():
+                own = self._models.setdefault(model, [0.0, 0.0])
+                own[0] += score
+                own[1] += 1
+        if not one.scored:
+            self._add_unscored(one)
+            return
+        self._tied += one.tie and one.detail.kind != "pairwise"
+        if (verdict := one.verdict) is not None:
+            self._options[verdict] += 1
+            self._points[verdict] = one.score
+            if one.detail.kind in ("aspect", "check"):
+                self._passes.append(verdict == "PASS")
+        if one.score is None:
+            self._without_number += 1
+        else:
+            self._scores.append(one.score)
+            self.largest = max(self.largest, one.score)
+            self._is_count |= one.detail.is_count
+            self._groups += self._sureness.group(one)
+
+    def _add_unscored(self, one: JudgmentRecord) -> None:
+        self._lost.add(self._sureness.group(one), one.bounds)
+        _count_reason(self._reasons, one)
+
+    @property
+    def best_score(self) -> float:
+        """Like ``Summary.best_score``, so far."""
+        return _best(self._points)
+
+    def summary(self) -> Summary:
+        """What they come to so far."""
+        attempted, scored, total = (
+            sum(self._counts.values()),
+            self._counts["scored"],
+            sum(self._scores),
+        )
+        numbers, possible = len(self._scores), attempted - self._without_number
+        return Summary(
+            attempted=attempted,
+            scored=scored,
+            abstained=self._counts["abstained"],
+            failed=attempted - scored - self._counts["abstained"],
+            mean=total / numbers if numbers else None,
+            lower=(total + sum(self._lost.lows)) / possible if possible else 0.0,
+            upper=(total + sum(self._lost.highs)) / possible if possible else 1.0,
+            usage=self._usage,
+            without_number=self._without_number,
+            excluded=dict(self._excluded),
+            interval=self._interval(),
+            confident=None
+            if self._is_count
+            else self._sureness.interval(self._scores, self._groups, self._lost),
+            options=dict(self._options.most_common()),
+            option_scores=dict(self._points),
+            reasons=dict(self._reasons.most_common()),
+            skipped=self._skipped,
+            unmeasured=dict(self._unmeasured.most_common()),
+            models=self._panel(),
+            passes=self._pass_rate(),
+            largest=self.largest,
+            tied=self._tied,
+        )
+
+    def _pass_rate(self) -> PassRate | None:
+        if not self._passes:
+            return None
+        clusters = self._sureness.clusters(self._passes, self._groups)
+        return PassRate(
+            int(sum(self._passes)), len(self._passes), interval_of(self._passes, clusters)
+        )
+
+    def _panel(self) -> dict[str, ModelMean]:
+        """None of one model alone: its mean is the mean."""
+        found = {
+            model: ModelMean(total / rows, int(rows))
+            for model, (total, rows) in self._models.items()
+        }
+        return found if len(found) + len(self._excluded) > 1 else {}
+
+    def _interval(self) -> Interval | None:
+        if self._is_count or not all(0 <= score <= 1 for score in self._scores):
+            return None
+        return interval_of(self._scores, self._sureness.clusters(self._scores, self._groups))
+
+
+def _best(points: Mapping[str, float | None]) -> float:
+    return max((1.0, *(score for score in points.values() if score is not None)))
+
+
+def _count_reason(reasons: Counter[str], one: JudgmentRecord) -> None:
+    reason = abridge(one.reason or one.status)
+    reasons[reason if reason in reasons or len(reasons) < _MOST_REASONS else _OTHER] += 1
+
+
+def mean_bounds(mean: float | None, scored: int, missing: int) -> tuple[float, float]:
+    """A mean of scores from 0 to 1 if every missing one were 0, and if every one were 1."""
+    total, rows = (mean or 0.0) * scored, scored + missing
+    return (total / rows, (total + missing) / rows) if rows else (0.0, 1.0)
+
+
+def interval_dict(interval: Interval | None) -> JsonDict | None:
+    """An interval as a JSON-ready dict."""
+    return None if interval is None else some_of(interval, "lower", "upper", "level")
+
+
+def interval_of(
+    values: Sequence[float], clusters: Sequence[Hashable] | None = None
+) -> Interval | None:
+    """Of the mean of ``values`` from 0 to 1, where there are enough. Fewer need no time to load it.
+
+    ``clusters``: that of each; None where all are independent.
+    """
+    if len(values) < FEWEST:
+        return None
+    from adjudge.stats.intervals import rows_interval
+
+    return rows_interval(values, clusters=clusters)

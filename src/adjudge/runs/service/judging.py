@@ -1,0 +1,208 @@
+"""Judging for other programs: one text or one comparison at a time, all of them
+under one budget.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from adjudge.core.catalog.criteria import criteria_of, ready_made
+from adjudge.core.catalog.criteria_file import parse_entry
+from adjudge.core.catalog.entry import Kind
+from adjudge.core.catalog.packages import PACKAGED
+from adjudge.core.domain.criteria import Criteria
+from adjudge.core.domain.instance import Instance, PairwiseInstance
+from adjudge.core.domain.results import Result
+from adjudge.core.engine.run import check_prices
+from adjudge.core.gateway.layers.budget import Budget, OpenBudget, calling
+from adjudge.core.gateway.prices import PriceTable
+from adjudge.core.reading.values import Place
+from adjudge.errors import ModelUnusable, SetupError
+from adjudge.runs.build import judges, open_entry
+from adjudge.runs.criteria_entry import CriteriaEntry
+from adjudge.runs.eval_file import (
+    DataEntry,
+    DirectEntry,
+    EvalFile,
+    JudgeEntry,
+    Order,
+    PairwiseEntry,
+)
+from adjudge.runs.execute import EvalRun, JudgmentDone
+from adjudge.runs.project import ModelEntry
+
+MOST_VOTES = 15
+MOST_RESPONSES = 20
+LONGEST = 200_000
+"""Characters of all texts of one question together."""
+Fields = Mapping[str, str | Sequence[str]]
+CriteriaLike = str | Mapping[str, object]
+"""A question, the name of ready-made criteria, or criteria written out as in a file of criteria.
+
+Never a path.
+"""
+
+
+class JudgingService:
+    """Asks the same models for everybody, within one budget for all of them.
+
+    Usable from many threads.
+    """
+
+    def __init__(
+        self,
+        models: Sequence[ModelEntry],
+        *,
+        budget: Budget | None = None,
+        prices: PriceTable | None = None,
+        cache: bool = True,
+        language: str = "en",
+    ) -> None:
+        """``budget``: for as long as this lives; None: no limit."""
+        self.language = language
+        self._opened = {entry: open_entry(entry, cache=cache, prices=prices) for entry in models}
+        self._models = tuple(models)
+        self.open_budget = OpenBudget(budget, prices)
+        """What all may spend together, and have spent."""
+        self.open_budget.puts_off = True  # a smaller question may fit
+        check_prices(
+            budget,
+            self.open_budget.prices,
+            {"models": {model.name: None for model in self._opened.values()}},
+        )
+
+    @property
+    def model_names(self) -> list[str]:
+        return [model.name for model in self._opened.values()]
+
+    def judge(
+        self, criteria: CriteriaLike, response: str, fields: Fields | None = None, votes: int = 1
+    ) -> Result:
+        """One text, by one criteria.
+
+        A failure is a result; SetupError says what is wrong with the question.
+        """
+        asked = self.criteria(criteria, "direct")
+        row = Instance({**_beside(fields, asked), asked.to_evaluate_field: response})
+        return self._ask(
+            DirectEntry(
+                kind="direct",
+                criteria=(CriteriaEntry(asked),),
+                strictness=_votes(votes),
+                early_stop=votes > 1,
+            ),
+            row,
+        )
+
+    def compare(
+        self,
+        criteria: CriteriaLike,
+        responses: Sequence[str],
+        fields: Fields | None = None,
+        votes: int = 1,
+        *,
+        both_orders: bool = True,
+    ) -> Result:
+        """Which response is better; ``both_orders`` asks again with the responses reversed."""
+        if not 2 <= len(responses) <= MOST_RESPONSES:
+            raise SetupError(
+                "a comparison has 2 to {most_responses} responses, and {count} were given",
+                most_responses=MOST_RESPONSES,
+                count=len(responses),
+            )
+        asked = self.criteria(criteria, "pairwise")
+        row = PairwiseInstance({**_beside(fields, asked), asked.to_evaluate_field: list(responses)})
+        said = (CriteriaEntry(asked),)
+        order: Order = "both" if both_orders else "one"
+        return self._ask(
+            PairwiseEntry(kind="pairwise", criteria=said, strictness=_votes(votes), order=order),
+            row,
+        )
+
+    def criteria(self, said: CriteriaLike, kind: Kind) -> Criteria:
+        """What is asked. No file is read, whatever it is called."""
+        _check_length([said])
+        if isinstance(said, Mapping):
+            found = parse_entry(dict(said), Place("criteria"), self.language, kind)
+            if found.kind != kind:
+                raise SetupError(
+                    "criteria {name!r} are {kind}, and {kind2} ones are needed here",
+                    name=found.criteria.name,
+                    kind=found.kind,
+                    kind2=kind,
+                )
+            return found.criteria
+        if not said.strip():
+            raise SetupError("criteria must be a question, a name or an object, and is empty")
+        if len(said.split()) == 1 or PACKAGED.fullmatch(said):
+            return ready_made(said, kind, self.language)
+        return criteria_of(said, kind, self.language)
+
+    def _ask(self, entry: JudgeEntry, row: Instance) -> Result:
+        _check_length(row.fields.values())
+        file = EvalFile(
+            data=DataEntry(path=""),
+            judges=(entry,),
+            language=self.language,
+            models=self._models,
+            rows=(row,),
+        )
+        open_budget = self.open_budget
+        asked = tuple(judges(file, self._opened.__getitem__))
+        run = EvalRun(file, asked, None, prices=open_budget.prices)
+        try:
+            with calling(open_budget), run.execute() as events:
+                (result,) = [event.result for event in events if isinstance(event, JudgmentDone)]
+        except ModelUnusable:
+            open_budget.go_on()
+            raise
+        return result
+
+
+def paid_for(models: Sequence[ModelEntry], prices: PriceTable) -> list[str]:
+    """Those that cost money, or may."""
+    found = [(name, prices.of(name)) for name in (open_entry(entry).name for entry in models)]
+    return [name for name, price in found if price is None or price.input or price.output]
+
+
+def _beside(fields: Fields | None, asked: Criteria) -> Fields:
+    """What else is read; what is judged stands in one place only."""
+    if fields and asked.to_evaluate_field in fields:
+        raise SetupError(
+            "fields holds {to_evaluate_field!r} too, which is what is judged: give it once",
+            to_evaluate_field=asked.to_evaluate_field,
+        )
+    return fields or {}
+
+
+def _votes(wanted: int) -> int:
+    if not 1 <= wanted <= MOST_VOTES:
+        raise SetupError(
+            "votes must be from 1 to {most_votes}, not {wanted}",
+            most_votes=MOST_VOTES,
+            wanted=wanted,
+        )
+    return wanted
+
+
+def _check_length(values: Iterable[object]) -> None:
+    length = sum(len(text) for text in _texts(values))
+    if length > LONGEST:
+        raise SetupError(
+            "the texts have {length} characters together, and at most {longest} are taken",
+            length=length,
+            longest=LONGEST,
+        )
+
+
+def _texts(values: Iterable[object]) -> Iterator[str]:
+    """Every text, however deep it stands."""
+    held = list(values)
+    while held:
+        one = held.pop()
+        if isinstance(one, str):
+            yield one
+        elif isinstance(one, Mapping):
+            held += [*one.keys(), *one.values()]
+        elif isinstance(one, Sequence):
+            held += one

@@ -1,0 +1,226 @@
+"""The one sentence on top of a report: what somebody who has to decide needs to know."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from adjudge.features.trust.report import trust_clause
+from adjudge.messages import Message, join, plural, term
+from adjudge.runs.results.counts import count_judgments
+from adjudge.runs.results.gate import GateResult
+from adjudge.runs.results.numbers import figure
+from adjudge.runs.results.report import Report, Section
+from adjudge.runs.view.terms import rule_title
+
+if TYPE_CHECKING:
+    from adjudge.features.rag.report import RagSummary
+    from adjudge.runs.results.contests import ContestSummary
+
+_MOST_NAMED = 3
+_STANDING = {
+    "failed": Message("Not ready"),
+    "inconclusive": Message("Undecided"),
+    "holds": Message("Ready"),
+}
+
+
+def decision(report: Report) -> str:
+    """Ready or not where a gate says so, then the figures behind it."""
+    verdict = report.standing
+    parts = [trust_clause(one) for one in report.calibrations[:_MOST_NAMED]]
+    sections = _deciding_sections(report)
+    parts += [text for one in sections[:_MOST_NAMED] for text in _figures(one, report)]
+    if verdict in ("failed", "inconclusive") and (more := len(sections) - _MOST_NAMED) > 0:
+        parts.append(plural("{count} more criterion", "{count} more criteria", more))
+    if unscored := sum(one.summary.unscored for one in report.sections):
+        parts.append(Message("{number} without a score", number=unscored))
+    if report.decided_nothing or (verdict and not report.sections):
+        parts.append(Message("no row was judged"))
+    if report.skipped.rows:
+        parts.append(Message("skipped rows {number}", number=report.skipped.rows))
+    said = join("; ", parts)
+    if report.is_unfinished:
+        so_far = Message(
+            "not finished, {judgments} so far", judgments=count_judgments(report.judged)
+        )
+        said = join("; ", (so_far, said)) if said else so_far
+        verdict = "inconclusive"
+    if verdict:
+        said = Message("{standing}: {said}", standing=_STANDING[verdict], said=said)
+    return Message("{said}.", said=said) if said else ""
+
+
+def _deciding_sections(report: Report) -> list[Section]:
+    """The sections whose gates have the verdict of the whole report; all if it is ready, or if no
+    such gate is about a section.
+    """
+    if report.standing in (None, "holds"):
+        return list(report.sections)
+    deciding = [gate for gate in report.gates if gate.verdict == report.standing]
+    named = [one for one in report.sections if any(is_about(gate, one) for gate in deciding)]
+    return named or list(report.sections)
+
+
+def is_about(gate: GateResult, one: Section) -> bool:
+    """Whether a gate is one of a section's; a comparison of two runs is about all systems."""
+    of_it = gate.measure == "difference" or gate.system == one.system
+    return of_it and gate.judge == one.judge and gate.name in _gated(one)
+
+
+def _gated(one: Section) -> Iterator[str]:
+    """What gates call a section, and what is in it."""
+    yield one.criteria
+    if one.rag:
+        yield from (each.dimension.name for each in one.rag.dimensions)
+        measures = one.rag.measures.each if one.rag.measures else ()
+        yield from (each.measure.name for each in measures)
+    if one.contests:
+        yield from (system.name for system in one.contests.systems)
+
+
+def _figures(one: Section, report: Report) -> Iterator[Message]:
+    if not one.summary.attempted:
+        if not report.decided_nothing:  # which is said once, of all of them
+            yield Message("{name}: no row was judged", name=one.title)
+    elif one.rag:
+        yield from _rag(one, one.rag, report)
+    elif one.contests and one.contests.systems:
+        yield from _win_rates(one.judge, one.contests, report)
+    elif one.summary.mean is not None:
+        yield Message(
+            "{name}: mean {mean}{bar}{before}",
+            name=one.title,
+            mean=figure(one.summary.mean),
+            bar=_against(one, report),
+            before=_since(one, report),
+        )
+    elif one.summary.options:
+        chosen = list(one.summary.options.items())[:_MOST_NAMED]
+        options = ", ".join(f"{option} {count}" for option, count in chosen)
+        yield Message("{name}: {options}", name=one.title, options=options)
+
+
+def _win_rates(judge: str, contests: ContestSummary, report: Report) -> Iterator[Message]:
+    """The systems that gates are about, and the best."""
+    bars = {
+        gate.name: _missed(gate)
+        for gate in report.gates
+        if (gate.judge, gate.measure) == (judge, "win rate")
+    }
+    best = contests.systems[0]
+    for one in sorted(contests.systems, key=lambda one: one.name not in bars):
+        if one is best or one.name in bars:
+            doubt = (
+                ""
+                if contests.leader or one is not best
+                else Message(" (too close to call on these rows)")
+            )
+            yield Message(
+                "{name}: win rate {rate}{bar}{doubt}",
+                name=one.name,
+                rate=figure(one.winrate),
+                bar=bars.get(one.name, ""),
+                doubt=doubt,
+            )
+    if contests.one_order:
+        yield plural(
+            "but {rows} of {count} row stands on one order",
+            "but {rows} of {count} rows stand on one order",
+            contests.compared,
+            rows=contests.one_order,
+        )
+    if contests.order and contests.order.strong:
+        yield plural(
+            "but position bias: the winner flips with the order in {turned} of {count} row",
+            "but position bias: the winner flips with the order in {turned} of {count} rows",
+            contests.order.rows,
+            turned=contests.order.turned,
+        )
+
+
+def _since(one: Section, report: Report) -> str:
+    """How the mean was in the run that this one is compared with."""
+    first = next((each for each in report.changes(one) if each.name == one.title), None)
+    if first is None:
+        return ""
+    run = report.setup.baseline.run
+    return Message(" (before {before}, {run})", before=figure(first.before), run=run)
+
+
+def _rag(one: Section, summary: RagSummary, report: Report) -> Iterator[Message]:
+    overall = summary.overall
+    for rule in summary.barring:
+        if number := summary.rules[rule]:
+            yield plural(
+                "{number} of {count} answer {rule}",
+                "{number} of {count} answers {rule}",
+                overall.attempted,
+                number=number,
+                rule=rule_title(rule),
+            )
+    worst = summary.worst
+    if (
+        worst
+        and worst.counts[0]
+        and worst.dimension.labels[0]
+        and worst.dimension.labels[0] not in summary.barring
+    ):
+        yield term(
+            "worst",
+            "{number} {label} ({dimension})",
+            number=worst.counts[0],
+            label=worst.dimension.labels[0],
+            dimension=worst.dimension.title,
+        )
+    for each in summary.dimensions:
+        bar = next(
+            (
+                gate
+                for gate in report.gates
+                if (gate.name, gate.system) == (each.dimension.name, one.system)
+                and gate.verdict != "holds"
+            ),
+            None,
+        )
+        if bar and bar.value is not None:
+            yield Message(
+                "{name}: mean {mean}{bar}{before}",
+                name=each.dimension.title,
+                mean=figure(bar.value),
+                bar=_missed(bar),
+                before="",
+            )
+    if overall.mean is not None:
+        yield Message(
+            "composite {mean}{bar}{before}",
+            mean=figure(overall.mean),
+            bar=next(
+                (
+                    _missed(gate)
+                    for gate in report.gates
+                    if (gate.measure, gate.system) == ("composite", one.system)
+                ),
+                "",
+            ),
+            before=_since(one, report),
+        )
+
+
+def _against(one: Section, report: Report) -> str:
+    own = (
+        gate
+        for gate in report.gates
+        if gate.measure == "mean"
+        and (gate.name, gate.system) == (one.criteria, one.system)
+        and gate.judge == one.judge
+    )
+    return next((_missed(gate) for gate in own), "")
+
+
+def _missed(gate: GateResult) -> Message:
+    """The bar, and by how much it was missed."""
+    margin = gate.margin or 0.0
+    if margin >= 0:
+        return Message(", bar {bar}", bar=figure(gate.bar))
+    return Message(", bar {bar} missed by {margin}", bar=figure(gate.bar), margin=figure(-margin))

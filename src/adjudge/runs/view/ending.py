@@ -1,0 +1,257 @@
+"""How every command that judges ends in a terminal: what came of it, what it took, where it is, and
+what to type next.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from adjudge.core.aio.files import from_here
+from adjudge.core.domain.light import light_dataclass
+from adjudge.core.reading.objects import ObjectFile
+from adjudge.lazy import lazy_pattern
+from adjudge.messages import Message, join, plural, term
+from adjudge.runs.results.cost import cost_message
+from adjudge.runs.results.counts import (
+    count_calls,
+    count_judgments,
+    count_retries,
+    count_rows,
+    count_tokens,
+)
+from adjudge.runs.view.terminal import Screen
+from adjudge.runs.view.terminal_report import excluded_lines, reason_lines, show_figures
+from adjudge.runs.view.terminal_rows import few_rows, rows_table, show_single, worst_rows
+
+if TYPE_CHECKING:
+    from adjudge.runs.results.report import Report
+
+_SIGNS = {"holds": "✓", "failed": "✗", "inconclusive": "?"}
+_STYLES = {"holds": "green", "failed": "red", "inconclusive": "yellow"}
+_LIMIT = lazy_pattern(r"\bmax_(usd|calls|tokens)=([\d.]+)")
+_STANDING = {
+    "holds": term("gate", "PASS"),
+    "failed": term("gate", "FAIL"),
+    "inconclusive": term("gate", "UNDECIDED"),
+}
+
+
+@light_dataclass(frozen=True, kw_only=True)
+class RunEnding:
+    """What a command has come to."""
+
+    report: Report
+    stopped: str = ""
+    """Why it ended before the end, if it did."""
+    folder: Path | None = None
+    """The run folder; None where nothing is kept."""
+    files: Sequence[Path | ObjectFile] = ()
+    """Reports and tables that were written."""
+    earlier: Path | None = None
+    """The run before the eval file was changed."""
+    unfinished: bool = False
+    """Whether there is more to be asked, of a run that is only looked at."""
+    imported: bool = False
+    """Whether another tool judged: there is nothing to resume, and its cost is not known."""
+    limit: str = ""
+    """Why it stopped, where that names a limit that was reached."""
+    asked: int | None = None
+    """Votes that this command asked for; None where it only looks at a run."""
+
+    @property
+    def single(self) -> bool:
+        return self.report.total == 1 == len(self.report.entries)
+
+
+def show_ending(ending: RunEnding, screen: Screen, aside: Screen) -> None:
+    """All of it; ``aside`` is standard error, where scripts look for what went wrong."""
+    report = ending.report
+    if ending.single:
+        show_single(report.entries[0], report, screen)
+        show_figures(report, screen, single=True)
+    else:
+        table = rows_table(report, screen) if report.entries and few_rows(report) else None
+        screen.show(*((table, "") if table else ()), *_headline(ending, screen))
+        show_figures(report, screen)
+        if worst := worst_rows(report, screen, all_shown=table is not None):
+            screen.show("", screen.line(Message("Worst rows"), "bold"), worst)
+    notes = [note for note in report.notes if note != ending.stopped]
+    if notes and not ending.single:
+        screen.show("")
+    for note in notes:
+        screen.say(note, "yellow")
+    show_warnings(report, aside)
+    screen.show("")
+    _show_facts(list(_facts(ending)), screen)
+
+
+def show_warnings(report: Report, aside: Screen) -> None:
+    """Why rows have no score, which models did not count, and how the gates came out."""
+    several = len(report.sections) > 1
+    if report.skipped.rows:
+        _warn(Message("{rows} could not be judged", rows=count_rows(report.skipped.rows)), aside)
+    for line in reason_lines(report):
+        _warn(line, aside)
+    for section in report.sections:
+        for line in excluded_lines(section.summary, section.name if several else ""):
+            _warn(line, aside)
+    if report.decided_nothing:
+        skipped = plural(
+            "Nothing was decided: the only row was skipped.",
+            "Nothing was decided: all {count} rows were skipped.",
+            max(one.summary.skipped for one in report.sections),
+        )
+        _warn(join(" ", (_SIGNS["inconclusive"], skipped)), aside, _STYLES["inconclusive"])
+    for gate in report.gates:
+        _warn(join(" ", (_SIGNS[gate.verdict], gate.sentence())), aside, _STYLES[gate.verdict])
+
+
+def _warn(text: Message, aside: Screen, style: str = "") -> None:
+    """A line that scripts may search stays one line; people's is broken between words."""
+    aside.say(text, style, soft_wrap=not aside.console.is_terminal)
+
+
+def _headline(ending: RunEnding, screen: Screen) -> Iterator[Text | str]:
+    """In words; why a command stopped whose rows are not kept was said when it did."""
+    report = ending.report
+    if ending.stopped and ending.folder is None:
+        return
+    verdict = None if ending.stopped else report.standing
+    line = Text()
+    if verdict:
+        style = f"bold {_STYLES[verdict]}"
+        line.append(f"{_SIGNS[verdict]} {screen.render(_STANDING[verdict])}", style).append("  ")
+    said = ending.stopped or Message("{counts}.", counts=join("; ", _counts(report)))
+    yield line.append_text(screen.line(said, "bold"))
+    yield ""
+
+
+def _counts(report: Report) -> Iterator[Message]:
+    """How many rows were judged by how much, and what is missing."""
+    attempted: Counter[tuple[str, str]] = Counter()
+    for one in report.sections:
+        attempted[one.judge, one.criteria] += one.summary.attempted
+    rows = max(attempted.values(), default=0)
+    yield (
+        plural("{count:,} row judged", "{count:,} rows judged", rows)
+        if len(attempted) < 2
+        else Message(
+            "{rows} judged by {number} criteria", rows=count_rows(rows), number=len(attempted)
+        )
+    )
+    if unscored := sum(one.summary.unscored for one in report.sections):
+        told = unscored if len(attempted) < 2 else count_judgments(unscored)
+        yield Message("{number} without a score", number=told)
+
+
+def show_next(
+    command: str, screen: Screen, folder: Path | None = None, files: Sequence[Path] = ()
+) -> None:
+    """What was written, where the run is, and what may come next, each on a line of its own."""
+    facts: list[tuple[str, str]] = [(Message("Report"), str(from_here(path))) for path in files]
+    facts += [(Message("Run"), str(folder))] if folder is not None else []
+    _show_facts([*facts, (Message("Next"), command)], screen)
+
+
+def _show_facts(facts: Sequence[tuple[str, str]], screen: Screen) -> None:
+    """What it took, where everything is, and what may come next: commands and paths are never
+    broken, so that they can be copied.
+    """
+    titles = [screen.render(name) for name, _ in facts]
+    width, last = max(map(len, titles)), ""
+    for title, (_, text) in zip(titles, facts, strict=True):
+        told = "" if title == last else title
+        line = Text(f"{told:<{width}}  ", style="dim").append_text(screen.line(text))
+        line.stylize("not dim", width + 2)
+        screen.console.print(line, soft_wrap=True)
+        last = title
+
+
+def _facts(ending: RunEnding) -> Iterator[tuple[str, str]]:
+    report, folder = ending.report, ending.folder
+    if report.usage.calls or not ending.imported:
+        yield Message("Cost"), join(" · ", _cost(report))
+    finished = not ending.stopped and not ending.unfinished
+    if (
+        ending.asked == 0
+        and folder is not None
+        and report.total
+        and finished
+        and _was_asked(report)
+    ):
+        yield Message("Cost"), Message("nothing was asked: every answer was in the run already")
+    for file in ending.files:
+        yield Message("Report"), str(from_here(file) if isinstance(file, Path) else file)
+    if folder is not None:
+        yield Message("Run"), str(folder)
+    elif report.total > 1 and not ending.files:
+        yield Message("Rows"), Message("not kept: add -o results.csv or --run FOLDER")
+    if not ending.stopped:
+        yield from ((Message("Next"), command) for command in _next_commands(ending))
+
+
+def _was_asked(report: Report) -> bool:
+    """Whether there are answers, and they are of this run."""
+    return bool(report.usage.calls) and not report.reused
+
+
+def _cost(report: Report) -> Iterator[Message]:
+    used = report.usage
+    tokens = count_tokens(used.tokens)
+    yield cost_message(report.used, report.setup.prices)
+    yield count_calls(used.calls)
+    yield Message("{tokens} (estimated)", tokens=tokens) if used.estimated else tokens
+    if report.reused:
+        yield plural(
+            "{count} answer reused from the cache or an earlier run (--no-cache leaves out the "
+            "cache)",
+            "{count} answers reused from the cache or an earlier run (--no-cache leaves out the "
+            "cache)",
+            report.reused,
+        )
+    if report.retries:
+        yield count_retries(report.retries)
+    if report.unanswered:
+        yield plural(
+            "{count} call without an answer", "{count} calls without an answer", report.unanswered
+        )
+
+
+def resume_command(folder: Path, limit: str = "") -> str:
+    """The command that continues a run; with twice the limit if ``limit`` names one that was
+    reached.
+    """
+    reached = _LIMIT.search(limit)
+    more = f" -- --max-{reached[1]} {_twice(reached[2])}" if reached else ""
+    return f"adjudge resume {shlex.quote(str(folder))}{more}"
+
+
+def _twice(number: str) -> str:
+    """Twice a limit, as it is typed: never in scientific notation, which whole numbers do not
+    take.
+    """
+    return str(int(number) * 2) if number.isdecimal() else f"{float(number) * 2:g}"
+
+
+def _next_commands(ending: RunEnding) -> Iterator[str]:
+    """What is worth typing now."""
+    if ending.folder is None:
+        return
+    folder = shlex.quote(str(ending.folder))
+    if ending.earlier:
+        yield f"adjudge runs diff {shlex.quote(str(ending.earlier))} {folder}"
+    if ending.unfinished or (ending.report.unanswered and not ending.imported):
+        yield resume_command(ending.folder, ending.limit)
+    yield f"adjudge view {folder}"
+    if not ending.report.calibrations:
+        from adjudge.features.trust.labels.scales import (
+            label_command,  # loaded only if a run is kept
+        )
+
+        yield from filter(None, [label_command(ending.folder)])

@@ -1,0 +1,124 @@
+"""Two numbers of each thing against each other as inline SVG, like the other plots."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from markupsafe import Markup
+
+from adjudge.messages import Message
+from adjudge.runs.view.plots import Range, picture, piece
+
+_WIDTH, _HEIGHT = 360, 302
+_LEFT, _RIGHT, _TOP, _BOTTOM = 40, 6, 42, 44
+_INSIDE = 14
+"""From an axis to where values begin."""
+_LONGEST = 46
+"""Characters of a name above the plot."""
+
+
+class Axis(NamedTuple):
+    """What is measured along a side, between which ends, and what stands at some places of it."""
+
+    title: str
+    low: float
+    high: float
+    ticks: Sequence[tuple[float, str]]
+
+    def share(self, value: float) -> float:
+        """Where a value lies between the ends; what lies outside stands at the end."""
+        return min(max((value - self.low) / ((self.high - self.low) or 1.0), 0.0), 1.0)
+
+
+class Point(NamedTuple):
+    x: float
+    y: Range
+    name: str
+    told: str
+    """Its numbers: with the name, what is told when one points at it or comes to it by keys."""
+    mark: str = ""
+    """A short text that stands beside it."""
+    radius: float = 5.0
+
+
+def axis(title: str, low: float, high: float, language: str = "en") -> Axis:
+    """One with both its ends named."""
+    ends = [(end, Message("{end:.3g}", end=float(end)).render(language)) for end in (low, high)]
+    return Axis(title, low, high, ends)
+
+
+def plane(
+    points: Sequence[Point],
+    title: str,
+    right: Axis,
+    up: Axis,
+    *,
+    joined: bool = False,
+    diagonal: bool = False,
+) -> Markup:
+    """Points with their intervals upwards. ``joined``: by a line from one to the next.
+    ``diagonal``: with the line on which both numbers are equal.
+    """
+
+    def x(value: float) -> float:
+        width = _WIDTH - _LEFT - _RIGHT - 2 * _INSIDE
+        return _LEFT + _INSIDE + width * right.share(value)
+
+    def y(value: float) -> float:
+        height = _HEIGHT - _TOP - _BOTTOM - 2 * _INSIDE
+        return _HEIGHT - _BOTTOM - _INSIDE - height * up.share(value)
+
+    parts = [
+        _line("axis", _LEFT, _HEIGHT - _BOTTOM, _WIDTH - _RIGHT, _HEIGHT - _BOTTOM),
+        _line("axis", _LEFT, _HEIGHT - _BOTTOM, _LEFT, _TOP),
+        *(_text(x(value), _HEIGHT - _BOTTOM + 17, text) for value, text in right.ticks),
+        *(_text(_LEFT - 6, y(value) + 4, text, "end") for value, text in up.ticks),
+        _text((_LEFT + _WIDTH - _RIGHT) / 2, _HEIGHT - 8, right.title),
+        Markup('<text class="up" x="4" y="{}">{}</text>').format(_TOP - 12, up.title),
+    ]
+    if diagonal:
+        parts.append(_line("axis", x(right.low), y(up.low), x(right.high), y(up.high)))
+    for one, other in pairwise(points if joined else ()):
+        if one.y.value is not None and other.y.value is not None:
+            parts.append(_line("trend", x(one.x), y(one.y.value), x(other.x), y(other.y.value)))
+    for place, one in enumerate(points):
+        drawn = []
+        if one.y.lower is not None and one.y.upper is not None:
+            drawn.append(_line("range", x(one.x), y(one.y.lower), x(one.x), y(one.y.upper)))
+        if one.y.value is not None:
+            drawn += _dot(one, x(one.x), y(one.y.value))
+        told = f"{one.name}: {one.told}"
+        parts.append(piece(place, told, Markup("").join([*drawn, _beside(one)])))
+    return picture("plane", (_WIDTH, _HEIGHT), title, parts)
+
+
+def _dot(one: Point, x: float, y: float) -> Iterator[Markup]:
+    yield Markup('<circle class="bar" cx="{:.1f}" cy="{:.1f}" r="{:.1f}"/>').format(
+        x, y, one.radius
+    )
+    if one.mark:
+        late = x > _WIDTH - _RIGHT - 24
+        beside = -one.radius - 3 if late else one.radius + 3
+        yield _text(x + beside, y - 4, one.mark, "end" if late else "start")
+
+
+def _beside(one: Point) -> Markup:
+    """Above the plot, while one is at the point."""
+    name = one.name if len(one.name) <= _LONGEST else one.name[: _LONGEST - 1] + "…"
+    return Markup(
+        '<g class="told"><text x="4" y="13">{}</text><text x="4" y="30">{}</text></g>'
+    ).format(name, one.told)
+
+
+def _line(kind: str, x1: float, y1: float, x2: float, y2: float) -> Markup:
+    return Markup('<line class="{}" x1="{:.1f}" y1="{:.1f}" x2="{:.1f}" y2="{:.1f}"/>').format(
+        kind, x1, y1, x2, y2
+    )
+
+
+def _text(x: float, y: float, text: str, anchor: str = "middle") -> Markup:
+    return Markup('<text x="{:.1f}" y="{:.1f}" text-anchor="{}">{}</text>').format(
+        x, y, anchor, text
+    )

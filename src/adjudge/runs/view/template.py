@@ -1,0 +1,40 @@
+"""How the templates of reports are read."""
+
+from __future__ import annotations
+
+import jinja2
+
+from adjudge.messages import Message, capitalize, plural, render, term
+from adjudge.runs.results.counts import grouped
+from adjudge.runs.results.numbers import figure, limits, short_figure
+from adjudge.runs.view.markdown import escaped
+
+
+def environment(language: str, *, html: bool) -> jinja2.Environment:
+    """For the templates of this folder: pages of HTML, or Markdown, whose ``md`` filter escapes a
+    value. Messages are shown in ``language``; constant words stand in ``_`` or ``pgettext``.
+    """
+    made = jinja2.Environment(
+        loader=jinja2.PackageLoader("adjudge.view"),
+        autoescape=html,  # noqa: S701 - Markdown has an escape of its own
+        undefined=jinja2.StrictUndefined,
+        finalize=lambda value: value.render(language) if isinstance(value, Message) else value,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters |= {
+        "md": lambda value: escaped(render("" if value is None else value, language)),
+        "said": lambda value: "" if value is None else render(value, language),
+        "upper_first": lambda value: capitalize(render(value, language)),
+        "figure": lambda value, *digits: render(figure(value, *digits), language),
+        "limits": lambda interval, *digits: render(limits(interval, *digits), language),
+        "grouped": lambda count: render(grouped(count), language),
+        "short": lambda value: render(short_figure(value), language),
+    }
+    made.globals |= {
+        "_": lambda text, **values: Message(text, **values).render(language),
+        "plural": lambda one, many, count: plural(one, many, count).render(language),
+        "pgettext": lambda context, text: term(context, text).render(language),
+        "language": language,
+    }
+    return made

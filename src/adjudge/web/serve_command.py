@@ -1,0 +1,172 @@
+"""``adjudge serve``: judging for other programs, over HTTP."""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import suppress
+from importlib.util import find_spec
+from pathlib import Path
+
+import click
+
+from adjudge.core.domain.light import light_dataclass
+from adjudge.core.gateway.layers.budget import Budget
+from adjudge.core.gateway.prices import PriceTable
+from adjudge.errors import SetupError
+from adjudge.runs.cli.chosen import model_entries, price_table
+from adjudge.runs.cli.options import (
+    FROM_ONE,
+    LANGUAGE,
+    PATH,
+    at_once,
+    command,
+    max_calls,
+    max_tokens,
+    max_usd,
+    models,
+    no_cache,
+    option,
+    options,
+    positional,
+    prices,
+    server,
+    shared,
+)
+from adjudge.runs.project import ModelEntry, ServerEntry
+from adjudge.runs.results.exit_code import ExitCode
+
+KEY_VARIABLE = "ADJUDGE_API_KEY"
+_LOOPBACK = ("127.0.0.1", "::1", "localhost")
+_SHORTEST_KEY = 16
+
+
+@light_dataclass(frozen=True, kw_only=True)
+class ServeOptions:
+    """What ``adjudge serve`` can be told."""
+
+    folder: Path = positional("The folder whose runs may be looked at.", type=PATH, default=Path())
+    model: tuple[str, ...] = shared(models)
+    at: ServerEntry = shared(server)
+    max_usd: float | None = shared(max_usd)
+    max_calls: int | None = shared(max_calls)
+    max_tokens: int | None = shared(max_tokens)
+    prices: Path | None = shared(prices)
+    no_cache: bool = shared(no_cache)
+    max_concurrency: int | None = shared(at_once)
+    port: int = option(
+        "--port", type=click.IntRange(0, 65535), default=8765, help="0 takes a free one."
+    )
+    host: str = option(
+        "--host",
+        default="127.0.0.1",
+        help="The address to listen at; any but this machine's own needs a key of yours.",
+    )
+    name: tuple[str, ...] = option(
+        "--name", multiple=True, help="A further name under which clients reach it; repeatable."
+    )
+    judgments_at_once: int = option(
+        "--judgments-at-once", type=FROM_ONE, default=32, help="Who asks for more is told to wait."
+    )
+    language: str = option(
+        "--language",
+        type=LANGUAGE,
+        default="en",
+        help="Language of prompts, explanations and criteria.",
+    )
+    show_openapi: bool = option(
+        "--openapi", is_flag=True, help="Print the description of the API as OpenAPI 3.1, and stop."
+    )
+
+
+@command("serve")
+@options(ServeOptions)
+def serve(options: ServeOptions) -> int:
+    """Serve judging, comparing, criteria and runs as JSON, for programs in any language. Ctrl-C
+    ends it.
+
+    The key is what ADJUDGE_API_KEY holds; without it one is made and printed. The limits hold for
+    all requests together.
+    """
+    if missing := [one for one in ("starlette", "uvicorn") if find_spec(one) is None]:
+        raise SetupError(
+            "the API needs {missing}: pip install 'adjudge[ui]'", missing=" and ".join(missing)
+        )
+    if options.show_openapi:
+        from adjudge.web.api import openapi
+
+        click.echo(json.dumps(openapi(), ensure_ascii=False, indent=2))
+        return ExitCode.OK
+    prices = price_table(options.prices)
+    key = _key(options.host)
+    entries = model_entries(options.model, options.at, options.max_concurrency)
+    budget = Budget(options.max_usd, options.max_calls, options.max_tokens)
+    _serve(
+        options.folder,
+        entries,
+        budget,
+        prices,
+        key,
+        (options.host, options.port, options.name),
+        options.judgments_at_once,
+        cache=not options.no_cache,
+        language=options.language,
+    )
+    return ExitCode.OK
+
+
+def _serve(
+    folder: Path,
+    models: tuple[ModelEntry, ...],
+    budget: Budget,
+    prices: PriceTable,
+    key: str,
+    place: tuple[str, int, tuple[str, ...]],
+    at_once: int,
+    *,
+    cache: bool,
+    language: str,
+) -> None:
+    from adjudge.runs.service.judging import JudgingService
+    from adjudge.runs.service.run_index import RunIndex
+    from adjudge.web.api import api_application
+    from adjudge.web.api_guard import ApiAccess, host_names
+    from adjudge.web.loopback import Listening
+
+    service, index = (
+        JudgingService(models, budget=budget, prices=prices, cache=cache, language=language),
+        RunIndex(folder),
+    )
+    host, port, names = place
+    listening = Listening(port, host)
+    named = host_names(names if host in _LOOPBACK else (host, *names))
+    access = (
+        ApiAccess(listening.port, key, named) if key else ApiAccess(listening.port, names=named)
+    )
+
+    def tell() -> None:
+        click.echo(f"http://{f'[{host}]' if ':' in host else host}:{listening.port}")
+        if not key:
+            click.echo(f"key: {access.token}")
+
+    with suppress(KeyboardInterrupt):  # that is how it ends
+        listening.serve(api_application(service, index, access, at_once), tell)
+
+
+def _key(host: str) -> str:
+    key = os.environ.get(KEY_VARIABLE, "").strip()
+    if host not in _LOOPBACK and not key:
+        raise SetupError(
+            "other machines could reach {host}: set {key_variable} to a key of yours, or "
+            "leave --host out",
+            host=host,
+            key_variable=KEY_VARIABLE,
+        )
+    if key and len(key) < _SHORTEST_KEY:
+        raise SetupError(
+            "the key in {key_variable} has {count} characters, and needs {least} or more",
+            key_variable=KEY_VARIABLE,
+            count=len(key),
+            least=_SHORTEST_KEY,
+        )
+    return key

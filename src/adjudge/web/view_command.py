@@ -1,0 +1,175 @@
+"""``adjudge view``: runs, rows, labels and comparisons in a browser."""
+
+from __future__ import annotations
+
+import webbrowser
+from contextlib import suppress
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+from click import UsageError
+
+from adjudge.core.domain.light import light_dataclass
+from adjudge.errors import SetupError
+from adjudge.messages import Message
+from adjudge.runs.cli.chosen import choose_language, price_table
+from adjudge.runs.cli.options import PATH, command, option, options, positional, trust
+from adjudge.runs.cli.output import echo, language, typed_language
+from adjudge.runs.results.exit_code import ExitCode
+
+if TYPE_CHECKING:
+    from adjudge.web.server import PageServer
+
+_USUAL = Path("runs")
+"""Where runs are kept unless somebody says otherwise; the first run may make it."""
+_NEEDED = ("starlette", "uvicorn")
+
+
+@light_dataclass(frozen=True)
+class ViewOptions:
+    """What ``adjudge view`` was asked for."""
+
+    folder: Path = positional("A run folder, or a folder of runs.", type=PATH, default=_USUAL)
+    port: int = option(
+        "--port", type=click.IntRange(0, 65535), default=0, help="0 takes a free one."
+    )
+    no_open: bool = option(
+        "--no-open", is_flag=True, help="Do not open a browser; the address is printed."
+    )
+    read_only: bool = option(
+        "--read-only", is_flag=True, help="Write nothing: no labels, no index in old runs."
+    )
+    model: tuple[str, ...] = option(
+        "-m",
+        "--model",
+        multiple=True,
+        help="A model that may be asked from the page; repeatable.",
+    )
+    max_usd: float = option(
+        "--max-usd",
+        type=click.FloatRange(min=0),
+        default=1.0,
+        help="What the page may spend while it is open.",
+    )
+    export: Path | None = option(
+        "--export",
+        type=PATH,
+        help="Write a read-only copy that opens from disk to this new folder, and exit.",
+    )
+    run: tuple[str, ...] = option(
+        "--run", multiple=True, help="At --export: a run to copy, all by default; repeatable."
+    )
+    with_prompts: bool = option(
+        "--with-prompts", is_flag=True, help="At --export: with what was sent to models."
+    )
+    most_rows: int | None = option(
+        "--most-rows",
+        type=click.IntRange(min=1),
+        help="At --export: rows of each judge, the worst first; 20000 by default.",
+    )
+
+
+@command("view")
+@options(ViewOptions)
+@trust
+def view(options: ViewOptions) -> int:
+    """Look at runs in a browser: every row with its votes, labelling, comparison of two runs, how
+    far to trust them.
+
+    Only this machine can reach the page, and only who has the address with its token. Ctrl-C ends
+    it.
+    """
+    if missing := [name for name in _NEEDED if find_spec(name) is None]:
+        raise SetupError(
+            "the page needs {missing}: pip install 'adjudge[ui]'", missing=" and ".join(missing)
+        )
+    folder = options.folder
+    if not folder.is_dir() and (folder != _USUAL or folder.exists() or options.export):
+        raise SetupError(
+            "{folder} is not a folder: give a run folder, or a folder that contains runs",
+            folder=folder,
+        )
+    if options.export is not None:
+        return _export(options, options.export)
+    if options.run or options.with_prompts or options.most_rows:
+        raise UsageError(Message("--run, --with-prompts and --most-rows need --export FOLDER"))
+    return _serve(options)
+
+
+def _export(options: ViewOptions, target: Path) -> int:
+    from adjudge.web.library import Library
+    from adjudge.web.run_copy import (
+        MOST_ROWS,
+        CopySettings,
+        check_target,
+        choose_runs,
+        expected_size,
+        size_text,
+        write_copy,
+    )
+
+    library = Library(options.folder, read_only=True)
+    chosen = choose_language(typed_language())
+    settings = CopySettings(chosen, options.with_prompts, options.most_rows or MOST_ROWS)
+    check_target(target)
+    places = choose_runs(library, options.run)
+    expected = expected_size(library, places, settings)
+    echo(
+        Message(
+            "Copying runs: {runs}, rows: {rows}; about {size}.",
+            rows=expected.rows,
+            runs=expected.runs,
+            size=size_text(expected.size),
+        )
+    )
+    if expected.left_out:
+        echo(
+            Message(
+                "Rows left out: {left_out}. Of each judge the {most} worst are copied; "
+                "--most-rows N copies more.",
+                left_out=expected.left_out,
+                most=settings.most_rows,
+            )
+        )
+    size = write_copy(library, places, target, settings)
+    echo(
+        Message(
+            "Wrote {size} to {target}: open index.html in it.", size=size_text(size), target=target
+        )
+    )
+    return ExitCode.OK
+
+
+def _serve(options: ViewOptions) -> int:
+    from adjudge.web.server import PageServer
+
+    server = PageServer(
+        options.folder,
+        port=options.port,
+        read_only=options.read_only,
+        language=language(),
+        max_usd=options.max_usd,
+        models=options.model,
+        # a page that judges nothing needs nothing of the project
+        prices=None if options.read_only else price_table(),
+    )
+    with suppress(KeyboardInterrupt):  # that is how it ends
+        if options.no_open:
+            server.serve(click.echo)
+        else:
+            _serve_and_open(server)
+    return ExitCode.OK
+
+
+def _serve_and_open(server: PageServer) -> None:
+    from adjudge.web.opener import opener
+
+    with opener(server.access.url) as file:
+
+        def tell(url: str) -> None:
+            click.echo(url)
+            webbrowser.open(file.as_uri())
+
+        server.serve(tell)

@@ -1,0 +1,254 @@
+"""A judgment comes back from the ledger as it was, whatever its kind; what nobody wrote is refused
+where it is read.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from adjudge import (
+    Criteria,
+    CriteriaOption,
+    DirectInstanceResult,
+    Instance,
+    PairwiseInstanceResult,
+)
+from adjudge.core.domain.json_types import JsonDict, JsonValue
+from adjudge.core.domain.record import OtherDetail, PairwiseDetail, SystemResult
+from adjudge.core.domain.results import PositionalBias, Result
+from adjudge.core.ledger import rows
+from adjudge.core.ledger.codec import (
+    KINDS,
+    exported_judgment,
+    judgment_of,
+    judgment_row,
+    record_of,
+    vote_of,
+    vote_row,
+)
+from adjudge.core.ledger.rows import checked, fact_text, read_fact
+from adjudge.core.pooling.majority import ONE_ORDER
+from adjudge.core.reading.typed_json import WrongType
+from adjudge.messages import Message, join, render
+from support.results import NAME, RESULTS
+
+SLOW = settings(suppress_health_check=list(HealthCheck))
+COLUMNS = 10
+"""The place of what a judgment came to among its columns."""
+
+
+def stored(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The row as SQLite gives it back."""
+    with sqlite3.connect(":memory:") as connection:
+        return tuple(connection.execute(f"SELECT {','.join('?' * len(values))}", values).fetchone())
+
+
+@pytest.mark.parametrize("kind", RESULTS)
+@SLOW
+@given(data=st.data(), judge=NAME, index=st.integers(0, 10**6))
+def test_a_result_comes_back_from_the_ledger_as_its_record(
+    kind: str, data: st.DataObject, judge: str, index: int
+) -> None:
+    result = data.draw(RESULTS[kind])
+    record = result.record(judge, index)
+    row = checked("judgments", stored(judgment_row(record, b"")))
+    assert judgment_of(row) == record
+    assert record.row == index + 1
+
+
+@pytest.mark.parametrize("kind", RESULTS)
+@SLOW
+@given(data=st.data())
+def test_what_was_exported_says_its_kind_by_its_keys(kind: str, data: st.DataObject) -> None:
+    record = data.draw(RESULTS[kind]).record("judge", 3)
+    exported = json.loads(json.dumps(record.to_dict()))
+    found = record_of({**exported, "index": exported["row"] - 1, "input": None})
+    assert (found.detail, found.verdict, found.left_out) == (
+        record.detail,
+        record.verdict,
+        record.left_out,
+    )
+
+
+@SLOW
+@given(data=st.data(), kind=st.sampled_from([*RESULTS]))
+def test_a_vote_comes_back_from_the_ledger_as_its_record(data: st.DataObject, kind: str) -> None:
+    for number, vote in enumerate(data.draw(RESULTS[kind]).votes):
+        found = vote_of(
+            checked("votes", stored(vote_row(number, b"0" * 16, vote.record(), at=1.0)))
+        )
+        texts = [_kept(text) for text in (vote.text, vote.reason)]
+        assert [found.text, found.reason] == texts
+        assert found.usage == vote.usage
+        shown, kept = vote.to_dict(), found.to_dict()
+        written = ("text", "reason", "explanation", "option")
+        assert {name: kept[name] for name in kept if name not in written} == {
+            name: shown[name] for name in shown if name not in written
+        }
+
+
+def _kept(text: str | None) -> str | None:
+    """Half a surrogate pair is kept as its escape in a column of texts."""
+    return text and text.encode("utf-8", "backslashreplace").decode()
+
+
+def test_every_kind_of_result_has_a_detail_of_its_own() -> None:
+    def kinds(of: type[Result]) -> set[type[Result]]:
+        below = of.__subclasses__()
+        return {of, *(one for sub in below for one in kinds(sub))}
+
+    ours = {kind for kind in kinds(Result) if kind.__module__.startswith("adjudge.")}
+    own = {kind for kind in ours if kind.detail is not Result.detail}
+    assert {kind.__name__ for kind in ours - own} == {"Result", "_DirectFields", "SampledResult"}
+    assert len({kind.kind for kind in KINDS}) == len(KINDS)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"score": "0.5"}, "score must be a number or null, not '0.5'"),
+        ({"score": True}, "score must be"),
+        ({"status": "fine"}, "status must be"),
+        ({"notes": "none"}, "notes must be a list"),
+        ({"notes": [1]}, "notes.0 must be a text"),
+        ({"votes_valid": 1.5}, "votes_valid must be a whole number"),
+        ({"option": 3}, "option must be a text or null, not 3"),
+        ({"positional_bias": {"detected": 1}}, "positional_bias.detected must be"),
+        ({"criteria": None}, "criteria must be a text, not None"),
+    ],
+)
+def test_a_value_of_the_wrong_type_is_damage_that_says_where(
+    change: dict[str, object], said: str
+) -> None:
+    row = _example_row()
+    row[COLUMNS] = json.dumps(json.loads(row[COLUMNS]) | change)
+    with pytest.raises(
+        sqlite3.DatabaseError, match="judgment 1 of 'judge' is not what adjudge writes"
+    ) as caught:
+        judgment_of(row)
+    assert said in str(caught.value)
+
+
+def test_a_key_that_is_missing_is_damage() -> None:
+    row = _example_row()
+    row[COLUMNS] = json.dumps(
+        {name: value for name, value in json.loads(row[COLUMNS]).items() if name != "feedback"}
+    )
+    with pytest.raises(sqlite3.DatabaseError, match="feedback is missing"):
+        judgment_of(row)
+
+
+def test_a_vote_without_its_time_is_damage() -> None:
+    with pytest.raises(sqlite3.DatabaseError, match="at must be a number, not None"):
+        vote_of([None] * len(rows.COLUMNS["votes"]))
+
+
+def test_a_kind_that_is_not_ours_keeps_what_it_says() -> None:
+    kept: JsonDict = {
+        "criteria": "c",
+        "status": "scored",
+        "score": 1,
+        "explanation": None,
+        "agreement": None,
+        "tie": False,
+    }
+    kept |= {
+        "fallback": None,
+        "votes_requested": 1,
+        "votes_valid": 1,
+        "verdict": "good",
+        "colour": ["red"],
+    }
+    record = record_of({**kept, "judge": "j", "index": 0, "fields": {"response": "x"}})
+    assert record.detail == OtherDetail(values={"verdict": "good", "colour": ["red"]})
+    assert (record.verdict, record.to_dict()["colour"]) == ("good", ["red"])
+    with pytest.raises(WrongType, match=r"fields\.response must be"):
+        record_of({**kept, "judge": "j", "index": 0, "fields": {"response": 5}})
+
+
+def _example_row() -> list[Any]:
+    criteria = Criteria("kind", "Is it kind?", (CriteriaOption("Yes"), CriteriaOption("No")))
+    instance, bias = Instance({"response": "x"}), PositionalBias(False)
+    result = DirectInstanceResult(
+        instance=instance, criteria=criteria, option="Yes", score=1, positional_bias=bias
+    )
+    return list(judgment_row(result.record("judge", 0), b"")[:-1])
+
+
+@pytest.mark.parametrize("hostile", ["order", "a, b.csv", "0.5", "{name}", "порядок", "", "\ud800"])
+def test_our_own_sentences_come_back_as_messages(hostile: str) -> None:
+    said = Message("{value!r} is not a number", value=hostile)
+    system = SystemResult(
+        contest_results=(1.0,),
+        compared_to=(1,),
+        explanations=(said,),
+        positional_bias=(None,),
+        certainty=(None,),
+        winrate=None,
+        ranking=None,
+        selections=(None,),
+    )
+    result = PairwiseInstanceResult(
+        instance=Instance({"responses": ("x", "y"), "note": hostile}),
+        criteria=Criteria("kind", "Which is kinder?"),
+        notes=(said, hostile, join(", ", (ONE_ORDER, hostile))),
+        explanation=said,
+        per_system_results=(system,),
+        metadata={"message_parts": [[["notes", 1], {"template": "order"}]]},
+    )
+    record = replace(result.record("judge", 0), excluded_models={"a/b": said})
+    found = judgment_of(checked("judgments", stored(judgment_row(record, b""))))
+    assert found == record
+    translated = f"{hostile!r} – не число"
+    assert [render(note, "ru") for note in found.notes] == [
+        translated,
+        hostile,
+        f"{ONE_ORDER.render('ru')}, {hostile}",
+    ]
+    assert render(found.explanation, "ru") == translated
+    assert render(found.excluded_models["a/b"], "ru") == translated
+    assert isinstance(found.detail, PairwiseDetail)
+    assert render(found.detail.per_system_results[0].explanations[0], "ru") == translated
+    assert '"message_parts"' not in json.dumps(exported_judgment(found, None))
+    again = judgment_of(checked("judgments", stored(judgment_row(found, b""))))
+    assert [render(note, "ru") for note in again.notes] == [
+        render(note, "ru") for note in found.notes
+    ]
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        "order",
+        [["notes"]],
+        [[[], {"template": "order"}]],
+        [[["notes", 7], {"template": "order"}]],
+        [[["notes", "x"], {"template": "order"}]],
+        [[["score"], {"template": "order"}]],
+        [[["criteria", 0], {"template": "order"}]],
+        [[["notes", 0], {"template": "{0.__class__}", "values": {"0": "x"}}]],
+    ],
+)
+def test_parts_that_nobody_of_ours_wrote_make_no_message(parts: object) -> None:
+    row = _example_row()
+    result = {**json.loads(row[COLUMNS]), "notes": ["as it stands"], "message_parts": parts}
+    row[COLUMNS] = json.dumps(result)
+    record = judgment_of(row)
+    assert [render(note, "ru") for note in record.notes] == ["as it stands"]
+    assert (record.criterion, record.score) == ("kind", 1)
+
+
+def test_a_fact_about_a_run_keeps_its_messages() -> None:
+    said = Message("{value!r} is not a number", value="order")
+    facts: tuple[JsonValue, ...] = (said, {"notes": ["order", said]}, ["order", {"value": said}])
+    for fact in facts:
+        assert read_fact(fact_text(fact)) == fact
+    assert render(read_fact(fact_text(said)), "ru") == "'order' – не число"
+    assert fact_text({"value": 1}) == '{"value": 1}'

@@ -1,0 +1,51 @@
+"""Priors on disk: what was kept comes back, and what is damaged is not believed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from adjudge.features.local.priors import keep_prior, kept_prior
+
+KEY = "ab" * 32
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("ADJUDGE_CACHE", str(tmp_path))
+    return tmp_path
+
+
+def test_what_was_kept_comes_back() -> None:
+    assert kept_prior(KEY, ["Yes", "No"]) is None
+    keep_prior(KEY, {"Yes": -0.25, "No": -1.5})
+    assert kept_prior(KEY, ["Yes", "No"]) == {"Yes": -0.25, "No": -1.5}
+    assert kept_prior("cd" * 32, ["Yes", "No"]) is None
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "",
+        "{",
+        "[]",
+        "null",
+        "{}",
+        '{"Yes": -1}',
+        '{"Yes": "x", "No": -1}',
+        '{"Yes": NaN, "No": -1}',
+        '{"Yes": 500, "No": -1}',
+    ],
+)
+def test_what_is_damaged_is_asked_again(folder: Path, content: str) -> None:
+    keep_prior(KEY, {"Yes": -0.25, "No": -1.5})
+    (path,) = folder.rglob("*.json")
+    path.write_text(content)
+    assert kept_prior(KEY, ["Yes", "No"]) is None
+
+
+def test_a_folder_that_cannot_be_written_is_no_failure(folder: Path) -> None:
+    (folder / "priors").write_text("a file where the folder should be")
+    keep_prior(KEY, {"Yes": -0.25, "No": -1.5})
+    assert kept_prior(KEY, ["Yes", "No"]) is None
