@@ -32,8 +32,8 @@ from support.disk import wait_for_no_disk
 
 NOT_LOADED = (
     "adjudge.__main__",
-    "adjudge.cli.starters",
-    "adjudge.integrations",
+    "adjudge.runs.cli.starters",
+    "adjudge.features.integrations",
     "adjudge.features.local.onnx",
     "adjudge.web",
 )
