@@ -20,8 +20,8 @@ from adjudge.core.domain.vote import Ballot
 from adjudge.core.verdicts.read import read_ballot
 
 YES, NO = (
-    ("yes", "Yes.", "true", "TRUE", "да", "Верно"),
-    ("no", "No!", "false", "False", "нет", "Неверно"),
+    ("yes", "Yes.", "true", "TRUE", "да"),
+    ("no", "No!", "false", "False", "нет"),
 )
 PASS, FAIL = ("pass", "PASS", "Passed."), ("fail", "FAIL", "«Failed»")
 

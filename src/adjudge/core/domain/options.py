@@ -10,8 +10,11 @@ from adjudge.core.domain.numbers import match_number, plain_number
 from adjudge.core.domain.plain import plain
 from adjudge.lazy import lazy_pattern
 
-_YES, _NO = frozenset({"yes", "true", "да", "верно"}), frozenset({"no", "false", "нет", "неверно"})
+_YES, _NO = frozenset({"yes", "true", "да"}), frozenset({"no", "false", "нет"})
+_CALLED_YES, _CALLED_NO = _YES | {"верно"}, _NO | {"неверно"}
+"""Names of options. As a reply, «верно» may also mean that the judged text is right."""
 _PASS, _FAIL = frozenset({"pass", "passed"}), frozenset({"fail", "failed"})
+TWO_WAY_WORDS = tuple(sorted(_YES | _NO | _PASS | _FAIL))
 _INTEGER = lazy_pattern(r"([+-]?[0-9]{1,100})(?:[.,]0{1,2})?")
 _AROUND = " \"'`*_.,:;!?()[]{}«»“”„‘’「」『』【】|\u200b\ufeff"
 """Punctuation that only decorates.
@@ -70,7 +73,7 @@ def yes_and_no(options: Sequence[str]) -> tuple[str, str] | None:
     """The option that is called yes or pass and the one that is called no or fail, where there are
     just these two.
     """
-    return _only(options, _YES | _PASS, _NO | _FAIL) if len(options) == 2 else None
+    return _only(options, _CALLED_YES | _PASS, _CALLED_NO | _FAIL) if len(options) == 2 else None
 
 
 def _only(
@@ -88,6 +91,12 @@ def as_pass(value: object) -> object:
     """
     said = _folded(str(value)) if isinstance(value, bool | str) else ""
     return "pass" if said in _YES else "fail" if said in _NO else value
+
+
+def polarity(text: str) -> str | None:
+    """Return "pass" for yes and pass, "fail" for no and fail, None for everything else."""
+    word = _folded(text) if len(text) < _ROOM else ""
+    return "pass" if word in _CALLED_YES | _PASS else "fail" if word in _CALLED_NO | _FAIL else None
 
 
 def _spellings(value: object) -> tuple[str, ...]:
@@ -216,7 +225,11 @@ def _two_way(
     said = _folded(str(value)) if isinstance(value, bool | str) else ""
     named, scored = _both_ends(options), _better_and_worse(options, points)
     if said in _YES | _NO:
-        both = named if named and (_folded(named[0]) in _YES or scored in (None, named)) else None
+        both = (
+            named
+            if named and (_folded(named[0]) in _CALLED_YES or scored in (None, named))
+            else None
+        )
     elif said in _PASS | _FAIL:
         both = (
             _if_not_named_otherwise(scored)
@@ -233,7 +246,11 @@ def _two_way(
 @lru_cache(maxsize=1024)
 def _both_ends(options: tuple[str, ...]) -> tuple[str, str] | None:
     """Yes and no, or pass and fail; others may lie between them."""
-    return yes_and_no(options) or _only(options, _YES, _NO) or _only(options, _PASS, _FAIL)
+    return (
+        yes_and_no(options)
+        or _only(options, _CALLED_YES, _CALLED_NO)
+        or _only(options, _PASS, _FAIL)
+    )
 
 
 def _better_and_worse(
@@ -254,4 +271,4 @@ def _better_and_worse(
 def _if_not_named_otherwise(scored: tuple[str, str]) -> tuple[str, str] | None:
     """None where the good end is called no or fail, or the bad end yes or pass."""
     better, worse = map(_folded, scored)
-    return None if better in _NO | _FAIL or worse in _YES | _PASS else scored
+    return None if better in _CALLED_NO | _FAIL or worse in _CALLED_YES | _PASS else scored

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from adjudge.core.domain.options import as_pass
+from adjudge.core.domain.options import TWO_WAY_WORDS, as_pass, polarity
 from adjudge.core.domain.question import Comparison, Question
 from adjudge.core.domain.verdict import TIE, Verdict
 from adjudge.core.verdicts.parts import EMPHASIS, OBJECT, Line, sentences_of, without_quotations
@@ -31,7 +31,7 @@ _TURNS_ROUND = phrase("turns_round")
 _ABOUT_VERDICT = (phrase("speaks"), phrase("suspects"), phrase("unknown_script"))
 _CORRECTS_OR_DENIES = (phrase("corrects"), phrase("denies"))
 _RATES = (phrase("scores"), phrase("corrects"))
-_COURTESY = phrase("courtesy")
+_COURTESY, _CLOSING = phrase("courtesy"), phrase("closing")
 _CANNOT_JUDGE = phrase("cannot_judge")
 _SCALES, _NAMES_SCALE = phrase("scales"), phrase("names_scale")
 _REASON_LABEL = phrase("reason_label")
@@ -43,6 +43,9 @@ _PREFERRED = phrase("preferred", re.NOFLAG)
 _EVEN, _CONTRASTS, _COMPARES = phrase("even"), phrase("contrasts"), phrase("compares")
 _RATED_ABOVE, _NOT_AS, _ORDINAL = phrase("rated_above"), phrase("not_as"), phrase("ordinal")
 _LETTER = lazy_pattern(r"(?<![\w'’])[A-HJ-Z](?![\w'’])")
+_SCORED_LETTER = lazy_pattern(
+    r"(?<![\w'’])(?P<name>[A-Z])\W{0,3}[:=]\s*(?P<number>\d{1,3}(?:\.\d+)?)(?![\w.]*\w)"
+)
 _CHOSEN_LETTER = lazy_pattern(
     r"\W*+(?:[A-Z](?:,?\s+(?:because|since)\b| it is\W*\Z)|(?:\w+\s+){1,3}[A-Z]\W*\Z)"
 )
@@ -58,6 +61,10 @@ _GOES_ON = lazy_pattern(r"(?:\.{3}|…|[^\W\d_A-ZА-ЯЁ])(?![\w ]{0,40}[:=])")
 _TAIL = lazy_pattern(r"→|\n|:\s")
 _QUOTING = lazy_pattern(r"[{}\"“”«»]")
 _WORDS = lazy_pattern(r"\w+")
+_FIRST_WORD = lazy_pattern(
+    r"\W*\w+(?=\s*[,;:–—])(?!\W+(?:there\s\w+\s)?(?:no|nothing|none|нет|ничего)\b)"
+    r"(?!.*\b(?:but|however|но|однако)\b)"
+)
 _CJK = "\u3040-\u30ff\u3400-\u9fff"
 """Scripts without spaces between words."""
 _NUMBER = lazy_pattern(rf"(?<![^\W{_CJK}])(?<![.,/])\d+(?:[.,]\d+)?(?![^\W{_CJK}])")
@@ -111,6 +118,21 @@ def _doubts(
             statement_text = held.get(line.number)
             before = line.text.partition(statement_text)[0] if statement_text else line.text
             yield from _doubts_before(before, verdict, question)  # "Good. [RESULT] 4"
+    if isinstance(question, Comparison):
+        yield from _better_scores(lines, verdict, question)
+
+
+def _better_scores(lines: Sequence[Line], verdict: Verdict, question: Comparison) -> Iterator[str]:
+    """Yield "A: 8" if every response is scored and this one, not the winner, is the best."""
+    scored = [match for line in lines if line.own for match in _SCORED_LETTER.finditer(line.text)]
+    scores = {match["name"]: float(match["number"]) for match in scored}
+    best = max(scores.values(), default=0.0)
+    if scores.keys() != set(question.letters) or [*scores.values()].count(best) > 1:
+        return
+    for match in scored:
+        named = question.match(match["name"])
+        if float(match["number"]) == best and named and named.option != verdict.option:
+            yield match.group()
 
 
 def _doubts_before(text: str, verdict: Verdict, question: Question) -> Iterator[str]:
@@ -252,17 +274,46 @@ def explains_otherwise(text: str, verdict: Verdict, question: Question) -> bool:
     """Return True if the first or the last sentence of an explanation states another verdict."""
     beginning, ending = text[:_ENDING], text[-_ENDING:]
     is_long = len(text) > _ENDING  # the parts may begin or end within a sentence
-    if not _may_conclude(f"{beginning} {ending}" if is_long else text, question):
+    shown = f"{beginning} {ending}" if is_long else text
+    may_answer, may_conclude = _may_answer(shown, question), _may_conclude(shown, question)
+    if not may_answer and not may_conclude:
         return False
     first, *others = sentences_of(beginning)
     checked = [first] if others or not is_long else []
     checked += sentences_of(ending)[1:][-1:]
     return any(
-        _CANNOT_JUDGE.search(sentence)
-        or _ends_in_other(sentence, verdict, question)
-        or states_other(sentence, verdict, question)
+        (may_answer and _answers_otherwise(sentence, verdict))
+        or (may_conclude and _concludes_otherwise(sentence, verdict, question))
         for sentence in checked
     )
+
+
+def _may_answer(text: str, question: Question) -> bool:
+    """Return True if the options are yes and no, or pass and fail, and the text holds such a word."""
+    if isinstance(question, Comparison) or not any(map(polarity, question.labels)):
+        return False
+    text = text.casefold()
+    return any(word in text for word in TWO_WAY_WORDS)
+
+
+def _concludes_otherwise(sentence: str, verdict: Verdict, question: Question) -> bool:
+    return (
+        _CANNOT_JUDGE.search(sentence) is not None
+        or _ends_in_other(sentence, verdict, question)
+        or states_other(sentence, verdict, question)
+    )
+
+
+def _answers_otherwise(sentence: str, verdict: Verdict) -> bool:
+    """Return True if a sentence is a yes or no, in any language, and the verdict is the other."""
+    own = polarity(verdict.option)
+    if own is None or _QUOTING.search(sentence):
+        return False
+    closing, word = _CLOSING.fullmatch(sentence), _FIRST_WORD.match(sentence)
+    answers = [sentence, _TAIL.split(sentence)[-1], closing["said"] if closing else ""]
+    if word and as_pass(verdict.option) != verdict.option:  # of PASS, "No, it is fine" is no denial
+        answers.append(word[0])
+    return any(polarity(answer) not in (None, own) for answer in answers)
 
 
 def _ends_in_other(sentence: str, verdict: Verdict, question: Question) -> bool:

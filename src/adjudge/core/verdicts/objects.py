@@ -26,6 +26,9 @@ _ANSWER_KEYS = frozenset(words("answer_keys"))
 """Names that may hold the answer to the judged problem, if that is a number or a letter."""
 _GRADE_KEYS = tuple(name for name in _NAMED_KEYS if name not in _ANSWER_KEYS)
 _NUMBER_KEYS = (*_SCORE_KEYS, *_GRADE_KEYS)
+_FIRM_KEYS, _LOSER_KEYS = frozenset(words("firm_keys")), frozenset(words("loser_keys"))
+"""Names that can hold nothing but the verdict, and the response that is not preferred."""
+_TWO_WAY_SCORE_KEYS = words("two_way_score_keys")
 _NUMERIC_OPTION_KEYS = ("selected_option", *_SCORE_KEYS, *_GRADE_KEYS)
 _COMPARED_KEYS = (*_NAMED_KEYS, "ranking")
 _DECIDING_TOKENS = frozenset(words("deciding_tokens"))
@@ -47,6 +50,8 @@ _ORDINARY = frozenset(
 )
 """Names that need no second look."""
 _LONGEST_FORM = 80
+_LONGEST_VERDICT = 3
+"""Words; longer texts explain."""
 
 
 def reading_of(data: JsonObject, mended: bool, question: Question) -> Reading | None:
@@ -135,16 +140,49 @@ def _says_otherwise(
         other = _other_verdict(name, value, question)
         if other is not None and other.option != verdict.option:
             return True
+        if other is None and name in _FIRM_KEYS and _is_unclear(name, value, verdict, question):
+            return True
+        if name in _LOSER_KEYS and isinstance(question, Comparison):
+            loser = _match_under("winner", value, question)
+            if loser is not None and loser.option == verdict.option:
+                return True
         if question.numeric and _changes_scale(name, value, question):
             return True
     if _rates_otherwise(verdict, data, question):
         return True
-    score = data.get("score")
-    score = plain_number(score) if isinstance(score, str) else number_of(score)
-    if not isinstance(question, Choice) or question.numeric or score is None:
+    if not isinstance(question, Choice) or question.numeric:
         return False
     points = dict(zip(question.options, question.points, strict=False))
-    return score in points.values() and points.get(verdict.option) != score
+    scores = (_score(data.get(name)) for name in _TWO_WAY_SCORE_KEYS)
+    return any(
+        score is not None and score in points.values() and points.get(verdict.option) != score
+        for score in scores
+    )
+
+
+def _score(value: object) -> float | None:
+    return plain_number(value) if isinstance(value, str) else number_of(value)
+
+
+def _is_unclear(name: str, value: object, verdict: Verdict, question: Question) -> bool:
+    """Return True for a second verdict that is no option: null, "unknown", "reject".
+
+    "passed": false beside a "No" agrees with it if the score of "No" is not the best.
+    """
+    if question.numeric:  # "verdict": "good" beside a score
+        return False
+    if isinstance(value, bool) and name in (*_PASS_KEYS, *_FAIL_KEYS):
+        return isinstance(question, Choice) and (value == (name in _PASS_KEYS)) != _is_best(
+            verdict, question
+        )
+    is_brief = isinstance(value, str) and len(value.split()) <= _LONGEST_VERDICT
+    return value is None or isinstance(value, bool) or is_brief
+
+
+def _is_best(verdict: Verdict, question: Choice) -> bool:
+    points = dict(zip(question.options, question.points, strict=False))
+    best = max((each for each in points.values() if each is not None), default=None)
+    return best is not None and points.get(verdict.option) == best
 
 
 def _other_verdict(name: str, value: object, question: Question) -> Verdict | None:

@@ -244,7 +244,7 @@ def _quoted_after(last: int, parts: ReplyParts, question: Question) -> Iterator[
         if held.own or held.line < last:
             continue
         reading = _read_object(held.data or {}, held.mended, question)
-        if reading and reading.verdict:
+        if reading and (reading.verdict or reading.outcome is Outcome.ABSTAINED):
             yield Statement(reading.verdict, held.line, _words(reading, question), own=False)
 
 
