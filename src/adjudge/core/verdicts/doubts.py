@@ -118,12 +118,13 @@ def _doubts(
             statement_text = held.get(line.number)
             before = line.text.partition(statement_text)[0] if statement_text else line.text
             yield from _doubts_before(before, verdict, question)  # "Good. [RESULT] 4"
-    if isinstance(question, Comparison):
-        yield from _better_scores(lines, verdict, question)
+    yield from _better_scores(lines, verdict, question)
 
 
-def _better_scores(lines: Sequence[Line], verdict: Verdict, question: Comparison) -> Iterator[str]:
+def _better_scores(lines: Sequence[Line], verdict: Verdict, question: Question) -> Iterator[str]:
     """Yield "A: 8" if every response is scored and this one, not the winner, is the best."""
+    if not isinstance(question, Comparison):
+        return
     scored = [match for line in lines if line.own for match in _SCORED_LETTER.finditer(line.text)]
     scores = {match["name"]: float(match["number"]) for match in scored}
     best = max(scores.values(), default=0.0)
@@ -289,7 +290,7 @@ def explains_otherwise(text: str, verdict: Verdict, question: Question) -> bool:
 
 
 def _may_answer(text: str, question: Question) -> bool:
-    """Return True if the options are yes and no, or pass and fail, and the text holds such a word."""
+    """Return True if the options are yes and no, or pass and fail, and the text has such a word."""
     if isinstance(question, Comparison) or not any(map(polarity, question.labels)):
         return False
     text = text.casefold()

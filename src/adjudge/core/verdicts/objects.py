@@ -140,12 +140,9 @@ def _says_otherwise(
         other = _other_verdict(name, value, question)
         if other is not None and other.option != verdict.option:
             return True
-        if other is None and name in _FIRM_KEYS and _is_unclear(name, value, verdict, question):
+        is_unclear = other is None and _is_unclear(name, value, verdict, question)
+        if is_unclear or _is_loser(name, value, verdict, question):
             return True
-        if name in _LOSER_KEYS and isinstance(question, Comparison):
-            loser = _match_under("winner", value, question)
-            if loser is not None and loser.option == verdict.option:
-                return True
         if question.numeric and _changes_scale(name, value, question):
             return True
     if _rates_otherwise(verdict, data, question):
@@ -169,7 +166,7 @@ def _is_unclear(name: str, value: object, verdict: Verdict, question: Question) 
 
     "passed": false beside a "No" agrees with it if the score of "No" is not the best.
     """
-    if question.numeric:  # "verdict": "good" beside a score
+    if name not in _FIRM_KEYS or question.numeric:  # "verdict": "good" beside a score
         return False
     if isinstance(value, bool) and name in (*_PASS_KEYS, *_FAIL_KEYS):
         return isinstance(question, Choice) and (value == (name in _PASS_KEYS)) != _is_best(
@@ -177,6 +174,14 @@ def _is_unclear(name: str, value: object, verdict: Verdict, question: Question) 
         )
     is_brief = isinstance(value, str) and len(value.split()) <= _LONGEST_VERDICT
     return value is None or isinstance(value, bool) or is_brief
+
+
+def _is_loser(name: str, value: object, verdict: Verdict, question: Question) -> bool:
+    """Return True for ``"loser": "A"`` beside ``"winner": "A"``."""
+    if name not in _LOSER_KEYS or not isinstance(question, Comparison):
+        return False
+    loser = _match_under("winner", value, question)
+    return loser is not None and loser.option == verdict.option
 
 
 def _is_best(verdict: Verdict, question: Choice) -> bool:
