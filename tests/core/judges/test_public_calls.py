@@ -21,6 +21,7 @@ from adjudge.core.judges.aspect import AspectCritic
 from adjudge.core.judges.direct import BaseDirectJudge, DirectJudge
 from adjudge.core.judges.judge import Judge
 from adjudge.core.judges.pairwise import PairwiseJudge
+from adjudge.features.compat import judges
 from adjudge.features.compat.judges import base
 from adjudge.features.compat.prometheus import MPrometheusDirectJudge
 from adjudge.features.generate.qualitative import QualitativeCriteria
@@ -183,6 +184,6 @@ def test_one_instance_by_itself_is_judged_too() -> None:
 
 def test_the_base_classes_are_where_evalassist_has_them() -> None:
     assert [getattr(base, name) for name in base.__all__] == [
-        getattr(adjudge, name) for name in base.__all__
+        getattr(judges, name) for name in base.__all__
     ]
     assert base.__all__ == ["BaseDirectJudge", "BaseJudge", "BasePairwiseJudge", "Judge"]
