@@ -31,7 +31,9 @@ from adjudge.features.bench.published import (
     published_results,
 )
 
-OUT = Path(__file__).parents[1] / "src" / "adjudge" / "bench" / "data" / "published.json"
+OUT = (
+    Path(__file__).parents[1] / "src" / "adjudge" / "features" / "bench" / "data" / "published.json"
+)
 EMBEDDED = "local/smollm2-135m"
 
 

@@ -220,7 +220,9 @@ def _fitted(draw: Draw, criteria: Criteria, fields: Mapping[str, object]) -> dic
 def _dimensions(language: Language) -> dict[str, Criteria]:
     """As the RAG evaluator has them."""
     data = yaml.safe_load(
-        (files("adjudge") / "rag" / "data" / f"{language}.yaml").read_text(encoding="utf-8")
+        (files("adjudge") / "features" / "rag" / "data" / f"{language}.yaml").read_text(
+            encoding="utf-8"
+        )
     )
     return {one["name"]: _criteria(one) for one in data["dimensions"]}
 
