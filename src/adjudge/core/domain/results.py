@@ -261,6 +261,18 @@ class Result(HtmlRepr):
         """What this kind of result says beside what all of them say."""
         return OtherDetail(values=NOTHING)
 
+    def answers_by_order(self) -> list[list[list[str]]]:
+        """Return the answers per question (the model, and the responses that it compares) and per
+        order in which options or responses were shown. ``adjudge.stats.bias`` tells by many
+        results whether the order decides.
+        """
+        answers: dict[object, dict[object, list[str]]] = {}
+        for vote in self.votes:
+            if vote.verdict:
+                orders = answers.setdefault((vote.model, vote.ballot.question.compared), {})
+                orders.setdefault(vote.order, []).append(vote.verdict.option)
+        return [list(orders.values()) for orders in answers.values()]
+
     def _excluded(self) -> Mapping[str, str]:
         return self.left_out
 

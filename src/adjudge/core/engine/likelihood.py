@@ -12,7 +12,6 @@ from adjudge.core.domain.frozen import FrozenDict, content_hash
 from adjudge.core.domain.light import light_dataclass
 from adjudge.core.domain.message import LogprobCalibration, Prompt, Reply, Request, Usage
 from adjudge.core.domain.question import Comparison
-from adjudge.core.domain.rounding import equal
 from adjudge.core.domain.verdict import TIE, Chosen, Verdict
 from adjudge.core.domain.vote import Ballot, Outcome, Vote
 from adjudge.core.gateway.model import Model
@@ -28,6 +27,7 @@ from adjudge.core.verdicts.likelihood import (
 from adjudge.errors import SetupError
 from adjudge.features.local.priors import keep_prior, kept_prior
 from adjudge.messages import Message
+from adjudge.stats.rounding import equal
 
 _ALTERNATIVES = 20
 """How many tokens servers are asked to report; the most that OpenAI gives."""
