@@ -11,7 +11,7 @@ from adjudge.core.domain.results import DirectInstanceResult, Result, Status
 from adjudge.core.pooling.majority import majority
 from adjudge.features.evidence.result import EvidenceResult
 from adjudge.features.rag.blame import Blame
-from adjudge.features.rag.composite import composite
+from adjudge.features.rag.composite_rule import composite
 from adjudge.features.rag.dimensions import Dimension
 from adjudge.features.rag.measured import Measured
 from adjudge.features.rag.parts import Answered
