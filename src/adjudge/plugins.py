@@ -31,6 +31,7 @@ KINDS: Mapping[str, str] = {
     "stores": "collections.abc:Callable",  # address -> adjudge.features.scale.stores.store:Store
     "criteria": "types:ModuleType",  # a folder of NAME.yaml
     "commands": "click:Command",
+    "clusters": "collections.abc:Callable",  # adjudge.core.engine.cluster:JudgeOn
     "details": "adjudge.core.domain.record:Detail",  # a subclass, named by its ``kind``
 }
 """Kind → what each of its parts is."""
@@ -170,6 +171,10 @@ OURS: Mapping[str, Mapping[str, str]] = {
             "completion": "runs.cli.completion:completion",
             "serve-model": "features.local.serve_command:serve_model",
         },
+    ),
+    "clusters": _below(  # by the scheme of an address; Postgres is refused with the way out
+        "features.scale.ray.",
+        **dict.fromkeys(("ray", "postgres", "postgresql"), "items:judge_on"),
     ),
     "details": _below(  # by the tag in the ledger; a ledger without tags is read by the first match
         "",

@@ -14,6 +14,7 @@ from adjudge.core.domain.criteria import Criteria
 from adjudge.core.domain.instance import Instance
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.vote import Ballot, Mode, Vote
+from adjudge.core.engine.cluster import On
 from adjudge.core.engine.run import RunLike
 from adjudge.core.gateway.layers.budget import Budget
 from adjudge.core.gateway.open import ModelLike
@@ -45,7 +46,6 @@ from adjudge.features.evidence.pool import (
 from adjudge.features.evidence.questions import CLAIMS, QUESTION, EvidenceQuestions
 from adjudge.features.evidence.result import EvidenceResult
 from adjudge.features.evidence.sentences import sentences
-from adjudge.features.scale.ray.place import On
 
 Method = Literal["each", "joint", "rules", "flags", "flags-first"]
 METHODS: tuple[Method, ...] = ("each", "joint", "rules", "flags", "flags-first")
