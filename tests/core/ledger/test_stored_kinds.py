@@ -20,6 +20,7 @@ from adjudge.core.domain.record import (
     PairwiseDetail,
     SystemResult,
 )
+from adjudge.core.domain.sampled_record import QualitativeDetail, QuantitativeDetail
 from adjudge.core.ledger.codec import judgment_of, judgment_row
 from adjudge.features.agents.record import AgentDetail, MeasuredPart, PointRecord, Shortened
 from adjudge.features.evidence.record import (
@@ -29,11 +30,7 @@ from adjudge.features.evidence.record import (
     SentenceRecord,
     UnseenFact,
 )
-from adjudge.features.generate.sampled_record import (
-    CandidateDetail,
-    QualitativeDetail,
-    QuantitativeDetail,
-)
+from adjudge.features.generate.candidate_record import CandidateDetail
 from adjudge.features.rag.record import Composite, MeasureRecord, RagDetail
 from adjudge.messages import Message
 from adjudge.plugins import OURS

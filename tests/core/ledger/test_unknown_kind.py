@@ -52,9 +52,9 @@ def test_it_has_failed_with_the_reason_and_without_a_number() -> None:
     assert (record.status, record.score, record.verdict, record.choice) == ("failed", None) + (
         None,
     ) * 2
-    assert record.reason == "unknown kind 'price': install the package that brings it"
+    assert record.reason == "unknown kind price: install the package that brings it"
     assert render(record.reason, "ru") == (
-        "неизвестный вид 'price': установите пакет, в котором он есть"
+        "неизвестный вид price: установите пакет, в котором он есть"
     )
     assert record.fields == {"response": "x"}
     shown = record.to_dict()
@@ -71,7 +71,7 @@ def test_an_export_made_without_the_package_loses_nothing() -> None:
     assert (exported["status"], exported["score"]) == ("failed", None)
     again = read_exported_judgment(exported)
     assert isinstance(again.detail, UnknownDetail)
-    assert again.reason == "unknown kind 'price': install the package that brings it"
+    assert again.reason == "unknown kind price: install the package that brings it"
     assert judgment_row(again, b"0123456789abcdef")[RESULT] == stored()[RESULT]
 
 

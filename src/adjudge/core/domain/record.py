@@ -117,6 +117,26 @@ class Detail:
         """Return True if the models that did not count are listed even if there are none."""
         return False
 
+    @property
+    def rating_range(self) -> tuple[float, float] | None:
+        """The lowest and the highest number that was allowed; None if no number was asked for."""
+        return None
+
+    @property
+    def has_own_options(self) -> bool:
+        """Return True if the options are those of the criterion, not pass and fail."""
+        return False
+
+    @property
+    def dimension_scores(self) -> Mapping[str, int | None] | None:
+        """Dimension → score; None of a judgment that has no dimensions."""
+        return None
+
+    @property
+    def blamed_step(self) -> int | None:
+        """The step of a trajectory that is blamed for its failure, if one is."""
+        return None
+
     def to_dict(self) -> JsonDict:
         """As ``--json`` and exports have it."""
         return _members(self) if is_dataclass(self) else {}
@@ -145,6 +165,10 @@ class DirectDetail(Detail):
     @property
     def order_check(self) -> OrderCheck | None:
         return self.positional_bias
+
+    @property
+    def has_own_options(self) -> bool:
+        return True
 
 
 @light_dataclass(frozen=True, kw_only=True)
@@ -245,6 +269,10 @@ class OtherDetail(Detail):
         """The same; an index where that is all there is."""
         named = (self.values.get(name) for name in ("verdict", "option", "selected_option"))
         return next((one for one in named if isinstance(one, str | int)), None)
+
+    @property
+    def has_own_options(self) -> bool:
+        return True
 
     def to_dict(self) -> JsonDict:
         return dict(self.values)

@@ -161,6 +161,16 @@ class Result(HtmlRepr):
         return None
 
     @property
+    def component_results(self) -> tuple[Result, ...]:
+        """The results that this one is made of; empty of most."""
+        return ()
+
+    @property
+    def rating_range(self) -> tuple[float, float] | None:
+        """The lowest and the highest number that was allowed; None if no number was asked for."""
+        return None
+
+    @property
     def bounds(self) -> tuple[float, float]:
         """What the score of a result without one could be, at least and at most."""
         return 0.0, 1.0

@@ -248,6 +248,11 @@ class Judge(ConfiguredJudge, Generic[I, R]):
         """
         return self.plan_all(item)
 
+    def row_criteria(self) -> Criteria | None:
+        """The criterion of a judge that brings its own, with the fields of a row that it reads."""
+        own = getattr(self, "criteria", None)
+        return own if isinstance(own, Criteria) else None
+
     # judges whose items bring them say which
     def criteria_of(self, items: Sequence[I]) -> list[Criteria]:  # noqa: ARG002
         """The criteria that ``items`` bring along, each once."""

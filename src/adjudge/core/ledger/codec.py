@@ -341,7 +341,7 @@ def _kind_of(tag: str) -> type[Detail]:
         return DETAILS[tag]
     except KeyError:
         raise SetupError(
-            "unknown kind {kind!r}: install the package that brings it", kind=tag
+            "unknown kind {kind}: install the package that brings it", kind=tag
         ) from None
 
 

@@ -276,6 +276,13 @@ class EvidenceJudge(AskSettings, Judge[Instance, EvidenceResult]):
             notes=(*result.notes, *notes_on(asked, self.temperatures)),
         )
 
+    def row_criteria(self) -> Criteria:
+        return replace(
+            self.criteria,
+            to_evaluate_field=self.text_field,
+            context_fields=(self.source_field, QUESTION),
+        )
+
     def fallback_result(self, result: EvidenceResult, choice: random.Random) -> EvidenceResult:
         """A share by chance, between what it could be; the status stays what it was."""
         return replace(result, score=choice.uniform(*result.bounds), fallback="random")

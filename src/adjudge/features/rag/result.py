@@ -64,6 +64,10 @@ class RagResult(Result):
         return super().bounds if self.fallback else (self.composite.lower, self.composite.upper)
 
     @property
+    def component_results(self) -> tuple[Result, ...]:
+        return tuple(self.judged.values())
+
+    @property
     def verdict_name(self) -> str | None:
         """The scores, since the composite is one number for all of them."""
         return ", ".join(
