@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import subprocess
 import sys
 from dataclasses import dataclass
 from typing import ClassVar
+
+import pytest
 
 from adjudge.core.domain.record import Detail, JudgmentRecord, UnknownDetail
 from adjudge.core.ledger.codec import (
@@ -86,6 +89,21 @@ def test_a_tag_that_is_not_a_text_is_an_unknown_kind() -> None:
     *others, result, _ = stored()
     changed = json.dumps({**json.loads(str(result)), "kind": ["x"]})
     assert "unknown kind" in str(judgment_of([*others, changed]).reason)
+
+
+@pytest.mark.parametrize("change", [{"status": 7}, {"score": "much"}, {"reason": []}])
+def test_what_it_keeps_to_itself_is_checked_too(change: dict[str, object]) -> None:
+    *others, result, _ = stored()
+    changed = json.dumps({**json.loads(str(result)), **change})
+    with pytest.raises(sqlite3.DatabaseError, match="is not what adjudge writes"):
+        judgment_of([*others, changed])
+
+
+def test_an_export_cannot_move_a_judgment_to_another_row() -> None:
+    exported = json.loads(json.dumps(exported_judgment(read(stored()), None)))
+    exported["unknown_kind"] |= {"judge": "other", "row": 9}
+    record = read_exported_judgment(exported)
+    assert (record.judge, record.row) == ("judge", 1)
 
 
 def test_records_of_core_are_read_without_loading_a_feature() -> None:

@@ -108,6 +108,11 @@ class Detail:
         return ()
 
     @property
+    def system_results(self) -> tuple[SystemResult, ...]:
+        """How each of the compared responses fared; empty if there is one response."""
+        return ()
+
+    @property
     def order_check(self) -> OrderCheck | None:
         """What showing options or responses in the other order changed, if that was asked."""
         return None
@@ -242,6 +247,10 @@ class PairwiseDetail(Detail):
         """
         count = len(self.per_system_results)
         return self.systems if len(self.systems) == count else place_names(count)
+
+    @property
+    def system_results(self) -> tuple[SystemResult, ...]:
+        return self.per_system_results
 
     @property
     def order_check(self) -> OrderCheck | None:

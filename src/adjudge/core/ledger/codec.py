@@ -68,7 +68,7 @@ _COMMON = frozenset(
 ) | {"criteria", "decided_by", "row", KIND, UNKNOWN_KIND, ANSWERS}
 """The keys that a judgment of any kind may have."""
 _STORED = ("status", "score", "reason", KIND)
-"""Common keys that a judgment of an unknown kind keeps to itself."""
+"""Common keys of a judgment of an unknown kind that are not shown as its own."""
 _ABSENT: JsonObject = {"id": None, "reason": None, "low_confidence": False}
 """What stands for the keys that a judgment may leave out."""
 _ABSENT_OF_VOTE: JsonObject = {
@@ -111,7 +111,7 @@ def judgment_row(
         json_text(dict(record.fields)),
         ballots,
         kept["status"],
-        _real(kept["score"]),
+        _real(cast("float | None", kept["score"])),
         storable(record.criterion),
         storable(verdict_text(record)),
         flags,
@@ -119,8 +119,8 @@ def judgment_row(
     )
 
 
-def _real(score: JsonValue) -> float | None:
-    return float(score) + 0.0 if isinstance(score, int | float) else None  # SQLite has no -0.0
+def _real(score: float | None) -> float | None:
+    return None if score is None else float(score) + 0.0  # SQLite has no -0.0
 
 
 def verdict_text(record: JudgmentRecord) -> str | None:
@@ -172,23 +172,16 @@ def record_of(found: JsonObject, votes: tuple[VoteRecord, ...] | None = None) ->
     A judgment of a kind that no installed package brings has failed, for that reason.
     """
     if UNKNOWN_KIND in found:  # an export that was made without the package
-        found = {**found, **object_in(found[UNKNOWN_KIND])}
+        found = {**found, **_contents(object_in(found[UNKNOWN_KIND]))}
     criterion = found.get("criteria", MISSING)
     if not isinstance(criterion, str):
         raise WrongType("a text", criterion, "criteria")
-    instead: dict[str, object] = {}
+    problem = None
     try:
         detail = _detail(found)
     except SetupError as error:
-        detail = UnknownDetail(
-            contents={
-                name: value
-                for name, value in found.items()
-                if name not in _COMMON or name in _STORED
-            }
-        )
-        instead = {"status": "failed", "score": None, "reason": error.message}
-    return read_as(
+        detail, problem = UnknownDetail(contents=_contents(found)), error.message
+    record = read_as(
         JudgmentRecord,
         {**_ABSENT, **found},
         criterion=criterion,
@@ -197,8 +190,15 @@ def record_of(found: JsonObject, votes: tuple[VoteRecord, ...] | None = None) ->
         votes=votes,
         used=used_by(votes or ()),
         named=named_by(votes or ()),
-        **instead,
     )
+    if problem is not None:
+        return replace(record, status="failed", score=None, reason=problem)
+    return record
+
+
+def _contents(found: JsonObject) -> JsonObject:
+    """All that is stored of a judgment for its kind to read."""
+    return {name: value for name, value in found.items() if name not in _COMMON or name in _STORED}
 
 
 def exported_judgment(record: JudgmentRecord, judge_identity: str | None) -> JsonDict:

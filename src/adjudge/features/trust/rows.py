@@ -14,7 +14,7 @@ from typing import Literal
 
 from adjudge.core.domain.instance import names_only
 from adjudge.core.domain.label import Label, LabelScale
-from adjudge.core.domain.record import CascadeStepRecord, JudgmentRecord, PairwiseDetail, VoteRecord
+from adjudge.core.domain.record import CascadeStepRecord, JudgmentRecord, VoteRecord
 from adjudge.core.domain.repeated import asked_row, task_of
 from adjudge.core.domain.slices import Slicing, slice_rows, value_in
 from adjudge.core.domain.verdict import TIE
@@ -475,7 +475,7 @@ def kind_name(verdict: str, kind: str) -> str:
 
 def _stated_rates(record: JudgmentRecord, systems: Sequence[str]) -> dict[str, float]:
     """The win rates of two responses that are not whole wins or ties; nothing where they are."""
-    each = record.detail.per_system_results if isinstance(record.detail, PairwiseDetail) else ()
+    each = record.detail.system_results
     known = [one.winrate for one in each if one.winrate is not None] if len(each) == 2 else []
     return (
         dict(zip(systems, known, strict=True))
