@@ -39,7 +39,7 @@ def main() -> None:
     records = [_record(place, detail) for place, detail in enumerate(_details())]
     rows = [judgment_row(record, bytes(48)) for record in records]
     plain = [row[:-1] for row in rows]
-    texts = [str(row[7]) for row in rows]
+    texts = [str(row[10]) for row in rows]
     print(
         f"{len(records)} records, {statistics.fmean(map(len, texts)):.0f} characters of "
         "JSON each; CPU per record:"

@@ -31,11 +31,11 @@ from pathlib import Path
 
 from adjudge import EvidenceJudge, RagEvaluator, ScriptedModel
 from adjudge.core.domain.message import Request, Usage
-from adjudge.core.reading.words import content_words
 from adjudge.features.evidence.flags import SURE, odds_in
 from adjudge.features.evidence.fragments import fragments_in
 from adjudge.features.evidence.result import EvidenceResult
 from adjudge.features.evidence.sentences import sentences
+from adjudge.features.evidence.words import content_words
 from adjudge.features.rag import RagResult
 from adjudge.stats.selective import Stage, cascade_thresholds
 

@@ -135,6 +135,18 @@ def test_imports_run_downwards_only() -> None:
     assert listed == sorted(set(upward_imports()))
 
 
+def test_stats_imports_only_messages_and_errors() -> None:
+    """Arithmetic takes plain values."""
+    others = {
+        f"{path.relative_to(SOURCE)} imports {'.'.join(place)}"
+        for path in MODULES
+        if place_of(path)[0] == "stats"
+        for place in imported_places(path)
+        if place[0] not in ("stats", "messages", "errors")
+    }
+    assert not others
+
+
 @pytest.mark.parametrize("folder", FLOORS)
 def test_rooms_import_only_lower_rooms(folder: str) -> None:
     floor_of = {room: floor for floor, rooms in enumerate(FLOORS[folder]) for room in rooms}

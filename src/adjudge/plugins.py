@@ -31,8 +31,12 @@ KINDS: Mapping[str, str] = {
     "stores": "collections.abc:Callable",  # address -> adjudge.features.scale.stores.store:Store
     "criteria": "types:ModuleType",  # a folder of NAME.yaml
     "commands": "click:Command",
+    "clusters": "collections.abc:Callable",  # adjudge.core.engine.cluster:JudgeOn
+    "details": "adjudge.core.domain.record:Detail",  # a subclass, named by its ``kind``
 }
 """Kind → what each of its parts is."""
+_OF_CLASSES = ("details",)
+"""Kinds whose parts are classes."""
 
 
 def _below(room: str, **targets: str) -> dict[str, str]:
@@ -168,6 +172,23 @@ OURS: Mapping[str, Mapping[str, str]] = {
             "serve-model": "features.local.serve_command:serve_model",
         },
     ),
+    "clusters": _below(  # by the scheme of an address; Postgres is refused with the way out
+        "features.scale.ray.",
+        **dict.fromkeys(("ray", "postgres", "postgresql"), "items:judge_on"),
+    ),
+    "details": _below(  # by the tag in the ledger; a ledger without tags is read by the first match
+        "",
+        direct="core.domain.record:DirectDetail",
+        aspect="core.domain.record:AspectDetail",
+        pairwise="core.domain.record:PairwiseDetail",
+        qualitative="core.domain.sampled_record:QualitativeDetail",
+        quantitative="core.domain.sampled_record:QuantitativeDetail",
+        evidence="features.evidence.record:EvidenceDetail",
+        rag="features.rag.record:RagDetail",
+        candidate="features.generate.candidate_record:CandidateDetail",
+        check="core.domain.check_result:CheckDetail",
+        agent="features.agents.record:AgentDetail",
+    ),
 }
 _LOG = logging.getLogger("adjudge.plugins")
 _PREFIX = "adjudge."
@@ -208,7 +229,8 @@ class Part(NamedTuple):
         with self.blamed():
             found = resolve(self.target)
         wanted = cast(type, resolve(KINDS[self.kind]))
-        if not isinstance(found, wanted):
+        is_class = isinstance(found, type) and issubclass(found, wanted)
+        if not (is_class if self.kind in _OF_CLASSES else isinstance(found, wanted)):
             raise self.error(
                 Message(
                     "{target} is a {found}, not a {wanted}",
@@ -217,7 +239,7 @@ class Part(NamedTuple):
                     wanted=wanted.__name__,
                 )
             )
-        name = getattr(found, "name", None)
+        name = getattr(found, "kind" if self.kind in _OF_CLASSES else "name", None)
         if isinstance(name, str) and name != self.name:
             raise self.error(
                 Message(

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from adjudge.features.batches.ledger import BatchState
+from adjudge.core.ledger.pending import BatchState
 from adjudge.runs.folder import run_info
 from adjudge.runs.results.run_report import report_of_run
 from support.asking import marked, truth, wait_until

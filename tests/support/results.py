@@ -24,13 +24,13 @@ from adjudge.core.domain.results import (
     Status,
     StepTaken,
 )
+from adjudge.core.domain.sampled import QualitativeResult, QuantitativeResult
 from adjudge.core.domain.verdict import Chosen, Compared, Quote, Rated
 from adjudge.core.domain.vote import Ballot, Outcome, Vote
 from adjudge.features.evidence.evidence import SUPPORTS
 from adjudge.features.evidence.record import UnseenFact
 from adjudge.features.evidence.result import EvidenceResult, SentenceSupport
 from adjudge.features.generate.record import CandidateResult
-from adjudge.features.generate.sampled import QualitativeResult, QuantitativeResult
 from adjudge.features.importers.pool import UnjudgedRow
 from adjudge.features.rag.blame import Blame
 from adjudge.features.rag.dimensions import rag_dimensions

@@ -36,12 +36,12 @@ from adjudge import (
 )
 from adjudge.core.catalog.criteria import criteria as ready_made
 from adjudge.core.catalog.criteria import criteria_names
+from adjudge.core.gateway.inference_engine import EngineModel
 from adjudge.core.gateway.layers.budget import Budget
 from adjudge.errors import BudgetSpent, Refused, Unavailable
 from adjudge.features.compat import unitxt as wrappers
 from adjudge.features.compat import unitxt_criteria
 from adjudge.features.compat.unitxt import from_unitxt, to_unitxt
-from adjudge.features.compat.unitxt_engine import EngineModel
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")

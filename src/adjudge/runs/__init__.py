@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from adjudge.lazy import loader
 
 if TYPE_CHECKING:
+    from adjudge.core.engine.cluster import Cluster
     from adjudge.core.engine.run import Run
     from adjudge.core.gateway.layers.budget import Budget
-    from adjudge.features.scale.ray.place import Cluster
 
 __all__ = ["Budget", "Cluster", "Run"]
 
@@ -17,7 +17,7 @@ __getattr__ = loader(
     __name__,
     {
         "Budget": "core.gateway.layers.budget",
-        "Cluster": "features.scale.ray.place",
+        "Cluster": "core.engine.cluster",
         "Run": "core.engine.run",
     },
 )

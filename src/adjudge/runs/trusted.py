@@ -27,7 +27,6 @@ from adjudge.core.reading.objects import ObjectFile
 from adjudge.core.reading.user_code import is_there
 from adjudge.core.reading.values import Place, load_yaml
 from adjudge.errors import SetupError
-from adjudge.features.traffic.rows import traffic_folder
 from adjudge.messages import Message, join
 from adjudge.runs.code_in import TOO_MANY, program_files
 from adjudge.runs.eval_file import WITHOUT_VARIABLES, EvalFile, eval_text, parse_eval
@@ -41,6 +40,7 @@ from adjudge.runs.restricted import (
     needs_of_spending,
     place_outside,
 )
+from adjudge.runs.traffic_rows import traffic_folder
 from adjudge.runs.variables import EnvFile, variables_in
 
 VARIABLE = "ADJUDGE_TRUST"

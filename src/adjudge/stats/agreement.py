@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
-from adjudge.core.domain.json_types import JsonDict
 from adjudge.messages import Message
 from adjudge.stats.agreement_intervals import (
     above_chance,
@@ -25,7 +24,7 @@ from adjudge.stats.agreement_intervals import (
     with_limits,
 )
 from adjudge.stats.correction import estimate_mean
-from adjudge.stats.estimate import NO_ROWS, Estimate, Figure
+from adjudge.stats.estimate import NO_ROWS, Estimate, Figure, JsonFigures
 from adjudge.stats.intervals import Clusters, Interval, clusters_at
 
 Option = str | int | float
@@ -168,7 +167,7 @@ class TwoRaters:
         table = Counter(pairs)
         return cls(len(pairs), accuracy(table), cohen_kappa(table))
 
-    def to_dict(self) -> JsonDict:
+    def to_dict(self) -> JsonFigures:
         return {
             "n": self.count,
             "accuracy": self.accuracy.value,

@@ -10,14 +10,12 @@ and q: 0 without bias, 1 when every answer turns with the order.
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
 from statistics import fmean, stdev
+from typing import Protocol
 
-from adjudge.core.domain.results import Result
-from adjudge.core.domain.vote import Vote
 from adjudge.errors import SetupError
 from adjudge.messages import Message
 from adjudge.stats import FEWEST
@@ -57,7 +55,15 @@ class BiasReport:
     """Judgments that have too few votes: no model gave two valid ones in each of two orders."""
 
 
-def positional_bias(results: Iterable[Result], level: float = 0.05) -> BiasReport:
+class AskedInOrders(Protocol):
+    """A result, as far as the order of what was shown is concerned."""
+
+    def answers_by_order(self) -> Sequence[Sequence[Sequence[str]]]:
+        """Return the answers, per question and order."""
+        ...
+
+
+def positional_bias(results: Iterable[AskedInOrders], level: float = 0.05) -> BiasReport:
     """Judge the judge by ``results`` with ``check_positional_bias=True`` and at least two samples
     an order.
 
@@ -66,7 +72,7 @@ def positional_bias(results: Iterable[Result], level: float = 0.05) -> BiasRepor
     votes, at level 0.05: noise is called bias in 2 to 4% of runs over 30 to 200 items; an excess
     of 0.09 lies outside its interval in 7% of runs over 30 items, in 5% over 100.
     """
-    return bias_of_rates([_item(result.votes) for result in results], level)
+    return bias_of_rates([_item(result.answers_by_order()) for result in results], level)
 
 
 def bias_of_rates(
@@ -103,21 +109,12 @@ def _p_value(mean: float, error: float, freedom: int) -> float:
     return t_cdf(-mean / error, freedom)
 
 
-def _item(votes: Sequence[Vote]) -> tuple[float, float] | None:
+def _item(questions: Sequence[Sequence[Sequence[str]]]) -> tuple[float, float] | None:
     """Disagreement between and within orders, mean over the questions; None
     without enough votes.
     """
-    rates = [rate for orders in _questions(votes) if (rate := _question(orders)) is not None]
+    rates = [rate for orders in questions if (rate := _question(orders)) is not None]
     return (fmean(flip for flip, _ in rates), fmean(noise for _, noise in rates)) if rates else None
-
-
-def _questions(votes: Sequence[Vote]) -> Iterable[Sequence[Sequence[str]]]:
-    """What was said, by question (the model, and the responses it compares) and order."""
-    found: dict[object, dict[object, list[str]]] = defaultdict(lambda: defaultdict(list))
-    for vote in votes:
-        if vote.verdict:
-            found[vote.model, vote.ballot.question.compared][vote.order].append(vote.verdict.option)
-    return [list(orders.values()) for orders in found.values()]
 
 
 def _question(orders: Sequence[Sequence[str]]) -> tuple[float, float] | None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from adjudge.core.domain.frozen import some_of
-from adjudge.core.domain.json_types import JsonDict
-from adjudge.core.domain.light import light_dataclass
+from dataclasses import dataclass
+
 from adjudge.messages import Message
 
+JsonFigures = dict[str, float | str | None]
+"""Figures as a JSON object."""
 
-@light_dataclass(frozen=True)
+
+@dataclass(frozen=True)
 class Figure:
     """One number; None with a ``reason`` where the data do not define it. It is never NaN."""
 
@@ -19,7 +21,7 @@ class Figure:
 NO_ROWS = Figure(None, Message("no rows"))
 
 
-@light_dataclass(frozen=True)
+@dataclass(frozen=True)
 class Estimate:
     """A number and how sure it is. What is None has its ``reason``."""
 
@@ -41,12 +43,17 @@ class Estimate:
         """The sentence with the value and its limits; why there are none, where there are none."""
         if self.value is None or self.width is None:
             return Message("not measured: {reason}", reason=self.reason)
-        said = Message(limits, **some_of(self, "lower", "upper", "count"))
-        return Message(sentence, value=self.value, limits=said)
+        between = Message(limits, lower=self.lower, upper=self.upper, count=self.count)
+        return Message(sentence, value=self.value, limits=between)
 
-    def to_dict(self) -> JsonDict:
-        limits = some_of(self, "value", "lower", "upper")
-        return {**limits, "n": self.count, "reason": self.reason}
+    def to_dict(self) -> JsonFigures:
+        return {
+            "value": self.value,
+            "lower": self.lower,
+            "upper": self.upper,
+            "n": self.count,
+            "reason": self.reason,
+        }
 
 
 def undefined(method: str, count: int, reason: str, *, level: float = 0.95) -> Estimate:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-from adjudge.core.domain.rounding import above
 from adjudge.stats.intervals import Interval, share_limits
 from adjudge.stats.mean_bounds import MOST_ROWS, search_rows
+from adjudge.stats.rounding import above
 from adjudge.stats.sequence import Stream, sequential_interval
 
 

@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from adjudge.core.domain.threshold import Threshold
 from adjudge.messages import Message, plural
 from adjudge.stats.distributions import beta_cdf
 from adjudge.stats.intervals import upper_limit
+from adjudge.stats.threshold import Threshold
 
 FEWEST_ACCEPTED = 30
 """The first step has at least so many rows: fewer show nothing about an error rate."""

@@ -13,7 +13,6 @@ import pytest
 
 from adjudge import AspectCritic, Cascade, DirectJudge, Instance, ScriptedModel, SetupError, Status
 from adjudge.core.domain.results import AspectResult
-from adjudge.core.domain.threshold import Threshold
 from adjudge.core.gateway.layers.budget import Budget
 from adjudge.core.judges.learnt import CascadeThresholds, Learnt
 from adjudge.errors import BudgetSpent
@@ -21,6 +20,7 @@ from adjudge.features.trust import calibrate_cascades
 from adjudge.features.trust.cascades import CascadeSettings
 from adjudge.runs.known import KnownVotes
 from adjudge.runs.results.run_report import report_of_run
+from adjudge.stats.threshold import Threshold
 from support.asking import marked, truth
 from support.cascades import (
     CHEAP,

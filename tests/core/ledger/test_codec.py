@@ -25,7 +25,7 @@ from adjudge.core.domain.record import OtherDetail, PairwiseDetail, SystemResult
 from adjudge.core.domain.results import PositionalBias, Result
 from adjudge.core.ledger import rows
 from adjudge.core.ledger.codec import (
-    KINDS,
+    DETAILS,
     exported_judgment,
     judgment_of,
     judgment_row,
@@ -107,7 +107,7 @@ def test_every_kind_of_result_has_a_detail_of_its_own() -> None:
     ours = {kind for kind in kinds(Result) if kind.__module__.startswith("adjudge.")}
     own = {kind for kind in ours if kind.detail is not Result.detail}
     assert {kind.__name__ for kind in ours - own} == {"Result", "_DirectFields", "SampledResult"}
-    assert len({kind.kind for kind in KINDS}) == len(KINDS)
+    assert [kind.kind for kind in DETAILS.load_all()] == [*DETAILS]
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,8 @@ from adjudge.core.domain.verdict import TIE, Compared, Rated, Verdict
 from adjudge.core.domain.vote import Ballot
 from adjudge.core.verdicts.read import read_ballot
 from adjudge.features.compat.prometheus import MPrometheusDirectJudge, MPrometheusPairwiseJudge
-from adjudge.features.evidence.evidence import POINTS, SUPPORTS, SupportQuestion
+from adjudge.features.evidence.evidence import POINTS, SUPPORTS
+from adjudge.features.evidence.support_questions import SupportQuestion
 
 FOLDER = Path(__file__).parent / "replies"
 Said = str | float | tuple[str | tuple[str, ...], ...] | None

@@ -15,10 +15,10 @@ from adjudge.core.domain.instance import Instance
 from adjudge.core.domain.message import Reply
 from adjudge.core.domain.numbers import match_number
 from adjudge.core.domain.question import Rating
+from adjudge.core.domain.reading import Reading
 from adjudge.core.domain.verdict import Rated
 from adjudge.core.domain.vote import Ballot, Outcome
 from adjudge.core.verdicts.read import read_ballot
-from adjudge.core.verdicts.reading import Reading
 
 
 def reading(text: str, low: float = 0, high: float = 10, finish: str = "stop") -> Reading:

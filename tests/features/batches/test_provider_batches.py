@@ -29,6 +29,7 @@ from adjudge.core.engine import ask
 from adjudge.core.gateway.layers.budget import Budget
 from adjudge.core.gateway.prices import PriceTable
 from adjudge.core.ledger.file import FILE
+from adjudge.core.ledger.pending import BatchState
 from adjudge.core.ledger.rows import CHECKSUM_SQL, COLUMNS, checksum
 from adjudge.core.prompts.render import render
 from adjudge.errors import (
@@ -41,7 +42,7 @@ from adjudge.errors import (
     Unreachable,
 )
 from adjudge.features.batches import backend, collect, send, transfer
-from adjudge.features.batches.ledger import FOLDER, BatchState
+from adjudge.features.batches.ledger import FOLDER
 from adjudge.features.batches.providers import command
 from adjudge.features.batches.providers.api import Phase
 from adjudge.features.batches.providers.find import batch_api

@@ -9,10 +9,11 @@ import pytest
 from adjudge.core.domain.criteria import Criteria, CriteriaOption
 from adjudge.core.domain.instance import Instance
 from adjudge.core.domain.message import Reply
+from adjudge.core.domain.reading import Reading
 from adjudge.core.domain.vote import Ballot, Outcome
 from adjudge.core.verdicts.read import read_ballot
-from adjudge.core.verdicts.reading import Reading
-from adjudge.features.evidence.evidence import INVENTED, POINTS, SUPPORTS, SupportQuestion
+from adjudge.features.evidence.evidence import INVENTED, POINTS, SUPPORTS
+from adjudge.features.evidence.support_questions import SupportQuestion
 
 FRAGMENTS = ("The tower was finished in 1889.", "It is 330 metres tall.")
 SUPPORT = Criteria(

@@ -15,10 +15,10 @@ import pytest
 from adjudge import QualitativeCriteria, QuantitativeCriteria, ScriptedModel, SetupError
 from adjudge.core.domain.message import Reply, Request
 from adjudge.core.domain.results import Status
+from adjudge.core.domain.sampled import QuantitativeResult, SampledResult
 from adjudge.core.domain.vote import Outcome
 from adjudge.errors import ModelError, RunError
 from adjudge.features.generate.judge import sampling
-from adjudge.features.generate.sampled import QuantitativeResult, SampledResult
 from support.said import in_turn
 
 T = TypeVar("T")

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from adjudge.features.local.priors import keep_prior, kept_prior
+from adjudge.features.local.priors import PriorsOnDisk
 
 KEY = "ab" * 32
+PRIORS = PriorsOnDisk("weights")
 
 
 @pytest.fixture(autouse=True)
@@ -18,10 +19,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_what_was_kept_comes_back() -> None:
-    assert kept_prior(KEY, ["Yes", "No"]) is None
-    keep_prior(KEY, {"Yes": -0.25, "No": -1.5})
-    assert kept_prior(KEY, ["Yes", "No"]) == {"Yes": -0.25, "No": -1.5}
-    assert kept_prior("cd" * 32, ["Yes", "No"]) is None
+    assert PRIORS.read(KEY, ["Yes", "No"]) is None
+    PRIORS.keep(KEY, {"Yes": -0.25, "No": -1.5})
+    assert PRIORS.read(KEY, ["Yes", "No"]) == {"Yes": -0.25, "No": -1.5}
+    assert PRIORS.read("cd" * 32, ["Yes", "No"]) is None
 
 
 @pytest.mark.parametrize(
@@ -39,13 +40,13 @@ def test_what_was_kept_comes_back() -> None:
     ],
 )
 def test_what_is_damaged_is_asked_again(folder: Path, content: str) -> None:
-    keep_prior(KEY, {"Yes": -0.25, "No": -1.5})
+    PRIORS.keep(KEY, {"Yes": -0.25, "No": -1.5})
     (path,) = folder.rglob("*.json")
     path.write_text(content)
-    assert kept_prior(KEY, ["Yes", "No"]) is None
+    assert PRIORS.read(KEY, ["Yes", "No"]) is None
 
 
 def test_a_folder_that_cannot_be_written_is_no_failure(folder: Path) -> None:
     (folder / "priors").write_text("a file where the folder should be")
-    keep_prior(KEY, {"Yes": -0.25, "No": -1.5})
-    assert kept_prior(KEY, ["Yes", "No"]) is None
+    PRIORS.keep(KEY, {"Yes": -0.25, "No": -1.5})
+    assert PRIORS.read(KEY, ["Yes", "No"]) is None

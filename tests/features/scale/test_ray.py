@@ -20,10 +20,10 @@ import pytest
 from click.testing import CliRunner
 
 from adjudge import AspectCritic, AspectResult, judge_dataset
+from adjudge.core.engine.cluster import Cluster
 from adjudge.core.gateway.layers.budget import Budget
 from adjudge.errors import BudgetSpent, SetupError
 from adjudge.features.scale.partition import Partition, Progress
-from adjudge.features.scale.ray.place import Cluster
 from adjudge.features.scale.spread import spread
 from adjudge.runs.cli.main import app
 from adjudge.runs.execute import EvalRun

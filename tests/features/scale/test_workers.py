@@ -13,6 +13,7 @@ import pytest
 
 from adjudge import judge_dataset
 from adjudge.core.domain.instance import Instance
+from adjudge.core.engine.cluster import Cluster
 from adjudge.core.gateway.layers.budget import Budget
 from adjudge.core.gateway.open import default_model
 from adjudge.core.gateway.prices import Price, PriceTable
@@ -21,7 +22,7 @@ from adjudge.errors import HALTS, BudgetSpent, RunError, RunStopped, SetupError
 from adjudge.features.local import provider as local
 from adjudge.features.scale.partition import PartitionJudge, WorkerSettings, partitions
 from adjudge.features.scale.ray import connect
-from adjudge.features.scale.ray.place import Cluster, keep_facts, kept_facts
+from adjudge.features.scale.ray.place import keep_facts, kept_facts, store_of
 from adjudge.features.scale.ray.worker import Worker
 from adjudge.features.scale.spread import work_for
 from adjudge.runs.execute import EvalRun
@@ -143,8 +144,8 @@ def test_a_killed_driver_left_what_its_folder_is_to_keep(tmp_path: Path) -> None
     assert kept_facts(tmp_path) is None
     keep_facts(tmp_path, {"command": {"argv": ["run", "eval.yaml"]}})
     assert kept_facts(tmp_path) == {"command": {"argv": ["run", "eval.yaml"]}}
-    assert Cluster.of("ray").store_of(tmp_path) == str(tmp_path / "partitions")
-    assert Cluster("ray", store="s3://bucket/run").store_of(tmp_path) == "s3://bucket/run"
+    assert store_of(Cluster.of("ray"), tmp_path) == str(tmp_path / "partitions")
+    assert store_of(Cluster("ray", store="s3://bucket/run"), tmp_path) == "s3://bucket/run"
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1:{}", "ray://127.0.0.1:{}"])

@@ -27,8 +27,8 @@ from adjudge import (
 )
 from adjudge.core.domain.criteria import Criteria, CriteriaOption
 from adjudge.core.domain.label import Label
+from adjudge.core.domain.sampled import QuantitativeResult
 from adjudge.errors import SetupError
-from adjudge.features.generate.sampled import QuantitativeResult
 from adjudge.features.trust import Calibration, calibrate, calibrate_run
 from adjudge.features.trust.calibrated import agreement_figures
 from adjudge.features.trust.calibration import CalibrationSettings

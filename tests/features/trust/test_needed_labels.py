@@ -13,7 +13,7 @@ import pytest
 
 from adjudge import AspectCritic, Instance, QuantitativeCriteria, Request, ScriptedModel
 from adjudge.core.domain.label import Label
-from adjudge.features.generate.sampled import QuantitativeResult
+from adjudge.core.domain.sampled import QuantitativeResult
 from adjudge.features.trust import Calibration, calibrate, calibrate_run
 from adjudge.features.trust.calibration import CalibrationSettings
 from support import commands

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
 from hashlib import sha256
 from json.encoder import encode_basestring_ascii as _quoted
 from operator import add, sub
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Literal, Protocol, Self
 
 from adjudge.core.domain.frozen import NOTHING, FrozenDict, content_hash
 from adjudge.core.domain.json_types import JsonObject
@@ -87,6 +87,23 @@ class LogprobCalibration:
     """A verdict that is less likely than this is of low confidence."""
 
 
+class KeptPriors(Protocol):
+    """What a model says of neutral texts, kept for the next process."""
+
+    @property
+    def weights(self) -> str:
+        """The very weights: other ones have other priors."""
+        ...
+
+    def read(self, key: str, options: Sequence[str]) -> Mapping[str, float] | None:
+        """Log-probability of each of ``options``; None if nothing usable is kept under ``key``."""
+        ...
+
+    def keep(self, key: str, prior: Mapping[str, float]) -> None:
+        """Keep it if that is possible."""
+        ...
+
+
 @light_dataclass(frozen=True)
 class Capabilities:
     """What a provider documents that it can do. What it then did is on the reply."""
@@ -104,8 +121,8 @@ class Capabilities:
     """Whether a question that is asked again is answered anew, and not by the
     reply that was kept.
     """
-    priors_kept_as: str = ""
-    """The very weights, for the name of priors that are kept on disk; empty: none are."""
+    priors: KeptPriors | None = None
+    """Answers about neutral texts that outlive the process; None: they are asked for again."""
     window: int | None = None
     """Tokens that a prompt and its answer may have together; None: it does not say."""
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from adjudge.core.domain.criteria import Criteria, yes_no_criteria
 from adjudge.core.domain.light import light_dataclass
-from adjudge.core.domain.rounding import above, equal
 from adjudge.errors import SetupError
+from adjudge.stats.rounding import above, equal
 
 
 @light_dataclass(frozen=True)

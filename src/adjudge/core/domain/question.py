@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from typing import ClassVar, Literal, SupportsIndex, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Literal, SupportsIndex, TypeVar
 
 from adjudge.core.domain.criteria import Criteria, CriteriaOption
 from adjudge.core.domain.json_types import JsonObject
@@ -28,6 +28,10 @@ from adjudge.core.domain.verdict import (
 )
 from adjudge.lazy import lazy_pattern
 from adjudge.messages import Message
+
+if TYPE_CHECKING:
+    from adjudge.core.domain.reading import Reading
+    from adjudge.core.domain.vote import Ballot
 
 T = TypeVar("T")
 Schema = JsonObject
@@ -96,6 +100,26 @@ class _Asked:
     def criteria_identity(self, criteria: Criteria) -> str:
         """What a ballot's identity says of its criteria."""
         return criteria.identity
+
+    def check_reading(self, reading: Reading, ballot: Ballot, *, settle: bool) -> Reading:  # noqa: ARG002
+        """Return ``reading`` with all else that a reply must hold beside the option, checked; or
+        the reason to ask again.
+
+        ``settle``: the model will not be asked again.
+        """
+        return reading
+
+    def read_objects(
+        self,
+        objects: Sequence[JsonObject],  # noqa: ARG002
+        ballot: Ballot,  # noqa: ARG002
+        *,
+        settle: bool,  # noqa: ARG002
+    ) -> Reading | None:
+        """Read the verdicts on ``several`` texts in the objects of a reply; None if there are
+        none.
+        """
+        return None
 
 
 @dataclass(frozen=True)

@@ -39,6 +39,10 @@ OutcomeName = Literal["ok", "repaired", "abstained", "unreadable", "refused", "m
 Flag = Literal["tie", "bias", "low", "split", "disagree", "repaired", "shortened"]
 _STEPS = lazy_pattern(r"([^.\[\]]+)|\[(-?\d+)\]")
 """What a path into a row begins with."""
+KIND = "kind"
+"""Key of a kind's tag in ledgers. Exports leave out the tags of built-in kinds: the keys tell."""
+UNKNOWN_KIND = "unknown_kind"
+"""Key of all that is stored of a judgment whose kind no installed package brings."""
 FLAGS: tuple[Flag, ...] = get_args(Flag)
 """What a reader of a list may look for."""
 Fields = Mapping[str, str | tuple[str, ...]]
@@ -98,9 +102,53 @@ class Detail:
         """Whether the judge was shown less than there is."""
         return False
 
+    @property
+    def system_names(self) -> tuple[str, ...]:
+        """Names of the compared responses; empty if there is one response."""
+        return ()
+
+    @property
+    def system_results(self) -> tuple[SystemResult, ...]:
+        """How each of the compared responses fared; empty if there is one response."""
+        return ()
+
+    @property
+    def order_check(self) -> OrderCheck | None:
+        """What showing options or responses in the other order changed, if that was asked."""
+        return None
+
+    @property
+    def lists_excluded(self) -> bool:
+        """Return True if the models that did not count are listed even if there are none."""
+        return False
+
+    @property
+    def rating_range(self) -> tuple[float, float] | None:
+        """The lowest and the highest number that was allowed; None if no number was asked for."""
+        return None
+
+    @property
+    def has_own_options(self) -> bool:
+        """Return True if the options are those of the criterion, not pass and fail."""
+        return False
+
+    @property
+    def dimension_scores(self) -> Mapping[str, int | None] | None:
+        """Dimension → score; None of a judgment that has no dimensions."""
+        return None
+
+    @property
+    def blamed_step(self) -> int | None:
+        """The step of a trajectory that is blamed for its failure, if one is."""
+        return None
+
     def to_dict(self) -> JsonDict:
         """As ``--json`` and exports have it."""
         return _members(self) if is_dataclass(self) else {}
+
+    def stored(self, outcome: JsonDict) -> JsonDict:
+        """Return the outcome of a judgment as a ledger keeps it, with the tag of its kind."""
+        return {**outcome, KIND: self.kind}
 
 
 @light_dataclass(frozen=True, kw_only=True)
@@ -119,6 +167,14 @@ class DirectDetail(Detail):
     def chosen(self) -> str | None:
         return self.option
 
+    @property
+    def order_check(self) -> OrderCheck | None:
+        return self.positional_bias
+
+    @property
+    def has_own_options(self) -> bool:
+        return True
+
 
 @light_dataclass(frozen=True, kw_only=True)
 class AspectDetail(Detail):
@@ -132,6 +188,10 @@ class AspectDetail(Detail):
     @property
     def chosen(self) -> str | None:
         return self.verdict
+
+    @property
+    def lists_excluded(self) -> bool:
+        return True
 
 
 @light_dataclass(frozen=True, kw_only=True)
@@ -188,6 +248,14 @@ class PairwiseDetail(Detail):
         count = len(self.per_system_results)
         return self.systems if len(self.systems) == count else place_names(count)
 
+    @property
+    def system_results(self) -> tuple[SystemResult, ...]:
+        return self.per_system_results
+
+    @property
+    def order_check(self) -> OrderCheck | None:
+        return self.positional_bias
+
 
 @light_dataclass(frozen=True, kw_only=True)
 class OtherDetail(Detail):
@@ -211,8 +279,33 @@ class OtherDetail(Detail):
         named = (self.values.get(name) for name in ("verdict", "option", "selected_option"))
         return next((one for one in named if isinstance(one, str | int)), None)
 
+    @property
+    def has_own_options(self) -> bool:
+        return True
+
     def to_dict(self) -> JsonDict:
         return dict(self.values)
+
+
+@light_dataclass(frozen=True, kw_only=True)
+class UnknownDetail(Detail):
+    """A judgment of a kind that no installed package brings.
+
+    It has no verdict and no score: what its numbers mean, only the package knows. All that is
+    stored of it is kept, so that copies and exports lose nothing.
+    """
+
+    kind: ClassVar[str] = UNKNOWN_KIND
+
+    contents: JsonObject
+    """The judgment's tag, status, score, reason and the keys of its kind."""
+
+    def to_dict(self) -> JsonDict:
+        return {UNKNOWN_KIND: dict(self.contents)}
+
+    def stored(self, outcome: JsonDict) -> JsonDict:
+        del outcome[UNKNOWN_KIND]
+        return {**outcome, **self.contents}
 
 
 @light_dataclass(frozen=True, kw_only=True)
@@ -391,13 +484,12 @@ class JudgmentRecord:
     @property
     def systems(self) -> tuple[str, ...]:
         """What compared responses are called; nothing where there is one response."""
-        return self.detail.system_names if isinstance(self.detail, PairwiseDetail) else ()
+        return self.detail.system_names
 
     @property
     def positional_bias(self) -> OrderCheck | None:
         """What the other order changed, where that was asked."""
-        detail = self.detail
-        return detail.positional_bias if isinstance(detail, DirectDetail | PairwiseDetail) else None
+        return self.detail.order_check
 
     @property
     def flags(self) -> tuple[Flag, ...]:
@@ -422,16 +514,10 @@ class JudgmentRecord:
     @property
     def left_out(self) -> tuple[str, ...]:
         """Of a panel: the models that did not count."""
-        known = (
-            {*self.detail.model_scores, *self.excluded_models}
-            if isinstance(self.detail, AspectDetail)
-            else None
+        is_single = (
+            self.detail.lists_excluded and len({*self.model_scores, *self.excluded_models}) < 2
         )
-        return (
-            ()
-            if self.steps or (known is not None and len(known) < 2)
-            else tuple(self.excluded_models)
-        )
+        return () if self.steps or is_single else tuple(self.excluded_models)
 
     @property
     def model_scores(self) -> Mapping[str, float]:
@@ -507,7 +593,7 @@ class JudgmentRecord:
         if self.steps:
             found |= {"decided_by": self.decided_by, "steps": json_ready(self.steps)}
         found |= self.detail.to_dict()
-        if isinstance(self.detail, AspectDetail):
+        if self.detail.lists_excluded:
             found["excluded_models"] = dict(self.excluded_models)
         return found
 

@@ -161,6 +161,16 @@ class Result(HtmlRepr):
         return None
 
     @property
+    def component_results(self) -> tuple[Result, ...]:
+        """The results that this one is made of; empty of most."""
+        return ()
+
+    @property
+    def rating_range(self) -> tuple[float, float] | None:
+        """The lowest and the highest number that was allowed; None if no number was asked for."""
+        return None
+
+    @property
     def bounds(self) -> tuple[float, float]:
         """What the score of a result without one could be, at least and at most."""
         return 0.0, 1.0
@@ -260,6 +270,18 @@ class Result(HtmlRepr):
     def detail(self) -> Detail:
         """What this kind of result says beside what all of them say."""
         return OtherDetail(values=NOTHING)
+
+    def answers_by_order(self) -> list[list[list[str]]]:
+        """Return the answers per question (the model, and the responses that it compares) and per
+        order in which options or responses were shown. ``adjudge.stats.bias`` tells by many
+        results whether the order decides.
+        """
+        answers: dict[object, dict[object, list[str]]] = {}
+        for vote in self.votes:
+            if vote.verdict:
+                orders = answers.setdefault((vote.model, vote.ballot.question.compared), {})
+                orders.setdefault(vote.order, []).append(vote.verdict.option)
+        return [list(orders.values()) for orders in answers.values()]
 
     def _excluded(self) -> Mapping[str, str]:
         return self.left_out

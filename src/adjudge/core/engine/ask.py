@@ -15,6 +15,7 @@ from adjudge.core.domain.frozen import FrozenDict
 from adjudge.core.domain.instance import Metadata
 from adjudge.core.domain.message import Prompt, Reply, Request
 from adjudge.core.domain.question import Schema
+from adjudge.core.domain.reading import Reading
 from adjudge.core.domain.vote import Ballot, Outcome, Vote
 from adjudge.core.engine.likelihood import (
     Read,
@@ -34,7 +35,6 @@ from adjudge.core.gateway.open import OpenModel
 from adjudge.core.prompts.render import render, render_repair
 from adjudge.core.prompts.target import asks_target, render_target
 from adjudge.core.verdicts.read import read_ballot, read_written
-from adjudge.core.verdicts.reading import Reading
 from adjudge.errors import HALTS, ModelError, Refused
 
 

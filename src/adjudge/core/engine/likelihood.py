@@ -12,7 +12,6 @@ from adjudge.core.domain.frozen import FrozenDict, content_hash
 from adjudge.core.domain.light import light_dataclass
 from adjudge.core.domain.message import LogprobCalibration, Prompt, Reply, Request, Usage
 from adjudge.core.domain.question import Comparison
-from adjudge.core.domain.rounding import equal
 from adjudge.core.domain.verdict import TIE, Chosen, Verdict
 from adjudge.core.domain.vote import Ballot, Outcome, Vote
 from adjudge.core.gateway.model import Model
@@ -26,8 +25,8 @@ from adjudge.core.verdicts.likelihood import (
     mean_logprobs,
 )
 from adjudge.errors import SetupError
-from adjudge.features.local.priors import keep_prior, kept_prior
 from adjudge.messages import Message
+from adjudge.stats.rounding import equal
 
 _ALTERNATIVES = 20
 """How many tokens servers are asked to report; the most that OpenAI gives."""
@@ -195,8 +194,10 @@ def prior_on_disk(
     ballot: Ballot, neutral: Sequence[Ballot], model: Model
 ) -> Mapping[str, float] | None:
     """What an earlier process, or the package, kept of these answers."""
-    key = _kept_under(neutral, model)
-    return kept_prior(key, _orders(ballot)[0].options) if key else None
+    priors = model.capabilities.priors
+    if priors is None:
+        return None
+    return priors.read(_kept_under(neutral, priors.weights), _orders(ballot)[0].options)
 
 
 def prior_of(reads: Sequence[Read], neutral: Sequence[Ballot], model: Model) -> Mapping[str, float]:
@@ -204,22 +205,15 @@ def prior_of(reads: Sequence[Read], neutral: Sequence[Ballot], model: Model) -> 
     ask for them again.
     """
     prior = mean_logprobs([read.logprobs for read in reads if read.logprobs is not None])
-    if key := _kept_under(neutral, model):
-        keep_prior(key, prior)
+    if priors := model.capabilities.priors:
+        priors.keep(_kept_under(neutral, priors.weights), prior)
     return prior
 
 
-def _kept_under(neutral: Sequence[Ballot], model: Model) -> str:
-    """Changes with the weights and with everything that is shown; empty where
-    priors are not kept.
-    """
-    weights = model.capabilities.priors_kept_as
-    return (
-        content_hash(
-            weights, [[request.key for _, request in likelihood_requests(one)] for one in neutral]
-        )
-        if weights
-        else ""
+def _kept_under(neutral: Sequence[Ballot], weights: str) -> str:
+    """Changes with the weights and with everything that is shown."""
+    return content_hash(
+        weights, [[request.key for _, request in likelihood_requests(one)] for one in neutral]
     )
 
 

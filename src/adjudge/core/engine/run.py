@@ -333,7 +333,7 @@ async def opened(
     """A run to judge in; how it ended is in its ledger."""
     # not loaded by what is kept nowhere
     from adjudge.core.ledger.ledger import Ledger
-    from adjudge.features.batches.ledger import refuse_to_fork, refuse_under_way
+    from adjudge.core.ledger.pending import refuse_to_fork, refuse_under_way
 
     folder, other = Path(run.folder), Path(run.fork_of) if run.fork_of else None
     table = prices or PriceTable.load()

@@ -20,6 +20,7 @@ from adjudge.core.domain.judge_configuration import JudgeConfiguration
 from adjudge.core.domain.question import question_of
 from adjudge.core.domain.results import AspectResult, ModelVerdict
 from adjudge.core.domain.vote import Ballot, Mode, Vote
+from adjudge.core.engine.cluster import On
 from adjudge.core.engine.identity import panel_identity
 from adjudge.core.engine.run import RunLike
 from adjudge.core.gateway.layers.budget import Budget
@@ -46,7 +47,6 @@ from adjudge.core.pooling.majority import (
 )
 from adjudge.core.prompts.render import shown_fields
 from adjudge.errors import SetupError
-from adjudge.features.scale.ray.place import On
 
 PASS, FAIL = "PASS", "FAIL"
 _UNNAMED = "aspect"

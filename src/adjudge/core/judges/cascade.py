@@ -23,6 +23,7 @@ from adjudge.core.domain.results import (
     StepTaken,
 )
 from adjudge.core.domain.vote import Ballot, Vote
+from adjudge.core.engine.cluster import On
 from adjudge.core.engine.identity import step_identities
 from adjudge.core.engine.run import RunLike
 from adjudge.core.gateway.layers.budget import Budget
@@ -43,7 +44,6 @@ from adjudge.core.judges.settings import (
 )
 from adjudge.core.pooling.confidence import confidence
 from adjudge.errors import SetupError
-from adjudge.features.scale.ray.place import On
 from adjudge.messages import join
 
 _OF_A_STEP = ("judge", "plugin", "settings", "models")

@@ -21,6 +21,7 @@ from adjudge.core.domain.result_list import ResultList, Tabular
 from adjudge.core.domain.results import Result
 from adjudge.core.domain.vote import Ballot, Vote
 from adjudge.core.engine.ask import prompt_for
+from adjudge.core.engine.cluster import On
 from adjudge.core.engine.run import RunLike
 from adjudge.core.gateway.layers.budget import Budget
 from adjudge.core.judges.attributes import code_of
@@ -38,7 +39,6 @@ from adjudge.core.judges.judge import InstanceLike, Judge, Progress
 from adjudge.core.judges.settings import at_least, check_votes
 from adjudge.core.pooling.majority import notes_on
 from adjudge.errors import SetupError
-from adjudge.features.scale.ray.place import On
 
 
 @light_dataclass(frozen=True)

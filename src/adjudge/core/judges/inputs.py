@@ -27,11 +27,11 @@ from adjudge.core.data.columns import (
 from adjudge.core.data.dataset import check_responses, comparison_of
 from adjudge.core.data.sources.open import is_data_file, is_table, refuse_document, table_rows
 from adjudge.core.data.sources.row import Cells, Row
+from adjudge.core.data.sources.trace_pieces import refusal_of, trace_of
 from adjudge.core.domain.criteria import Criteria, yes_no_criteria
 from adjudge.core.domain.instance import Instance, PairwiseInstance, answer_text
 from adjudge.core.domain.multi_criteria import MultiCriteria, MultiCriteriaItem
 from adjudge.errors import SetupError
-from adjudge.features.agents.trace_source import refusal_of, trace_of
 from adjudge.messages import Message
 
 CriteriaLike = str | Criteria

@@ -21,6 +21,7 @@ from adjudge.core.domain.result_list import ResultList
 from adjudge.core.domain.results import Result, Status
 from adjudge.core.domain.vote import Ballot, Vote
 from adjudge.core.engine.ask import ask
+from adjudge.core.engine.cluster import Cluster, ClusterTask, On
 from adjudge.core.engine.estimate import CostEstimate, Known, Questions, estimate
 from adjudge.core.engine.progress_bar import ProgressBar
 from adjudge.core.engine.run import Ask, Asker, Run, RunLike, vote_source
@@ -30,7 +31,6 @@ from adjudge.core.gateway.layers.budget import Budget, calling
 from adjudge.core.gateway.prices import PriceTable
 from adjudge.core.judges.configured import ConfiguredJudge
 from adjudge.errors import BudgetSpent, RunError, SetupError
-from adjudge.features.scale.ray.place import On
 from adjudge.messages import Message, join
 
 
@@ -156,18 +156,14 @@ class Judge(ConfiguredJudge, Generic[I, R]):
         told: Callable[[int, R], None],
     ) -> None:
         """Have a cluster answer; what follows finds the answers in the run's ledger."""
-        from adjudge.features.scale.ray.items import (
-            ClusterTask,
-            judge_on,
-        )  # not loaded by those who stay on one machine
-
         if run is None or isinstance(run, OpenRun):
             raise SetupError(
                 "what a cluster was answered is kept in a folder: say which, such as "
                 'run="runs/mine"'
             )
-        wanted = ClusterTask(type(self).__name__, self.criteria_of(items), Run.of(run), budget)
-        await event_loop.visit(judge_on(on, self, items, wanted, told))
+        cluster = Cluster.of(on)
+        task = ClusterTask(type(self).__name__, self.criteria_of(items), Run.of(run), budget)
+        await event_loop.visit(cluster.load()(cluster, self, items, task, told))
 
     async def judge_stream(
         self,
@@ -251,6 +247,11 @@ class Judge(ConfiguredJudge, Generic[I, R]):
         yet.
         """
         return self.plan_all(item)
+
+    def row_criteria(self) -> Criteria | None:
+        """The criterion of a judge that brings its own, with the fields of a row that it reads."""
+        own = getattr(self, "criteria", None)
+        return own if isinstance(own, Criteria) else None
 
     # judges whose items bring them say which
     def criteria_of(self, items: Sequence[I]) -> list[Criteria]:  # noqa: ARG002

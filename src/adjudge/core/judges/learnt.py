@@ -19,7 +19,7 @@ from adjudge.errors import SetupError
 from adjudge.messages import Message, reason_of
 
 if TYPE_CHECKING:
-    from adjudge.core.domain.threshold import Threshold
+    from adjudge.stats.threshold import Threshold
 
 FORMAT = "adjudge calibration 1"
 
@@ -197,7 +197,7 @@ def _cascade(kept: JsonObject) -> CascadeThresholds:
 
 
 def _step(kept: JsonObject) -> Threshold:
-    from adjudge.core.domain.threshold import Threshold
+    from adjudge.stats.threshold import Threshold
 
     match kept:
         case {

@@ -10,7 +10,7 @@ import pickle
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeGuard, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar
 
 from adjudge.core.domain.criteria import Criteria
 from adjudge.core.domain.frozen import FrozenDict, plain
@@ -19,6 +19,12 @@ from adjudge.core.domain.light import light_dataclass
 from adjudge.core.domain.numbers import MOST_WEIGHT
 from adjudge.core.domain.vote import Ballot, Mode
 from adjudge.core.engine.ask import requests_for
+from adjudge.core.gateway.inference_engine import (
+    EngineLike,
+    EngineModel,
+    InferenceEngine,
+    is_engine,
+)
 from adjudge.core.gateway.model import Model
 from adjudge.core.gateway.open import ModelLike, OpenModel, open_model, open_panel
 from adjudge.core.pooling import VERSION as POOLING
@@ -31,8 +37,6 @@ from adjudge.version import __version__
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
-
-    from adjudge.features.compat.unitxt_engine import EngineLike, UnitxtEngine
 
 T = TypeVar("T")
 _ALIAS_OF = "adjudge.alias_of"
@@ -79,28 +83,17 @@ class ModelPanel(FrozenDict[OpenModel]):
 def _with_engines(
     models: EngineLike | Sequence[EngineLike] | None,
 ) -> ModelLike | Sequence[ModelLike] | None:
-    """The same models, those that are engines of unitxt's as models of ours.
+    """The same models, those that are inference engines as models of ours.
 
     They are asked one thing at a time.
     """
     if isinstance(models, list | tuple):
-        return [_opened(one) if _is_engine(one) else one for one in models]
+        return [_opened(one) if is_engine(one) else one for one in models]
     # narrowed by what its class has
-    return _opened(models) if _is_engine(models) else models  # type: ignore[return-value]
+    return _opened(models) if is_engine(models) else models  # type: ignore[return-value]
 
 
-def _is_engine(model: object) -> TypeGuard[UnitxtEngine]:
-    """By what its class has: a stand-in has every method, and an engine can be called like a
-    function.
-    """
-    return all(callable(getattr(type(model), name, None)) for name in ("infer", "get_engine_id"))
-
-
-def _opened(engine: UnitxtEngine) -> OpenModel:
-    from adjudge.features.compat.unitxt_engine import (
-        EngineModel,  # not loaded where there is no such engine
-    )
-
+def _opened(engine: InferenceEngine) -> OpenModel:
     return open_model(EngineModel(engine), max_concurrency=1)
 
 

@@ -12,23 +12,22 @@ import sqlite3
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, fields, replace
-from functools import lru_cache
-from typing import Any, TypeVar, cast
+from functools import cache, lru_cache
+from typing import TypeVar, cast
 
-from adjudge.core.domain.check_result import CheckDetail
 from adjudge.core.domain.frozen import NOTHING, json_copy, json_text
 from adjudge.core.domain.json_types import JsonDict, JsonObject, JsonValue, object_in
 from adjudge.core.domain.light import light_dataclass
 from adjudge.core.domain.message import Usage
 from adjudge.core.domain.record import (
     FLAGS,
-    AspectDetail,
+    KIND,
+    UNKNOWN_KIND,
     Detail,
-    DirectDetail,
     Flag,
     JudgmentRecord,
     OtherDetail,
-    PairwiseDetail,
+    UnknownDetail,
     VoteRecord,
 )
 from adjudge.core.domain.vote import named_by, used_by
@@ -44,36 +43,16 @@ from adjudge.core.ledger.rows import (
     with_messages,
 )
 from adjudge.core.reading.typed_json import WrongType, read_as
-from adjudge.features.agents.record import AgentDetail
-from adjudge.features.evidence.record import EvidenceDetail
-from adjudge.features.generate.sampled_record import (
-    CandidateDetail,
-    QualitativeDetail,
-    QuantitativeDetail,
-)
-from adjudge.features.rag.record import RagDetail
+from adjudge.errors import SetupError
 from adjudge.messages import Message
+from adjudge.plugins import Parts
 
 T = TypeVar("T")
 ANSWERS = "answers"
-_KIND = "kind"
-"""Under which key the kind of a result is kept. Exports leave it out: there the keys tell."""
-KINDS: tuple[type[Detail], ...] = (
-    DirectDetail,
-    AspectDetail,
-    PairwiseDetail,
-    QualitativeDetail,
-    QuantitativeDetail,
-    EvidenceDetail,
-    RagDetail,
-    CandidateDetail,
-    CheckDetail,
-    AgentDetail,
-)
-_REQUIRED: Mapping[type[Detail], frozenset[str]] = {
-    kind: frozenset(one.name for one in fields(cast(Any, kind)) if one.default is MISSING)
-    for kind in KINDS
-}
+DETAILS: Parts[type[Detail]] = Parts("details")
+"""Kinds of records by their tags in the ledger."""
+_TOLD_BY_KEYS = frozenset({*DETAILS.ours, OtherDetail.kind, UnknownDetail.kind})
+"""Kinds whose tags an export leaves out."""
 _IN_COLUMNS = COLUMNS["votes"][2:-2]
 """What a vote says in columns of its own: between its place and key, and when it was cast."""
 _NOT_SHOWN = frozenset({"prompt", "cached_tokens"})
@@ -83,13 +62,13 @@ _NOT_EXPORTED: Mapping[str, float] = {
     **dict.fromkeys(("latency", "at"), 0.0),
 }
 """What stands for the numbers that an export of a vote may leave out."""
-_BY_NAME: Mapping[str, type[Detail]] = {kind.kind: kind for kind in KINDS}
-
 
 _COMMON = frozenset(
     {one.name for one in fields(JudgmentRecord)} - {"criterion", "detail", "used", "named"}
-) | {"criteria", "decided_by", "row", _KIND, ANSWERS}
+) | {"criteria", "decided_by", "row", KIND, UNKNOWN_KIND, ANSWERS}
 """The keys that a judgment of any kind may have."""
+_STORED = ("status", "score", "reason", KIND)
+"""Common keys of a judgment of an unknown kind that are not shown as its own."""
 _ABSENT: JsonObject = {"id": None, "reason": None, "low_confidence": False}
 """What stands for the keys that a judgment may leave out."""
 _ABSENT_OF_VOTE: JsonObject = {
@@ -117,7 +96,7 @@ def judgment_row(
     again, where the record is without its votes.
     """
     flags = sum(map(flag_bit, record.flags)) | (flag_bit("repaired") if repaired else 0)
-    kept = {"id": record.id, **record.outcome(), _KIND: record.detail.kind}
+    kept = {"id": record.id, **record.detail.stored(record.outcome())}
     if record.judge_identity is not None:
         kept["judge_identity"] = record.judge_identity
     kept |= message_parts(kept)
@@ -131,13 +110,17 @@ def judgment_row(
         storable(record.id),
         json_text(dict(record.fields)),
         ballots,
-        record.status,
-        None if record.score is None else float(record.score) + 0.0,  # SQLite has no -0.0
+        kept["status"],
+        _real(cast("float | None", kept["score"])),
         storable(record.criterion),
         storable(verdict_text(record)),
         flags,
         json_text(kept),
     )
+
+
+def _real(score: float | None) -> float | None:
+    return None if score is None else float(score) + 0.0  # SQLite has no -0.0
 
 
 def verdict_text(record: JudgmentRecord) -> str | None:
@@ -184,20 +167,38 @@ def judgment_of(
 
 
 def record_of(found: JsonObject, votes: tuple[VoteRecord, ...] | None = None) -> JudgmentRecord:
-    """The record of what is kept of a judgment. A WrongType says what is not of the right type."""
+    """The record of what is kept of a judgment. A WrongType says what is not of the right type.
+
+    A judgment of a kind that no installed package brings has failed, for that reason.
+    """
+    if UNKNOWN_KIND in found:  # an export that was made without the package
+        found = {**found, **_contents(object_in(found[UNKNOWN_KIND]))}
     criterion = found.get("criteria", MISSING)
     if not isinstance(criterion, str):
         raise WrongType("a text", criterion, "criteria")
-    return read_as(
+    problem = None
+    try:
+        detail = _detail(found)
+    except SetupError as error:
+        detail, problem = UnknownDetail(contents=_contents(found)), error.message
+    record = read_as(
         JudgmentRecord,
         {**_ABSENT, **found},
         criterion=criterion,
         input=input_from(found.get(INPUT), object_in(found.get("fields"))),
-        detail=_detail(found),
+        detail=detail,
         votes=votes,
         used=used_by(votes or ()),
         named=named_by(votes or ()),
     )
+    if problem is not None:
+        return replace(record, status="failed", score=None, reason=problem)
+    return record
+
+
+def _contents(found: JsonObject) -> JsonObject:
+    """All that is stored of a judgment for its kind to read."""
+    return {name: value for name, value in found.items() if name not in _COMMON or name in _STORED}
 
 
 def exported_judgment(record: JudgmentRecord, judge_identity: str | None) -> JsonDict:
@@ -205,6 +206,7 @@ def exported_judgment(record: JudgmentRecord, judge_identity: str | None) -> Jso
     found = replace(record, votes=None, judge_identity=None, input=NOTHING).to_dict()
     return {
         **found,
+        **({} if record.detail.kind in _TOLD_BY_KEYS else {KIND: record.detail.kind}),
         **({INPUT: dict(record.input)} if record.input else {}),
         "votes": [exported_vote(vote) for vote in record.votes or ()],
         "judge_identity": judge_identity,
@@ -321,18 +323,42 @@ def _vote(found: JsonObject) -> VoteRecord:
 
 def _detail(found: JsonObject) -> Detail:
     """By the kind that is kept with it; an export, and a ledger that keeps none, is known by its
-    keys.
+    keys. A SetupError says why there is no such kind.
     """
-    kind = _BY_NAME.get(str(found[_KIND])) if _KIND in found else _kind_by_keys(found)
-    if kind is None:
+    kind = _kind_of(str(found[KIND])) if KIND in found else _kind_by_keys(found)
+    if kind is OtherDetail:
         return OtherDetail(
             values={name: value for name, value in found.items() if name not in _COMMON}
         )
     return read_as(kind, found)
 
 
-def _kind_by_keys(found: JsonObject) -> type[Detail] | None:
-    return next((kind for kind, keys in _REQUIRED.items() if keys <= found.keys()), None)
+@lru_cache(maxsize=64)
+def _kind_of(tag: str) -> type[Detail]:
+    if tag == OtherDetail.kind:
+        return OtherDetail
+    try:
+        return DETAILS[tag]
+    except KeyError:
+        raise SetupError(
+            "unknown kind {kind}: install the package that brings it", kind=tag
+        ) from None
+
+
+def _kind_by_keys(found: JsonObject) -> type[Detail]:
+    # loaded one by one, the built-in kinds of core first: most ledgers need no feature
+    matching = (kind for kind in DETAILS.load_all() if _is_kind(kind, found))
+    return next(matching, OtherDetail)
+
+
+def _is_kind(kind: type[Detail], found: JsonObject) -> bool:
+    keys = _required_keys(cast(type, kind))
+    return bool(keys) and keys <= found.keys()
+
+
+@cache
+def _required_keys(kind: type) -> frozenset[str]:
+    return frozenset(one.name for one in fields(kind) if one.default is MISSING)
 
 
 def _json(text: object) -> object:

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from adjudge.core.domain.record import SystemResult
-from adjudge.core.domain.rounding import equal
 from adjudge.core.domain.verdict import TIE, Compared, Selection
 from adjudge.core.domain.vote import Vote
+from adjudge.stats.rounding import equal
 
 
 @dataclass(frozen=True, slots=True)

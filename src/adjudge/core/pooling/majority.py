@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 from adjudge.core.domain.criteria import Criteria, winner
 from adjudge.core.domain.results import ModelVerdict, Status
-from adjudge.core.domain.rounding import equal
 from adjudge.core.domain.vote import Outcome, Vote
 from adjudge.messages import Message, join
+from adjudge.stats.rounding import equal
 
 
 class Majority(NamedTuple):

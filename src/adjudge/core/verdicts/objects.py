@@ -11,11 +11,12 @@ from adjudge.core.domain.numbers import number_of, plain_number
 from adjudge.core.domain.options import as_pass, yes_and_no
 from adjudge.core.domain.plain import plain
 from adjudge.core.domain.question import Choice, Comparison, Question
+from adjudge.core.domain.reading import Reading
 from adjudge.core.domain.verdict import Chosen, Compared, Verdict, best_of
 from adjudge.core.domain.vote import Outcome
 from adjudge.core.verdicts.lenient import decoded, find_objects
 from adjudge.core.verdicts.phrases import phrase, words
-from adjudge.core.verdicts.reading import Reading, clean, unmatched
+from adjudge.core.verdicts.reading import clean, unmatched
 from adjudge.core.verdicts.values import highest, is_placeholder, match_value
 from adjudge.messages import Message
 

@@ -15,6 +15,7 @@ from dataclasses import replace
 from adjudge.core.domain.json_types import JsonObject
 from adjudge.core.domain.message import Reply
 from adjudge.core.domain.question import Comparison, Question
+from adjudge.core.domain.reading import Reading
 from adjudge.core.domain.verdict import Chosen, Compared, best_of
 from adjudge.core.domain.vote import Ballot, Outcome
 from adjudge.core.verdicts.doubts import explains_otherwise, find_doubt
@@ -29,7 +30,7 @@ from adjudge.core.verdicts.objects import (
     unjudged_explanations,
 )
 from adjudge.core.verdicts.parts import OBJECT, Line, ReplyParts, parts_of
-from adjudge.core.verdicts.reading import Reading, clean, declined, refusal, shorten, unmatched
+from adjudge.core.verdicts.reading import clean, declined, refusal, shorten, unmatched
 from adjudge.core.verdicts.shapes import Statement, statements_of
 from adjudge.core.verdicts.thoughts import without_thoughts
 from adjudge.messages import Message
@@ -43,15 +44,7 @@ def read_ballot(reply: Reply, ballot: Ballot, *, settle: bool = False) -> Readin
     """
     if ballot.question.several:
         return _read_each(reply, ballot, settle=settle)
-    reading = read(reply, ballot.question)
-    if ballot.question.quoted:
-        from adjudge.features.evidence.verdicts import with_evidence  # only if sources are searched
-
-        return with_evidence(reading, ballot, settle=settle)
-    if ballot.question.cites:
-        from adjudge.features.agents.step_verdicts import with_steps  # only if agents are judged
-
-        return with_steps(reading, ballot)
+    reading = ballot.question.check_reading(read(reply, ballot.question), ballot, settle=settle)
     feedback = (reading.data or {}).get("feedback") if ballot.feedback else None
     if reading.verdict and isinstance(feedback, str):
         reading = replace(reading, verdict=replace(reading.verdict, feedback=clean(feedback)))
@@ -64,8 +57,6 @@ def _read_each(reply: Reply, ballot: Ballot, *, settle: bool) -> Reading:
     """The verdicts on several texts; a reply without any is refused or
     unreadable like every other.
     """
-    from adjudge.features.evidence.each_verdict import read_each
-
     text = without_thoughts(reply.text).strip()
     objects = [
         found.data
@@ -76,7 +67,7 @@ def _read_each(reply: Reply, ballot: Ballot, *, settle: bool) -> Reading:
         declined(one, ballot.question) for one in (text, *unjudged_explanations(text, False))
     ):
         return refusal(text)
-    reading = read_each(objects, ballot, settle=settle)
+    reading = ballot.question.read_objects(objects, ballot, settle=settle)
     return reading or Reading(
         Outcome.UNREADABLE,
         reason=Message("no list of sentences found in the reply: {said}", said=shorten(text)),

@@ -1,28 +1,12 @@
-"""What was read in a reply."""
+"""Readings without a verdict, and the texts that go into them."""
 
 from __future__ import annotations
 
-from adjudge.core.domain.frozen import NOTHING
-from adjudge.core.domain.json_types import JsonObject
-from adjudge.core.domain.light import light_dataclass
 from adjudge.core.domain.question import Question
-from adjudge.core.domain.verdict import Verdict
+from adjudge.core.domain.reading import Reading
 from adjudge.core.domain.vote import Outcome
 from adjudge.core.verdicts.refusal import declines
 from adjudge.messages import Message
-
-
-@light_dataclass(frozen=True)
-class Reading:
-    """A verdict with how it was got, or the reason there is none."""
-
-    outcome: Outcome
-    verdict: Verdict | None = None
-    reason: str | None = None
-    data: JsonObject | None = None
-    """The object the verdict stands in, where it stands in one."""
-    beside: JsonObject = NOTHING
-    """What else the vote keeps."""
 
 
 def declined(text: str, question: Question) -> bool:

@@ -7,11 +7,11 @@ from __future__ import annotations
 import re
 
 from adjudge.core.domain.message import Reply
+from adjudge.core.domain.reading import Reading
 from adjudge.core.domain.verdict import Chosen
 from adjudge.core.domain.vote import Outcome
 from adjudge.core.verdicts.lenient import find_objects
 from adjudge.core.verdicts.phrases import phrase
-from adjudge.core.verdicts.reading import Reading
 from adjudge.core.verdicts.refusal import declines
 from adjudge.core.verdicts.thoughts import without_thoughts
 from adjudge.messages import Message

@@ -15,6 +15,7 @@ from adjudge.core.domain.instance import Instance
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.question import Choice
 from adjudge.core.domain.vote import Ballot, Outcome, Vote
+from adjudge.core.engine.cluster import On
 from adjudge.core.engine.run import RunLike
 from adjudge.core.gateway.layers.budget import Budget
 from adjudge.core.judges.judge import Judge, Progress
@@ -31,7 +32,6 @@ from adjudge.features.agents.systems import runs_in
 from adjudge.features.agents.trajectory import Trajectory
 from adjudge.features.agents.window import StepsBudget
 from adjudge.features.evidence.judge import worded
-from adjudge.features.scale.ray.place import On
 
 _WITHOUT_MODELS = 64
 """Rows under way at once where nobody is asked."""

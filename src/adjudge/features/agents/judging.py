@@ -30,16 +30,13 @@ from adjudge.features.agents.measures import (
 from adjudge.features.agents.record import PointRecord
 from adjudge.features.agents.result import MeasureResult
 from adjudge.features.agents.step_prompts import ShownTrajectory
-from adjudge.features.agents.steps import (
-    MOVED,
-    NOWHERE,
+from adjudge.features.agents.step_questions import (
     ChecklistQuestion,
-    Cited,
     PlaceName,
     PointsQuestion,
     StepsQuestion,
-    numbered_text,
 )
+from adjudge.features.agents.steps import MOVED, NOWHERE, Cited, numbered_text
 from adjudge.features.agents.window import StepsBudget
 from adjudge.features.evidence.each import each_of
 from adjudge.features.evidence.evidence import INVENTED

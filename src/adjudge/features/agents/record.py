@@ -83,3 +83,7 @@ class AgentDetail(Detail):
     def is_shortened(self) -> bool:
         """Whether the judge was shown less than there is."""
         return self.shortened is not None
+
+    @property
+    def blamed_step(self) -> int | None:
+        return self.place["step"] if self.place else None

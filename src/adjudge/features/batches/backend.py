@@ -23,19 +23,13 @@ from adjudge.core.gateway.layers.account import measured
 from adjudge.core.gateway.layers.limit import bounded
 from adjudge.core.gateway.model import Model
 from adjudge.core.gateway.open import OpenModel
+from adjudge.core.ledger.pending import Batch, BatchState
 from adjudge.core.prompts.render import LANGUAGES, wordings
 from adjudge.errors import BatchesOpen, BudgetSpent, RunError, RunStopped, SetupError
 from adjudge.features.batches.book import BatchBook, reserved_by
 from adjudge.features.batches.collect import reply_from
 from adjudge.features.batches.keys import KeyCheck
-from adjudge.features.batches.ledger import (
-    FOLDER,
-    Batch,
-    BatchBallot,
-    BatchState,
-    BatchTable,
-    RequestState,
-)
+from adjudge.features.batches.ledger import FOLDER, BatchBallot, BatchTable, RequestState
 from adjudge.features.batches.look import Watcher
 from adjudge.features.batches.providers.api import BatchApi, error_from
 from adjudge.features.batches.providers.find import APIS, batch_api

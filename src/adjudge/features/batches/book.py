@@ -12,8 +12,9 @@ from adjudge.core.gateway.http import account_told
 from adjudge.core.gateway.layers.account import Spent
 from adjudge.core.gateway.layers.budget import OpenBudget
 from adjudge.core.gateway.open import OpenModel
+from adjudge.core.ledger.pending import Batch, BatchState
 from adjudge.errors import ModelError, ModelUnusable, RunError, Unavailable
-from adjudge.features.batches.ledger import Batch, BatchState, BatchTable, Statement
+from adjudge.features.batches.ledger import BatchTable, Statement
 from adjudge.features.batches.providers.api import BatchApi, Remote, error_data
 from adjudge.features.batches.request_file import is_id, remove_files
 from adjudge.features.batches.settings import BatchNews, BatchSettings, Tell

@@ -13,8 +13,9 @@ from adjudge.core.domain.json_types import JsonDict, JsonValue
 from adjudge.core.domain.message import Reply, Usage
 from adjudge.core.gateway.layers.account import believable
 from adjudge.core.gateway.layers.budget import OpenBudget
+from adjudge.core.ledger.pending import Batch
 from adjudge.core.reading.typed_json import read_as
-from adjudge.features.batches.ledger import Batch, BatchBallot, BatchTable, RequestState
+from adjudge.features.batches.ledger import BatchBallot, BatchTable, RequestState
 from adjudge.features.batches.providers.api import BatchAnswer, error_data
 from adjudge.features.batches.request_file import parsed_id
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from adjudge.core.gateway.http import account_told
+from adjudge.core.ledger.pending import Batch, BatchState
 from adjudge.errors import ModelError, RunError
 from adjudge.features.batches.book import BatchBook, candidates_of, unusable
-from adjudge.features.batches.ledger import Batch, BatchState
 from adjudge.features.batches.providers.api import BatchApi
 from adjudge.features.batches.send import Sender
 from adjudge.messages import Message

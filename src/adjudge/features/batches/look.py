@@ -7,10 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
+from adjudge.core.ledger.pending import Batch, BatchState
 from adjudge.errors import BudgetSpent, ModelError, ModelUnusable, RunError
 from adjudge.features.batches.book import BatchBook, candidates_of, unusable
 from adjudge.features.batches.collect import Collector, Key
-from adjudge.features.batches.ledger import Batch, BatchState
 from adjudge.features.batches.providers.api import BatchApi, Phase, Remote
 from adjudge.features.batches.send import Sender
 from adjudge.features.batches.settings import BatchNews

@@ -9,9 +9,10 @@ from dataclasses import replace
 
 from adjudge.core.gateway.http import account_told, clock_ahead
 from adjudge.core.gateway.layers.retry import wait_before_retry
+from adjudge.core.ledger.pending import Batch, BatchState
 from adjudge.errors import BudgetSpent, ModelError, RunError, Unreachable
 from adjudge.features.batches.book import BatchBook, unusable
-from adjudge.features.batches.ledger import Batch, BatchState, RequestState
+from adjudge.features.batches.ledger import RequestState
 from adjudge.features.batches.providers.api import BatchApi, Remote, error_data
 from adjudge.features.batches.request_file import is_whole
 from adjudge.features.batches.settings import BatchNews

@@ -34,11 +34,8 @@ from adjudge.features.bench.benchmark import (
 from adjudge.features.bench.export import benchmark_facts, write_benchmark
 from adjudge.features.bench.judges import (
     Matrix,
-    NamedCriteria,
     bench_file,
-    criteria_to_try,
     keep_labels,
-    kinds_of,
     needed_fields,
 )
 from adjudge.features.bench.labelled import LabelledSet, LabelledSource, labelled_set
@@ -83,6 +80,7 @@ from adjudge.runs.cli.typed_values import SHARE
 from adjudge.runs.execute import EvalRun, JudgeStarted
 from adjudge.runs.exporters.page_files import check_page
 from adjudge.runs.folder import run_info
+from adjudge.runs.named_criteria import NamedCriteria, criteria_to_try, kinds_of
 from adjudge.runs.project import ServerEntry
 from adjudge.runs.results.exit_code import ExitCode
 from adjudge.runs.results.numbers import figure

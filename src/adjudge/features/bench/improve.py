@@ -24,7 +24,6 @@ from adjudge.errors import RunError, SetupError
 from adjudge.features.bench.benchmark import BenchedJudge
 from adjudge.features.bench.labelled import LabelledSet, lot
 from adjudge.features.bench.proposal import Proposal
-from adjudge.features.scale.limiter import less
 from adjudge.messages import Message, plural
 from adjudge.runs.folder import spent_in
 from adjudge.stats.difference import ComparisonOutcome, Difference, compare
@@ -183,7 +182,7 @@ def budget_left(budget: Budget | None, folders: Iterable[Path]) -> Budget | None
     if budget is None:
         return None
     spent = sum((spent_in(folder) for folder in folders if holds_run(folder)), Spent())
-    return less(budget, Budget(spent.usd, spent.calls, spent.tokens))
+    return budget - Budget(spent.usd, spent.calls, spent.tokens)
 
 
 def entry_of(file: Path, name: str | None) -> tuple[list[CatalogEntry], int]:

@@ -31,7 +31,7 @@ from adjudge.features.bench.improve import (
     split,
     write_criteria,
 )
-from adjudge.features.bench.judges import Matrix, NamedCriteria, bench_file, needed_fields
+from adjudge.features.bench.judges import Matrix, bench_file, needed_fields
 from adjudge.features.bench.labelled import LabelledSet, labelled_set
 from adjudge.features.bench.proposal import CHANGES, Change, Proposal, Writer
 from adjudge.features.bench.terminal_improvement import show_improvement, show_nothing
@@ -46,6 +46,7 @@ from adjudge.runs.cli.kept import facts_to_keep
 from adjudge.runs.cli.options import FROM_ONE, LANGUAGE, PATH, command, option, options, positional
 from adjudge.runs.cli.output import echo, language
 from adjudge.runs.execute import EvalRun
+from adjudge.runs.named_criteria import NamedCriteria
 from adjudge.runs.results.exit_code import ExitCode
 from adjudge.runs.trusted import own_folder
 from adjudge.runs.view.terminal import Screen

@@ -10,7 +10,7 @@ from adjudge.core.domain.frozen import some_of
 from adjudge.core.domain.instance import Instance
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.judge_criterion import JudgeCriterion
-from adjudge.core.domain.record import JudgmentRecord, PairwiseDetail
+from adjudge.core.domain.record import JudgmentRecord
 from adjudge.errors import SetupError
 from adjudge.messages import Message, plural
 from adjudge.runs.folder import records_of
@@ -184,7 +184,7 @@ class _Collected:
 def _contests(record: JudgmentRecord) -> Iterator[tuple[NamedContest | None, tuple[int, int]]]:
     """Each contest of a comparison once; None where it has no outcome."""
     names = record.systems
-    systems = record.detail.per_system_results if isinstance(record.detail, PairwiseDetail) else ()
+    systems = record.detail.system_results
     for place, system in enumerate(systems):
         stated = system.winrate if len(systems) == 2 else None
         for other, result in zip(system.compared_to, system.contest_results, strict=False):

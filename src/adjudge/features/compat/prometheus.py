@@ -20,6 +20,7 @@ from adjudge.core.domain.multi_results import (
     MultiCriteriaPairwiseInstanceResult,
 )
 from adjudge.core.domain.question import Choice, Comparison, Question, Rating
+from adjudge.core.domain.reading import Reading
 from adjudge.core.domain.results import DirectInstanceResult, PairwiseInstanceResult
 from adjudge.core.domain.verdict import Chosen, Verdict
 from adjudge.core.domain.vote import Ballot, Outcome, Vote
@@ -31,7 +32,6 @@ from adjudge.core.judges.settings import Contests, ModelSettings
 from adjudge.core.prompts.fence import neutral, unfenced
 from adjudge.core.prompts.render import load, shown_fields
 from adjudge.core.verdicts.read import read
-from adjudge.core.verdicts.reading import Reading
 from adjudge.core.verdicts.thoughts import without_thoughts
 from adjudge.errors import SetupError
 from adjudge.messages import Message

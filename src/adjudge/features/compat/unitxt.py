@@ -16,25 +16,20 @@ from adjudge.core.domain.frozen import FrozenDict
 from adjudge.core.domain.instance import Metadata
 from adjudge.core.domain.message import ChatMessage, Prompt, Reply, Usage
 from adjudge.core.domain.question import Choice, Question
+from adjudge.core.domain.reading import Reading
 from adjudge.core.domain.verdict import Chosen, Compared, Verdict
 from adjudge.core.domain.vote import Ballot, Outcome, Vote
 from adjudge.core.engine.ask import ask_with
+from adjudge.core.gateway.inference_engine import EngineLike, in_thread, message_of
 from adjudge.core.gateway.open import OpenModel
 from adjudge.core.judges.direct import BaseDirectJudge, Direct
 from adjudge.core.judges.pairwise import BasePairwiseJudge, ContestSettings, Pairwise
 from adjudge.core.judges.settings import Contests, ModelPanel, VoteSettings, alias
 from adjudge.core.prompts.render import shown_fields
 from adjudge.core.verdicts.read import read
-from adjudge.core.verdicts.reading import Reading
 from adjudge.errors import HALTS, ModelError, SetupError
 from adjudge.features.compat.unitxt_criteria import from_unitxt, to_unitxt
-from adjudge.features.compat.unitxt_engine import (
-    GATE,
-    EngineLike,
-    in_thread,
-    message_of,
-    unitxt_package,
-)
+from adjudge.features.compat.unitxt_engine import GATE, unitxt_package
 from adjudge.messages import Message
 
 __all__ = ["UnitxtDirectJudge", "UnitxtPairwiseJudge", "UnitxtVote", "from_unitxt", "to_unitxt"]

@@ -1,45 +1,22 @@
-"""The unitxt package itself: loading it quietly, its engines as our models, and our models as its
-engine.
-"""
+"""The unitxt package itself: loading it quietly, and our models as its engine."""
 
 from __future__ import annotations
 
-import asyncio
-import json
 import logging
 import random
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
-from contextvars import copy_context
-from functools import cache, partial
+from contextlib import AbstractContextManager, contextmanager
+from functools import cache
 from importlib import import_module
-from time import perf_counter
 from types import ModuleType
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
-from adjudge.core.aio.threads import started
 from adjudge.core.domain.light import light_dataclass
-from adjudge.core.domain.message import Capabilities, Prompt, Reply, Request
-from adjudge.core.gateway.open import ModelLike
-from adjudge.errors import ModelError, SetupError
+from adjudge.core.gateway.inference_engine import ENGINE_THREAD, InferenceEngine
+from adjudge.errors import SetupError
 
 T = TypeVar("T")
-_THREAD = "adjudge unitxt"
-
-
-class UnitxtEngine(Protocol):
-    """A ready inference engine of unitxt's."""
-
-    use_cache: bool
-
-    def infer(
-        self, dataset: list[dict[str, object]], return_meta_data: bool = False
-    ) -> Sequence[object]:
-        """The model's text for each instance."""
-        ...
-
-    def get_engine_id(self) -> str: ...
 
 
 class UnitxtOption(Protocol):
@@ -60,59 +37,6 @@ class UnitxtOptions(Protocol):
 
     options: Sequence[UnitxtOption]
     option_map: Mapping[str, float] | None
-
-
-EngineLike = ModelLike | UnitxtEngine
-
-
-def message_of(error: Exception) -> str:
-    """What it said before unitxt drew a frame around it."""
-    framed = getattr(error, "__error_context__", None)
-    return str(framed["original_message"]) if framed else str(error)
-
-
-async def in_thread(work: Callable[[], T]) -> T:
-    """In a thread of its own, which waits for calls that need threads themselves."""
-    return await asyncio.wrap_future(started(partial(copy_context().run, work), _THREAD))
-
-
-class EngineModel:
-    """An engine of unitxt's as a model of ours. It has its own temperature and seed."""
-
-    def __init__(self, engine: UnitxtEngine) -> None:
-        self.engine = engine
-        self.capabilities = Capabilities(fresh_samples=not engine.use_cache)
-        self.name = type(engine).__name__
-        with suppress(Exception):  # not every engine has an id
-            self.name = str(engine.get_engine_id())
-
-    async def complete(self, request: Request) -> Reply:
-        started = perf_counter()
-        text = await in_thread(lambda: self._infer(request.prompt))
-        if not isinstance(text, str):
-            raise ModelError(
-                "the engine gave {name}, not a text", model=self.name, name=type(text).__name__
-            )
-        ignored = tuple(
-            name for name in ("temperature", "seed") if getattr(request, name) is not None
-        )
-        return Reply(text, latency=perf_counter() - started, ignored=ignored)
-
-    def _infer(self, prompt: Prompt) -> object:
-        messages = [
-            {"role": message.role, "content": message.content} for message in prompt.messages
-        ]
-        asked: dict[str, object] = {"source": messages, "media": {}, "task_data": json.dumps({})}
-        try:
-            (text,) = self.engine.infer([asked | {"data_classification_policy": ["public"]}])
-        except Exception as error:
-            raise ModelError(
-                "it raised {name}: {said}",
-                model=self.name,
-                name=type(error).__name__,
-                said=message_of(error),
-            ) from error
-        return text
 
 
 class _Gate:
@@ -163,7 +87,7 @@ class Package:
     judges: ModuleType
     constants: ModuleType
     settings: Any
-    engine: type[UnitxtEngine]
+    engine: type[InferenceEngine]
     own_engine: Callable[..., Any]
 
 
@@ -193,10 +117,10 @@ def unitxt_package() -> Package:
 
 def _not_of_ours(record: logging.LogRecord) -> bool:
     """unitxt tells standard output of every step; of ours it says what is wrong, and no more."""
-    return record.threadName != _THREAD or record.levelno >= logging.WARNING
+    return record.threadName != ENGINE_THREAD or record.levelno >= logging.WARNING
 
 
-def _own_engine(base: type[UnitxtEngine]) -> Callable[..., object]:
+def _own_engine(base: type[InferenceEngine]) -> Callable[..., object]:
     """The engine of unitxt's through which it asks a model of ours."""
 
     class AdjudgeInferenceEngine(base):  # type: ignore[misc, valid-type]

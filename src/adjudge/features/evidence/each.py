@@ -13,7 +13,15 @@ from typing import ClassVar, TypeVar
 from adjudge.core.domain.criteria import Criteria
 from adjudge.core.domain.json_types import JsonObject
 from adjudge.core.domain.question import Choice, Schema
+from adjudge.core.domain.reading import Reading
 from adjudge.core.domain.verdict import Chosen
+from adjudge.core.domain.vote import Ballot, Outcome
+from adjudge.features.evidence.reply_lists import (
+    differing,
+    lists_under,
+    one_list,
+    read_numbered,
+)
 
 _BETWEEN = "; "
 MOST_AT_ONCE = 20
@@ -60,6 +68,21 @@ class ChoiceOfEach(OfEach):
     def schema(self, *, feedback: bool = False) -> Schema:  # noqa: ARG002
         """JSON schema of an answer."""
         return object_schema({"answers": _numbered(self.options)})
+
+    def read_objects(
+        self,
+        objects: Sequence[JsonObject],
+        ballot: Ballot,  # noqa: ARG002
+        *,
+        settle: bool,  # noqa: ARG002
+    ) -> Reading | None:
+        """Read one option for every number; None if no object of the reply holds a list."""
+        held = lists_under(one_list(objects))
+        listed = held.get("answers") or [one for named in held.values() for one in named]
+        if len(listed) > 1:
+            return differing("answers")
+        asked = [("answers", self.count, self.options)]
+        return _reading(read_numbered(asked, {"answers": listed[0]})) if listed else None
 
 
 @dataclass(frozen=True)
@@ -108,6 +131,25 @@ class ChoiceOfLists(ChoiceOfEach):
         return object_schema(
             {one.field: _numbered(one.criteria.option_names) for one in self.lists}
         )
+
+    def read_objects(
+        self,
+        objects: Sequence[JsonObject],
+        ballot: Ballot,  # noqa: ARG002
+        *,
+        settle: bool,  # noqa: ARG002
+    ) -> Reading | None:
+        """Read one option for every number of every list; None if no object holds a list."""
+        held = lists_under(objects)
+        asked = [(one.field, one.count, one.criteria.option_names) for one in self.lists]
+        if twice := next((name for name, _, _ in asked if len(held.get(name, ())) > 1), None):
+            return differing(twice)
+        first = {name: listed[0] for name, listed in held.items()}
+        return _reading(read_numbered(asked, first)) if held else None
+
+
+def _reading(answers: Sequence[str] | Reading) -> Reading:
+    return answers if isinstance(answers, Reading) else Reading(Outcome.OK, said_of_each(answers))
 
 
 def said_of_each(options: Sequence[str]) -> Chosen:

@@ -1,16 +1,12 @@
-"""Whether a source says what a sentence says: the question, the verdict, and the quotes that show
-it.
-"""
+"""Whether a source says what a sentence says: the verdict, and the quotes that show it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal
 
-from adjudge.core.domain.question import Choice, Schema
 from adjudge.core.domain.verdict import Chosen, Details, KeptQuote, KeptSupport, Quote
-from adjudge.features.evidence.each import OfEach, object_schema
 
 Support = Literal["supported", "contradicted", "not found"]
 SUPPORTED: Support = "supported"
@@ -60,73 +56,3 @@ class Grounded(Chosen):
 def grounded_each(each: Sequence[Grounded]) -> Grounded:
     """The verdict on several sentences at once; in writing: what was said of each."""
     return Grounded(", ".join(one.option for one in each), each=tuple(each))
-
-
-@dataclass(frozen=True)
-class SupportQuestion(Choice):
-    """Whether one sentence is supported, contradicted or not found, with quotes
-    from the fragments.
-    """
-
-    sources: str = "contexts"
-    """The field that holds the fragments."""
-
-    quoted: ClassVar[bool] = True
-    repair: ClassVar[str] = "repair_evidence"
-
-    # there is no advice on a sentence
-    def schema(self, *, feedback: bool = False) -> Schema:  # noqa: ARG002
-        """JSON schema of an answer."""
-        return object_schema(
-            {"explanation": {"type": "string"}, "evidence": _QUOTES, "selected_option": _OPTION}
-        )
-
-    def recorded(self, option: str, explanation: str | None, details: Details) -> Grounded:
-        """The verdict that a ledger holds."""
-        return Grounded.of(option, explanation, details.get("evidence") or ())
-
-
-@dataclass(frozen=True)
-class SupportOfEach(OfEach, SupportQuestion):
-    """The same of several numbered sentences in one call."""
-
-    about: ClassVar[str] = "{} sentences"
-    repair: ClassVar[str] = "repair_sentences"
-
-    # there is no advice on sentences
-    def schema(self, *, feedback: bool = False) -> Schema:  # noqa: ARG002
-        """JSON schema of an answer."""
-        said = {"number": {"type": "integer"}, "evidence": _QUOTES, "selected_option": _OPTION}
-        return object_schema({"sentences": {"type": "array", "items": object_schema(said)}})
-
-    def recorded(self, option: str, explanation: str | None, details: Details) -> Grounded:
-        """The verdict that a ledger holds."""
-        each = [
-            Grounded.of(one["option"], one["explanation"], one["evidence"])
-            for one in details.get("each") or ()
-        ]
-        return Grounded(option, explanation, each=tuple(each))
-
-
-@dataclass(frozen=True)
-class ClaimsQuestion(OfEach):
-    """What each of several numbered sentences claims.
-
-    The answer in writing: [[number, claim], …] as JSON.
-    """
-
-    about: ClassVar[str] = "claims of {} sentences"
-    repair: ClassVar[str] = "repair_claims"
-
-    # there is no advice on sentences
-    def schema(self, *, feedback: bool = False) -> Schema:  # noqa: ARG002
-        """JSON schema of an answer."""
-        one = object_schema({"sentence": {"type": "integer"}, "claim": {"type": "string"}})
-        return object_schema({"claims": {"type": "array", "items": one}})
-
-
-_OPTION: Schema = {"type": "string", "enum": list(SUPPORTS)}
-_QUOTES: Schema = {
-    "type": "array",
-    "items": object_schema({"fragment": {"type": "integer"}, "quote": {"type": "string"}}),
-}

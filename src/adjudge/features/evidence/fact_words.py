@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from adjudge.core.reading.values import Place, mapping, number, our_yaml, phrase
-from adjudge.core.reading.words import plain_word
+from adjudge.features.evidence.words import plain_word
 
 _ORDINAL = re.compile(r"(?:ый|ой|ий|ого|его|ому|ему|ым|им|ом|ем|ая|ья|ую|ью|ое|ье|ые|ьи|ых|ьих)$")
 _MONTH_LETTERS = 3

@@ -15,12 +15,12 @@ from functools import lru_cache
 from typing import Final
 
 from adjudge.core.domain.span import Span
-from adjudge.core.reading.words import WORD, plain_word, same_name
 from adjudge.features.evidence.citation_marks import without_citations
 from adjudge.features.evidence.fact_words import fact_words
 from adjudge.features.evidence.quotes import find_quote
 from adjudge.features.evidence.record import FactKind, UnseenFact
 from adjudge.features.evidence.sentence_words import sentence_words
+from adjudge.features.evidence.words import WORD, plain_word, same_name
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from adjudge.core.domain.criteria import Criteria
 from adjudge.core.domain.instance import Instance
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.vote import Ballot, Mode, Vote
+from adjudge.core.engine.cluster import On
 from adjudge.core.engine.run import RunLike
 from adjudge.core.gateway.layers.budget import Budget
 from adjudge.core.gateway.open import ModelLike
@@ -45,7 +46,6 @@ from adjudge.features.evidence.pool import (
 from adjudge.features.evidence.questions import CLAIMS, QUESTION, EvidenceQuestions
 from adjudge.features.evidence.result import EvidenceResult
 from adjudge.features.evidence.sentences import sentences
-from adjudge.features.scale.ray.place import On
 
 Method = Literal["each", "joint", "rules", "flags", "flags-first"]
 METHODS: tuple[Method, ...] = ("each", "joint", "rules", "flags", "flags-first")
@@ -274,6 +274,13 @@ class EvidenceJudge(AskSettings, Judge[Instance, EvidenceResult]):
             invented=_invented(votes),
             model_scales=panel if len(panel) > 1 else {},
             notes=(*result.notes, *notes_on(asked, self.temperatures)),
+        )
+
+    def row_criteria(self) -> Criteria:
+        return replace(
+            self.criteria,
+            to_evaluate_field=self.text_field,
+            context_fields=(self.source_field, QUESTION),
         )
 
     def fallback_result(self, result: EvidenceResult, choice: random.Random) -> EvidenceResult:

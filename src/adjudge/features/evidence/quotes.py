@@ -11,8 +11,8 @@ from functools import lru_cache
 from typing import Final
 
 from adjudge.core.domain.span import Span
-from adjudge.core.reading.words import content_words
 from adjudge.features.evidence.sentences import Sentence, sentences
+from adjudge.features.evidence.words import content_words
 
 _MARKS: Final = frozenset("\"'`“”„‟«»‘’‚‛‹›″′＂＇")
 _SHOWN_AS: Final = {"‹": "<", "⦗": "<", "⁅": "["}

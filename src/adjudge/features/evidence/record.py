@@ -67,8 +67,14 @@ class EvidenceRecord:
     fields: EvidenceFields
 
 
+class SearchedDetail(Detail):
+    """A record that may hold a text looked up in its sources."""
+
+    evidence: EvidenceRecord | None
+
+
 @light_dataclass(frozen=True, kw_only=True)
-class EvidenceDetail(Detail):
+class EvidenceDetail(SearchedDetail):
     """Whether the sources support a text, sentence by sentence."""
 
     kind: ClassVar[str] = "evidence"

@@ -11,8 +11,7 @@ from adjudge.core.domain.frozen import nonempty, some_of
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.record import JudgmentRecord
 from adjudge.features.evidence.evidence import FLAGS, Flag
-from adjudge.features.evidence.record import EvidenceDetail, EvidenceRecord
-from adjudge.features.rag.record import RagDetail
+from adjudge.features.evidence.record import EvidenceRecord, SearchedDetail
 from adjudge.messages import Message, join
 
 COUNTED = ("claims", "supported", "contradicted", "not_found", "unanswered")
@@ -32,7 +31,7 @@ _SPARED = Message("surely unsupported and asked no further")
 
 def found_in(one: JudgmentRecord) -> EvidenceRecord | None:
     """What a judgment found in the sources; None where they were not looked up."""
-    return one.detail.evidence if isinstance(one.detail, EvidenceDetail | RagDetail) else None
+    return one.detail.evidence if isinstance(one.detail, SearchedDetail) else None
 
 
 @dataclass(frozen=True)

@@ -6,42 +6,27 @@ A quote that does not stand in its fragment is no evidence.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from adjudge.core.domain.frozen import NOTHING
 from adjudge.core.domain.json_types import JsonObject
 from adjudge.core.domain.options import match_option
+from adjudge.core.domain.reading import Reading
 from adjudge.core.domain.verdict import Chosen, Quote
-from adjudge.core.domain.vote import Ballot, Outcome
-from adjudge.core.verdicts.reading import Reading
+from adjudge.core.domain.vote import Outcome
 from adjudge.features.evidence.evidence import (
     INVENTED,
     NOT_FOUND,
     SUPPORTS,
-    ClaimsQuestion,
     Grounded,
-    SupportOfEach,
-    SupportQuestion,
     grounded_each,
 )
 from adjudge.features.evidence.quotes import find_quote
+from adjudge.features.evidence.reply_lists import differing, lists_under, whole_number
 from adjudge.messages import Message, join
 
-_NUMBERED = re.compile(r"\s*(?:[^\W\d]+[ _]?)?[#№(\[]?([0-9]{1,6})[)\].]?\s*")
 _OPTION_KEYS = ("selected_option", "verdict", "option", "label", "answer", "support")
-
-
-def fragments_of(ballot: Ballot) -> Sequence[str]:
-    """The texts that a ballot's sentences are looked for in."""
-    question = ballot.question
-    held = (
-        ballot.instance.fields.get(question.sources, ())
-        if isinstance(question, SupportQuestion)
-        else ()
-    )
-    return [held] if isinstance(held, str) else held
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +40,8 @@ class _Checked:
     invented: int = 0
 
 
-def with_evidence(reading: Reading, ballot: Ballot, *, settle: bool) -> Reading:
-    """The verdict on one sentence with its quotes.
+def with_evidence(reading: Reading, fragments: Sequence[str], *, settle: bool) -> Reading:
+    """The verdict on one sentence with its quotes from the ``fragments``.
 
     ``settle``: nobody asks again, so what has no evidence is not found.
     """
@@ -67,7 +52,7 @@ def with_evidence(reading: Reading, ballot: Ballot, *, settle: bool) -> Reading:
         reading.verdict.option,
         reading.verdict.explanation,
         data.get("evidence", data),
-        fragments_of(ballot),
+        fragments,
     )
     beside = {INVENTED: checked.invented} if checked.invented else NOTHING
     if checked.wrong and not settle:
@@ -76,22 +61,21 @@ def with_evidence(reading: Reading, ballot: Ballot, *, settle: bool) -> Reading:
 
 
 def read_sentences(
-    objects: Sequence[JsonObject], ballot: Ballot, *, settle: bool
+    objects: Sequence[JsonObject], count: int, fragments: Sequence[str], *, settle: bool
 ) -> Reading | None:
-    """The verdicts on numbered sentences; None where no object of the reply holds any."""
-    question = ballot.question
+    """The verdicts on so many numbered sentences; None where no object of the reply holds any."""
     listed = lists_under(objects)
-    if not isinstance(question, SupportOfEach) or "sentences" not in listed:
+    if "sentences" not in listed:
         return None
     if len(listed["sentences"]) > 1:
         return differing("sentences")
     said = [one for one in listed["sentences"][0] if isinstance(one, Mapping)]
     numbers = [whole_number(one.get("number")) for one in said]
-    if numbers != list(range(1, question.count + 1)):
+    if numbers != list(range(1, count + 1)):
         reason = Message(
             '"{name}" must hold one object for each number from 1 to {count}, in that order',
             name="sentences",
-            count=question.count,
+            count=count,
         )
         return Reading(Outcome.UNREADABLE, reason=reason)
     options = [match_option(_first(one, _OPTION_KEYS), SUPPORTS) for one in said]
@@ -105,7 +89,6 @@ def read_sentences(
                 options=", ".join(SUPPORTS),
             ),
         )
-    fragments = fragments_of(ballot)
     checked = [
         _checked(
             option or NOT_FOUND, _text(one.get("explanation")), one.get("evidence", one), fragments
@@ -115,8 +98,8 @@ def read_sentences(
     return _all_of(checked, settle=settle)
 
 
-def read_claims(objects: Sequence[JsonObject], question: ClaimsQuestion) -> Reading | None:
-    """What the sentences claim; None where no object of the reply says it."""
+def read_claims(objects: Sequence[JsonObject], count: int) -> Reading | None:
+    """What so many sentences claim; None where no object of the reply says it."""
     listed = lists_under(objects).get("claims")
     if not listed:
         return None
@@ -131,34 +114,14 @@ def read_claims(objects: Sequence[JsonObject], question: ClaimsQuestion) -> Read
     if (
         not claims
         or len(claims) != len(listed[0])
-        or any(not 1 <= number <= question.count for number, _ in claims)
+        or any(not 1 <= number <= count for number, _ in claims)
     ):
         reason = Message(
             '"claims" must hold objects with a "sentence" from 1 to {count} and its "claim"',
-            count=question.count,
+            count=count,
         )
         return Reading(Outcome.UNREADABLE, reason=reason)
     return Reading(Outcome.OK, Chosen(json.dumps(claims, ensure_ascii=False)))
-
-
-def lists_under(objects: Sequence[JsonObject]) -> Mapping[str, list[list[object]]]:
-    """The lists in the objects of a reply by their names, each once; where there are two, the reply
-    contradicts itself.
-    """
-    found: dict[str, list[list[object]]] = {}
-    for one in objects:
-        for name, value in one.items():
-            if isinstance(value, list) and value not in found.setdefault(name, []):
-                found[name].append(value)
-    return found
-
-
-def differing(name: str) -> Reading:
-    """Two lists where one was asked for."""
-    return Reading(
-        Outcome.UNREADABLE,
-        reason=Message('the reply holds two lists "{name}" that differ', name=name),
-    )
 
 
 def _all_of(checked: Sequence[_Checked], *, settle: bool) -> Reading:
@@ -231,12 +194,3 @@ def _first(given: JsonObject, names: Sequence[str]) -> object:
 
 def _text(value: object) -> str | None:
     return value if isinstance(value, str) and value.strip() else None
-
-
-def whole_number(value: object) -> int | None:
-    """Of 2, 2.0, "2", "[2]", and of "contexts 2", as prompts name the texts."""
-    if isinstance(value, str):
-        named = _NUMBERED.fullmatch(value)
-        return int(named[1]) if named else None
-    whole = int(value) if isinstance(value, float) and value.is_integer() else value
-    return whole if isinstance(whole, int) and not isinstance(whole, bool) else None

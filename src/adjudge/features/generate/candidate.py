@@ -8,9 +8,9 @@ from typing import Literal, cast
 
 from adjudge.core.domain.frozen import some_of
 from adjudge.core.domain.json_types import JsonDict, JsonValue
+from adjudge.core.domain.sampled import SampledResult
 from adjudge.core.pooling.numbers import spread
 from adjudge.errors import NoValidCandidate
-from adjudge.features.generate.sampled import SampledResult
 from adjudge.messages import Message, join
 
 State = Literal["won", "lost", "failed", "stopped"]

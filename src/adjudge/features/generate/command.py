@@ -18,13 +18,13 @@ from adjudge.core.engine.run import Run
 from adjudge.core.gateway.open import OpenModel
 from adjudge.core.gateway.prices import PriceTable
 from adjudge.errors import NoValidCandidate
-from adjudge.features.bench.terminal_candidates import show_selection
 from adjudge.features.generate.agent import Agent
 from adjudge.features.generate.candidate import Selection
 from adjudge.features.generate.qualitative import QualitativeCriteria
 from adjudge.features.generate.quantitative import QuantitativeCriteria
 from adjudge.features.generate.runtime import Runtime
 from adjudge.features.generate.strategy import Costing, Strategy, Verifier
+from adjudge.features.generate.terminal import show_selection
 from adjudge.messages import Message
 from adjudge.runs.build import open_entry
 from adjudge.runs.cli.chosen import choose_language, current_project, model_entries, price_table

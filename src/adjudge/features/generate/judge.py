@@ -14,6 +14,7 @@ from adjudge.core.data.sources.open import is_data_file
 from adjudge.core.domain.criteria import Criteria, CriteriaOption
 from adjudge.core.domain.instance import Instance
 from adjudge.core.domain.question import Choice, Rating
+from adjudge.core.domain.sampled import SampledResult
 from adjudge.core.domain.vote import Ballot, Vote
 from adjudge.core.engine.run import RunLike
 from adjudge.core.engine.session import OpenedSession, SampleNumbers, session
@@ -32,7 +33,6 @@ from adjudge.core.judges.settings import (
 from adjudge.core.pooling.majority import notes_on
 from adjudge.core.verdicts.code_text import extract_code
 from adjudge.errors import SetupError
-from adjudge.features.generate.sampled import SampledResult
 from adjudge.messages import Message, join
 
 R = TypeVar("R", bound=SampledResult)

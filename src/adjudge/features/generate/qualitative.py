@@ -10,12 +10,12 @@ from typing import ClassVar
 from adjudge.core.domain.criteria import CriteriaOption
 from adjudge.core.domain.frozen import FrozenDict
 from adjudge.core.domain.instance import Instance
+from adjudge.core.domain.sampled import QualitativeResult
 from adjudge.core.domain.vote import Vote
 from adjudge.core.judges.settings import at_least
 from adjudge.core.pooling.majority import status_of
 from adjudge.core.pooling.numbers import shares
 from adjudge.features.generate.judge import SampledCriteria
-from adjudge.features.generate.sampled import QualitativeResult
 
 PASS, FAIL = "PASS", "FAIL"
 

@@ -11,6 +11,7 @@ from typing import ClassVar
 from adjudge.core.domain.frozen import FrozenDict
 from adjudge.core.domain.instance import Instance
 from adjudge.core.domain.question import Rating
+from adjudge.core.domain.sampled import QuantitativeResult
 from adjudge.core.domain.verdict import Rated
 from adjudge.core.domain.vote import Vote
 from adjudge.core.judges.settings import one_of
@@ -25,7 +26,6 @@ from adjudge.core.pooling.numbers import (
 )
 from adjudge.errors import SetupError
 from adjudge.features.generate.judge import SampledCriteria
-from adjudge.features.generate.sampled import QuantitativeResult
 from adjudge.messages import Message
 
 

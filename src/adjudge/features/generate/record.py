@@ -15,11 +15,11 @@ from adjudge.core.gateway.open import OpenModel
 from adjudge.core.judges.settings import provenance
 from adjudge.features.generate.agent import Agent, Tool
 from adjudge.features.generate.candidate import Candidate, Selection, State
+from adjudge.features.generate.candidate_record import CandidateDetail
 from adjudge.features.generate.judge import SampledCriteria
 from adjudge.features.generate.llm import LLM
 from adjudge.features.generate.qualitative import QualitativeCriteria
 from adjudge.features.generate.quantitative import QuantitativeCriteria
-from adjudge.features.generate.sampled_record import CandidateDetail
 from adjudge.features.generate.shape import describe
 from adjudge.features.generate.strategy import Strategy
 

@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, Protocol, TypeVar, cast, runtime_checkable
 
-from adjudge.core.domain.rounding import above
 from adjudge.core.gateway.open import OpenModel
 from adjudge.core.judges.settings import at_least, one_of
 from adjudge.errors import SetupError
 from adjudge.features.generate.judge import SampledCriteria
 from adjudge.features.generate.qualitative import QualitativeCriteria
 from adjudge.features.generate.quantitative import QuantitativeCriteria
+from adjudge.stats.rounding import above
 
 Verifier = QualitativeCriteria | Callable[[str, Any], object]
 """A criterion, or a sync or async function ``(code, agent)`` that gives a bool or ``(bool,

@@ -12,11 +12,11 @@ from functools import partial
 from numbers import Real
 
 from adjudge.core.aio.user_functions import call_contained
+from adjudge.core.domain.sampled import QualitativeResult, SampledResult
 from adjudge.core.gateway.layers.budget import raise_if_halted
 from adjudge.errors import HALTS, ModelError, RunError, SetupError
 from adjudge.features.generate.candidate import FreshCost
 from adjudge.features.generate.judge import sampling
-from adjudge.features.generate.sampled import QualitativeResult, SampledResult
 from adjudge.features.generate.strategy import Computes, Costing, Strategy, Verifier, Verifies
 from adjudge.messages import Message, join
 

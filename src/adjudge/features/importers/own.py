@@ -12,14 +12,13 @@ from dataclasses import replace
 
 from adjudge.core.domain.criteria import CriteriaOption
 from adjudge.core.domain.label import Label
-from adjudge.core.domain.record import DirectDetail, JudgmentRecord, OtherDetail, PairwiseDetail
+from adjudge.core.domain.record import JudgmentRecord, PairwiseDetail
 from adjudge.core.domain.verdict import TIE
 from adjudge.core.domain.vote import Outcome
 from adjudge.core.ledger.codec import read_exported_judgment, read_exported_vote
 from adjudge.core.ledger.rows import LABELS
 from adjudge.core.reading.typed_json import WrongType, read_as
 from adjudge.errors import RunError, SetupError
-from adjudge.features.generate.sampled_record import QuantitativeDetail
 from adjudge.features.importers.folder import ImportedRun
 from adjudge.features.importers.format import Format
 from adjudge.features.importers.record import (
@@ -32,7 +31,6 @@ from adjudge.features.importers.record import (
 )
 from adjudge.features.importers.source import ForeignFile, ForeignRecord
 from adjudge.features.importers.values import JsonObject
-from adjudge.features.rag.record import RagDetail
 from adjudge.messages import Message
 
 _KEYS = ("judge", "row", "fields", "status", "votes")
@@ -117,14 +115,13 @@ def _key(vote: JsonObject) -> bytes:
 def _row(judgment: JudgmentRecord, labels: Sequence[Label]) -> RecordedRow:
     """What was asked and who answered, as far as an export tells."""
     detail = judgment.detail
-    rated = isinstance(detail, QuantitativeDetail)
-    compared = isinstance(detail, PairwiseDetail)
+    compared, rated = isinstance(detail, PairwiseDetail), detail.rating_range is not None
     kind: QuestionKind = "comparison" if compared else "rating" if rated else "choice"
     question = RecordedQuestion(
         judgment.criterion or judgment.judge,
         kind=kind,
         options=_options(judgment, labels) if kind == "choice" else (),
-        bounds=detail.range if isinstance(detail, QuantitativeDetail) else (0.0, 1.0),
+        bounds=detail.rating_range or (0.0, 1.0),
     )
     votes = tuple(
         RecordedVote(
@@ -140,7 +137,7 @@ def _row(judgment: JudgmentRecord, labels: Sequence[Label]) -> RecordedRow:
 
 
 def _options(judgment: JudgmentRecord, labels: Sequence[Label]) -> tuple[CriteriaOption, ...]:
-    if not isinstance(judgment.detail, DirectDetail | RagDetail | OtherDetail):
+    if not judgment.detail.has_own_options:
         return PASS_OR_FAIL
     if judgment.verdict is not None and judgment.score is not None:
         return (CriteriaOption(judgment.verdict, score=judgment.score),)

@@ -11,6 +11,7 @@ from adjudge.core.domain.frozen import FrozenDict, nonempty
 from adjudge.core.domain.instance import NAMED_ONLY, Instance
 from adjudge.core.domain.question import Choice, Comparison, Question, Rating
 from adjudge.core.domain.results import DirectInstanceResult, PairwiseInstanceResult, Result
+from adjudge.core.domain.sampled import QuantitativeResult
 from adjudge.core.domain.verdict import TIE, Chosen, Compared, Rated, Verdict
 from adjudge.core.domain.vote import Ballot, Vote
 from adjudge.core.judges.case import Case
@@ -18,7 +19,6 @@ from adjudge.core.judges.direct import BaseDirectJudge
 from adjudge.core.judges.pairwise import BasePairwiseJudge
 from adjudge.core.pooling.majority import status_of
 from adjudge.core.pooling.numbers import aggregate, numbers_of, shares, spread
-from adjudge.features.generate.sampled import QuantitativeResult
 from adjudge.features.importers.record import RecordedQuestion, RecordedRow, RecordedVote
 from adjudge.messages import Message
 

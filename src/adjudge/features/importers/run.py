@@ -12,12 +12,12 @@ from itertools import islice
 from pathlib import Path
 
 from adjudge.core.data.sources.open import ROW_FILES
+from adjudge.core.data.sources.trace_pieces import refusal_of, trace_of
 from adjudge.core.domain.frozen import some_of
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.label import Design
 from adjudge.core.verdicts.styles import UNREADABLE_POLICIES, UnreadablePolicy
 from adjudge.errors import RunError, SetupError
-from adjudge.features.agents.trace_source import refusal_of, trace_of
 from adjudge.features.importers.directions import direction_notes
 from adjudge.features.importers.folder import (
     IMPORTED,

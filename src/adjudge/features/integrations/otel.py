@@ -25,7 +25,6 @@ from adjudge.core.engine.identity import judge_identity
 from adjudge.core.engine.session import Call
 from adjudge.errors import SetupError
 from adjudge.features.integrations import otel_names as names
-from adjudge.features.rag.result import RagResult
 from adjudge.runs.execute import Called, EvalRun, Event, JudgmentDone
 from adjudge.version import __version__
 
@@ -257,8 +256,7 @@ def _cells(instance: Instance) -> Callable[..., str]:
 
 
 def _parts(result: Result) -> Iterator[Result]:
-    if isinstance(result, RagResult):
-        yield from result.judged.values()
+    yield from result.component_results
     yield result
 
 
@@ -269,7 +267,7 @@ def _evaluation(result: Result) -> Attributes:
     """
     found: Attributes = {names.EVALUATION_NAME: result.criteria.name}
     if result.status is Status.SCORED:
-        label = None if isinstance(result, RagResult) else result.verdict_name
+        label = None if result.component_results else result.verdict_name or None
         found |= {names.SCORE_VALUE: result.score} if result.score is not None else {}
         found |= {names.SCORE_LABEL: label} if label is not None else {}
     elif result.status is Status.FAILED:

@@ -10,6 +10,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from adjudge.core.aio.files import cache_folder, written_whole
@@ -17,9 +18,25 @@ from adjudge.errors import SetupError
 from adjudge.features.local.weights.shipped import shipped_priors
 
 
-def kept_prior(key: str, options: Sequence[str]) -> Mapping[str, float] | None:
-    """Log-probability of each of ``options``; None where nothing usable is kept under ``key``."""
-    return _usable(_on_disk(key), options) or _usable(shipped_priors().get(key), options)
+@dataclass(frozen=True)
+class PriorsOnDisk:
+    """Priors of a model whose weights are known."""
+
+    weights: str
+
+    def read(self, key: str, options: Sequence[str]) -> Mapping[str, float] | None:
+        """Log-probability of each of ``options``; None if nothing usable is kept under ``key``."""
+        return _usable(_on_disk(key), options) or _usable(shipped_priors().get(key), options)
+
+    def keep(self, key: str, prior: Mapping[str, float]) -> None:
+        """Keep it, where that is possible: in a folder that is only there to be
+        read it is asked again.
+        """
+        with suppress(OSError, SetupError):
+            path = _path(key)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with written_whole(path) as file:
+                file.write(json.dumps(dict(prior)).encode())
 
 
 def _on_disk(key: str) -> object:
@@ -39,17 +56,6 @@ def _usable(found: object, options: Sequence[str]) -> Mapping[str, float] | None
     except (ValueError, TypeError, KeyError):
         return None
     return prior if prior and all(-math.inf < value <= 0 for value in prior.values()) else None
-
-
-def keep_prior(key: str, prior: Mapping[str, float]) -> None:
-    """Keep it, where that is possible: in a folder that is only there to be
-    read it is asked again.
-    """
-    with suppress(OSError, SetupError):
-        path = _path(key)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with written_whole(path) as file:
-            file.write(json.dumps(dict(prior)).encode())
 
 
 def _path(key: str) -> Path:

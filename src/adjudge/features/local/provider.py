@@ -36,6 +36,7 @@ from adjudge.features.local.llama import LONGEST_CONTEXT, LabelLogprobs, Llama
 from adjudge.features.local.onnx.graph import Precision
 from adjudge.features.local.onnx.made import made_path, made_weights, precision
 from adjudge.features.local.prefix_queue import PrefixQueue
+from adjudge.features.local.priors import PriorsOnDisk
 from adjudge.features.local.weights.shipped import RAW, adapter_for, calibration_for
 from adjudge.features.local.weights.store import KNOWN, find
 
@@ -70,7 +71,9 @@ class LocalModel:
         if base in KNOWN and not adapter:
             self._adapter = adapter_for(base)
             self.capabilities = replace(
-                self.capabilities, calibration=calibration_for(base), priors_kept_as=self.identity
+                self.capabilities,
+                calibration=calibration_for(base),
+                priors=PriorsOnDisk(self.identity),
             )
 
     @cached_property

@@ -10,7 +10,7 @@ USES = ("evidence",)
 """The features that this one may import."""
 
 if TYPE_CHECKING:
-    from adjudge.features.rag.composite import composite
+    from adjudge.features.rag.composite_rule import composite
     from adjudge.features.rag.dimensions import Dimension, Gate, rag_dimensions, read_dimensions
     from adjudge.features.rag.evaluator import RagEvaluator
     from adjudge.features.rag.record import Composite
@@ -35,7 +35,7 @@ __getattr__ = loader(
         "Gate": "features.rag.dimensions",
         "RagEvaluator": "features.rag.evaluator",
         "RagResult": "features.rag.result",
-        "composite": "features.rag.composite",
+        "composite": "features.rag.composite_rule",
         "rag_dimensions": "features.rag.dimensions",
         "read_dimensions": "features.rag.dimensions",
     },

@@ -19,6 +19,7 @@ from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.results import DirectInstanceResult, Status
 from adjudge.core.domain.vote import Ballot, Mode, Vote
 from adjudge.core.engine.ask import ask_with, prompt_for
+from adjudge.core.engine.cluster import On
 from adjudge.core.engine.run import RunLike
 from adjudge.core.gateway.layers.budget import Budget
 from adjudge.core.gateway.open import ModelLike
@@ -41,7 +42,7 @@ from adjudge.errors import SetupError
 from adjudge.features.evidence.judge import EvidenceJudge, Method, worded
 from adjudge.features.rag import standalone
 from adjudge.features.rag.blame import blame
-from adjudge.features.rag.composite import composite
+from adjudge.features.rag.composite_rule import composite
 from adjudge.features.rag.dimensions import (
     Dimension,
     absent,
@@ -74,7 +75,6 @@ from adjudge.features.rag.votes import (
     status_of_row,
     votes_by_case,
 )
-from adjudge.features.scale.ray.place import On
 
 _LOG = logging.getLogger("adjudge.rag")
 Named = Mapping[str, str] | None

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import Annotated, ClassVar
 
 from adjudge.core.domain.light import light_dataclass
-from adjudge.core.domain.record import Detail
-from adjudge.features.evidence.record import EvidenceRecord
+from adjudge.features.evidence.record import EvidenceRecord, SearchedDetail
 
 
 @light_dataclass(frozen=True)
@@ -68,7 +67,7 @@ class QuestionRecord:
 
 
 @light_dataclass(frozen=True, kw_only=True)
-class RagDetail(Detail):
+class RagDetail(SearchedDetail):
     """One answer scored on every dimension."""
 
     kind: ClassVar[str] = "rag"
@@ -90,3 +89,11 @@ class RagDetail(Detail):
     def bounds(self) -> tuple[float, float]:
         """What the composite can be at least and at most, by the scores that there are."""
         return self.composite.lower, self.composite.upper
+
+    @property
+    def has_own_options(self) -> bool:
+        return True
+
+    @property
+    def dimension_scores(self) -> Mapping[str, int | None]:
+        return self.scores

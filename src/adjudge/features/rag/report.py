@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from adjudge.core.domain.record import JudgmentRecord
-from adjudge.features.rag.composite import MEAN, MISSING
+from adjudge.features.rag.composite_rule import MEAN, MISSING
 from adjudge.features.rag.measure_numbers import MeasuresSummary, MeasureSummary, MeasureTally
 from adjudge.features.rag.record import RagDetail
 from adjudge.features.rag.report_row import rag_detail, rule_of, score_of

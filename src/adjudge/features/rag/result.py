@@ -11,7 +11,7 @@ from adjudge.core.domain.results import DirectInstanceResult, Result, Status
 from adjudge.core.pooling.majority import majority
 from adjudge.features.evidence.result import EvidenceResult
 from adjudge.features.rag.blame import Blame
-from adjudge.features.rag.composite import composite
+from adjudge.features.rag.composite_rule import composite
 from adjudge.features.rag.dimensions import Dimension
 from adjudge.features.rag.measured import Measured
 from adjudge.features.rag.parts import Answered
@@ -62,6 +62,10 @@ class RagResult(Result):
     def bounds(self) -> tuple[float, float]:
         """What the composite can be at least and at most, by the scores that there are."""
         return super().bounds if self.fallback else (self.composite.lower, self.composite.upper)
+
+    @property
+    def component_results(self) -> tuple[Result, ...]:
+        return tuple(self.judged.values())
 
     @property
     def verdict_name(self) -> str | None:

@@ -108,7 +108,7 @@ class Limiter:
         if self._left is None:
             return None
         part = part_of(self._left, self._workers, likely, most)
-        self._left = less(self._left, part) if part else self._left
+        self._left = self._left - part if part else self._left
         return part
 
     def _lane(self, model: str) -> Lane:
@@ -133,21 +133,6 @@ def _part(left: float | None, workers: int, likely: float, most: float) -> float
         return None
     part = min(left, max(most, left / (2 * workers)))
     return part if part >= likely and part > 0 else None
-
-
-def less(left: Budget, part: Budget) -> Budget:
-    """What is left without a part of it."""
-    pairs = (
-        (left.max_usd, part.max_usd),
-        (left.max_calls, part.max_calls),
-        (left.max_tokens, part.max_tokens),
-    )
-    usd, calls, tokens = (
-        None if limit is None else max(0, limit - (given or 0)) for limit, given in pairs
-    )
-    return Budget(
-        usd, None if calls is None else int(calls), None if tokens is None else int(tokens)
-    )
 
 
 AskLease = Callable[[int], Awaitable[Lease]]
@@ -274,4 +259,4 @@ def left_of(budget: Budget, account: Account, prices: PriceTable) -> Budget | No
     if budget == Budget():
         return None
     spent = OpenBudget(prices=prices, account=account).spent
-    return less(budget, Budget(spent.usd, spent.calls, spent.tokens))
+    return budget - Budget(spent.usd, spent.calls, spent.tokens)

@@ -20,7 +20,6 @@ from adjudge.features.scale.limiter import (
     Lease,
     LeasedPace,
     LimiterLostError,
-    less,
     part_of,
     seconds_each,
 )
@@ -142,7 +141,7 @@ class PostgresLimits:
 
     def _part(self, connection: Connection, likely: Spent, most: Spent) -> Budget | None:
         granted = connection.execute(_GRANTED, (self._store.run,)).fetchone() or (0.0, 0, 0)
-        return part_of(less(self._budget, Budget(*granted)), self._share, likely, most)
+        return part_of(self._budget - Budget(*granted), self._share, likely, most)
 
     def _reclaimed(self, connection: Connection) -> bool:
         """Whether there were processes whose lease has run out: of what they held, only what they

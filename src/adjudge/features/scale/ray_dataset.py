@@ -10,10 +10,10 @@ from typing import Protocol, runtime_checkable
 
 from adjudge.core.data.dataset import BadRow, OddRows
 from adjudge.core.domain.instance import Instance
+from adjudge.core.engine.cluster import RAY, Cluster, On
 from adjudge.core.gateway.layers.budget import Budget
 from adjudge.errors import SetupError
 from adjudge.features.scale.partition import Partition, Progress, eval_file_of
-from adjudge.features.scale.ray.place import RAY, Cluster, On
 from adjudge.features.scale.spread import judge_chunks, work_for
 from adjudge.messages import Message
 from adjudge.runs.build import instances

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from adjudge.core.aio import event_loop
 from adjudge.core.domain.instance import Instance
+from adjudge.core.engine.cluster import Cluster
 from adjudge.core.gateway.layers.account import Spent
 from adjudge.core.gateway.layers.budget import Budget
 from adjudge.core.ledger.file import holds_run
@@ -28,7 +29,7 @@ from adjudge.features.scale.partition import (
     told_elsewhere,
 )
 from adjudge.features.scale.ray.cluster import Hearing
-from adjudge.features.scale.ray.place import PARTITIONS, Cluster, kept_facts
+from adjudge.features.scale.ray.place import PARTITIONS, kept_facts, store_of
 from adjudge.features.scale.ray.run import ClusterRun
 from adjudge.features.scale.ray.worker import Opened
 from adjudge.features.scale.stores.merge import is_newer, merge
@@ -90,7 +91,7 @@ def work_for(
     folder = made.folder
     if folder is None:
         raise SetupError("a run on a cluster is kept: say where, with --run FOLDER")
-    store = SegmentStore(cluster.store_of(folder))
+    store = SegmentStore(store_of(cluster, folder))
     if not store.is_begun and holds_run(folder):
         refuse_unfinished(folder)
         return None

@@ -15,7 +15,6 @@ from adjudge.core.domain.json_types import JsonObject
 from adjudge.core.domain.light import light_dataclass
 from adjudge.core.ledger.file import holds_run
 from adjudge.errors import SetupError
-from adjudge.features.bench.which_judge import NamedJudge
 from adjudge.features.stress.attack_view import attack_document, name_of
 from adjudge.features.stress.attacks.families import chosen_families, families, title_of
 from adjudge.features.stress.attacks.judges import DEFENCES, Defence
@@ -36,6 +35,7 @@ from adjudge.runs.cli.estimates import show_estimate
 from adjudge.runs.cli.execute import check_resumed, follow_run, with_weights
 from adjudge.runs.cli.json_text import echo_json
 from adjudge.runs.cli.kept import facts_to_keep
+from adjudge.runs.cli.named_judge import NamedJudge
 from adjudge.runs.cli.options import (
     FROM_ONE,
     PATH,

@@ -14,7 +14,6 @@ from adjudge.core.domain.json_types import JsonObject
 from adjudge.core.domain.light import light_dataclass
 from adjudge.core.ledger.file import holds_run
 from adjudge.errors import RunError
-from adjudge.features.bench.which_judge import NamedJudge
 from adjudge.features.stress.drift.anchors import anchors_from, read_anchors
 from adjudge.features.stress.drift.history import (
     DriftReport,
@@ -31,6 +30,7 @@ from adjudge.runs.cli.estimates import show_estimate
 from adjudge.runs.cli.execute import check_resumed, follow_run, with_weights
 from adjudge.runs.cli.json_text import echo_json
 from adjudge.runs.cli.kept import facts_to_keep
+from adjudge.runs.cli.named_judge import NamedJudge
 from adjudge.runs.cli.options import (
     FROM_ONE,
     PATH,

@@ -24,7 +24,6 @@ from adjudge.features.traffic.intake import open_intake
 from adjudge.features.traffic.mlflow import MLFLOW, MlflowTraces
 from adjudge.features.traffic.rates import ROWS
 from adjudge.features.traffic.receiver import FOLDER, receiving
-from adjudge.features.traffic.rows import traffic_folder
 from adjudge.features.traffic.sampling import Sampling
 from adjudge.features.traffic.services import SERVICES, ServiceSpans
 from adjudge.features.traffic.source import TrafficSource
@@ -54,6 +53,7 @@ from adjudge.runs.cli.output import echo, use_language
 from adjudge.runs.execute import Event
 from adjudge.runs.exporters.json_version import SCHEMA
 from adjudge.runs.results.exit_code import ExitCode
+from adjudge.runs.traffic_rows import traffic_folder
 
 
 class _Duration(click.ParamType[timedelta]):

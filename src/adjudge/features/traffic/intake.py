@@ -18,12 +18,12 @@ from adjudge.core.aio.files import locked
 from adjudge.core.domain.json_types import JsonDict, JsonObject, object_in
 from adjudge.core.ledger.file import refuse_links_below
 from adjudge.errors import RunError
-from adjudge.features.traffic.rows import COLUMN
 from adjudge.features.traffic.sampling import SampleChoice, Sampling
 from adjudge.features.traffic.source import TrafficBatch, TrafficEvent, TrafficSource
 from adjudge.features.traffic.store import FILE, TrafficStore, json_line
 from adjudge.features.traffic.whole import row_of
 from adjudge.messages import Message, reason_of
+from adjudge.runs.traffic_rows import COLUMN
 
 _LOCK = "traffic.lock"
 _TABLES = {

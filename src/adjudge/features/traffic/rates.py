@@ -11,12 +11,12 @@ from pathlib import Path
 from adjudge.core.domain.frozen import some_of
 from adjudge.core.domain.json_types import JsonDict, JsonObject, object_in
 from adjudge.core.domain.record import JudgmentRecord
-from adjudge.features.traffic.rows import COLUMN, about_traffic
 from adjudge.messages import Message, join, plural
 from adjudge.runs.folder import records_of, run_info
 from adjudge.runs.results.numbers import figure, percent, percent_limits
 from adjudge.runs.results.report import Skipped
 from adjudge.runs.results.setup import KEPT
+from adjudge.runs.traffic_rows import COLUMN, about_traffic
 from adjudge.stats import FEWEST
 from adjudge.stats.betting import FallBets
 from adjudge.stats.intervals import Interval, interval_of_bounds

@@ -9,7 +9,7 @@ from adjudge.core.domain.json_types import JsonDict, JsonObject, object_in
 from adjudge.errors import AdjudgeError
 from adjudge.features.agents.atif_export import atif_of
 from adjudge.features.agents.traces.read import read_rows
-from adjudge.features.traffic.rows import COLUMN
+from adjudge.runs.traffic_rows import COLUMN
 
 TRAJECTORY = "adjudge.trajectory"
 """Where a row keeps what the agent did, beside its texts."""

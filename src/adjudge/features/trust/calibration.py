@@ -19,8 +19,6 @@ from adjudge.core.domain.results import PairwiseInstanceResult, Result
 from adjudge.core.domain.verdict import TIE
 from adjudge.core.ledger.records import records, votes_of
 from adjudge.errors import SetupError
-from adjudge.features.generate.sampled import QuantitativeResult
-from adjudge.features.traffic.rows import is_of_sample
 from adjudge.features.trust.agreement import AgreementReport, AgreementSettings, agreement_of
 from adjudge.features.trust.confusion import Confusion, confusion_of
 from adjudge.features.trust.contestants import Contestants
@@ -36,6 +34,7 @@ from adjudge.features.trust.rows import LabelledRow, Rows, Votes, by_row, repeat
 from adjudge.features.trust.slices import SliceReport, slices_of
 from adjudge.messages import Message, plural
 from adjudge.runs.folder import reading
+from adjudge.runs.traffic_rows import is_of_sample
 from adjudge.stats.correction import (
     Stratum,
     corrected_mean,
@@ -239,9 +238,10 @@ def calibrate(
 
 
 def _scale(result: Result) -> LabelScale:
-    between = result.range if isinstance(result, QuantitativeResult) else None
     return LabelScale(
-        result.criteria, range=between, compares=isinstance(result, PairwiseInstanceResult)
+        result.criteria,
+        range=result.rating_range,
+        compares=isinstance(result, PairwiseInstanceResult),
     )
 
 

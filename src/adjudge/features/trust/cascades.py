@@ -12,7 +12,6 @@ from adjudge.core.domain.frozen import some_of
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.judge_criterion import JudgeCriterion
 from adjudge.core.domain.label import Label
-from adjudge.core.domain.threshold import Threshold
 from adjudge.core.engine.identity import step_identities
 from adjudge.core.judges.learnt import CascadeThresholds
 from adjudge.core.ledger.records import records
@@ -27,6 +26,7 @@ from adjudge.messages import Message, join, plural
 from adjudge.runs.folder import reading
 from adjudge.stats.refusal import Refusal
 from adjudge.stats.selective import Stage, cascade_thresholds
+from adjudge.stats.threshold import Threshold
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,12 +14,11 @@ from typing import Literal
 
 from adjudge.core.domain.instance import names_only
 from adjudge.core.domain.label import Label, LabelScale
-from adjudge.core.domain.record import CascadeStepRecord, JudgmentRecord, PairwiseDetail, VoteRecord
+from adjudge.core.domain.record import CascadeStepRecord, JudgmentRecord, VoteRecord
 from adjudge.core.domain.repeated import asked_row, task_of
 from adjudge.core.domain.slices import Slicing, slice_rows, value_in
 from adjudge.core.domain.verdict import TIE
 from adjudge.errors import RunError
-from adjudge.features.agents.record import AgentDetail
 from adjudge.features.trust.contestants import Contestants, system_at
 from adjudge.features.trust.labels.queue import FAILED, verdict_of
 from adjudge.features.trust.labels.weighting import Weighting
@@ -112,11 +111,6 @@ def agreed_value(answers: Sequence[Answer], measure: Measure) -> float:
     """The same from 0 to 1; where they are evenly split, the mean of what they say."""
     truth = agreed(answers)
     return fmean(map(measure.value, answers)) if truth is None else measure.value(truth)
-
-
-def _wrong_step(record: JudgmentRecord) -> int | None:
-    place = record.detail.place if isinstance(record.detail, AgentDetail) else None
-    return place["step"] if place else None
 
 
 @dataclass
@@ -307,7 +301,7 @@ class Rows:
             length=len(texts) if isinstance(texts, str) else 0,
             votes=self._votes(record),
             steps=record.steps,
-            wrong_step=_wrong_step(record),
+            wrong_step=record.detail.blamed_step,
             steps_named=[one.step for one in given if one.step is not None],
             id=None if any(one.is_of_text for one in given) else given[0].id,
         )
@@ -481,7 +475,7 @@ def kind_name(verdict: str, kind: str) -> str:
 
 def _stated_rates(record: JudgmentRecord, systems: Sequence[str]) -> dict[str, float]:
     """The win rates of two responses that are not whole wins or ties; nothing where they are."""
-    each = record.detail.per_system_results if isinstance(record.detail, PairwiseDetail) else ()
+    each = record.detail.system_results
     known = [one.winrate for one in each if one.winrate is not None] if len(each) == 2 else []
     return (
         dict(zip(systems, known, strict=True))

@@ -16,13 +16,14 @@ from click import UsageError
 from adjudge.core.aio.files import from_here
 from adjudge.core.domain.json_types import JsonObject
 from adjudge.core.domain.light import light_dataclass
+from adjudge.core.engine.cluster import Cluster
 from adjudge.core.ledger.file import holds_run, read_meta
 from adjudge.core.reading.objects import ObjectFile
 from adjudge.errors import BatchesOpen, BudgetSpent, OtherConfiguration, RunStopped, SetupError
 from adjudge.features.batches.command import BatchFlags, batch_options, say_open
 from adjudge.features.batches.settings import BatchSettings
 from adjudge.features.scale.cluster import check_alone
-from adjudge.features.scale.ray.place import PARTITIONS, Cluster
+from adjudge.features.scale.ray.place import PARTITIONS
 from adjudge.messages import Message, reason_of
 from adjudge.runs.cli.chosen import current_project, model_entries, price_table
 from adjudge.runs.cli.estimates import estimated, show_estimate

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from adjudge.core.domain.frozen import some_of
 from adjudge.core.domain.json_types import JsonDict
+from adjudge.core.ledger.pending import Batch
 from adjudge.core.reading.objects import ObjectFile
 from adjudge.errors import RunError
-from adjudge.features.batches.ledger import Batch
 from adjudge.runs.cli.show import print_json
 from adjudge.runs.folder import RunInfo, records_of, run_info
 from adjudge.runs.results.cost import cost_of

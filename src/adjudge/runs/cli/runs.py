@@ -15,9 +15,9 @@ from adjudge.core.domain.json_types import JsonDict, JsonObject, object_in
 from adjudge.core.domain.numbers import number_of
 from adjudge.core.gateway.open import user_cache
 from adjudge.core.gateway.prices import dollars
+from adjudge.core.ledger.pending import Batch
 from adjudge.core.reading.objects import ObjectFile
 from adjudge.errors import RunError
-from adjudge.features.batches.ledger import Batch
 from adjudge.messages import Message
 from adjudge.runs.cli.inputs import as_usage_error
 from adjudge.runs.cli.json_text import print_results

@@ -11,7 +11,7 @@ from dataclasses import fields, is_dataclass
 from typing import Annotated, Any, cast, get_args, get_origin, is_typeddict
 
 from adjudge.core.domain.record import JudgmentRecord, VoteRecord
-from adjudge.core.ledger.codec import KINDS
+from adjudge.core.ledger.codec import DETAILS
 from adjudge.core.reading.typed_json import type_hints
 from adjudge.runs.exporters.documents import DOCUMENTS
 from adjudge.runs.exporters.json_version import SCHEMA
@@ -152,7 +152,7 @@ def _judgment(defined: dict[str, Schema]) -> Schema:
             str | None, "cascades: the step whose verdict it is; null where none was accepted"
         ]
         own: dict[str, list[object]] = {}
-        for kind in KINDS:
+        for kind in (DETAILS[name] for name in DETAILS.ours):
             known = type_hints(kind)
             for one in fields(cast(Any, kind)):
                 own.setdefault(one.name, []).append(known[one.name])

@@ -13,7 +13,6 @@ from adjudge.core.domain.frozen import nonempty, some_of
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.light import light_dataclass
 from adjudge.core.domain.pairing import Pairing
-from adjudge.core.domain.rounding import above, equal
 from adjudge.errors import SetupError
 from adjudge.messages import Message, Values, capitalize, join, plural
 from adjudge.runs.eval_file import FailUnder
@@ -22,6 +21,7 @@ from adjudge.runs.results.numbers import level_text
 from adjudge.runs.results.paired import pairing_message
 from adjudge.runs.results.summary import Summary
 from adjudge.stats import FEWEST
+from adjudge.stats.rounding import above, equal
 
 if TYPE_CHECKING:
     from adjudge.stats.intervals import Interval

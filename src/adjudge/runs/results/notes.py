@@ -23,7 +23,7 @@ from adjudge.runs.eval_file import AspectEntry, DirectEntry, EvalFile
 from adjudge.runs.results.counts import count_tokens
 
 if TYPE_CHECKING:
-    from adjudge.features.batches.ledger import Batch
+    from adjudge.core.ledger.pending import Batch
 
 _VERSION = lazy_pattern(r"(?:[-@:_](?:\d{2,8}|v\d+|preview|exp|beta|free))*")
 """What may stand behind a model's name without making it another model."""

@@ -149,9 +149,7 @@ class RunOutcome:
         """What it comes to so far; with what people's labels say, where its folder holds some."""
         made, folder = self._seen_so_far(), self.run.folder
         if folder is not None and holds_run(folder):
-            from adjudge.features.batches.ledger import (
-                batches_in,  # not loaded where nothing is kept
-            )
+            from adjudge.core.ledger.pending import batches_in
             from adjudge.runs.continued import ORIGINS, earlier_run
             from adjudge.runs.folder import reading
 

@@ -7,12 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from adjudge.core.domain.rounding import equal
 from adjudge.core.ledger.file import holds_run
 from adjudge.errors import RunError, SetupError
 from adjudge.messages import Message
 from adjudge.runs.results.gate import GateResult
 from adjudge.runs.results.setup import Setup
+from adjudge.stats.rounding import equal
 
 if TYPE_CHECKING:
     from adjudge.features.trust.comparison import RunComparison

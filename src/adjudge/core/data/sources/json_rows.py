@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from adjudge.core.data.rendered import is_chat
 from adjudge.core.data.sources.row import Row, Rows
 from adjudge.core.data.sources.text import HEAD, LONGEST, PeekableText
+from adjudge.core.data.sources.trace_pieces import refusal_of, trace_of
 from adjudge.errors import WrongData
-from adjudge.features.agents.trace_source import refusal_of, trace_of
 from adjudge.messages import Message
 
 _SPACE = re.compile(r"[ \t\r\n]*")

@@ -12,10 +12,10 @@ from typing import Any, BinaryIO
 
 from adjudge.core.data.sources.row import AS_SHOWN, FileFormat, Origin, Row, Rows, numbered
 from adjudge.core.data.sources.text import open_text
+from adjudge.core.data.sources.trace_pieces import refusal_of, trace_of
 from adjudge.core.domain.instance import Instance, answer_text
 from adjudge.core.reading.objects import ObjectFile, location_of
 from adjudge.errors import WrongData
-from adjudge.features.agents.trace_source import refusal_of, trace_of
 from adjudge.messages import Message, reason_of
 
 

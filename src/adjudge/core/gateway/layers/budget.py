@@ -57,6 +57,20 @@ class Budget:
             usd, None if calls is None else int(calls), None if tokens is None else int(tokens)
         )
 
+    def __sub__(self, part: Budget) -> Budget:
+        """What is left without a part of it."""
+        pairs = (
+            (self.max_usd, part.max_usd),
+            (self.max_calls, part.max_calls),
+            (self.max_tokens, part.max_tokens),
+        )
+        usd, calls, tokens = (
+            None if limit is None else max(0, limit - (given or 0)) for limit, given in pairs
+        )
+        return Budget(
+            usd, None if calls is None else int(calls), None if tokens is None else int(tokens)
+        )
+
     def block(self, spent: Spent, likely: Spent) -> int:
         """How many requests to lease at once: a small part of what is left, so that a kill costs
         little.

@@ -14,8 +14,8 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from urllib.parse import SplitResult, urlsplit
 
+from adjudge.core.engine.cluster import RAY
 from adjudge.errors import RunError, SetupError
-from adjudge.features.scale.ray.place import RAY
 
 _ADDRESS = "RAY_ADDRESS"
 _AUTHENTICATION = "RAY_AUTH_MODE"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pickle
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Generic, Protocol, TypeVar, cast
@@ -14,6 +13,7 @@ from adjudge.core.domain.criteria import Criteria
 from adjudge.core.domain.instance import Instance
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.results import Result
+from adjudge.core.engine.cluster import Cluster, ClusterTask
 from adjudge.core.engine.run import Run, recorded
 from adjudge.core.engine.session import OpenRun
 from adjudge.core.gateway.layers.budget import Budget
@@ -23,7 +23,7 @@ from adjudge.core.ledger.file import FILE, connect, holds_run, read_meta
 from adjudge.errors import RunError, SetupError
 from adjudge.features.scale.limiter import SharedLimits, keep_to
 from adjudge.features.scale.ray.cluster import Hearing
-from adjudge.features.scale.ray.place import Cluster, On
+from adjudge.features.scale.ray.place import store_of
 from adjudge.features.scale.ray.run import ClusterRun
 from adjudge.features.scale.ray.worker import Opened
 from adjudge.features.scale.stores.segments import SegmentStore
@@ -71,19 +71,8 @@ class _OfInstance(Protocol):
     def instance(self) -> Instance: ...
 
 
-@dataclass(frozen=True)
-class ClusterTask:
-    """What is judged by what, and within which limits."""
-
-    label: str
-    """What the judgments are filed under."""
-    criteria: Sequence[Criteria]
-    run: Run
-    budget: Budget | None
-
-
 async def judge_on(
-    on: On,
+    cluster: Cluster,
     judge: ClusterJudge[I, R],
     items: Sequence[I],
     wanted: ClusterTask,
@@ -94,13 +83,13 @@ async def judge_on(
 
     ``told`` is called with each item's place and result as they come, in a thread of its own.
     """
-    cluster, folder, prices = Cluster.of(on), Path(wanted.run.folder), PriceTable.load()
+    folder, prices = Path(wanted.run.folder), PriceTable.load()
     if wanted.run.fork_of is not None or wanted.run.retry_failed:
         raise SetupError(
             "on= cannot reuse the answers of another run, nor ask failed ones again: leave "
             "that out, or on="
         )
-    if not SegmentStore(cluster.store_of(folder)).is_begun and holds_run(folder):
+    if not SegmentStore(store_of(cluster, folder)).is_begun and holds_run(folder):
         _refuse_unfinished(folder)
         return
     _check_sendable(judge, items)

@@ -1,7 +1,4 @@
-"""Which cluster a run is spread over, and where its workers write.
-
-Those who stay on one machine load nothing but this.
-"""
+"""Where the workers of a cluster write, and what the run's folder keeps meanwhile."""
 
 from __future__ import annotations
 
@@ -10,50 +7,20 @@ from pathlib import Path
 
 from adjudge.core.aio.files import written_whole
 from adjudge.core.domain.json_types import JsonObject
-from adjudge.core.domain.light import light_dataclass
+from adjudge.core.engine.cluster import Cluster
 from adjudge.core.ledger.rows import fact_text, read_fact
-from adjudge.errors import RunError, SetupError
+from adjudge.errors import RunError
 from adjudge.messages import reason_of
 
-RAY = "ray"
 PARTITIONS = "partitions"
 """Of a run's folder: where workers of a cluster write until all is merged into the ledger."""
 FACTS = "facts.json"
 """Of those: what the run's folder is to keep, also where the driver is killed."""
 
 
-@light_dataclass(frozen=True)
-class Cluster:
-    """Where a run is spread, and over how many workers."""
-
-    where: str = RAY
-    """``ray``: RAY_ADDRESS, or workers on this machine; or ``ray://HOST:PORT``."""
-    workers: int | None = None
-    """By default one per CPU of the cluster."""
-    store: str | None = None
-    """Where the workers write: a folder that all machines see, or ``s3://bucket/prefix``; by
-    default in the run's folder.
-    """
-
-    def __post_init__(self) -> None:
-        if self.workers is not None and self.workers < 1:
-            raise SetupError(
-                "workers is how many a cluster has, one at least, not {workers}",
-                workers=self.workers,
-            )
-
-    def store_of(self, folder: Path) -> str:
-        """Where the workers write whose run is kept in ``folder``."""
-        return self.store or str((folder / PARTITIONS).absolute())
-
-    @classmethod
-    def of(cls, on: str | Cluster) -> Cluster:
-        """An address, or a whole Cluster."""
-        return cls(on) if isinstance(on, str) else on
-
-
-On = str | Cluster
-"""``"ray"``, ``"ray://HOST:PORT"``, or a Cluster that says also how many workers there are."""
+def store_of(cluster: Cluster, folder: Path) -> str:
+    """Where the workers write whose run is kept in ``folder``."""
+    return cluster.store or str((folder / PARTITIONS).absolute())
 
 
 def kept_facts(folder: Path) -> JsonObject | None:

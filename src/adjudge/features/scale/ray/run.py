@@ -13,6 +13,7 @@ from typing import Generic, TypeVar
 
 from adjudge.core.aio import event_loop, threads
 from adjudge.core.domain.json_types import JsonObject
+from adjudge.core.engine.cluster import Cluster
 from adjudge.core.engine.run import check_prices
 from adjudge.core.gateway.layers.budget import Budget
 from adjudge.core.gateway.open import OpenModel
@@ -22,7 +23,7 @@ from adjudge.errors import HALTS, RunError, SetupError
 from adjudge.features.scale.limiter import SharedLimits, left_of, nothing_of, rates_of
 from adjudge.features.scale.ray.cluster import Hearing, Spread
 from adjudge.features.scale.ray.connect import check_address, check_installed, connected
-from adjudge.features.scale.ray.place import Cluster, forget_facts, keep_facts
+from adjudge.features.scale.ray.place import forget_facts, keep_facts, store_of
 from adjudge.features.scale.ray.worker import Opened, Worker
 from adjudge.features.scale.stores.merge import merge, refuse_newer, spent_so_far
 from adjudge.features.scale.stores.segments import SegmentStore
@@ -55,7 +56,7 @@ class ClusterRun(Generic[C, D, N]):
     @property
     def store(self) -> SegmentStore:
         """Where the workers write."""
-        return SegmentStore(self.cluster.store_of(self.folder))
+        return SegmentStore(store_of(self.cluster, self.folder))
 
     async def judge(self, hearing: Hearing[D, N]) -> None:
         """Have the workers answer all that is not answered yet, then make the run's ledger of it.

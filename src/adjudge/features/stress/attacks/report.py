@@ -14,7 +14,7 @@ from statistics import fmean
 from adjudge.core.domain.frozen import some_of
 from adjudge.core.domain.json_types import JsonDict, JsonObject, object_in, objects_in
 from adjudge.core.domain.light import light_dataclass
-from adjudge.core.domain.record import JudgmentRecord, PairwiseDetail
+from adjudge.core.domain.record import JudgmentRecord
 from adjudge.errors import RunError
 from adjudge.features.agents.record import AgentDetail
 from adjudge.features.agents.rules import RULES
@@ -262,12 +262,12 @@ class _Said:
             failed = record.status == "failed"
             return cls(name=record.name, verdict=None, score=None, failed=failed)
         score, detail = record.score, record.detail
-        if isinstance(detail, PairwiseDetail):
-            last = len(detail.per_system_results) - 1
+        if detail.system_results:
+            last = len(detail.system_results) - 1
             return cls(
                 name=record.name,
                 verdict=str(detail.choice),
-                score=detail.per_system_results[last].winrate,
+                score=detail.system_results[last].winrate,
                 is_last=detail.choice == last,
             )
         verdict = record.verdict

@@ -15,7 +15,6 @@ from adjudge.errors import SetupError
 from adjudge.features.agents.evaluator import AgentEvaluator
 from adjudge.features.agents.rules import RULES
 from adjudge.features.agents.trajectory import Trajectory
-from adjudge.features.evidence.judge import EvidenceJudge
 from adjudge.features.stress.attacks.channels import (
     ANSWER,
     attack_through,
@@ -182,11 +181,8 @@ def criteria_of(ready: ReadyJudge) -> Sequence[Criteria]:
     if ready.criteria:
         return [one for one in ready.criteria if not _is_agent(ready) or one.name not in RULES]
     judge = ready.first_step or ready.judge
-    found = getattr(judge, "criteria", None)
-    if isinstance(judge, EvidenceJudge):
-        beside = (judge.source_field, "user_input")
-        found = replace(judge.criteria, to_evaluate_field=judge.text_field, context_fields=beside)
-    return (found,) if isinstance(found, Criteria) else ()
+    own = judge.row_criteria()
+    return () if own is None else (own,)
 
 
 def _is_agent(ready: ReadyJudge) -> bool:

@@ -20,7 +20,7 @@ from adjudge.core.domain.json_types import (
 )
 from adjudge.core.domain.judge_configuration import JudgeConfiguration
 from adjudge.core.domain.light import light_dataclass
-from adjudge.core.domain.record import JudgmentRecord, PairwiseDetail, json_ready
+from adjudge.core.domain.record import JudgmentRecord, json_ready
 from adjudge.errors import RunError
 from adjudge.messages import reason_of
 from adjudge.runs.folder import records_of, run_info
@@ -251,8 +251,8 @@ def answer_of(record: JudgmentRecord, scale: tuple[float, float]) -> AnchorAnswe
         return None
     detail, score = record.detail, record.score
     option = record.verdict
-    if isinstance(detail, PairwiseDetail):
-        option, score = str(detail.choice), detail.per_system_results[0].winrate
+    if detail.system_results:
+        option, score = str(detail.choice), detail.system_results[0].winrate
     low, high = scale
     share = None if score is None else (score - low) / (high - low)
     return AnchorAnswer(option if option is not None else f"{score}", share)

@@ -20,7 +20,6 @@ from adjudge.core.domain.instance import Instance
 from adjudge.core.domain.label import Answer, Design, Kind, Label, LabelScale
 from adjudge.core.ledger.records import records
 from adjudge.errors import RunError, SetupError, WrongData
-from adjudge.features.rag.record import RagDetail
 from adjudge.features.trust.labels.scales import JudgedScale, label_scales
 from adjudge.features.trust.labels.store import Draw, LabelStore
 from adjudge.features.trust.labels.weighting import Weighting
@@ -173,7 +172,7 @@ def run_rows(folder: str | Path) -> Iterator[RunRows]:
             responses = 1 if isinstance(judged, str) else len(judged)
             systems = json.dumps(result.systems)
             own = (result.judge, result.row, result.id, result.identity, responses, systems)
-            scores = result.detail.scores if isinstance(result.detail, RagDetail) else None
+            scores = result.detail.dimension_scores
             for criterion in [result.criterion] if scores is None else scores:
                 values = (criterion, *own)
                 table.execute("INSERT INTO rows VALUES (?, ?, ?, ?, ?, ?, ?)", values)

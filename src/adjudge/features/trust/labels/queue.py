@@ -24,8 +24,6 @@ from adjudge.core.domain.record import JudgmentRecord
 from adjudge.core.domain.slices import value_in
 from adjudge.core.ledger.records import records
 from adjudge.errors import SetupError
-from adjudge.features.rag.record import RagDetail
-from adjudge.features.traffic.rows import COLUMN, is_of_sample
 from adjudge.features.trust.labels.scales import JudgedScale
 from adjudge.features.trust.labels.weighting import (
     MOST_KINDS,
@@ -38,6 +36,7 @@ from adjudge.features.trust.labels.weighting import (
     turn,
 )
 from adjudge.runs.folder import reading
+from adjudge.runs.traffic_rows import COLUMN, is_of_sample
 
 LookedFor = Literal["disagreement", "low-confidence", "failed", "suspicious", "conflicts"]
 ChosenQueue = LookedFor | Literal["listed"]
@@ -358,7 +357,7 @@ def verdict_of(result: JudgmentRecord, criterion: str) -> str | None:
     """What was decided on ``criterion``; FAILED where nothing was, None where the judgment is about
     something else.
     """
-    scores = result.detail.scores if isinstance(result.detail, RagDetail) else {}
+    scores = result.detail.dimension_scores or {}
     if criterion in scores:
         return FAILED if scores[criterion] is None else str(scores[criterion])
     if result.criterion != criterion:

@@ -1,4 +1,4 @@
-"""What sampled answers come to, and candidates, as records."""
+"""What sampled answers come to, as records."""
 
 from __future__ import annotations
 
@@ -37,17 +37,6 @@ class QuantitativeDetail(Detail):
     spread: float | None
     range: tuple[float, float]
 
-
-@light_dataclass(frozen=True, kw_only=True)
-class CandidateDetail(Detail):
-    """A candidate of a strategy."""
-
-    kind: ClassVar[str] = "candidate"
-
-    verdict: str | None
-    cost: float | None
-    tries: int
-
     @property
-    def chosen(self) -> str | None:
-        return self.verdict
+    def rating_range(self) -> tuple[float, float]:
+        return self.range

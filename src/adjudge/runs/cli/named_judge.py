@@ -12,7 +12,6 @@ from click import UsageError
 from adjudge.core.domain.light import light_dataclass
 from adjudge.core.domain.vote import Mode
 from adjudge.errors import SetupError
-from adjudge.features.bench.judges import criteria_to_try, kinds_of
 from adjudge.messages import Message
 from adjudge.runs.cli.chosen import choose_language, current_project, model_entries
 from adjudge.runs.cli.eval_files import open_eval_file
@@ -45,6 +44,7 @@ from adjudge.runs.eval_file import (
     JudgeEntry,
     PairwiseEntry,
 )
+from adjudge.runs.named_criteria import criteria_to_try, kinds_of
 from adjudge.runs.other_models import at_server, by_models
 from adjudge.runs.project import ServerEntry
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from adjudge.core.domain.light import light_dataclass
+from dataclasses import dataclass
 
 
-@light_dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Threshold:
     """What labelled rows allow one judge, such as a step of a cascade."""
 

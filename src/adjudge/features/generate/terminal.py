@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from rich.padding import Padding
 from rich.text import Text
 
+from adjudge.core.domain.sampled import QualitativeResult, QuantitativeResult, SampledResult
 from adjudge.features.generate.candidate import Candidate, Selection, Try
-from adjudge.features.generate.sampled import QualitativeResult, QuantitativeResult, SampledResult
 from adjudge.messages import Message, join, term
 from adjudge.runs.results.numbers import short_figure
 from adjudge.runs.view.clean_text import clean

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from adjudge.core.domain.frozen import FrozenDict
 from adjudge.core.domain.results import Result
-from adjudge.features.generate.sampled_record import QualitativeDetail, QuantitativeDetail
+from adjudge.core.domain.sampled_record import QualitativeDetail, QuantitativeDetail
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -58,6 +58,10 @@ class QuantitativeResult(SampledResult):
     """Standard deviation of the samples; None with fewer than two."""
     range: tuple[float, float] = (0.0, 10.0)
     """The lowest and the highest number that was allowed."""
+
+    @property
+    def rating_range(self) -> tuple[float, float]:
+        return self.range
 
     def detail(self) -> QuantitativeDetail:
         """What this kind of result says beside what all of them say."""
