@@ -397,7 +397,9 @@ def calibration(
         agreement=agreement,
         looks=() if refused else tuple(_looks(rows, drawn, settings)),
         slices=None if by_labels else slices_of(rows, drawn, level, these_rows=settings.these_rows),
-        panel=panel_of(rows.labelled, measure, level, _said(rows)) if settings.agreement else None,
+        panel=panel_of(rows.labelled, measure, level, _said(rows), settings.agreement.missing)
+        if settings.agreement
+        else None,
         notes=(
             *_price(estimates.corrected, once, settings),
             *([] if refused else _doubts(estimates, rows, drawn)),
