@@ -26,7 +26,7 @@ def marked(name: str) -> ScriptedModel:
     """A member that says what the text holds behind its name; nothing readable if that is "?"."""
 
     def verdict(prompt: str) -> str:
-        said = prompt.rsplit(f"{name}=")[-1]
+        said = prompt.rsplit(f"{name}=", maxsplit=1)[-1]
         return "" if said.startswith("?") else "PASS" if said.startswith("yes") else "FAIL"
 
     return model(verdict, name)

@@ -385,7 +385,9 @@ def panel_lines(found: PanelReport) -> Iterator[Message]:
             weight=float(found.usable[name]),
         )
     panel = Message("the panel: {right}", right=_right_text(found.panel))
-    weighted = Message("with these weights {right} (same labels)", right=_right_text(found.weighted))
+    weighted = Message(
+        "with these weights {right} (same labels)", right=_right_text(found.weighted)
+    )
     worth = found.alike.effective
     worth_text = (
         ()
