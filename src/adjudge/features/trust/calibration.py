@@ -387,7 +387,12 @@ def calibration(
         rows_by_verdict=dict(_by_verdict(rows.verdicts)),
         needed=_needed(estimates, rows, drawn, settings, refused=refused is not None),
         confusion=confusion_of(
-            drawn, measure, _weights(estimates.strata, rows), level, rows.together
+            drawn,
+            measure,
+            _weights(estimates.strata, rows),
+            level,
+            rows.together,
+            _why_no_limits(rows, drawn),
         ),
         others=tuple(from_unit(one, measure.range) for one in well_known(rows, drawn, level))
         if settings.all_estimators and not several
@@ -445,6 +450,19 @@ def _weights(strata: Sequence[Stratum], rows: Rows) -> list[float]:
     """How many rows each labelled one stands for, by its place."""
     each = {one.verdict: one.rows / len(one.labels) for one in strata if one.labels}
     return [each.get(key, 0.0) for key in rows.strata[0]]
+
+
+def _why_no_limits(rows: Rows, drawn: Sequence[LabelledRow]) -> Message | None:
+    """Return why shares of the labelled rows have no limits; None if all of these were drawn among
+    all rows.
+    """
+    if all(one.random for one in drawn):
+        return None
+    if rows.is_grown:
+        return Message("rows were added between the draws of labels: no limits")
+    if rows.weighting is not None:
+        return Message("rows were drawn with different chances: no limits")
+    return Message("rows were drawn within verdicts: no limits")
 
 
 def _said(rows: Rows) -> list[MemberVote] | None:
