@@ -289,8 +289,10 @@ def _weighted(
     likely, within = value, 0.0
     for part in labelled:
         weight = part.rows / rows
-        add_ends = _with_ends if isinstance(part, Stratum) else _expected_with_ends
-        mean, error = add_ends(part, ENDS / len(labelled))
+        ends = ENDS / len(labelled)
+        mean, error = (
+            _with_ends(part, ends) if isinstance(part, Stratum) else _expected_with_ends(part, ends)
+        )
         # if these rows alone are meant, a verdict whose rows are all labelled is known
         unknown = max(0.0, 1 - part.count / part.rows) if these_rows else 1.0
         within += weight**2 * error * unknown

@@ -105,7 +105,8 @@ def test_unreadable_votes_of_a_member_are_left_out_and_counted(tmp_path: Path) -
     report = panel(texts, ["a", "b"], tmp_path / "run")
     assert report.members == {"a": RightAnswers(0.9, 10), "b": RightAnswers(26 / 30, 0)}
     assert report.check.best == "a"
-    assert report.to_dict()["left_out"]["members"] == {"a": 10, "b": 0}
+    left_out = report.to_dict()["left_out"]
+    assert left_out == {"panel": 0, "members": {"a": 10, "b": 0}, "weighted": 0}
     shown = [str(line) for line in panel_lines(report)]
     assert shown[0].startswith("a: 90.0% right (10 rows without a readable vote left out); ")
     assert shown[1].startswith("b: 86.7% right; ")
@@ -116,7 +117,10 @@ def test_unreadable_votes_of_a_member_are_left_out_and_counted(tmp_path: Path) -
 
 def test_the_panel_and_its_best_member_are_compared_on_the_rows_that_both_decide() -> None:
     truth = ["yes"] * 60
-    votes = {"a": ["yes"] * 40 + [None] * 20, "b": ["no"] * 30 + ["yes"] * 30}
+    votes: dict[str, list[str | None]] = {
+        "a": [*["yes"] * 40, *[None] * 20],
+        "b": [*["no"] * 30, *["yes"] * 30],
+    }
     found = against_best_member(votes["b"], votes, truth, drop_missing=True)
     assert found.best == "a" and "25.0% against 100.0% of 40 labelled rows" in found.warning
 

@@ -191,8 +191,10 @@ def panel_of(
         check,
         weights,
         right([_weighed(votes, place, weights) for place in range(len(truth))]),
-        unseen and right(unseen),
-        unseen and _on_both([one or stand_in for one in unseen], members[check.best], truth, drop),
+        None if unseen is None else right(unseen),
+        None
+        if unseen is None
+        else _on_both([one or stand_in for one in unseen], members[check.best], truth, drop),
         None if said_of_all is None else _consensus(said_of_all, judged, alike.effective),
     )
 
