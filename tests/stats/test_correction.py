@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 import random
 import statistics
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -552,10 +553,60 @@ def _spread(stratum: Stratum, count: int) -> tuple[float, ...]:
     return (1.0,) * hits + (0.0,) * (count - hits)
 
 
+GRADED = [
+    Stratum("bad", 30, (0.0,) * 9 + (0.3,) * 6),
+    Stratum("fair", 30, (0.0,) * 2 + (0.3,) * 9 + (1.0,) * 4),
+    Stratum("good", 60, (0.3,) * 6 + (0.5,) * 4 + (1.0,) * 20),
+]
+"""Half of the rows are labelled; the labels are grades, and some lie between two of them."""
+
+
+def test_grades_are_planned_with_their_own_variance_and_not_with_that_of_a_share() -> None:
+    fully = [replace(one, labels=one.labels * 2) for one in GRADED]
+    assert f"it would be about {post_stratified(fully).width:.3f}" in (
+        labels_needed(GRADED, 0.01).reason
+    )
+    these = labels_needed(GRADED, 0.01, these_rows=True)
+    assert these.labels is not None and 110 < these.labels <= 120  # all labelled: known
+
+
+def test_the_plan_goes_on_from_the_width_that_the_labels_have() -> None:
+    width = post_stratified(GRADED).width or 0.0
+    assert (found := labels_needed(GRADED, width - 0.0001)).more is not None
+    assert 0 < found.more <= 3
+    alone = labels_needed(GRADED, 0.17).labels_alone
+    labels = [label for part in GRADED for label in part.labels]
+    assert alone == next(
+        count
+        for count in range(60, 121)
+        if (labels_only(_alike(labels, count)).width or 0) <= 0.1705
+    )
+
+
+def _alike(labels: Sequence[float], count: int) -> list[float]:
+    """So many labels, each as often as the others or once more."""
+    return [sorted(labels)[(2 * place + 1) * len(labels) // (2 * count)] for place in range(count)]
+
+
+def test_labels_drawn_apart_are_planned_as_they_were_drawn() -> None:
+    """The rare kind was drawn as often as the common one: further labels are, too."""
+    parts = [
+        Stratum("PASS (rare)", 30, _labels("1" * 9 + "0" * 6)),
+        Stratum("PASS (common)", 300, _labels("1" * 6 + "0" * 9)),
+    ]
+    found = labels_needed(parts, 0.2, like_labels=True)
+    assert found.labels is not None and not found.by_verdict
+    later = [
+        replace(parts[0], labels=parts[0].labels * 2),
+        replace(parts[1], labels=_spread(parts[1], found.labels - 30)),
+    ]
+    assert post_stratified(later).width == pytest.approx(0.2, abs=0.002)
+
+
 def test_a_width_that_no_labels_reach_has_a_reason() -> None:
     found = labels_needed(strata(40, "111" + "0" * 12, 160, "1" * 40 + "0" * 4), 0.01)
     assert found.labels is None
-    assert "with all 200 rows labelled it would be 0." in found.reason
+    assert "with all 200 rows labelled it would be about 0." in found.reason
     assert (
         labels_needed(strata(40, "", 160, ""), 0.1).reason
         == "no labels to plan with: label a few rows at random first"

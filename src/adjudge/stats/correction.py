@@ -29,6 +29,7 @@ from adjudge.stats.intervals import (
     design_effect,
     effective_units,
     interval_with_both_ends,
+    limits_with_both_ends,
     share_interval,
     share_limits,
 )
@@ -78,6 +79,31 @@ class Stratum:
     def mean(self) -> float | None:
         """The mean label, None without labels."""
         return fmean(self.labels) if self.labels else None
+
+    @property
+    def count(self) -> int:
+        """How many labels there are."""
+        return len(self.labels)
+
+    def expected_labels(self) -> ExpectedLabels:
+        """Return what further labels are expected to be: like those there are. Without any, half
+        of the rows are taken to be good.
+        """
+        mean = self.mean
+        if mean is None:
+            return ExpectedLabels(self.rows, 0, 0.5, 0.25)
+        variance = fmean((label - mean) ** 2 for label in self.labels)
+        return ExpectedLabels(self.rows, self.count, mean, variance)
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedLabels:
+    """Labels that a verdict will have: independent ones with this mean and variance."""
+
+    rows: int
+    count: int
+    mean: float
+    variance: float
 
 
 def to_unit(value: float, scale: tuple[float, float]) -> float:
@@ -250,25 +276,32 @@ def _filled(part: Stratum, end: float) -> Stratum | _Assumed:
 
 
 def _weighted(
-    parts: Sequence[Stratum | _Assumed], level: float, row_effect: float, these_rows: bool
+    parts: Sequence[Stratum | ExpectedLabels | _Assumed],
+    level: float,
+    row_effect: float,
+    these_rows: bool,
 ) -> tuple[float, Interval]:
     """Return the weighted mean of the strata, and its interval."""
-    labelled = [part for part in parts if isinstance(part, Stratum)]
+    labelled = [part for part in parts if not isinstance(part, _Assumed)]
+    strata = [part for part in labelled if isinstance(part, Stratum)]
     rows = sum(part.rows for part in parts)
     value = math.fsum(part.rows * (part.mean or 0.0) for part in parts) / rows
     likely, within = value, 0.0
     for part in labelled:
         weight = part.rows / rows
-        mean, error = _with_ends(part, ENDS / len(labelled))
+        ends = ENDS / len(labelled)
+        mean, error = (
+            _with_ends(part, ends) if isinstance(part, Stratum) else _expected_with_ends(part, ends)
+        )
         # if these rows alone are meant, a verdict whose rows are all labelled is known
-        unknown = max(0.0, 1 - len(part.labels) / part.rows) if these_rows else 1.0
+        unknown = max(0.0, 1 - part.count / part.rows) if these_rows else 1.0
         within += weight**2 * error * unknown
         likely += weight * (mean - (part.mean or 0.0))
     among = math.fsum(part.rows / rows * ((part.mean or 0.0) - value) ** 2 for part in parts)
-    variance = _dependence(labelled) * within + (0 if these_rows else among / rows * row_effect)
+    variance = _dependence(strata) * within + (0 if these_rows else among / rows * row_effect)
     if variance <= 0:
         return value, Interval(value, value, level)
-    worth = likely * (1 - likely) / variance * _fewness(labelled, level)
+    worth = likely * (1 - likely) / variance * _fewness(strata, level)
     return value, share_limits(min(1.0, max(0.0, value)) * worth, worth, level=level)
 
 
@@ -303,6 +336,15 @@ def _with_ends(part: Stratum, ends: float) -> tuple[float, float]:
     alone = math.fsum((label - mean) ** 2 for label in labels)
     alone = (alone + ends * size * (mean * mean + (1 - mean) ** 2)) / total / count
     return mean, max(shown, alone * design_effect(labels, clusters))
+
+
+def _expected_with_ends(part: ExpectedLabels, ends: float) -> tuple[float, float]:
+    """Like _with_ends, but for labels of which only the mean and the variance are known."""
+    total = part.count + 2 * ends
+    mean = (part.count * part.mean + ends) / total
+    squares = part.count * (part.variance + (part.mean - mean) ** 2)
+    squares += ends * (mean * mean + (1 - mean) ** 2)
+    return mean, squares / total / part.count
 
 
 def _dependence(parts: Sequence[Stratum]) -> float:
@@ -396,28 +438,23 @@ def estimate_mean(
     return Estimate(fmean(values), interval.lower, interval.upper, len(values), method, level)
 
 
-def expected_limits(
-    shares: Sequence[tuple[float, float]],
-    labels: float,
-    rows: int,
-    *,
-    level: float,
-    these_rows: bool = False,
-) -> Interval:
-    """Return the limits to expect of ``labels`` labels spread like the verdicts (share of the rows,
-    mean label).
-    """
-    held = [(share, mean) for share, mean in shares if share > 0]
-    value = math.fsum(share * mean for share, mean in held)
-    ends, usual, within = ENDS / len(held), 0.0, 0.0
-    for share, mean in held:
-        count = share * labels
-        likely = (count * mean + ends) / (count + 2 * ends)
-        within += share**2 * likely * (1 - likely) / count
-        usual += share * likely
-    among = math.fsum(share * (mean - value) ** 2 for share, mean in held)
-    variance = within * max(0.0, 1 - labels / rows) if these_rows else within + among / rows
-    if variance <= 0:
-        return Interval(value, value, level)
-    worth = usual * (1 - usual) / variance
-    return share_limits(value * worth, worth, level=level)
+def expected_width(
+    parts: Sequence[ExpectedLabels], *, level: float, these_rows: bool = False
+) -> float:
+    """Return the width that :func:`post_stratified` will give if the labels are these."""
+    _, limits = _weighted(parts, level, 1.0, these_rows)
+    return limits.upper - limits.lower
+
+
+def expected_width_alone(
+    labels: ExpectedLabels, *, shares: bool, level: float, these_rows: bool = False
+) -> float:
+    """Return the width that :func:`labels_only` will give. ``shares``: all labels are 0 or 1."""
+    if these_rows:
+        return expected_width([labels], level=level, these_rows=True)
+    limits = (
+        share_limits(labels.mean * labels.count, labels.count, level=level)
+        if shares
+        else limits_with_both_ends(labels.mean, labels.variance, labels.count, level=level)
+    )
+    return limits.upper - limits.lower

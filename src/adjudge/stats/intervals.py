@@ -206,11 +206,19 @@ def interval_with_both_ends(
     part of an estimate needs.
     """
     _check_scale(values)
-    more = [*values, 0.0, 1.0]
-    mean, reach = fmean(more), t_two_sided(level, len(values) + 1)
-    reach *= math.sqrt(variance_of_mean(more))
-    alone = Interval(max(0.0, mean - reach), min(1.0, mean + reach), level)
+    mean = fmean(values) if values else 0.5
+    variance = _squares(values, mean) / max(1, len(values))
+    alone = limits_with_both_ends(mean, variance, len(values), level=level)
     return _widened_by_clusters(alone, values, clusters)
+
+
+def limits_with_both_ends(mean: float, variance: float, count: int, *, level: float) -> Interval:
+    """Like interval_with_both_ends, but for ``count`` values of this mean and variance."""
+    total = count + 2
+    middle = (count * mean + 1) / total
+    squares = count * (variance + (mean - middle) ** 2) + middle**2 + (1 - middle) ** 2
+    reach = t_two_sided(level, count + 1) * math.sqrt(squares / total / (total - 1))
+    return Interval(max(0.0, middle - reach), min(1.0, middle + reach), level)
 
 
 def rows_interval(

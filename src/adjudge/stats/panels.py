@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from statistics import fmean
+from typing import NamedTuple
 
 from adjudge.messages import Message
 from adjudge.stats.correlation import pearson
@@ -174,31 +175,59 @@ class PanelCheck:
     warning: str = ""
 
 
+class RightAnswers(NamedTuple):
+    """How often answers are right."""
+
+    share: float | None
+    """None if no answer counts."""
+    left_out: int
+    """Rows without an answer that do not count."""
+
+
+def right_answers(
+    answers: Sequence[str | None], truth: Sequence[str], *, drop_missing: bool
+) -> RightAnswers:
+    """Return the share of right answers; a missing one is left out, or wrong."""
+    known = [
+        said == true
+        for said, true in zip(answers, truth, strict=True)
+        if said is not None or not drop_missing
+    ]
+    return RightAnswers(fmean(known) if known else None, len(truth) - len(known))
+
+
 def against_best_member(
     panel: Sequence[str | None],
     votes: Votes,
     truth: Sequence[str],
     *,
     level: float = 0.95,
+    drop_missing: bool = False,
 ) -> PanelCheck:
-    """Warn where the panel is surely worse than its best member.
+    """Name the best member, and warn if the panel is surely worse than it.
 
-    A missing verdict is a wrong one.
+    A missing verdict is a wrong one. ``drop_missing``: it is left out, and the two are compared on
+    the rows that both decide.
     """
-
-    def right_in(answers: Sequence[str | None]) -> list[float]:
-        return [float(said == true) for said, true in zip(answers, truth, strict=True)]
-
-    ours, right = right_in(panel), {name: right_in(said) for name, said in votes.items()}
-    best = max(right, key=lambda name: math.fsum(right[name]))
-    if compare(ours, right[best], level=level).outcome != ComparisonOutcome.WORSE:
+    shares = {
+        name: right_answers(said, truth, drop_missing=drop_missing).share
+        for name, said in votes.items()
+    }
+    best = max(votes, key=lambda name: -1.0 if (share := shares[name]) is None else share)
+    both = [
+        (float(said == true), float(its == true))
+        for said, its, true in zip(panel, votes[best], truth, strict=True)
+        if not drop_missing or (said is not None and its is not None)
+    ]
+    ours, alone = [one for one, _ in both], [one for _, one in both]
+    if not both or compare(ours, alone, level=level).outcome != ComparisonOutcome.WORSE:
         return PanelCheck(best)
     text = Message(
         "the panel is worse than {best} alone: {panel:.1%} against {alone:.1%} of {count} "
         "labelled rows",
         best=best,
         panel=fmean(ours),
-        alone=fmean(right[best]),
-        count=len(truth),
+        alone=fmean(alone),
+        count=len(both),
     )
     return PanelCheck(best, text)

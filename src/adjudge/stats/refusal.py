@@ -8,11 +8,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import fmean
 
 from adjudge.messages import Message, join
-from adjudge.stats.correction import FEW, Stratum, expected_limits
+from adjudge.stats.correction import (
+    FEW,
+    ExpectedLabels,
+    Stratum,
+    expected_width,
+    expected_width_alone,
+)
 from adjudge.stats.correlation import pearson
 from adjudge.stats.distributions import fisher_greater
 from adjudge.stats.estimate import Estimate
@@ -234,24 +240,41 @@ class Needed:
     reason: str = ""
 
 
-def out_of_reach(target_width: float, rows: int, width: float) -> Needed:
-    """Say that the interval is wider than wanted even if all rows are labelled."""
-    reason = Message(
-        "a width of {target:g} is out of reach: with all {rows} rows labelled it would be "
-        "{width:.3f}",
-        target=target_width,
-        rows=rows,
-        width=width,
+def out_of_reach(target_width: float, rows: int, width: float, *, of_scale: bool) -> Needed:
+    """Say that the interval is wider than wanted even if all rows are labelled. ``of_scale``: the
+    widths are shares of a scale that does not end at 0 and 1.
+    """
+    values = {"target": target_width, "rows": rows, "width": width}
+    reason = (
+        Message(
+            "a width of {target:g} of the scale is out of reach: with all {rows} rows labelled it "
+            "would be about {width:.3f} of the scale",
+            **values,
+        )
+        if of_scale
+        else Message(
+            "a width of {target:g} is out of reach: with all {rows} rows labelled it would be "
+            "about {width:.3f}",
+            **values,
+        )
     )
     return Needed(target_width, None, None, reason=reason)
 
 
-def cannot_plan(target_width: float, why: Message) -> Needed:
+def cannot_plan(target_width: float, why: Message, *, of_scale: bool) -> Needed:
     """Say that the number of labels is unknown."""
-    reason = Message(
-        "how many labels an interval {target:g} wide needs cannot be told: {why}",
-        target=target_width,
-        why=why,
+    reason = (
+        Message(
+            "how many labels an interval {target:g} of the scale wide needs cannot be told: {why}",
+            target=target_width,
+            why=why,
+        )
+        if of_scale
+        else Message(
+            "how many labels an interval {target:g} wide needs cannot be told: {why}",
+            target=target_width,
+            why=why,
+        )
     )
     return Needed(target_width, None, None, reason=reason)
 
@@ -262,45 +285,87 @@ def labels_needed(
     *,
     level: float = 0.95,
     these_rows: bool = False,
+    of_scale: bool = False,
+    like_labels: bool = False,
 ) -> Needed:
-    """Return how many labels, spread like the verdicts, make the expected width (upper limit less
-    lower limit) ``target_width``.
+    """Return how many labels make the width of the corrected interval (upper limit less lower
+    limit) ``target_width``.
 
-    The labels there are serve as a pilot: each verdict's mean is taken from them, and a verdict
-    without labels is taken to be good in half of its rows. Failed judgments without labels are left
-    out of the plan: they need labels of their own.
+    The labels there are serve as a pilot: the labels of each verdict are taken to keep their mean
+    and variance, and a verdict without labels to be good in half of its rows. Failed judgments
+    without labels are left out of the plan: they need labels of their own. Further labels are
+    spread like the rows, or ``like_labels``: like those there are.
     """
     parts = [one for one in strata if one.verdict is not None or one.labels]
-    rows, have = sum(part.rows for part in parts), sum(len(part.labels) for part in parts)
+    rows, have = sum(part.rows for part in parts), sum(part.count for part in parts)
     if not rows or not have:
         return Needed(target_width, None, None, reason=NOTHING_TO_PLAN_WITH)
-    shares = [(part.rows / rows, 0.5 if part.mean is None else part.mean) for part in parts]
-    mean = math.fsum(share * mean for share, mean in shares)
 
-    def width(labels: int, verdicts: Sequence[tuple[float, float]] = shares) -> float:
-        limits = expected_limits(verdicts, labels, rows, level=level, these_rows=these_rows)
-        return limits.upper - limits.lower
+    pilot = [part.expected_labels() for part in parts]
+    weights = [max(1, part.count) if like_labels else part.rows for part in parts]
+    whole = sum(weights)
 
-    alone = _least(lambda labels: width(labels, [(1.0, mean)]), target_width, rows)
-    count = _least(width, target_width, rows)
+    def planned(count: int) -> list[ExpectedLabels]:
+        return [
+            replace(part, count=max(part.count, min(part.rows, _share_up(count, weight, whole))))
+            for part, weight in zip(pilot, weights, strict=True)
+        ]
+
+    def width(count: int) -> float:
+        return expected_width(planned(count), level=level, these_rows=these_rows)
+
+    # spread like the labels, a verdict with few of them is fully labelled last
+    most = max(
+        _share_up(whole, part.rows, weight) for part, weight in zip(parts, weights, strict=True)
+    )
+    count = least_labels(width, target_width, most)
     if count is None:
-        return out_of_reach(target_width, rows, width(rows))
+        return out_of_reach(target_width, rows, width(most), of_scale=of_scale)
     missing = {
-        _named(part): max(0, math.ceil(count * part.rows / rows) - len(part.labels))
-        for part in parts
+        _named(part): later.count - part.count
+        for part, later in zip(parts, planned(count), strict=True)
     }
     more = sum(missing.values())
-    by_verdict = {name: number for name, number in missing.items() if number}
-    return Needed(target_width, have + more if more else count, more, by_verdict, alone)
+    by_verdict = {} if like_labels else {name: number for name, number in missing.items() if number}
+    shares = all({*part.labels} <= {0, 1} for part in parts)
+    alone = _needed_alone(pilot, target_width, shares, level=level, these_rows=these_rows)
+    return Needed(target_width, have + more, more, by_verdict, alone)
+
+
+def _needed_alone(
+    pilot: Sequence[ExpectedLabels],
+    target_width: float,
+    shares: bool,
+    *,
+    level: float,
+    these_rows: bool,
+) -> int | None:
+    """Return how many labels would do without the judge; None if none would."""
+    rows = sum(part.rows for part in pilot)
+    mean = math.fsum(part.rows / rows * part.mean for part in pilot)
+    variance = math.fsum(
+        part.rows / rows * (part.variance + (part.mean - mean) ** 2) for part in pilot
+    )
+
+    def width(count: int) -> float:
+        labels = ExpectedLabels(rows, count, mean, variance)
+        return expected_width_alone(labels, shares=shares, level=level, these_rows=these_rows)
+
+    return least_labels(width, target_width, rows)
+
+
+def _share_up(count: int, part: int, whole: int) -> int:
+    """Return ``count * part / whole``, rounded up."""
+    return -(-count * part // whole)
 
 
 def _named(part: Stratum) -> str:
     return "failed" if part.verdict is None else str(part.verdict)
 
 
-def _least(width: Callable[[int], float], target: float, most: int) -> int | None:
-    """The least number of labels whose width is the target or less; wider intervals never come of
-    more labels.
+def least_labels(width: Callable[[int], float], target: float, most: int) -> int | None:
+    """Return the least number of labels whose width is the target or less; None if even ``most``
+    are too few. Wider intervals never come of more labels.
     """
     if width(most) > target:
         return None

@@ -332,6 +332,53 @@ def test_labels_that_are_no_option_are_refused_before_anything_is_asked(
     assert ranking(done)["judges"][0]["agreement"]["value"] == 1.0
 
 
+def test_labels_that_are_left_out_are_counted_and_rows_without_others_are_not_judged(
+    judges: Judges, provider: FakeProvider, tmp_path: Path
+) -> None:
+    """ann says "unsure" on rows 0 to 5, and bob has no answer on rows 0 to 3."""
+    lines = ["id,answer,ann,bob"]
+    for n in range(20):
+        ann = "unsure" if n < 6 else bench.truth(n)
+        bob = "" if n < 4 else bench.truth(n)
+        lines.append(f"q{n},row {n} of the set,{ann},{bob}")
+    (tmp_path / "rows.csv").write_text("\n".join(lines) + "\n")
+    people = ("bench", "rows.csv", "--human", "ann", "--human", "bob", *GOOD, "--draws", "100")
+    done = asked(provider, tmp_path, *people, "-m", "openai/right", "--map", "unsure=", "--json")
+    assert done.returncode == 0, done.stderr
+    notes = json.loads(done.stdout)["notes"]
+    gone = "4 rows have no label beside those that --map leaves out, and were not judged"
+    fewer = (
+        "on 2 rows --map leaves out some labels (2 in all): people's agreement is about the others"
+    )
+    assert {gone, fewer} <= {*notes}
+    assert any("chosen, not drawn at random" in note for note in notes)
+    (right,) = ranking(done)["judges"]
+    assert (right["rows"], len(provider.requests)) == (16, 16)
+    shown = " ".join(asked(provider, tmp_path, "bench", "runs/bench-rows").stdout.split())
+    assert gone in shown and fewer in shown
+    refused = asked(
+        provider, tmp_path, *people, "-m", "openai/right", "--map", "unsure=", "--map", "Yes=",
+        "--map", "No=",
+    )  # fmt: skip
+    assert refused.returncode == 1 and "--map leaves out all labels" in refused.stderr
+
+
+def test_options_have_no_tie_that_a_missing_verdict_could_count_as(
+    judges: Judges, provider: FakeProvider, tmp_path: Path
+) -> None:
+    bench.rows_csv(tmp_path)
+    refused = (
+        "criterion 'Is it good?' has no tie: --missing tie is for comparisons; use drop or wrong"
+    )
+    done = asked(provider, tmp_path, *TRY, "-m", "openai/right", "--missing", "tie")
+    assert (done.returncode, provider.requests) == (1, []) and refused in done.stderr
+    asked(provider, tmp_path, *TRY, "-m", "openai/right")
+    for command in ("bench", "calibrate"):
+        done = asked(provider, tmp_path, command, "runs/bench-rows", "--missing", "tie")
+        assert done.returncode == 1 and refused in done.stderr
+        assert "Traceback" not in done.stderr
+
+
 def test_a_dry_run_asks_nothing_and_a_gate_looks_at_the_best(
     judges: Judges, provider: FakeProvider, tmp_path: Path
 ) -> None:

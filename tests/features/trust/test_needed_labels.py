@@ -11,7 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from adjudge import AspectCritic, Instance, QuantitativeCriteria, Request, ScriptedModel
+from adjudge import (
+    AspectCritic,
+    Criteria,
+    CriteriaOption,
+    DirectJudge,
+    Instance,
+    QuantitativeCriteria,
+    Request,
+    ScriptedModel,
+)
 from adjudge.core.domain.label import Label
 from adjudge.core.domain.sampled import QuantitativeResult
 from adjudge.features.trust import Calibration, calibrate, calibrate_run
@@ -82,8 +91,8 @@ def test_labels_are_enough_exactly_if_the_width_is_reached(tmp_path: Path) -> No
         assert (found.needed.more == 0) == (found.corrected.width <= target)
 
 
-def scores(settings: CalibrationSettings) -> Calibration:
-    """A judge that adds 1 to scores of 200 rows, 60 of them labelled."""
+def scores(settings: CalibrationSettings, labels: int = 60) -> Calibration:
+    """A judge that adds 1 to scores of 200 rows, some of them labelled."""
     choice = random.Random(4)
     truth = [choice.choice([0.0, 10.0]) for _ in range(200)]
     texts = [f"row {place}: {min(10.0, value + 1)}!" for place, value in enumerate(truth)]
@@ -98,7 +107,7 @@ def scores(settings: CalibrationSettings) -> Calibration:
         return [await criteria.evaluate(text) for text in texts]
 
     results = asyncio.run(judge_all())
-    labels = [
+    given = [
         Label(
             row=one.instance.identity,
             criteria=one.criteria.name,
@@ -106,14 +115,67 @@ def scores(settings: CalibrationSettings) -> Calibration:
             score=value,
             design="random",
         )
-        for one, value in list(zip(results, truth, strict=True))[:60]
+        for one, value in list(zip(results, truth, strict=True))[:labels]
     ]
-    return calibrate(results, labels, settings=settings)
+    return calibrate(results, given, settings=settings)
 
 
 def test_scores_never_need_more_labels_than_there_are_rows() -> None:
     found = scores(replace(NUMBER_ONLY, target_width=0.02))
     assert found.needed.labels is None
-    assert "out of reach: with all 200 rows labelled it would be 0.1" in found.needed.reason
+    assert "with all 200 rows labelled it would be about 0.1" in found.needed.reason
+    full = scores(replace(NUMBER_ONLY, target_width=0.02), labels=200).corrected
+    assert full is not None and full.width is not None
+    expected = float(found.needed.reason.split("about ")[1].split()[0])
+    assert expected == pytest.approx(full.width / 10, rel=0.02)
     these = scores(replace(NUMBER_ONLY, target_width=0.02, these_rows=True))
     assert these.needed.labels is not None and these.needed.labels <= 200
+
+
+def grades(folder: Path, labels: int) -> Path:
+    """A run of 120 rows on a scale from 1 to 4, some of them labelled at random."""
+    choice, points = random.Random(2), {"bad": 1.0, "fair": 1.9, "good": 4.0}
+    options = [CriteriaOption(*one) for one in points.items()]
+    criteria = Criteria("grade", "How good is it?", options)
+    truth = [choice.choice(["bad", "fair", "good"]) for _ in range(120)]
+    judge = DirectJudge(
+        model(lambda prompt: next(one for one in points if f"says {one}." in prompt))
+    )
+    rows = [
+        Instance({"response": f"{place} says {one if choice.random() < 0.8 else 'fair'}."})
+        for place, one in enumerate(truth)
+    ]
+    judge.evaluate(rows, criteria, run=folder)
+    return labelled(
+        folder,
+        [
+            Label(row=row.identity, criteria="grade", annotator="ann", option=one, design="random")
+            for row, one in list(zip(rows, truth, strict=True))[:labels]
+        ],
+    )
+
+
+def test_grades_have_the_width_that_was_foretold(tmp_path: Path) -> None:
+    """A share near a half would be a third wider."""
+    half = only(calibrate_run(grades(tmp_path / "half", 60), settings=NUMBER_ONLY))
+    full = only(calibrate_run(grades(tmp_path / "full", 120), settings=NUMBER_ONLY)).corrected
+    assert full is not None and full.width is not None
+    assert half.needed.reason.startswith("a width of 0.1 of the scale is out of reach: ")
+    assert half.needed.reason.endswith(" of the scale")
+    expected = float(half.needed.reason.split("about ")[1].split()[0])
+    assert expected == pytest.approx(full.width / 3, rel=0.06)
+    shown = commands.adjudge("calibrate", tmp_path / "half").stdout
+    assert f"it would be about {expected:.3f} of the scale" in shown
+
+
+def test_a_wider_target_never_needs_more_labels(tmp_path: Path) -> None:
+    run = grades(tmp_path / "run", 60)
+    width = only(calibrate_run(run, settings=NUMBER_ONLY)).corrected
+    assert width is not None and width.width is not None
+    needed = [
+        only(calibrate_run(run, settings=replace(NUMBER_ONLY, target_width=target))).needed.labels
+        for target in (width.width / 3 * share for share in (0.85, 0.9, 0.95, 0.999, 1.001))
+    ]
+    assert all(one is not None for one in needed)
+    assert needed == sorted(needed, key=lambda one: -(one or 0))
+    assert needed[-2] is not None and needed[-2] <= 63 and needed[-1] == 60

@@ -11,17 +11,30 @@ from adjudge import AspectCritic, Instance, ScriptedModel, SetupError
 from adjudge.core.domain.label import Label
 from adjudge.core.engine.identity import judge_identity
 from adjudge.features.trust import calibrate, calibrate_run
+from adjudge.features.trust.agreement import AgreementSettings
+from adjudge.features.trust.calibrated import panel_lines
 from adjudge.features.trust.calibration import CalibrationSettings
 from adjudge.features.trust.panel_check import PanelReport
 from adjudge.runs.build import judges
 from adjudge.runs.eval_file import parse_eval
 from adjudge.runs.folder import run_info
+from adjudge.stats.panels import RightAnswers, against_best_member
 from support.labels import model
 
 
 def marked(name: str) -> ScriptedModel:
-    """A member that says what the text holds behind its name."""
-    return model(lambda prompt: "PASS" if f"{name}=yes" in prompt else "FAIL", name)
+    """A member that says what the text holds behind its name; nothing readable if that is "?"."""
+
+    def verdict(prompt: str) -> str:
+        said = prompt.rsplit(f"{name}=", maxsplit=1)[-1]
+        return "" if said.startswith("?") else "PASS" if said.startswith("yes") else "FAIL"
+
+    return model(verdict, name)
+
+
+def share(right: RightAnswers | None) -> float:
+    assert right is not None and right.share is not None
+    return right.share
 
 
 def rows(
@@ -75,14 +88,41 @@ def test_a_panel_worse_than_its_best_member_is_warned_of(tmp_path: Path) -> None
     assert report.check.best == "good"
     assert any("the panel is worse than good alone" in one for one in report.warnings)
     assert report.usable["good"] == 1.0 > report.usable["poor"]
-    assert report.weighted >= report.members["good"] - 0.005
+    assert share(report.weighted) >= share(report.members["good"]) - 0.005
 
 
 def test_members_that_err_on_their_own_are_a_good_panel() -> None:
     report = panel(rows(150, {"a": 0.8, "b": 0.8, "c": 0.8}, together=False), ["a", "b", "c"])
     assert not report.warnings
     assert report.alike.effective is not None and report.alike.effective > 2
-    assert report.panel > max(report.members.values())
+    assert share(report.panel) > max(map(share, report.members.values()))
+
+
+def test_unreadable_votes_of_a_member_are_left_out_and_counted(tmp_path: Path) -> None:
+    """a is right in 18 of the 20 votes that can be read, b in 26 of 30."""
+    said = [("yes", "yes")] * 18 + [("no", "yes")] * 2 + [("?", "yes")] * 6 + [("?", "no")] * 4
+    texts = [(f"row {place} a={a} b={b}", True) for place, (a, b) in enumerate(said)]
+    report = panel(texts, ["a", "b"], tmp_path / "run")
+    assert report.members == {"a": RightAnswers(0.9, 10), "b": RightAnswers(26 / 30, 0)}
+    assert report.check.best == "a"
+    left_out = report.to_dict()["left_out"]
+    assert left_out == {"panel": 0, "members": {"a": 10, "b": 0}, "weighted": 0}
+    shown = [str(line) for line in panel_lines(report)]
+    assert shown[0].startswith("a: 90.0% right (10 rows without a readable vote left out); ")
+    assert shown[1].startswith("b: 86.7% right; ")
+    wrong = CalibrationSettings(agreement=AgreementSettings(missing="wrong"))
+    strict = panel(texts, ["a", "b"], settings=wrong)
+    assert strict.members["a"] == RightAnswers(0.6, 0) and strict.check.best == "b"
+
+
+def test_the_panel_and_its_best_member_are_compared_on_the_rows_that_both_decide() -> None:
+    truth = ["yes"] * 60
+    votes: dict[str, list[str | None]] = {
+        "a": [*["yes"] * 40, *[None] * 20],
+        "b": [*["no"] * 30, *["yes"] * 30],
+    }
+    found = against_best_member(votes["b"], votes, truth, drop_missing=True)
+    assert found.best == "a" and "25.0% against 100.0% of 40 labelled rows" in found.warning
 
 
 def test_weights_that_are_worth_less_than_the_best_member_are_warned_of() -> None:
@@ -93,14 +133,11 @@ def test_weights_that_are_worth_less_than_the_best_member_are_warned_of() -> Non
     report = panel(found, ["a", "b", "c", "d"])
     assert report.unseen is not None and report.check.best is not None
     said = [one for one in report.warnings if "labels that they have not seen" in one]
-    assert bool(said) == (report.unseen < report.members[report.check.best] - 0.005)
-    assert report.unseen <= report.weighted
+    best = share(report.members[report.check.best])
+    assert bool(said) == (share(report.unseen) < best - 0.005)
+    assert share(report.unseen) <= share(report.weighted)
     lone = panel(rows(60, {"a": 0.95, "b": 0.55, "c": 0.55}, together=False), ["a", "b", "c"])
-    assert (
-        lone.unseen is not None
-        and lone.unseen >= lone.members["a"] - 0.005
-        and len(lone.warnings) <= 1
-    )
+    assert share(lone.unseen) >= share(lone.members["a"]) - 0.005 and len(lone.warnings) <= 1
 
 
 def test_few_labels_say_nothing_of_weights_they_have_not_seen() -> None:
@@ -117,7 +154,7 @@ def test_dawid_and_skene_join_all_estimators_and_are_refused_where_the_members_e
         settings=settings,
     )
     assert apart.consensus is not None and apart.consensus.accuracy is not None
-    assert apart.consensus.accuracy >= apart.panel - 0.05 and apart.consensus.rows == 120
+    assert apart.consensus.accuracy >= share(apart.panel) - 0.05 and apart.consensus.rows == 120
     assert sum(apart.consensus.shares.values()) == pytest.approx(1)
     alike = panel(
         rows(120, {"a": 0.7, "b": 0.7, "c": 0.7}, together=True), ["a", "b", "c"], settings=settings

@@ -15,6 +15,7 @@ from adjudge.features.trust.planning import _usd_per_row, planned_judge
 from adjudge.runs.folder import run_info
 from support import commands
 from support.labels import label, model
+from support.trust import labelled, labels_of, population, run_of
 
 
 @pytest.mark.parametrize(
@@ -82,6 +83,23 @@ def test_a_plan_with_a_run_knows_what_one_judge_costs(tmp_path: Path) -> None:
     assert _usd_per_row(replace(info, votes=80)) == pytest.approx(2 * (found.usd_per_row or 0))
     assert _usd_per_row(replace(info, judges={**info.judges, "other": {"scored": 40}})) is None
     assert _usd_per_row(replace(info, usage={})) is None
+
+
+def test_a_plan_says_how_its_judge_differs_from_the_measured_one(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    rows = population(60, good=0.5)
+    labelled(run_of(run, rows), labels_of(rows))
+    shown = commands.adjudge("calibrate", run).stdout
+    plan = commands.adjudge("plan", "--rate", "0.5", "--width", "0.3", "--judge", run)
+    good, bad = sum(is_good for _, is_good, _ in rows), sum(not is_good for _, is_good, _ in rows)
+    hits = sum(is_good and passed for _, is_good, passed in rows)
+    rejected = sum(not is_good and not passed for _, is_good, passed in rows)
+    assert f"sensitivity {hits / good:.3f}" in shown
+    assert f"to pass {hits / (good + 1):.3f} of what people pass" in plan.stdout
+    assert (
+        f"By its labels these are {hits / good:.3f} and {rejected / bad:.3f}; one mistake of each "
+        "kind is added"
+    ) in plan.stdout
 
 
 def test_a_plan_is_a_json_document_too(tmp_path: Path) -> None:

@@ -93,6 +93,10 @@ def test_labels_from_before_and_after_a_run_grew_are_weighed_apart(tmp_path: Pat
         held += found.corrected.lower <= truth <= found.corrected.upper
         shown += 1
         assert "rows were added between the labels" in str(found.labels_only.reason)
+        assert found.confusion.sensitivity is not None
+        assert found.confusion.sensitivity.reason == (
+            "rows were added between the draws of labels: no limits"
+        )
     assert shown >= 3 and held >= shown - 1
 
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from adjudge.core.domain.criteria import Criteria
 from adjudge.core.domain.label import Label, LabelScale, Winner
 from adjudge.core.domain.label import labels as letters
 from adjudge.core.domain.verdict import TIE
 from adjudge.errors import SetupError
-from adjudge.features.bench.labelled import LabelledSet, Marked, MarkedRow
+from adjudge.features.bench.labelled import LabelledSet, Marked, MarkedRow, as_chosen
 from adjudge.features.importers.pairs import winner
-from adjudge.messages import Message
+from adjudge.features.trust.labels_used import nonzero
+from adjudge.messages import Message, plural
 
 _MOST_NAMED = 5
 
@@ -26,18 +27,60 @@ class Answers:
     """Label → option, where they are called differently; an empty one leaves such labels out."""
     ties: bool = True
 
+    def select(self, rows: LabelledSet) -> LabelledSet:
+        """Return the set without the labels that are left out, and without rows that have no
+        other; its notes count both. The rows that remain were chosen by their labels.
+        """
+        kept = [tuple(mark for mark in row.marks if self._meant(mark) != "") for row in rows.rows]
+        if not any(kept):
+            raise SetupError("{source}: --map leaves out all labels", source=rows.source)
+        fewer = [
+            (row, len(row.marks) - len(marks))
+            for row, marks in zip(rows.rows, kept, strict=True)
+            if len(marks) < len(row.marks)
+        ]
+        if not fewer:
+            return rows
+        gone = len(kept) - sum(map(bool, kept))
+        dropped = sum(count for row, count in fewer if count < len(row.marks))
+        notes = nonzero(
+            plural(
+                "{count} row has no label beside those that --map leaves out, and was not judged",
+                "{count} rows have no label beside those that --map leaves out, and were not "
+                "judged",
+                gone,
+            ),
+            plural(
+                "on {count} row --map leaves out some labels ({labels} in all): people's agreement "
+                "is about the others",
+                "on {count} rows --map leaves out some labels ({labels} in all): people's "
+                "agreement is about the others",
+                len(fewer) - gone,
+                labels=dropped,
+            ),
+        )
+        found = replace(
+            rows,
+            rows=tuple(
+                replace(row, marks=marks)
+                for row, marks in zip(rows.rows, kept, strict=True)
+                if marks
+            ),
+            notes=(*rows.notes, *notes),
+        )
+        return as_chosen(found) if gone else found
+
     def labels(self, rows: LabelledSet, criteria: Criteria) -> list[Label]:
-        """A label for each mark.
+        """A label for each mark of the set that ``select`` returned.
 
         A SetupError names the marks that are no answer to the criteria.
         """
         scale = LabelScale(criteria, compares=rows.compares, ties=self.ties)
         known, at = self._read(rows, criteria), time.time()
         return [
-            _label(row, mark, scale, known[value], at)
+            _label(row, mark, scale, known[self._meant(mark)], at)
             for row in rows.rows
             for mark in row.marks
-            if (value := self._meant(mark)) != ""
         ]
 
     def read_as(self, rows: LabelledSet, criteria: Criteria) -> str:
@@ -78,7 +121,7 @@ def _options(
     """Each label as an option: by its name, else by its score; where labels are finer numbers than
     that, as numbers.
     """
-    found = [one for one in dict.fromkeys(values) if one != ""]
+    found = list(dict.fromkeys(values))
     scale = LabelScale(criteria)
     named = {one: option for one in found if (option := _read(scale, str(one))) is not None}
     if len(named) == len(found):
@@ -128,7 +171,7 @@ def _number(value: str | int) -> float | None:
 
 def _compared(values: Iterable[str | int], rows: LabelledSet) -> dict[str | int, Answer]:
     """Each label as the index of the better response, or a tie."""
-    found = [one for one in dict.fromkeys(values) if one != ""]
+    found = list(dict.fromkeys(values))
     most = max(len(row.instance.value("response") or ()) for row in rows.rows)
     systems = rows.rows[0].instance.metadata.get("systems")
     names = (

@@ -278,10 +278,7 @@ def _benched(
         raise RunError("{folder}: {why}", folder=folder, why=GROWN)
     labelled, judged = judged, [one for one in judged if one.row.place in compared]
     measure, level = rows.measure, settings.level
-    agreement = settings.agreement
-    if agreement.missing == "tie" and TIE not in measure.options:
-        agreement = replace(agreement, missing="drop")
-    report = agreement_of(rows, agreement, level)
+    report = agreement_of(rows, settings.agreement, level)
     figure = "Spearman" if measure.is_number else "accuracy"
     sure = confidence_figures([] if measure.is_number else judged, level)
     return BenchedJudge(
@@ -306,7 +303,7 @@ def _benched(
         report=report,
         among_people=None if measure.is_number else _among_people(judged),
         disagreements=tuple(_disagreements(labelled, measure)),
-        scores={} if measure.is_number else dict(_scores(judged, agreement.missing)),
+        scores={} if measure.is_number else dict(_scores(judged, settings.agreement.missing)),
     )
 
 

@@ -18,6 +18,7 @@ from adjudge.core.domain.criteria import Criteria
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.label import Label
 from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.verdict import TIE
 from adjudge.core.domain.vote import Mode
 from adjudge.core.gateway.layers.budget import Budget
 from adjudge.core.ledger.file import holds_run
@@ -42,7 +43,7 @@ from adjudge.features.bench.labelled import LabelledSet, LabelledSource, labelle
 from adjudge.features.bench.terminal import show_benchmark
 from adjudge.features.importers.formats import FORMATS
 from adjudge.features.importers.run import ImportOptions, UnknownFormat, import_file
-from adjudge.features.trust.agreement import AgreementSettings
+from adjudge.features.trust.agreement import AgreementSettings, check_missing
 from adjudge.messages import Message, plural
 from adjudge.runs.cli.chosen import choose_language, model_entries, price_table
 from adjudge.runs.cli.estimates import show_estimate
@@ -418,6 +419,9 @@ def _folder(data: Path, wanted: BenchOptions) -> Path:
 def _judge(data: Path, wanted: BenchOptions, language: str) -> int:
     told = BadRows(stop=wanted.stop_at_bad_row)
     rows, criteria = labelled_rows(data, wanted, wanted.named, wanted.criterion, language, told)
+    for one in criteria:
+        options = (*one.criteria.option_names, *([TIE] if rows.compares else []))
+        check_missing(wanted.missing, options, one.criteria.name)
     folder = _folder(data, wanted)
     if holds_run(folder) and FACT not in run_info(folder).facts:
         raise SetupError(
@@ -470,7 +474,8 @@ def labelled_rows(
             one.criteria for one in criteria_to_try(named, questions, guess, language)
         )
     with _naming_labels(data):
-        rows = labelled_set(wanted.source(data, [guess], needed, told))
+        source = wanted.source(data, [guess], needed, told)
+        rows = Answers(wanted.meanings).select(labelled_set(source))
     kind: Kind = "pairwise" if rows.compares else "direct"
     criteria = criteria_to_try(named, questions, kind, language)
     if not criteria and rows.own is None:

@@ -194,11 +194,13 @@ def _of_columns(source: LabelledSource) -> LabelledSet:
         marks = tuple(_marks(cells, source))
         gathered.add(_unmarked(instance, cells, source.human), marks)
     found = gathered.labelled(source, None)
-    return _as_chosen(found) if found.unlabelled else found
+    return as_chosen(found) if found.unlabelled else found
 
 
-def _as_chosen(found: LabelledSet) -> LabelledSet:
-    """Where some rows have no label, nobody says how the others were chosen."""
+def as_chosen(found: LabelledSet) -> LabelledSet:
+    """Return the set with its rows marked as chosen: if some rows have no label, nobody says how
+    the others were picked.
+    """
     rows = (
         MarkedRow(row.instance, tuple(replace(mark, design="chosen") for mark in row.marks))
         for row in found.rows

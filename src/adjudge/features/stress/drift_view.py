@@ -20,6 +20,7 @@ from adjudge.messages import Message, render
 from adjudge.runs.results.numbers import figure
 from adjudge.runs.view.document import Document, DocumentPart
 from adjudge.runs.view.plots import Range
+from adjudge.stats import FEWEST
 
 _FEWEST_LOOKS = 2
 
@@ -87,6 +88,13 @@ def sentence(one: QuestionDrift, looks: int) -> Message:
             **values,
             most=max(one.evidence),
             since=one.since,
+        )
+    if one.outcome is DriftOutcome.CANNOT_TELL and one.compared >= FEWEST:
+        return Message(
+            "{name}: cannot tell; this judge is not the one that the anchors are from, and was not "
+            "compared with it; anchors that differ: {differ} of {compared}. Make anchors from a "
+            "run of this judge to follow it.",
+            **values,
         )
     if one.outcome is DriftOutcome.CANNOT_TELL:
         return Message(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 
@@ -11,6 +11,7 @@ from adjudge.core.domain.frozen import some_of
 from adjudge.core.domain.json_types import JsonDict, object_in
 from adjudge.core.domain.slices import Slicing
 from adjudge.core.domain.verdict import TIE
+from adjudge.errors import SetupError
 from adjudge.features.trust.both_orders import OrderAgreement, order_agreement
 from adjudge.features.trust.judge_among_people import RaterModel, judge_among_people
 from adjudge.features.trust.measure import Measure
@@ -147,9 +148,20 @@ def _alt_test(one: AltTest) -> JsonDict:
     }
 
 
+def check_missing(missing: Missing, options: Collection[str], criteria: str) -> None:
+    """Refuse to count a missing verdict as a tie if the criterion has no tie among its options."""
+    if missing == "tie" and TIE not in options:
+        raise SetupError(
+            "criterion {criteria!r} has no tie: --missing tie is for comparisons; use drop or "
+            "wrong",
+            criteria=criteria,
+        )
+
+
 def agreement_of(rows: Rows, settings: AgreementSettings, level: float) -> AgreementReport:
     """Measure agreement on ``rows.compared``."""
     measure, seen = rows.measure, rows.compared
+    check_missing(settings.missing, measure.options, rows.scale.name)
     drawn = sum(one.counts for one in rows.labelled)
     counted = any(one.counts for one in seen)
     kept = [one for one in seen if one.truth is not None]

@@ -19,6 +19,7 @@ from adjudge.runs.results.numbers import figure
 from adjudge.runs.view.terms import figure_title, option_title
 from adjudge.stats.agreement import TwoRaters
 from adjudge.stats.estimate import Estimate
+from adjudge.stats.panels import RightAnswers
 from adjudge.stats.refusal import Needed
 
 
@@ -376,16 +377,16 @@ def panel_title(found: PanelReport) -> Message:
 
 def panel_lines(found: PanelReport) -> Iterator[Message]:
     """How often each member and the panel are right, and what weights would change."""
-    for name, share in found.members.items():
+    for name, right in found.members.items():
         yield Message(
-            "{name}: {share:.1f}% right; weight that the labels support {weight:g}",
+            "{name}: {right}; weight that the labels support {weight:g}",
             name=name,
-            share=100 * float(share),
+            right=_right_text(right),
             weight=float(found.usable[name]),
         )
-    right = Message("the panel: {share:.1f}% right", share=100 * float(found.panel))
+    panel = Message("the panel: {right}", right=_right_text(found.panel))
     weighted = Message(
-        "with these weights {share:.1f}% on the same labels", share=100 * float(found.weighted)
+        "with these weights {right} (same labels)", right=_right_text(found.weighted)
     )
     worth = found.alike.effective
     worth_text = (
@@ -393,14 +394,31 @@ def panel_lines(found: PanelReport) -> Iterator[Message]:
         if worth is None
         else (Message("worth {number:.1f} independent members", number=float(worth)),)
     )
-    yield join("; ", (right, *worth_text, weighted))
+    yield join("; ", (panel, *worth_text, weighted))
     if found.unseen is not None:
         yield Message(
-            "weights of four fifths of the labels, on the other fifth: {share:.1f}% right",
-            share=100 * float(found.unseen),
+            "weights of four fifths of the labels, on the other fifth: {right}",
+            right=_right_text(found.unseen),
         )
     if found.consensus:
         yield _consensus_line(found.consensus)
+
+
+def _right_text(right: RightAnswers) -> Message:
+    """How often a member or the panel is right, and how many rows do not count."""
+    if right.share is None:
+        return plural(
+            "no readable vote on {count} row", "no readable vote on {count} rows", right.left_out
+        )
+    share = Message("{share:.1f}% right", share=100 * float(right.share))
+    if not right.left_out:
+        return share
+    return plural(
+        "{share} ({count} row without a readable vote left out)",
+        "{share} ({count} rows without a readable vote left out)",
+        right.left_out,
+        share=share,
+    )
 
 
 def _consensus_line(found: ConsensusReport) -> Message:

@@ -385,9 +385,14 @@ def calibration(
         labels=used,
         labels_by_verdict=dict(_by_verdict(one.verdict for one in drawn)),
         rows_by_verdict=dict(_by_verdict(rows.verdicts)),
-        needed=_needed(estimates, rows, settings, refused=refused is not None),
+        needed=_needed(estimates, rows, drawn, settings, refused=refused is not None),
         confusion=confusion_of(
-            drawn, measure, _weights(estimates.strata, rows), level, rows.together
+            drawn,
+            measure,
+            _weights(estimates.strata, rows),
+            level,
+            rows.together,
+            _why_no_limits(rows, drawn),
         ),
         others=tuple(from_unit(one, measure.range) for one in well_known(rows, drawn, level))
         if settings.all_estimators and not several
@@ -397,7 +402,9 @@ def calibration(
         agreement=agreement,
         looks=() if refused else tuple(_looks(rows, drawn, settings)),
         slices=None if by_labels else slices_of(rows, drawn, level, these_rows=settings.these_rows),
-        panel=panel_of(rows.labelled, measure, level, _said(rows)) if settings.agreement else None,
+        panel=panel_of(rows.labelled, measure, level, _said(rows), settings.agreement.missing)
+        if settings.agreement
+        else None,
         notes=(
             *_price(estimates.corrected, once, settings),
             *([] if refused else _doubts(estimates, rows, drawn)),
@@ -445,6 +452,19 @@ def _weights(strata: Sequence[Stratum], rows: Rows) -> list[float]:
     return [each.get(key, 0.0) for key in rows.strata[0]]
 
 
+def _why_no_limits(rows: Rows, drawn: Sequence[LabelledRow]) -> Message | None:
+    """Return why shares of the labelled rows have no limits; None if all of these were drawn among
+    all rows.
+    """
+    if all(one.random for one in drawn):
+        return None
+    if rows.is_grown:
+        return Message("rows were added between the draws of labels: no limits")
+    if rows.weighting is not None:
+        return Message("rows were drawn with different chances: no limits")
+    return Message("rows were drawn within verdicts: no limits")
+
+
 def _said(rows: Rows) -> list[MemberVote] | None:
     if rows.all_votes is None:
         return None
@@ -461,32 +481,44 @@ class _Estimates:
     naive: Estimate
     alone: Estimate
     corrected: Estimate
-    planned: bool = True
-    """Whether labels can be planned by verdict; else by the width that they gave."""
 
 
 def _needed(
-    estimates: _Estimates, rows: Rows, settings: CalibrationSettings, *, refused: bool
+    estimates: _Estimates,
+    rows: Rows,
+    drawn: Sequence[LabelledRow],
+    settings: CalibrationSettings,
+    *,
+    refused: bool,
 ) -> Needed:
     """Plan the labels for the wanted width; without a number of labels if it cannot be told."""
     target, width = settings.target_width, estimates.corrected.width
+    of_scale = rows.measure.range != (0, 1)
     if not refused and width is not None and width <= target:
         return Needed(target, estimates.corrected.count, 0)
     if estimates.corrected.count and (why := _unplannable(estimates, rows, settings)):
-        return cannot_plan(target, why)
-    if not estimates.planned:
-        return needed_for_score(
-            estimates.corrected,
-            estimates.alone,
+        return cannot_plan(target, why, of_scale=of_scale)
+    if rows.measure.is_number:
+        plan = needed_for_score(
+            rows,
+            drawn,
             target,
-            rows=len(rows.verdicts),
+            level=settings.level,
             these_rows=settings.these_rows,
+            of_scale=of_scale,
         )
-    plan = labels_needed(
-        estimates.strata, target, level=settings.level, these_rows=settings.these_rows
-    )
+    else:
+        plan = labels_needed(
+            estimates.strata,
+            target,
+            level=settings.level,
+            these_rows=settings.these_rows,
+            of_scale=of_scale,
+            like_labels=rows.weighting is not None,
+        )
     if plan.more == 0:
-        return cannot_plan(target, Message("by the plan these labels should be enough already"))
+        why = Message("by the plan these labels should be enough already")
+        return cannot_plan(target, why, of_scale=of_scale)
     return plan
 
 
@@ -504,6 +536,8 @@ def _unplannable(
         return Message("failed judgments have no label")
     if rows.skipped:
         return Message("drawn rows were skipped or marked unsure")
+    if rows.measure.is_number and (rows.weighting is not None or rows.is_grown):
+        return Message("numbers are not corrected by labels of rows with different chances")
     return None
 
 
@@ -527,7 +561,6 @@ def _options(rows: Rows, drawn: Sequence[LabelledRow], settings: CalibrationSett
             skipped=rows.skipped,
             these_rows=settings.these_rows,
         ),
-        planned=rows.weighting is None,
     )
 
 
@@ -545,7 +578,6 @@ def _numbers(rows: Rows, drawn: Sequence[LabelledRow], settings: CalibrationSett
         naive(judged, level=level, clusters=clusters_at(rows.row_clusters, rows.numbered)),
         _alone(rows, drawn, settings),
         corrected_score(rows, drawn, level, these_rows=settings.these_rows),
-        planned=False,
     )
 
 

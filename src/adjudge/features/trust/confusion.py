@@ -40,11 +40,13 @@ def confusion_of(
     weights: Sequence[float],
     level: float,
     clusters: Clusters,
+    no_limits: Message | None,
 ) -> Confusion:
     """Of rows with options; numbers have none.
 
     ``weights``: how many rows each labelled one stands for, by its place. ``clusters``: of every
-    row of the judge, by its place; None: independent.
+    row of the judge, by its place; None: independent. ``no_limits``: why the shares have no limits,
+    if the labels are not a random sample of all rows; they are then weighted.
     """
     if measure.is_number:
         return Confusion()
@@ -55,11 +57,10 @@ def confusion_of(
     if not measure.is_binary:
         return Confusion(dict(table))
     fail, good = measure.ends
-    plain = all(one.random for one in rows)
     found = [
         _plain_share(rows, option, level, clusters)
-        if plain
-        else _weighted_share(rows, option, weights, level)
+        if no_limits is None
+        else _weighted_share(rows, option, weights, level, no_limits)
         for option in (good, fail)
     ]
     return Confusion(dict(table), *found)
@@ -76,10 +77,14 @@ def _plain_share(
 
 
 def _weighted_share(
-    rows: Sequence[LabelledRow], option: str, weights: Sequence[float], level: float
+    rows: Sequence[LabelledRow],
+    option: str,
+    weights: Sequence[float],
+    level: float,
+    no_limits: Message,
 ) -> Estimate:
-    """The same where rows were drawn within verdicts: each counts as the rows that it stands for,
-    and there are no limits.
+    """Like _plain_share, but each row counts as the rows that it stands for, and there are no
+    limits.
     """
     own = _decided(rows, option)
     of = sum(weights[one.place] for one in own)
@@ -92,7 +97,7 @@ def _weighted_share(
         len(own),
         "weighted by verdict",
         level,
-        Message("rows were drawn within verdicts: no limits"),
+        no_limits,
     )
 
 

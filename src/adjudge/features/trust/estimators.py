@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from adjudge.features.trust.rows import LabelledRow, Rows
 from adjudge.messages import Message
@@ -12,7 +13,7 @@ from adjudge.stats.correction import label_interval, labels_only
 from adjudge.stats.estimate import Estimate, undefined
 from adjudge.stats.intervals import Clusters, Interval, clusters_at, mover
 from adjudge.stats.named_estimators import BothClusters, ppi_plus_plus, rogan_gladen
-from adjudge.stats.refusal import NOTHING_TO_PLAN_WITH, Needed, out_of_reach
+from adjudge.stats.refusal import NOTHING_TO_PLAN_WITH, Needed, least_labels, out_of_reach
 
 
 def corrected_score(
@@ -36,7 +37,24 @@ def corrected_score(
 
 def _score(rows: Rows, labels: Mapping[int, float], level: float, these_rows: bool) -> Estimate:
     """Return the corrected mean by ``labels``, from 0 to 1, by the place of their row."""
-    own, beside, rest, clusters = _series(rows, labels)
+    failed = [place for place, verdict in enumerate(rows.verdicts) if verdict is None]
+    return _mean_of(
+        _series(rows, labels),
+        len(failed) / len(rows.verdicts),
+        [labels[place] for place in failed if place in labels],
+        level,
+        these_rows,
+    )
+
+
+def _mean_of(
+    series: _Series,
+    failed_share: float,
+    failed_labels: Sequence[float],
+    level: float,
+    these_rows: bool,
+) -> Estimate:
+    own, beside, rest, clusters = series
     found = ppi_plus_plus(
         own,
         beside,
@@ -50,14 +68,9 @@ def _score(rows: Rows, labels: Mapping[int, float], level: float, these_rows: bo
     if found.value is None and len(rest) < 2 and own:
         of_rows = len(own) + len(rest) if these_rows else None
         found = labels_only(own, level=level, clusters=clusters[0], of_rows=of_rows)
-    failed = [place for place, verdict in enumerate(rows.verdicts) if verdict is None]
-    if not failed or found.value is None:
+    if not failed_share or found.value is None:
         return found
-    return _with_failed(
-        found,
-        len(failed) / len(rows.verdicts),
-        [labels[place] for place in failed if place in labels],
-    )
+    return _with_failed(found, failed_share, failed_labels)
 
 
 _Series = tuple[list[float], list[float], list[float], BothClusters]
@@ -103,26 +116,55 @@ def _with_failed(found: Estimate, share: float, labels: Sequence[float]) -> Esti
 
 
 def needed_for_score(
-    corrected: Estimate, alone: Estimate, target: float, *, rows: int, these_rows: bool
+    rows: Rows,
+    drawn: Sequence[LabelledRow],
+    target: float,
+    *,
+    level: float,
+    these_rows: bool,
+    of_scale: bool,
 ) -> Needed:
-    """Plan labels by the width that they gave: it shrinks with the square root of their number.
-
-    If all ``rows`` are labelled, the judge adds nothing: the width is then that of labels alone.
-    ``these_rows``: exactly these rows are meant, and known if all of them are labelled.
+    """Plan labels by the width that they will give: that of the same estimate if the labels there
+    are were repeated, and the judge's numbers stayed as they are.
     """
-    if corrected.width is None:
+    labels = {one.place: one.value(rows.measure) for one in drawn}
+    own, beside, rest, _ = _series(rows, labels)
+    pairs, numbers = sorted(zip(own, beside, strict=True)), sorted([*beside, *rest])
+    failed_labels = sorted(labels[place] for place in labels if rows.verdicts[place] is None)
+    total, decided = len(rows.verdicts), len(numbers)
+
+    def width(count: int) -> float:
+        of_decided = min(decided, round(count * decided / total)) or 1
+        later = _repeated(pairs, of_decided)
+        series = (
+            [label for label, _ in later],
+            [number for _, number in later],
+            _repeated(numbers, decided - of_decided),
+            (None, None),
+        )
+        of_failed = _repeated(failed_labels, count - of_decided)
+        found = _mean_of(series, 1 - decided / total, of_failed, level, these_rows)
+        return 1.0 if found.width is None else found.width
+
+    def width_alone(count: int) -> float:
+        some = _repeated(sorted(labels.values()), count)
+        return labels_only(some, level=level, of_rows=total if these_rows else None).width or 0.0
+
+    if not pairs:
         return Needed(target, None, None, reason=NOTHING_TO_PLAN_WITH)
-    widest = corrected if alone.width is None else alone
-    reached = (widest.width or 0.0) * math.sqrt(widest.count / rows)
-    if reached > target and not these_rows:
-        return out_of_reach(target, rows, reached)
-    count = min(rows, math.ceil(corrected.count * (corrected.width / target) ** 2))
-    by_people = (
-        None
-        if alone.width is None
-        else min(rows, math.ceil(alone.count * (alone.width / target) ** 2))
-    )
-    return Needed(target, count, max(0, count - corrected.count), {}, by_people)
+    count = least_labels(width, target, total)
+    if count is None:
+        return out_of_reach(target, total, width(total), of_scale=of_scale)
+    alone = least_labels(width_alone, target, total)
+    return Needed(target, count, max(0, count - len(labels)), {}, alone)
+
+
+_Value = TypeVar("_Value")
+
+
+def _repeated(values: Sequence[_Value], count: int) -> list[_Value]:
+    """Return ``count`` of the values, each as often as the others, or once more."""
+    return [values[(2 * place + 1) * len(values) // (2 * count)] for place in range(count)]
 
 
 def well_known(rows: Rows, drawn: Sequence[LabelledRow], level: float) -> list[Estimate]:

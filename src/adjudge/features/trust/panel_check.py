@@ -12,19 +12,23 @@ from statistics import fmean
 from adjudge.core.domain.frozen import nonempty, some_of
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.record import VoteRecord
+from adjudge.core.domain.verdict import TIE
 from adjudge.features.trust.measure import Measure
 from adjudge.features.trust.rows import LabelledRow
 from adjudge.messages import Message
+from adjudge.stats.agreement import Missing
 from adjudge.stats.dawid_skene import MemberVote, dawid_skene
 from adjudge.stats.panels import (
     ENOUGH_LABELS,
     LEAST_EFFECTIVE,
     Alikeness,
     PanelCheck,
+    RightAnswers,
     Votes,
     Weights,
     against_best_member,
     alikeness,
+    right_answers,
     weighted_vote,
     weights_from_labels,
 )
@@ -61,19 +65,23 @@ class PanelReport:
     """What labels say of a panel."""
 
     labels: int
-    panel: float
-    """The panel's accuracy on labelled rows; a missing verdict is a wrong one."""
-    members: dict[str, float]
+    panel: RightAnswers
+    """The panel on labelled rows; a missing verdict counts as in all figures of agreement."""
+    members: dict[str, RightAnswers]
     alike: Alikeness
     check: PanelCheck
     weights: Weights
-    weighted: float
-    """The accuracy that the weights give on the very labels that they come from: other rows will be
-    a little worse.
+    weighted: RightAnswers
+    """What the weights give on the very labels that they come from: other rows will be a little
+    worse.
     """
-    unseen: float | None
-    """The accuracy of weights on labels that they have not seen: each fifth by the weights that the
-    other four give.
+    unseen: RightAnswers | None
+    """What weights give on labels that they have not seen: each fifth by the weights that the other
+    four give.
+    """
+    unseen_and_best: tuple[float, float, int] | None
+    """How often ``unseen`` and the best member alone are right on the rows that both decide, and
+    how many these are.
     """
     consensus: ConsensusReport | None
     """Where all estimators are asked for."""
@@ -93,16 +101,17 @@ class PanelReport:
             if self.check.warning
             else []
         )
-        best = self.check.best
-        if self.unseen is not None and self.unseen < self.members[best] - NO_WORSE:
+        if self.unseen_and_best and self.unseen_and_best[0] < self.unseen_and_best[1] - NO_WORSE:
+            unseen, its_share, count = self.unseen_and_best
             found.append(
                 Message(
                     "warning: on labels that they have not seen the weights give {unseen:.1%}, "
-                    "and {best} alone {its_share:.1%}: this panel is no better than its best "
-                    "member",
-                    unseen=self.unseen,
-                    best=best,
-                    its_share=self.members[best],
+                    "and {best} alone {its_share:.1%} (of {count} rows): this panel is no better "
+                    "than its best member",
+                    unseen=unseen,
+                    best=self.check.best,
+                    its_share=its_share,
+                    count=count,
                 )
             )
         effective = self.alike.effective
@@ -120,8 +129,13 @@ class PanelReport:
     def to_dict(self) -> JsonDict:
         return {
             "labels": self.labels,
-            "accuracy": self.panel,
-            "members": self.members,
+            "accuracy": self.panel.share,
+            "members": {name: right.share for name, right in self.members.items()},
+            "left_out": {
+                "panel": self.panel.left_out,
+                "members": {name: right.left_out for name, right in self.members.items()},
+                "weighted": self.weighted.left_out,
+            },
             "best_member": self.check.best,
             "effective_members": self.alike.effective,
             "error_correlation": [
@@ -129,8 +143,8 @@ class PanelReport:
                 for names, value in self.alike.correlations.items()
             ],
             "weights": self.usable,
-            "weighted_accuracy": self.weighted,
-            "weighted_accuracy_unseen": self.unseen,
+            "weighted_accuracy": self.weighted.share,
+            "weighted_accuracy_unseen": self.unseen.share if self.unseen else None,
             **some_of(self, "consensus"),
             "shrunk_to_equal": self.weights.shrunk,
             "warnings": self.warnings,
@@ -142,10 +156,12 @@ def panel_of(
     measure: Measure,
     level: float,
     said_of_all: Sequence[MemberVote] | None = None,
+    missing: Missing = "drop",
 ) -> PanelReport | None:
     """None where one model judged, or nothing was labelled.
 
-    ``said_of_all``: the votes on all rows, for a consensus.
+    ``said_of_all``: the votes on all rows, for a consensus. ``missing``: what a member without a
+    readable vote, and a panel without a verdict, counts as.
     """
     judged = [one for one in rows if isinstance(one.truth, str) and one.votes]
     models = list(dict.fromkeys(vote.model for one in judged for vote in one.votes))
@@ -158,23 +174,37 @@ def panel_of(
     truth = [str(one.truth) for one in judged]
     weights = weights_from_labels(votes, truth, measure.options)
     alike = alikeness(votes, truth)
+    stand_in, drop = TIE if missing == "tie" else None, missing == "drop"
+
+    def right(answers: Sequence[str | None]) -> RightAnswers:
+        return right_answers([one or stand_in for one in answers], truth, drop_missing=drop)
+
+    panel = [one.verdict or stand_in for one in judged]
+    members = {model: [one or stand_in for one in own] for model, own in votes.items()}
+    check = against_best_member(panel, members, truth, level=level, drop_missing=drop)
+    unseen = _unseen(votes, truth, [one.identity for one in judged], measure.options)
     return PanelReport(
         len(judged),
-        _accuracy([one.verdict for one in judged], truth),
-        {model: _accuracy(own, truth) for model, own in votes.items()},
+        right(panel),
+        {model: right(own) for model, own in members.items()},
         alike,
-        against_best_member([one.verdict for one in judged], votes, truth, level=level),
+        check,
         weights,
-        _accuracy([_weighed(votes, place, weights) for place in range(len(truth))], truth),
-        _unseen(votes, truth, [one.identity for one in judged], measure.options),
+        right([_weighed(votes, place, weights) for place in range(len(truth))]),
+        None if unseen is None else right(unseen),
+        None
+        if unseen is None
+        else _on_both([one or stand_in for one in unseen], members[check.best], truth, drop),
         None if said_of_all is None else _consensus(said_of_all, judged, alike.effective),
     )
 
 
 def _unseen(
     votes: Votes, truth: Sequence[str], identities: Sequence[str], options: Sequence[str]
-) -> float | None:
-    """Copies of one text are in one part."""
+) -> list[str | None] | None:
+    """Return what the panel says of each row with weights of the other parts; None if labels are
+    few. Copies of one text are in one part.
+    """
     if len(truth) < ENOUGH_LABELS:
         return None
     order = {identity: place for place, identity in enumerate(dict.fromkeys(identities))}
@@ -187,9 +217,21 @@ def _unseen(
         )
         for part in range(_PARTS)
     ]
-    return _accuracy(
-        [_weighed(votes, place, made[part]) for place, part in enumerate(parts)], truth
-    )
+    return [_weighed(votes, place, made[part]) for place, part in enumerate(parts)]
+
+
+def _on_both(
+    one: Sequence[str | None], other: Sequence[str | None], truth: Sequence[str], drop: bool
+) -> tuple[float, float, int] | None:
+    """Return how often each is right on the rows that count for both, and how many these are."""
+    right = [
+        (a == true, b == true)
+        for a, b, true in zip(one, other, truth, strict=True)
+        if not drop or (a is not None and b is not None)
+    ]
+    if not right:
+        return None
+    return fmean(a for a, _ in right), fmean(b for _, b in right), len(right)
 
 
 def _weighed(votes: Votes, place: int, weights: Weights) -> str | None:
@@ -215,7 +257,3 @@ def members_say(votes: Iterable[VoteRecord], options: Sequence[str]) -> dict[str
         if vote.option is not None and vote.option in options:
             counts.setdefault(vote.model, Counter())[vote.option] += 1
     return {model: max(options, key=lambda option: own[option]) for model, own in counts.items()}
-
-
-def _accuracy(said: Sequence[str | None], truth: Sequence[str]) -> float:
-    return fmean(one == true for one, true in zip(said, truth, strict=True))

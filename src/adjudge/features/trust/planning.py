@@ -52,6 +52,8 @@ class PlannedJudge:
     rows: int
     usd_per_row: float | None = None
     labels: int = 0
+    measured: JudgeQuality | None = None
+    """As the labels of a run say it is, without the mistakes that ``quality`` adds."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,6 +86,12 @@ class Plan:
                 "The judge is taken to pass {sensitivity:.3f} of what people pass, and to fail "
                 "{specificity:.3f} of what they fail.",
                 **some_of(self.judge.quality, "sensitivity", "specificity"),
+            )
+        if self.judge and self.judge.measured:
+            yield Message(
+                "By its labels these are {sensitivity:.3f} and {specificity:.3f}; one mistake of "
+                "each kind is added, because few labels may have found none.",
+                **some_of(self.judge.measured, "sensitivity", "specificity"),
             )
         if self.size.count is not None:
             found = some_of(self.size, "reached", "error")
@@ -150,6 +158,9 @@ class Plan:
             **some_of(self.size, "reached", "error"),
             "sensitivity": self.judge.quality.sensitivity if self.judge else None,
             "specificity": self.judge.quality.specificity if self.judge else None,
+            "measured": some_of(self.judge.measured, "sensitivity", "specificity")
+            if self.judge and self.judge.measured
+            else None,
             "sentences": [str(one) for one in self.sentences()],
         }
 
@@ -256,8 +267,8 @@ def _rows_plan(
 
 
 def planned_judge(folder: str | Path) -> PlannedJudge:
-    """The judge of a run that has labels, as they say it is; one more label of each kind that it
-    got wrong is added to theirs, so that a judge without a mistake so far is not taken for one that
+    """Return the judge of a run that has labels. One more label of each kind that it got wrong is
+    added to those there are, so that a judge without a mistake so far is not taken for one that
     makes none.
     """
     found = calibrate_run(folder, settings=CalibrationSettings(agreement=None))
@@ -269,12 +280,11 @@ def planned_judge(folder: str | Path) -> PlannedJudge:
             folder=folder,
             count=len(fit),
         )
-    shares = [fit[0].confusion.sensitivity, fit[0].confusion.specificity]
-    quality = JudgeQuality(
-        *((one.value or 0.0) * one.count / (one.count + 1) for one in shares if one)
-    )
+    shares = [one for one in (fit[0].confusion.sensitivity, fit[0].confusion.specificity) if one]
+    quality = JudgeQuality(*((one.value or 0.0) * one.count / (one.count + 1) for one in shares))
     return PlannedJudge(
         quality=quality,
+        measured=JudgeQuality(*(one.value or 0.0 for one in shares)),
         rows=fit[0].rows,
         usd_per_row=_usd_per_row(run_info(folder)),
         labels=fit[0].count,

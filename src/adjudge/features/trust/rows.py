@@ -405,13 +405,18 @@ class Rows:
         return slice_rows(self.groups, self.group) if self.group and self.groups else None
 
     @property
+    def verdict_groups(self) -> list[str | None]:
+        """The verdict of each row; numbers are one group, failed judgments None."""
+        return ["scored" if one and self.scale.range else one for one in self.verdicts]
+
+    @property
     def strata(self) -> tuple[Sequence[str | None], Sequence[str]]:
         """The group within which the label of each row is a random one, and the order of these
         groups: its verdict, its kind if kinds were drawn apart, and the rows whose texts were there
         at the same draws if rows were added between draws.
         """
         options = ("scored",) if self.scale.range else self.measure.options
-        said = ["scored" if one and self.scale.range else one for one in self.verdicts]
+        said = self.verdict_groups
         kinds = self.kinds or [""] * len(said)
         if self.is_grown:
             named = {draws: self._rows_of_draws(*draws) for draws in set(self.draws)}

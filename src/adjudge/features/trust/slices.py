@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
@@ -80,7 +81,7 @@ def slices_of(
     identities = {one.place: one.unit for one in drawn}
     parts = [_Part(rows, name, own, labels, identities, these_rows) for name, own in places.items()]
     each = level_of_each(level, sum(not one.missing for one in parts))
-    means = {one.verdict: one.mean for one in stratify(rows.strata[0], labels, rows.strata[1])}
+    means = _means_by_verdict(rows, labels)
     owns = [one.own_value(each, means) for one in parts]
     said = _said(rows)
     return SliceReport(
@@ -93,6 +94,19 @@ def slices_of(
         each,
         slicing.notes,
     )
+
+
+def _means_by_verdict(rows: Rows, labels: Sequence[float | None]) -> dict[str | None, float]:
+    """Return the mean label of each verdict on all rows. Labels that were drawn within a slice
+    count as the rows that they stand for: by themselves they say nothing of other slices.
+    """
+    keys, order = rows.strata
+    means = {one.verdict: one.mean for one in stratify(keys, labels, order)}
+    of_rows: defaultdict[str | None, list[float]] = defaultdict(list)
+    for verdict, key in zip(rows.verdict_groups, keys, strict=True):
+        if (mean := means[key]) is not None:
+            of_rows[verdict].append(mean)
+    return {verdict: fmean(each) for verdict, each in of_rows.items()}
 
 
 def _said(rows: Rows) -> dict[int, float]:
@@ -116,6 +130,8 @@ class _Part:
         self._name = name
         self._places = places
         self._keys = [keys[at] for at in places]
+        verdicts = rows.verdict_groups
+        self._verdicts = [verdicts[at] for at in places]
         self._labels = [labels[at] for at in places]
         self._clusters = clusters_at(rows.together, places)
         self._these_rows = these_rows
@@ -135,14 +151,12 @@ class _Part:
             these_rows=self._these_rows,
         )
 
-    def own_value(self, level: float, means: Mapping[str | None, float | None]) -> OwnValue:
-        """``means``: of the labels on all rows, by what each is random within."""
-        found, known = self._estimate(level), [one for one in means.values() if one is not None]
+    def own_value(self, level: float, means: Mapping[str | None, float]) -> OwnValue:
+        """``means``: of the labels on all rows, by verdict."""
+        found = self._estimate(level)
         error = None if found.width is None else found.width / 2 / z_two_sided(level)
-        usual = fmean(known) if known else 0.5
-        expected = fmean(
-            mean if (mean := means.get(key)) is not None else usual for key in self._keys
-        )
+        usual = fmean(means.values()) if means else 0.5
+        expected = fmean(means.get(verdict, usual) for verdict in self._verdicts)
         return OwnValue(found.value, error, expected)
 
     def corrected(

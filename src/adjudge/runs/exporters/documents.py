@@ -626,6 +626,13 @@ class LeaderboardShape(TypedDict):
     places: Annotated[Sequence[PlaceShape], "the best first"]
 
 
+class MeasuredJudgeShape(TypedDict):
+    """How often a judge is right by the labels of its run."""
+
+    sensitivity: float
+    specificity: float
+
+
 class PlanShape(TypedDict):
     """What a wanted precision or power takes."""
 
@@ -646,6 +653,10 @@ class PlanShape(TypedDict):
     error: Annotated[float, "its standard error"]
     sensitivity: float | None
     specificity: float | None
+    measured: Annotated[
+        MeasuredJudgeShape | None,
+        "of the judge of a run: both by its labels, before the plan adds a mistake of each kind",
+    ]
     sentences: Sequence[str]
 
 

@@ -329,6 +329,20 @@ def test_another_judge_looked_at_in_between_is_no_change_of_this_one(
     assert adjudge(monkeypatch, *run) == 5
 
 
+def test_a_few_other_verdicts_of_another_judge_are_not_called_noise(
+    judge: Judge, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    look(monkeypatch, capsys, 0)
+    path = Path("eval.yaml")
+    path.write_text(path.read_text().replace("It is right.", "It is quite right."))
+    same = look(monkeypatch, capsys, 0)["results"][0]
+    assert same["reconfigured"] and "all anchors have the verdict" in same["sentence"]
+    judge.strict = 28
+    (found,) = look(monkeypatch, capsys, 5)["results"]
+    assert (found["outcome"], found["differ"]) == ("cannot tell", 2)
+    assert "was not compared with it; anchors that differ: 2 of 40" in found["sentence"]
+
+
 def test_a_judge_beside_one_that_changed_keeps_its_labels(
     judge: Judge, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

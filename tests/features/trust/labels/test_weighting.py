@@ -249,6 +249,32 @@ def test_rows_are_drawn_apart_by_verdict_and_column(run: Path) -> None:
     assert not calibrated(run).refusal
 
 
+def test_slices_that_were_drawn_apart_are_pulled_towards_the_others(run: Path) -> None:
+    """What the whole lets expect of a slice is not what its own labels say."""
+    fill(begin(run, "random-stratified", 90, by="language"))
+    wanted = CalibrationSettings(by="language", agreement=None)
+    (found,) = calibrate_run(run, settings=wanted)
+    kinds = [(sum(votes(one)) > 1, LANGUAGES[one % 5]) for one in range(ROWS)]
+    labels: defaultdict[tuple[bool, str], list[bool]] = defaultdict(list)
+    for label in LabelStore(run).current():
+        number = int(str(label.id)[1:])
+        labels[kinds[number]].append(passes(number))
+    means = {kind: fmean(each) for kind, each in labels.items()}
+    by_verdict = {
+        verdict: fmean(means[kind] for kind in kinds if kind[0] == verdict)
+        for verdict in (False, True)
+    }
+    assert found.slices is not None and len(found.slices.slices) == 3
+    for one in found.slices.slices:
+        own = fmean(means[kind] for kind in kinds if kind[1] == one.name)
+        expected = fmean(by_verdict[kind[0]] for kind in kinds if kind[1] == one.name)
+        assert abs(own - expected) > 0.003 and one.pooled is not None
+        share = one.pooled.from_whole
+        assert one.pooled.value == pytest.approx((1 - share) * own + share * expected)
+    assert found.confusion.sensitivity is not None
+    assert found.confusion.sensitivity.reason == "rows were drawn with different chances: no limits"
+
+
 @pytest.mark.parametrize(
     ("queue", "by", "says"),
     [

@@ -237,17 +237,23 @@ def _question(name: str, history: Sequence[AnchorLook], bar: float) -> QuestionD
     before, now = history[0].identities.get(name), history[-1].identities.get(name)
     evidence = change_evidence(_answers_by(now or before, name, history), bar)
     itself = change_evidence(_answers_by(before, name, history), bar)
+    differ = sum(first[hash].option != last[hash].option for hash in both)
+    reconfigured = before is not None and now is not None and before != now
+    outcome = _outcome(evidence, bar, len(both))
+    if outcome is DriftOutcome.NOISE and reconfigured and differ:
+        # how much this judge wavers is unknown: the first answers are another judge's
+        outcome = DriftOutcome.CANNOT_TELL
     return QuestionDrift(
         question=name,
-        outcome=_outcome(evidence, bar, len(both)),
+        outcome=outcome,
         evidence=tuple(evidence),
         bar=bar,
         compared=len(both),
-        differ=sum(first[hash].option != last[hash].option for hash in both),
+        differ=differ,
         means=tuple(map(_mean, answers)),
         first=Counter(str(one.option) for one in first.values()),
         last=Counter(str(one.option) for one in last.values()),
-        reconfigured=before is not None and now is not None and before != now,
+        reconfigured=reconfigured,
         itself=_reached(itself, bar),
     )
 
