@@ -33,6 +33,8 @@ from adjudge.runs.code_in import TOO_MANY, program_files
 from adjudge.runs.eval_file import WITHOUT_VARIABLES, EvalFile, eval_text, parse_eval
 from adjudge.runs.project import ModelEntry, Project, find_project
 from adjudge.runs.restricted import (
+    RUNS,
+    SENDS,
     Need,
     limits_of_restricted,
     needs_of_env,
@@ -46,6 +48,8 @@ from adjudge.runs.variables import EnvFile, variables_in
 VARIABLE = "ADJUDGE_TRUST"
 """Set to 1 by the user: every file is trusted, as in CI."""
 _FILE = "trusted.json"
+_MOST_TOLD = 20
+"""Needs that an error names."""
 _ON = ("1", "true", "yes")
 
 
@@ -120,9 +124,13 @@ def _refuse(files: Sequence[TrustedFile]) -> None:
             what=need.what,
             place=place_of(need),
         )
-        for file in files
-        for need in file.needs
+        for need in sorted(
+            (need for file in files for need in file.needs),
+            key=lambda need: need.verb not in (RUNS, SENDS),
+        )
     ]
+    if more := lines[_MOST_TOLD:]:
+        lines[_MOST_TOLD:] = [Message("and {count:,} more", count=len(more))]
     raise SetupError(
         "{file} does more than an untrusted folder may: {needs}. Look at it, "
         "then run 'adjudge trust {file}', or set {variable}=1",
