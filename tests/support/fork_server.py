@@ -32,8 +32,8 @@ from support.disk import wait_for_no_disk
 
 NOT_LOADED = (
     "adjudge.__main__",
-    "adjudge.cli.starters",
-    "adjudge.integrations",
+    "adjudge.runs.cli.starters",
+    "adjudge.features.integrations",
     "adjudge.features.local.onnx",
     "adjudge.web",
 )
@@ -74,7 +74,7 @@ def load() -> None:
     for language in ("en", "ru"):
         for name in PAGES:
             pages._environment(language, html=".html." in name).get_template(name)
-        for prompt in (files("adjudge.prompts") / "templates" / language).iterdir():
+        for prompt in (files("adjudge.core.prompts") / "templates" / language).iterdir():
             render.load(prompt.name.removesuffix(".jinja"), language)
         for name in all_names(language):
             entry(name, language)

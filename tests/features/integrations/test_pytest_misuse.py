@@ -121,7 +121,7 @@ def test_what_cannot_be_done_is_told_at_the_line_of_the_test_and_in_its_language
             "E   *в поле 'response' должен быть текст или список текстов, а не NoneType",
         ]
     )
-    assert "adjudge/integrations" not in done.stdout.str()
+    assert "adjudge/features/integrations" not in done.stdout.str()
     suite.pytester.makepyfile(
         test_it='def test_text(judge):\n    judge("Is it polite?", "Thanks.")\n'
     )

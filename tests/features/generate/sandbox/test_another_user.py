@@ -69,7 +69,7 @@ def folder() -> Iterator[Path]:
 
 def as_nobody(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     paths = [
-        str(Path(adjudge.__file__).parents[3]),
+        str(Path(adjudge.__file__).parents[1]),
         *(path for path in sys.path if path.endswith("site-packages")),
     ]
     surroundings = {"PATH": "/usr/bin:/bin", "PYTHONPATH": ":".join(paths), "TMPDIR": str(folder)}

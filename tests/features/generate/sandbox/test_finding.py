@@ -21,7 +21,7 @@ from adjudge.features.generate.sandbox.none import NoSandbox
 from adjudge.features.generate.sandbox.trial import trouble_with
 from adjudge.messages import Message, render
 
-SOURCE = str(Path(adjudge.__file__).parents[3])
+SOURCE = str(Path(adjudge.__file__).parents[1])
 FIND = """
 import json, sys
 from adjudge.errors import SetupError
