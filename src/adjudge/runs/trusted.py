@@ -176,18 +176,22 @@ def place_of(need: Need) -> str:
     return ": ".join(filter(None, (need.file.name, need.field)))
 
 
-def require_trust(files: Sequence[TrustedFile]) -> None:
-    """Return if all files may be used; else have the user agree, and remember that."""
+def require_trust(files: Sequence[TrustedFile]) -> bool:
+    """Return if all files may be used; else have the user agree, and remember that.
+
+    True if there was a question: files may have changed while the user looked at them.
+    """
     open_questions = [
         file
         for file in files
         if file.is_refused and _fingerprint(file) not in _allowed and not file.is_trusted
     ]
     if not open_questions:
-        return
+        return False
     _ask.get()(open_questions)
     _allowed.update(map(_fingerprint, open_questions))
     remember(open_questions)
+    return True
 
 
 def open_eval(
@@ -212,7 +216,13 @@ def open_eval(
     path, project = Path(path), project or Project()
     env = EnvFile.beside(path.parent) if use_env else EnvFile(path)
     opened = _Opened.of(path, project, data, env, typed, writes)
-    require_trust([opened.eval_file, *files_of_env(env), *files_of_project(project)])
+    was_asked = require_trust([opened.eval_file, *files_of_env(env), *files_of_project(project)])
+    if was_asked and opened.has_changed(project, data, env):
+        raise SetupError(
+            "{file}, or code that it runs, changed while you were asked: nothing was read, run or "
+            "sent. Run the command again",
+            file=from_here(path),
+        )
     env.apply()
     if is_limited or not opened.spends or opened.eval_file.is_trusted:
         return opened.file
@@ -299,6 +309,13 @@ class _Opened:
         hashes = {str(_real(path)): text_hash(text)}
         hashes |= program_files(own) if needs else {}
         return cls(file, TrustedFile(_real(path), tuple(needs), hashes))
+
+    def has_changed(self, project: Project, data: Path | ObjectFile | None, env: EnvFile) -> bool:
+        """Return True if a file has another content than when it was read: code is loaded later."""
+        if not self.eval_file.needs:
+            return False
+        now = _Opened.of(self.file.path, project, data, env).eval_file
+        return dict(now.hashes) != dict(self.eval_file.hashes)
 
     @property
     def spends(self) -> bool:

@@ -49,11 +49,11 @@ def show_needs(files: Sequence[TrustedFile]) -> None:
     )
     lines = [tuple(render(cell, language) for cell in line) for line in _cut(_lines(files))]
     width = max(len(verb) for _, verb, _, _ in lines)
-    _print(render(head, language))
+    print_line(render(head, language))
     for mark, verb, what, place in lines:
-        _print(f"{mark:1} {verb:<{width}}  {what}" + (f"  ({place})" if place else ""))
+        print_line(f"{mark:1} {verb:<{width}}  {what}" + (f"  ({place})" if place else ""))
     if any(mark for mark, *_ in lines):
-        _print(render(Message("+ is new since you trusted it."), language))
+        print_line(render(Message("+ is new since you trusted it."), language))
 
 
 _Line = tuple[str, str, str, str]
@@ -95,7 +95,8 @@ def _cut(lines: Iterable[_Line]) -> Iterator[_Line]:
             yield mark, verb, Message("… and {count:,} more", count=len(left)), ""
 
 
-def _print(line: str) -> None:
+def print_line(line: str) -> None:
+    """Print one line to standard error, whatever a file says in it."""
     # A tab or a space of another width could move what follows out of sight.
     plain = "".join(each if each.isprintable() else "�" for each in clean(line))
     if len(plain) > _LONGEST_LINE:
