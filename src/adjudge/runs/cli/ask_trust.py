@@ -10,7 +10,7 @@ import click
 
 from adjudge.core.aio.files import from_here
 from adjudge.errors import SetupError
-from adjudge.messages import Message, render, term
+from adjudge.messages import Message, plural, render, term
 from adjudge.runs.cli.output import output
 from adjudge.runs.restricted import RUNS, SENDS
 from adjudge.runs.trusted import TrustedFile, changes_of, place_of
@@ -70,12 +70,14 @@ def _lines(files: Sequence[TrustedFile]) -> Iterator[_Line]:
             line = "+" if is_new else "", need.verb, need.what
             places.setdefault(line, []).append(place_of(need))
         for line, named in places.items():
-            more = len(named) - 1
-            place = (
-                Message("{place} and {more:,} more places", place=named[0], more=more)
-                if more
-                else named[0]
-            )
+            place = named[0]
+            if more := len(named) - 1:
+                place = plural(
+                    "{place} and {count:,} more place",
+                    "{place} and {count:,} more places",
+                    more,
+                    place=place,
+                )
             yield *line, place
         for name in changes.files:
             what = str(from_here(Path(name)))
