@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,9 +22,13 @@ def doubling(levels: int) -> str:
     return "\n".join(lines)
 
 
+def read(text: str) -> Any:
+    return load_yaml(text, Place("a.yaml")).value
+
+
 def test_merged_keys_do_not_double_with_every_level() -> None:
     """Seen: forty such lines filled the memory."""
-    value = load_yaml(doubling(60), Place("a.yaml")).value
+    value = read(doubling(60))
     assert len(value["m59"]) == 60
     with pytest.raises(SetupError, match=r"a\.yaml, line \d+.*<< merges more than 100,000 keys"):
         load_yaml(doubling(200), Place("a.yaml"))
@@ -41,7 +46,7 @@ def test_imports_and_prices_do_not_double_them_either(tmp_path: Path) -> None:
 def test_merges_keep_their_order() -> None:
     """What is written here counts before what is merged, and of two that are merged the first."""
     text = "x: &x {a: 1, b: 1}\ny: &y {b: 2, c: 2}\nz: {c: 3, <<: [*x, *y]}\nw: &w {<<: *w, d: 4}"
-    value = load_yaml(text, Place("a.yaml")).value
+    value = read(text)
     assert value["z"] == {"a": "1", "b": "1", "c": "3"}
     assert value["w"] == {"d": "4"}
 

@@ -118,7 +118,9 @@ def merging_once(base: type[Any]) -> type[Any]:
 
 
 def _key(node: Node) -> object:
-    return node.value if node.id == "scalar" else id(node)
+    from yaml.nodes import ScalarNode
+
+    return node.value if isinstance(node, ScalarNode) else id(node)
 
 
 def _compose(content: str, place: Place, trusted: bool) -> Node | None:

@@ -67,9 +67,9 @@ def _lines(files: Sequence[TrustedFile]) -> Iterator[_Line]:
         places: dict[tuple[str, str, str], list[str]] = {}
         for need in file.needs:
             is_new = changes.was_trusted and need in changes.needs
-            line = "+" if is_new else "", need.verb, need.what
-            places.setdefault(line, []).append(place_of(need))
-        for line, named in places.items():
+            key = "+" if is_new else "", need.verb, need.what
+            places.setdefault(key, []).append(place_of(need))
+        for (mark, verb, what), named in places.items():
             place = named[0]
             if more := len(named) - 1:
                 place = plural(
@@ -78,7 +78,7 @@ def _lines(files: Sequence[TrustedFile]) -> Iterator[_Line]:
                     more,
                     place=place,
                 )
-            yield *line, place
+            yield mark, verb, what, place
         for name in changes.files:
             what = str(from_here(Path(name)))
             yield "+", _CHANGED, what, Message("since you trusted {file}", file=file.path.name)
