@@ -134,19 +134,23 @@ def test_a_limit_holds_if_replies_are_lost(
 def test_a_single_lost_reply_costs_no_more_than_its_longest(tmp_path: Path, way: Sender) -> None:
     limit, bill = 60 * LARGEST, Bill(0, way)
     with WireServer(bill.send, bill.body) as server:
-        critic = AspectCritic("The mark must end in Y.", opened(server, way, 4))
+        # A busy machine may take longer than a tenth of a second for a reply that is not lost.
+        model = opened(server, way, 4, patience=3)
+        critic = AspectCritic("The mark must end in Y.", model)
         with pytest.raises(BudgetSpent, match="replies that did not arrive"):
             critic.evaluate(marked(100), run=tmp_path, budget=Budget(max_usd=limit))
     assert limit - 1.2 * LONGEST <= bill.usd <= limit + LARGEST
 
 
-def opened(server: WireServer, way: Sender, connections: int) -> OpenModel:
+def opened(
+    server: WireServer, way: Sender, connections: int, *, patience: float = 0.1
+) -> OpenModel:
     return open_model(
         MODEL,
         base_url=server.url,
         api_key="k",
         max_concurrency=connections,
-        timeout=0.1 if way is say_nothing else 10,
+        timeout=patience if way is say_nothing else 10,
     )
 
 
