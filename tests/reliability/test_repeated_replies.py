@@ -61,6 +61,37 @@ async def cut_copy_after_next_request(exchange: Exchange) -> None:
     exchange.late.append(exchange.reply[:-20])
 
 
+def with_new_id(reply: bytes) -> bytes:
+    """A copy that cannot be told by its id, as a proxy sends it that makes up ids."""
+    return reply.replace(b"chatcmpl-", b"repeated-")
+
+
+async def renumber_copy_after_next_request(exchange: Exchange) -> None:
+    await exchange.send(exchange.reply)
+    exchange.late.append(with_new_id(exchange.reply))
+
+
+async def renumber_copy_later(exchange: Exchange) -> None:
+    """The copy comes while the next request is answered, or while nothing is asked."""
+    await exchange.send(exchange.reply)
+    exchange.send_later(with_new_id(exchange.reply), 0.01)
+
+
+class GluedCopies:
+    """Sends a copy of the earlier reply and the right one in one packet."""
+
+    def __init__(self) -> None:
+        self.earlier: dict[object, bytes] = {}
+
+    async def __call__(self, exchange: Exchange) -> None:
+        earlier = self.earlier.get(exchange.writer, b"")
+        await exchange.send(earlier + exchange.reply)
+        self.earlier[exchange.writer] = with_new_id(exchange.reply)
+
+
+RENUMBERING = (renumber_copy_after_next_request, renumber_copy_later, GluedCopies())
+
+
 def without_id(number: int, text: str) -> dict[str, object]:
     return {name: value for name, value in chat_completion(number, text).items() if name != "id"}
 
@@ -113,17 +144,33 @@ def test_no_row_gets_the_reply_to_another(
     frame: Callable[[bytes], bytes],
     connections: int,
 ) -> None:
+    check_replies(WireServer(sender, body, frame, latency=0.002), tmp_path, connections)
+
+
+@pytest.mark.usefixtures("fast_retries")
+@pytest.mark.parametrize("connections", [1, 4])
+@pytest.mark.parametrize("latency", [0, 0.02] if ALL else [0.02])
+@pytest.mark.parametrize("sender", RENUMBERING)
+def test_no_row_gets_a_copy_with_a_new_id(
+    tmp_path: Path, sender: Sender, latency: float, connections: int
+) -> None:
+    """Seen: every row got the reply to the row before it."""
+    check_replies(WireServer(sender, latency=latency), tmp_path, connections)
+
+
+def check_replies(wire: WireServer, folder: Path, connections: int) -> None:
+    """Judge marked rows, and check that each has its own reply."""
     texts = marked(ROWS)
-    with WireServer(sender, body, frame, latency=0.002) as server:
+    with wire as server:
         model = open_model(f"{server.url}#m", max_concurrency=connections, max_retries=3)
-        results = AspectCritic("The mark must end in Y.", model).evaluate(texts, run=tmp_path)
+        results = AspectCritic("The mark must end in Y.", model).evaluate(texts, run=folder)
     wrong = [
         text
         for text, result in zip(texts, results, strict=True)
         if result.verdict != truth(text) or text[:9] not in str(result.explanation)
     ]
     assert not wrong
-    assert spent_in(tmp_path).calls == server.replies, "a request that is repeated counts, too"
+    assert spent_in(folder).calls == server.replies, "a request that is repeated counts, too"
     assert server.replies <= ROWS + connections, "it is asked again only until the server is known"
 
 
@@ -131,9 +178,32 @@ def test_no_row_gets_the_reply_to_another(
 def test_the_connections_of_a_good_server_are_used_again(connections: int) -> None:
     with WireServer(latency=0.002) as server:
         model = open_model(f"{server.url}#m", max_concurrency=connections)
+        critic = AspectCritic("The mark must end in Y.", model)
+        critic.evaluate(marked(ROWS))  # the first replies show that it sends nothing else
+        before = server.connections
+        critic.evaluate([f"{text} again" for text in marked(ROWS)])
+    assert server.replies == 2 * ROWS
+    assert server.connections - before <= 2 * connections
+
+
+@pytest.mark.usefixtures("fast_retries")
+@pytest.mark.parametrize("mixes", [True, False])
+def test_a_server_that_mixes_up_replies_is_warned_of(
+    caplog: pytest.LogCaptureFixture,
+    mixes: bool,
+) -> None:
+    """A proxy gives every fourth request the reply to another one, on a connection of its own."""
+    bodies: list[dict[str, object]] = []
+
+    def mix_up(number: int, text: str) -> dict[str, object]:
+        bodies.append(chat_completion(number, text))
+        return bodies[-2 if mixes and number % 4 == 0 else -1]
+
+    with WireServer(body=mix_up) as server:
+        model = open_model(f"{server.url}#m", max_concurrency=1, max_retries=3)
         AspectCritic("The mark must end in Y.", model).evaluate(marked(ROWS))
-    assert server.replies == ROWS
-    assert server.connections <= 3 * connections  # the first replies show that ids differ
+    warnings = [text for text in caplog.messages if "mixes up replies" in text]
+    assert len(warnings) == mixes
 
 
 @pytest.mark.usefixtures("fast_retries")

@@ -372,7 +372,7 @@ def test_a_failed_answer_counts_once_and_leaves_no_old_one_in_its_place(tmp_path
     shown = adjudge("runs", "show", "runs/eval", cwd=tmp_path)
     for said in (done, shown):
         assert "3 rows judged by 3 criteria; 6 judgments without a score." in said.stdout
-        assert "1 call · 0 tokens · 2 calls without an answer" in said.stdout
+        assert "1 call · 0 tokens · 2 votes without an answer" in said.stdout
         assert "adjudge resume runs/eval" in said.stdout
     assert ": 6 judgments" in done.stderr
     adjudge("export", "runs/eval", "--to", "csv", "-o", "all.csv", cwd=tmp_path)

@@ -516,21 +516,21 @@ def test_nobody_opens_an_eval_file_or_a_project_by_another_way() -> None:
         "runs/trusted.py",
     }
     assert {name for name, found in users.items() if "EnvFile" in found} == {
-        "cli/run.py",
-        "cli/trust.py",
+        "runs/cli/run.py",
+        "runs/cli/trust.py",
         "runs/restricted.py",
         "runs/trusted.py",
         "runs/variables.py",
     }
     assert {name for name, found in users.items() if "find_project" in found} == {
-        "cli/chosen.py",
-        "cli/doctor.py",
-        "cli/init.py",
-        "cli/on_change.py",
-        "cli/output.py",
-        "cli/trust.py",
-        "integrations/pytest_session.py",
-        "runs/partition.py",
+        "runs/cli/chosen.py",
+        "runs/cli/doctor.py",
+        "runs/cli/init.py",
+        "runs/cli/on_change.py",
+        "runs/cli/output.py",
+        "runs/cli/trust.py",
+        "features/integrations/pytest_session.py",
+        "features/scale/partition.py",
         "runs/project.py",
         "runs/trusted.py",
         "web/pages/start.py",
@@ -574,6 +574,56 @@ def test_a_yes_at_the_terminal_is_enough(
     assert "Trust it? [y/N]" in done.stderr
     assert bool(witness.requests) is (answer == "y")
     assert bool(list(untrusting.iterdir())) is (answer == "y")
+
+
+def test_the_screen_shows_plain_characters_and_all_that_is_run_or_sent(
+    folder: Path, adjudge: Adjudge
+) -> None:
+    """A tab, or hundreds of files, would move what is sent out of sight."""
+    judges = "".join(
+        f"- {{kind: aspect, models: ['http://evil.example/{number}/v1#m'], "
+        "criteria: [It is good.]}\n"
+        for number in range(40)
+    )
+    checks = "".join(f"- {{json: {{schema: ../outside/{each}.json}}}}\n" for each in range(40))
+    (folder / "eval.yaml").write_text(
+        f"data: rows.csv\nmodels: [scripted]\nchecks:\n{checks}"
+        f"target: {{command: [\"a\\tb\\u00a0\\u200bc\", '{'x' * 5000}']}}\njudges:\n{judges}"
+    )
+    code, said = adjudge("run", "eval.yaml")
+    assert code == 1
+    lines = said.splitlines()
+    assert sum(line.startswith("  sends") for line in lines) == 40
+    assert sum("/outside/" in line for line in lines) == 20
+    assert "  reads   … and 20 more" in lines
+    (runs,) = (line for line in lines if line.startswith("  runs"))
+    assert "a�b��c x" in runs
+    assert runs.endswith("more characters, see the file)")
+    assert lines.index(runs) > lines.index("  reads   … and 20 more")
+    assert "\t" not in said
+
+
+def test_one_need_with_many_places_is_one_line(folder: Path, adjudge: Adjudge) -> None:
+    judges = f"- {{kind: aspect, models: ['{EVIL}#m'], criteria: [It is good.]}}\n" * 40
+    (folder / "eval.yaml").write_text(f"data: rows.csv\njudges:\n{judges}")
+    _, said = adjudge("run", "eval.yaml")
+    assert said.count("evil.example") == 1
+    assert "(eval.yaml: judges[1].models[1] and 39 more places)" in said
+
+
+def test_code_that_changes_while_the_user_is_asked_is_not_run(folder: Path) -> None:
+    from adjudge.errors import SetupError
+    from adjudge.runs.trusted import asking, open_eval
+
+    code = folder / "app.py"
+    code.write_text("def answer(row):\n    return 'good'\n")
+    (folder / "eval.yaml").write_text(f"{PLAIN}\ntarget: app.py:answer\n")
+
+    def agree_late(_: object) -> None:
+        code.write_text("def answer(row):\n    return 'evil'\n")
+
+    with asking(agree_late), pytest.raises(SetupError, match="changed while you were asked"):
+        open_eval(folder / "eval.yaml")
 
 
 def test_jobs_of_the_page_import_nothing_of_the_folder() -> None:

@@ -404,8 +404,9 @@ def _links_out(folder: Path, root: Path) -> list[str]:
             path = Path(parent, name)
             if path.is_symlink() and (outside := place_outside(path, root)) is not None:
                 found.append(outside)
-        if len(found) >= _MOST_LINKS:
-            break
+        if len(found) > _MOST_LINKS:
+            more = Message("further files that links in {folder} lead to", folder=folder)
+            return [*found[:_MOST_LINKS], more]
     return found
 
 

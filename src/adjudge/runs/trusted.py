@@ -32,6 +32,8 @@ from adjudge.runs.code_in import TOO_MANY, program_files
 from adjudge.runs.eval_file import WITHOUT_VARIABLES, EvalFile, eval_text, parse_eval
 from adjudge.runs.project import ModelEntry, Project, find_project
 from adjudge.runs.restricted import (
+    RUNS,
+    SENDS,
     Need,
     limits_of_restricted,
     needs_of_env,
@@ -46,6 +48,8 @@ from adjudge.runs.variables import EnvFile, variables_in
 VARIABLE = "ADJUDGE_TRUST"
 """Set to 1 by the user: every file is trusted, as in CI."""
 _FILE = "trusted.json"
+_MOST_TOLD = 20
+"""Needs that an error names."""
 _ON = ("1", "true", "yes")
 
 
@@ -120,9 +124,13 @@ def _refuse(files: Sequence[TrustedFile]) -> None:
             what=need.what,
             place=place_of(need),
         )
-        for file in files
-        for need in file.needs
+        for need in sorted(
+            (need for file in files for need in file.needs),
+            key=lambda need: need.verb not in (RUNS, SENDS),
+        )
     ]
+    if more := lines[_MOST_TOLD:]:
+        lines[_MOST_TOLD:] = [Message("and {count:,} more", count=len(more))]
     raise SetupError(
         "{file} does more than an untrusted folder may: {needs}. Look at it, "
         "then run 'adjudge trust {file}', or set {variable}=1",
@@ -168,18 +176,22 @@ def place_of(need: Need) -> str:
     return ": ".join(filter(None, (need.file.name, need.field)))
 
 
-def require_trust(files: Sequence[TrustedFile]) -> None:
-    """Return if all files may be used; else have the user agree, and remember that."""
+def require_trust(files: Sequence[TrustedFile]) -> bool:
+    """Return if all files may be used; else have the user agree, and remember that.
+
+    True if there was a question: files may have changed while the user looked at them.
+    """
     open_questions = [
         file
         for file in files
         if file.is_refused and _fingerprint(file) not in _allowed and not file.is_trusted
     ]
     if not open_questions:
-        return
+        return False
     _ask.get()(open_questions)
     _allowed.update(map(_fingerprint, open_questions))
     remember(open_questions)
+    return True
 
 
 def open_eval(
@@ -204,7 +216,13 @@ def open_eval(
     path, project = Path(path), project or Project()
     env = EnvFile.beside(path.parent) if use_env else EnvFile(path)
     opened = _Opened.of(path, project, data, env, typed, writes)
-    require_trust([opened.eval_file, *files_of_env(env), *files_of_project(project)])
+    was_asked = require_trust([opened.eval_file, *files_of_env(env), *files_of_project(project)])
+    if was_asked and opened.has_changed(project, data, env):
+        raise SetupError(
+            "{file}, or code that it runs, changed while you were asked: nothing was read, run or "
+            "sent. Run the command again",
+            file=from_here(path),
+        )
     env.apply()
     if is_limited or not opened.spends or opened.eval_file.is_trusted:
         return opened.file
@@ -291,6 +309,13 @@ class _Opened:
         hashes = {str(_real(path)): text_hash(text)}
         hashes |= program_files(own) if needs else {}
         return cls(file, TrustedFile(_real(path), tuple(needs), hashes))
+
+    def has_changed(self, project: Project, data: Path | ObjectFile | None, env: EnvFile) -> bool:
+        """Return True if a file has another content than when it was read: code is loaded later."""
+        if not self.eval_file.needs:
+            return False
+        now = _Opened.of(self.file.path, project, data, env).eval_file
+        return dict(now.hashes) != dict(self.eval_file.hashes)
 
     @property
     def spends(self) -> bool:

@@ -215,7 +215,7 @@ def test_failed_calls_are_counted_beside_those_that_were_answered(
     assert adjudge(monkeypatch, *commands(rows)[name]) == 3
     said = capsys.readouterr().out
     assert " · 38 calls · " in said
-    assert " · 2 calls without an answer" in said
+    assert " · 2 votes without an answer" in said
     assert "retr" not in said
     assert adjudge(monkeypatch, *commands(rows)[name], "--json") == 3
     summary = json.loads(capsys.readouterr().out)["summary"]

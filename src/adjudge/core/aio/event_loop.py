@@ -21,7 +21,7 @@ from queue import SimpleQueue
 from types import FrameType
 from typing import Concatenate, Generic, ParamSpec, TypeVar
 
-from adjudge.errors import SetupError
+from adjudge.errors import RunStopped, SetupError
 from adjudge.lazy import lazy_pattern
 
 S = TypeVar("S")
@@ -58,6 +58,19 @@ _tellers: list[Callable[[], None]] = []
 _closers: list[Callable[[], Coroutine[object, object, None]]] = []
 _asking: list[int] = []
 """Threads that wait for what the home loop does for them."""
+
+
+_interrupts: list[None] = []
+"""One for each interrupt of work that is under way."""
+
+
+def raise_if_interrupted(times: int = 1) -> None:
+    """Raise RunStopped in long work that does not wait for anything, if it was interrupted.
+
+    The home loop cannot cancel such work: it runs in its thread.
+    """
+    if len(_interrupts) >= times:
+        raise RunStopped("stopped")
 
 
 def home_loop() -> asyncio.AbstractEventLoop:
@@ -243,6 +256,7 @@ def _interrupts_left_to(
     stopping, cancelled = threading.Event(), threading.Event()
 
     def interrupt() -> None:
+        _interrupts.append(None)
         if cancelled.is_set() or future.done():
             raise KeyboardInterrupt
         if stopping.is_set() or not _stops:
@@ -263,6 +277,7 @@ def _interrupts_left_to(
     try:
         yield cancelled
     finally:
+        _interrupts.clear()
         for number, handler in before.items():
             if callable(handler):
                 signal.signal(number, handler)

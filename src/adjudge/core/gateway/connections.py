@@ -4,26 +4,41 @@ HTTP/1.1 does not number its replies: the next bytes on a connection are the ans
 request, whatever they are. A server or proxy that sends a reply twice would so answer one row with
 the verdict of another. A connection is therefore used again only after a reply that would be
 recognised if it came a second time, that is one with an id, from a server whose ids differ.
+
+A proxy may also give the copy a new id. Then the reply that was asked for comes after it: a reply
+on a used connection that is followed by another one is not believed. The first such replies of a
+server are held back for as long as its replies take, so that a server that does this always is
+found out before one of its replies is believed.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import select
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from time import monotonic
 from weakref import WeakKeyDictionary, WeakSet
 
 import aiohttp
 from aiohttp.client_proto import ResponseHandler
 from aiohttp.connector import Connection
+from aiohttp.http_exceptions import HttpProcessingError
 
 from adjudge.core.domain.json_types import JsonObject
 from adjudge.core.domain.light import light_dataclass
+from adjudge.messages import Message
+
+_LOG = logging.getLogger("adjudge.gateway")
 
 _MOST_IDS = 4096
 """Ids that are remembered per server. A copy comes within seconds of the reply."""
+_TRIALS = 2
+"""Replies on used connections that are held back before a server's connections are shared."""
+_LONGEST_HOLD = 1.0
+_SHORTEST_HOLD = 0.005
 _CONNECT_SECONDS = 30
 _ID_HEADERS = ("x-request-id", "request-id")
 _may_carry_another: WeakKeyDictionary[ResponseHandler, bool] = WeakKeyDictionary()
@@ -131,34 +146,94 @@ def _is_readable(transport: asyncio.BaseTransport | None) -> bool:
 class Peer:
     """A server, by the ids of its replies."""
 
-    def __init__(self) -> None:
+    def __init__(self, host: str) -> None:
         self.is_reused = True
         """Whether its connections may carry several requests."""
-        self._ids: dict[int, None] = {}
-        """Hashes of the latest ids, the newest last."""
+        self._host = host
+        self._ids: dict[int, tuple[int, int]] = {}
+        """Hashes of the latest ids, the newest last → hashes of the request and of the reply."""
+        self._has_mixed_up = False
+        self._trials_left = _TRIALS
+        self._is_on_trial = False
+        self._slowest = 0.0
+        """Seconds that its slowest reply so far took."""
 
-    def is_answer(self, origin: Origin, data: JsonObject) -> bool:
+    def enter(self) -> bool:
+        """Return True if a request may use a connection that carries several, and leaves later.
+
+        During the trials one request at a time does.
+        """
+        if not self.is_reused or self._is_on_trial:
+            return False
+        self._is_on_trial = self._trials_left > 0
+        return True
+
+    def leave(self) -> None:
+        self._is_on_trial = False
+
+    async def is_followed(self, origin: Origin, sent_at: float) -> bool:
+        """Return True if more arrives after a reply on a used connection: one of them belongs to
+        another request, and nothing tells which.
+        """
+        taken = monotonic() - sent_at
+        if origin.is_first:
+            self._slowest = max(self._slowest, taken)
+            return False
+        if self._trials_left:
+            # By then the answer to this request has come, too.
+            rest = 2 * self._slowest - taken + _SHORTEST_HOLD
+            await asyncio.sleep(min(max(rest, _SHORTEST_HOLD), _LONGEST_HOLD))
+            self._trials_left -= 1
+        else:  # two rounds of the event loop read what waits in the kernel
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+        self._slowest = max(self._slowest, taken)
+        carrier = origin.carrier
+        is_followed = len(carrier) > 0 or isinstance(carrier.exception(), HttpProcessingError)
+        if is_followed:
+            self.is_reused = False
+        return is_followed
+
+    def is_answer(self, origin: Origin | None, data: JsonObject, asked: int, answer: int) -> bool:
         """Return False if this reply may be a copy of an earlier one.
 
         A repeated id on a fresh connection is not a copy: such a server gives the same id to
         several replies, as mock servers and caching proxies do. Then an id proves nothing, and
-        every further request gets a connection of its own.
+        every further request gets a connection of its own. ``asked`` and ``answer`` are hashes of
+        the request and of the reply.
         """
-        id = _hash_of((data.get("id"), data.get("responseId"))) or origin.header_id
+        header_id = origin.header_id if origin else None
+        id = _hash_of((data.get("id"), data.get("responseId"))) or header_id
         if id is None:
             return True
-        is_repeated = id in self._ids
-        self._ids.pop(id, None)
-        self._ids[id] = None
+        earlier = self._ids.pop(id, None)
+        self._ids[id] = asked, answer
         if len(self._ids) > _MOST_IDS:
             del self._ids[next(iter(self._ids))]
-        if is_repeated:
+        if earlier:
             self.is_reused = False
-            return origin.is_first
+            if origin and not origin.is_first:
+                return False
+            if earlier[0] != asked and earlier[1] == answer:
+                self._warn_of_mix_up()
+            return True
         # One id alone does not show that they differ.
-        if self.is_reused and len(self._ids) > 1:
+        if origin and self.is_reused and len(self._ids) > 1:
             _may_carry_another[origin.carrier] = True
         return True
+
+    def _warn_of_mix_up(self) -> None:
+        """Warn once: a mock server does this always, a proxy that mixes replies up now and then."""
+        if not self._has_mixed_up:
+            self._has_mixed_up = True
+            _LOG.warning(
+                Message(
+                    "{host} sent one reply, with one id, to different requests: if it is not a "
+                    "mock server, a proxy mixes up replies, and verdicts may be those of other "
+                    "rows",
+                    host=self._host,
+                )
+            )
 
 
 def _hash_of(ids: Iterable[object]) -> int | None:

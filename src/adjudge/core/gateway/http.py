@@ -12,11 +12,11 @@ from collections import defaultdict
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from dataclasses import field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakKeyDictionary
 
 from adjudge.core.aio.event_loop import before_leaving
-from adjudge.core.domain.json_types import JsonDict, JsonObject
+from adjudge.core.domain.json_types import JsonDict, JsonObject, object_in
 from adjudge.core.domain.json_writer import json_writer
 from adjudge.core.domain.light import light_dataclass
 from adjudge.core.gateway import redact
@@ -182,6 +182,20 @@ class _Unread(Exception):
     """An answer that came and is not read; its text says why."""
 
 
+class _Answer(NamedTuple):
+    """What is kept of an answer. Of its other headers nothing is."""
+
+    status: int
+    wait: float | None
+    """Seconds that the server asks for."""
+    raw: bytes
+    """The body without secrets."""
+    origin: Origin | None
+    """The connection, if it may carry more requests."""
+    asked: int
+    """Hash of the request's body."""
+
+
 def post_json(endpoint: Endpoint, body: JsonObject, *, reuses: bool = False) -> Exchange:
     """The JSON object that answers ``body``; a ModelError when there is none.
 
@@ -215,32 +229,42 @@ async def _exchange(
     reuses: bool = False,
 ) -> JsonDict:
     held: list[asyncio.Semaphore] = []  # until the answer is read and understood
-    peer = http_client().peers[endpoint.host] if reuses else None
+    peer = http_client().peer(endpoint.host) if reuses else None
+    may_reuse = peer is not None and peer.enter()
     try:
+        sent_at = time.monotonic()
         try:
-            status, wait, raw, origin = await _answer(method, endpoint, body, held, peer)
+            answer = await _answer(method, endpoint, body, held, peer, may_reuse=may_reuse)
         except _Unread as reason:
             failure: AdjudgeError | None = endpoint.lost_reply(ModelError, str(reason))
         except no_answer() as trouble:
             failure = failure_for(endpoint, trouble)
         else:
-            failure = None if status in _GOOD else error_for(endpoint, status, wait, raw)
+            failure = None if answer.status in _GOOD else error_for(endpoint, *answer[:3])
         if failure is not None:
             # Raised here and not below: the client's exceptions and the frames they come from hold
             # headers, and so the key.
             raise failure
+        if peer and answer.origin and await peer.is_followed(answer.origin, sent_at):
+            raise endpoint.lost_reply(
+                Unavailable, Message("the server sent more than one reply to a request")
+            )
         try:
-            data = _object(endpoint, raw, of_error=of_error)
-        except ModelError as error:
-            if peer and error.may_have_cost:  # the pieces of two replies, perhaps
+            data = _object(endpoint, answer.raw)
+        except ModelError:
+            if peer:  # the pieces of two replies, perhaps
                 peer.is_reused = False
             raise
-        if peer and origin and not peer.is_answer(origin, data):
+        if data.get("error") and not of_error:
+            raise _error_in(endpoint, data, answer.raw)
+        if peer and not peer.is_answer(answer.origin, data, answer.asked, hash(answer.raw)):
             raise endpoint.lost_reply(
                 Unavailable, Message("the server sent an earlier reply a second time")
             )
         return data
     finally:
+        if peer and may_reuse:
+            peer.leave()
         for turn in held:
             turn.release()
 
@@ -258,12 +282,10 @@ async def _answer(
     body: Callable[[], Content] | None,
     held: list[asyncio.Semaphore],
     peer: Peer | None,
-) -> tuple[int, float | None, bytes, Origin | None]:
-    """The status, the wait that the server asks for, the body without secrets, and the connection
-    if it may carry more requests.
-
-    Of the other headers nothing is kept.
-    """
+    *,
+    may_reuse: bool,
+) -> _Answer:
+    """Send a request and read its answer."""
     import aiohttp
     from aiohttp.http_exceptions import HttpProcessingError
 
@@ -272,7 +294,8 @@ async def _answer(
     client, proxy, content = http_client(), proxy_for(endpoint.url), body and body()
     data = content.encode() if isinstance(content, str) else content
     while True:
-        session = client.session if peer and peer.is_reused else client.single_use
+        is_shared = may_reuse and peer is not None and peer.is_reused
+        session = client.session if is_shared else client.single_use
         try:
             # Redirects are not followed: a key goes to the host it was meant for.
             async with session.request(
@@ -299,7 +322,9 @@ async def _answer(
     secrets = endpoint.secrets | set(redact.secrets_in(proxy)) if proxy else endpoint.secrets
     status = response.status
     wait = None if status in _GOOD else retry_after(response.headers.get("Retry-After"))
-    return status, wait, redact.struck_out(raw, secrets), origin_of(response)
+    return _Answer(
+        status, wait, redact.struck_out(raw, secrets), origin_of(response), hash(content)
+    )
 
 
 async def _body(
@@ -356,7 +381,7 @@ def failure_for(endpoint: Endpoint, trouble: BaseException) -> AdjudgeError:
     return endpoint.lost_reply(Unavailable, message)
 
 
-def _object(endpoint: Endpoint, raw: bytes, *, of_error: bool) -> JsonDict:
+def _object(endpoint: Endpoint, raw: bytes) -> JsonDict:
     if len(raw) > _LARGE:
         _check_large(endpoint, raw)
     try:
@@ -374,15 +399,25 @@ def _object(endpoint: Endpoint, raw: bytes, *, of_error: bool) -> JsonDict:
         raise endpoint.lost_reply(
             Unavailable, Message("the server answered with JSON that is not an object")
         )
-    if data.get("error") and not of_error:
-        raise endpoint.error(
-            Unavailable,
-            Message(
-                "the server answered with an error: {said}",
-                said=error_message(raw, endpoint.secrets),
-            ),
-        )
     return data
+
+
+def _error_in(endpoint: Endpoint, data: JsonObject, raw: bytes) -> ModelError:
+    """Return the error that a body with a good status tells of.
+
+    A gateway has sent the status before its model was done, so the model may have answered;
+    unless the error names a status that comes before the model, such as 429.
+    """
+    message = Message(
+        "the server answered with an error: {said}", said=error_message(raw, endpoint.secrets)
+    )
+    code = str(object_in(data["error"]).get("code"))
+    status = int(code) if re.fullmatch("[45][0-9][0-9]", code) else None
+    error = endpoint.error(Unavailable, message)
+    error.may_have_cost = bool(
+        status is None or status in _AFTER_THE_MODEL or data.get("choices") or data.get("usage")
+    )
+    return error
 
 
 def _check_large(endpoint: Endpoint, raw: bytes) -> None:
@@ -489,7 +524,7 @@ class _Client:
     session: aiohttp.ClientSession
     single_use: aiohttp.ClientSession
     """For requests whose replies cannot be told apart: each gets a connection of its own."""
-    peers: defaultdict[str, Peer]
+    peers: dict[str, Peer] = field(default_factory=dict)
     large: defaultdict[str, asyncio.Semaphore] = field(
         default_factory=lambda: defaultdict(lambda: asyncio.Semaphore(_LARGE_AT_ONCE))
     )
@@ -497,6 +532,14 @@ class _Client:
     """Host → what it last said the time is, and when that was by our clock."""
     accounts: dict[tuple[str, str], str] = field(default_factory=dict)
     """Host and key → the account that the host last said the key is of."""
+
+    def peer(self, host: str) -> Peer:
+        """Return what is known of a server's replies."""
+        if host not in self.peers:
+            from adjudge.core.gateway.connections import Peer
+
+            self.peers[host] = Peer(host)
+        return self.peers[host]
 
 
 _clients: WeakKeyDictionary[asyncio.AbstractEventLoop, _Client] = WeakKeyDictionary()
@@ -521,11 +564,9 @@ def http_client() -> _Client:
     loop = asyncio.get_running_loop()
     client = _clients.get(loop)
     if client is None or client.session.closed:
-        from adjudge.core.gateway.connections import Peer, open_session
+        from adjudge.core.gateway.connections import open_session
 
-        client = _clients[loop] = _Client(
-            open_session(reuses=True), open_session(reuses=False), defaultdict(Peer)
-        )
+        client = _clients[loop] = _Client(open_session(reuses=True), open_session(reuses=False))
     return client
 
 

@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 
 from adjudge.core.domain.light import light_dataclass
 from adjudge.core.domain.message import Usage
+from adjudge.core.reading.values import merging_once
 from adjudge.errors import SetupError
 from adjudge.lazy import lazy_pattern
 from adjudge.messages import Message
@@ -166,7 +167,8 @@ def _read(path: Path) -> dict[str, Price]:
     import yaml
 
     try:
-        data = yaml.safe_load(path.read_text(encoding="utf-8"))
+        loader = merging_once(yaml.SafeLoader)
+        data = yaml.load(path.read_text(encoding="utf-8"), loader)  # noqa: S506 - a safe one
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise SetupError("prices {path} cannot be read: {error}", path=path, error=error) from error
     inner = data.get("prices", data) if isinstance(data, dict) else data

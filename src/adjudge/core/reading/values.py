@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 _TAGS = "tag:yaml.org,2002:"
 _DEEPEST = 100
 """Brackets within brackets in a file of somebody's."""
+_LONGEST_YAML = 4_000_000
+"""Characters. PyYAML reads about 100,000 of them per second."""
+_MOST_MERGED = 100_000
 _HINT = Message("a text with : ? # or brackets in it needs quotes")
 
 
@@ -33,6 +36,11 @@ def load_yaml(content: str, place: Place, *, trusted: bool = False) -> Place:
     that stands twice is an error. What is ``trusted`` is read by libyaml: fast, but nesting without
     end would bring the process down.
     """
+    if len(content) > _LONGEST_YAML:
+        raise replace(place, line=1).wrong(
+            "is longer than {most:,} characters: put rows into a CSV or JSONL file",
+            most=_LONGEST_YAML,
+        )
     try:
         node = _compose(content, place, trusted)
         if node is None:
@@ -67,6 +75,52 @@ def plain_yaml(file: Path) -> Any:
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     return yaml.load(file.read_text(encoding="utf-8"), loader)  # noqa: S506 - safe, both of them
+
+
+def merging_once(base: type[Any]) -> type[Any]:
+    """Return a loader or constructor of YAML that merges each mapping (``<<: *name``) once.
+
+    PyYAML's own doubles the keys with every level of merges, so that a page of them fills the
+    memory.
+    """
+    from yaml.constructor import ConstructorError
+    from yaml.nodes import MappingNode
+
+    class MergingOnce(base):  # type: ignore[misc]
+        merged = 0
+
+        def flatten_mapping(self, node: MappingNode) -> None:
+            merges = [below for key, below in node.value if key.tag == f"{_TAGS}merge"]
+            if not merges:
+                return
+            own = [pair for pair in node.value if pair[0].tag != f"{_TAGS}merge"]
+            node.value = own  # also what merges itself comes to an end
+            pairs: dict[object, tuple[Node, Node]] = {}
+            for value in merges:
+                parts = [value] if isinstance(value, MappingNode) else value.value
+                for part in reversed(parts):  # of two, the first counts
+                    if not isinstance(part, MappingNode):
+                        raise ConstructorError(
+                            problem="<< needs keys with values", problem_mark=node.start_mark
+                        )
+                    self.flatten_mapping(part)
+                    self.merged += len(part.value)
+                    if self.merged > _MOST_MERGED:
+                        raise ConstructorError(
+                            problem=f"<< merges more than {_MOST_MERGED:,} keys",
+                            problem_mark=node.start_mark,
+                        )
+                    pairs |= {_key(key): (key, below) for key, below in part.value}
+            pairs |= {_key(key): (key, below) for key, below in own}
+            node.value = list(pairs.values())
+
+    return MergingOnce
+
+
+def _key(node: Node) -> object:
+    from yaml.nodes import ScalarNode
+
+    return node.value if isinstance(node, ScalarNode) else id(node)
 
 
 def _compose(content: str, place: Place, trusted: bool) -> Node | None:
@@ -106,7 +160,7 @@ class _Reader:
     def __init__(self) -> None:
         import yaml
 
-        self._yaml = yaml.constructor.SafeConstructor()
+        self._yaml = merging_once(yaml.constructor.SafeConstructor)()
         self._made: dict[int, JsonValue] = {}
 
     def value(self, node: Node, place: Place) -> JsonValue:
@@ -132,8 +186,16 @@ class _Reader:
         return made
 
     def _keys(self, node: MappingNode, place: Place) -> YamlMapping:
+        from yaml.constructor import ConstructorError
+
         _refuse_repeats(node, place)
-        self._yaml.flatten_mapping(node)
+        try:
+            self._yaml.flatten_mapping(node)
+        except ConstructorError as error:
+            line = node.start_mark.line + 1
+            raise replace(place, line=line).wrong(
+                "is not YAML: {said}", said=error.problem
+            ) from None
         made = YamlMapping()
         for written, below in node.value:
             made.key_lines[written.value] = written.start_mark.line + 1

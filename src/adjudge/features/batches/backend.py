@@ -297,7 +297,7 @@ class Batches:
             await self._pause(pause)
             wait = min(wait * 2, self._settings.poll_most)
         if limit or (limit := self._budget.over()):
-            self._spent = BudgetSpent("the budget is spent: {limit}", limit=limit)
+            self._spent = self._budget.spent_error(limit)
 
     async def _look(self) -> bool:
         """Whether some are still under way."""

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from adjudge.core.domain.json_types import JsonDict, JsonObject
+from adjudge.core.reading.values import merging_once
 from adjudge.errors import RunError
 
 _LARGEST = 50_000_000
@@ -29,7 +30,7 @@ def yaml_as_json(path: Path) -> bytes:
     import yaml
 
     _check_size(path, "YAML")
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # in C where that is there
+    loader = merging_once(getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # in C if that is there
     depth, content = 0, path.read_bytes()
     try:
         for event in yaml.parse(content, loader):

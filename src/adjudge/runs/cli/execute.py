@@ -429,9 +429,15 @@ def note_halt(halt: RunStopped, outcome: RunOutcome) -> None:
 
 def _halt_message(halt: BaseException, outcome: RunOutcome) -> Message:
     if isinstance(halt, BudgetSpent) and (limit := halt.message.values.get("limit")):
-        return Message(
-            "Budget of {limit} used up after {done}.", limit=_limit(str(limit)), done=_done(outcome)
-        )
+        values = {"limit": _limit(str(limit)), "done": _done(outcome)}
+        if lost := halt.message.values.get("lost"):
+            return Message(
+                "Budget of {limit} used up after {done}. Replies that did not arrive count for "
+                "{lost} of it, each as long as it can have been.",
+                lost=lost,
+                **values,
+            )
+        return Message("Budget of {limit} used up after {done}.", **values)
     if isinstance(halt, RunStopped):
         return Message("Stopped early after {done}.", done=_done(outcome))
     return Message("Stopped early after {done}: {reason}.", done=_done(outcome), reason=halt)

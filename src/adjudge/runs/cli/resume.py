@@ -19,6 +19,7 @@ from adjudge.errors import RunError
 from adjudge.features.batches.command import ORPHANS
 from adjudge.features.scale.ray.place import kept_facts
 from adjudge.messages import Message, render, term
+from adjudge.runs.cli.ask_trust import print_line
 from adjudge.runs.cli.kept import FACT, Kept, is_known, read_kept
 from adjudge.runs.cli.main import COMMANDS
 from adjudge.runs.cli.options import LANGUAGE, PATH, argument, command, use_trust
@@ -30,7 +31,6 @@ from adjudge.runs.project import ModelEntry, ServerEntry
 from adjudge.runs.restricted import READS, RUNS, SENDS, SPENDS, WRITES, needs_of_eval
 from adjudge.runs.results.gate import bars_of
 from adjudge.runs.variables import ENV_FILE
-from adjudge.runs.view.clean_text import clean
 
 _MODELS = ("model", "judge", "writer")
 _ASKS, _JUDGES = term("resume", "asks"), term("resume", "judges")
@@ -179,8 +179,8 @@ def _confirm(folder: Path, kept: Kept, given: JsonObject, *, yes: bool) -> None:
     ]
     width = max(len(verb) for verb, _ in does)
     shown += [f"  {verb:<{width}}  {what}" for verb, what in does]
-    for line in shown:  # each is one line, whatever the folder says
-        click.echo(clean(line).replace("\n", "�"), err=True)
+    for line in shown:
+        print_line(line)
     if yes:
         return
     if not sys.stdin.isatty():

@@ -103,8 +103,8 @@ def lost_reply_notes(lost: Spent) -> tuple[Message, ...]:
         return ()
     return (
         Message(
-            "About {cost} more ({tokens}) may be charged for replies that did not arrive. Limits "
-            "count this estimate; the cost of the run does not include it",
+            "Up to about {cost} more ({tokens}) may be charged for replies that did not arrive. "
+            "Limits count it; the cost of the run does not include it",
             cost=dollars(lost.usd),
             tokens=count_tokens(lost.tokens),
         ),

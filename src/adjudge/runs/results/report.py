@@ -310,7 +310,7 @@ class Report(HtmlRepr):
 
     @property
     def retries(self) -> int:
-        """Calls that failed and were answered when they were repeated."""
+        """Calls that failed and were repeated."""
         return max(0, self.failed_calls - self.unanswered)
 
     @property

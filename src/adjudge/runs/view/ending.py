@@ -219,7 +219,7 @@ def _cost(report: Report) -> Iterator[Message]:
         yield count_retries(report.retries)
     if report.unanswered:
         yield plural(
-            "{count} call without an answer", "{count} calls without an answer", report.unanswered
+            "{count} vote without an answer", "{count} votes without an answer", report.unanswered
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import signal
 import subprocess
 import sys
 import zipfile
@@ -10,6 +11,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
+
+from support.asking import wait_until
 
 pytest.importorskip("openpyxl")
 
@@ -150,6 +153,14 @@ HOSTILE: dict[str, tuple[Callable[[Path], None], str]] = {
         lambda path: _write(path, _sheet(f'{FIRST}<row r="2"><c r="ZZZ2"><v>1</v></c></row>')),
         "16,384 columns",
     ),
+    "a comment of a gigabyte": (
+        lambda path: _write(path, _sheet(("<!--", *["a" * 1_000_000] * 400, "-->"))),
+        "2,000,000 bytes",
+    ),
+    "a tag of a gigabyte": (
+        lambda path: _write(path, _sheet(("<", *["a" * 1_000_000] * 400, "/>"))),
+        "2,000,000 bytes",
+    ),
     "a sheet that is larger than its archive says": (_lying, "cannot be read as an Excel workbook"),
     "a method that Excel does not use": (
         lambda path: _write(path, _sheet(FIRST), method=zipfile.ZIP_LZMA),
@@ -216,6 +227,46 @@ def test_a_command_refuses_a_hostile_workbook(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert reason in done.stderr and "Traceback" not in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_errors_about_a_workbook_name_nothing_of_our_own(tmp_path: Path) -> None:
+    """Seen: "cannot be read as an Excel workbook: -1"."""
+    cell = '<row r="2"><c r="A2" t="s"><v>-1</v></c></row>'
+    _write(tmp_path / "rows.xlsx", _sheet(f"{FIRST}{cell}"))
+    lines, _ = _read(tmp_path / "rows.xlsx")
+    assert lines == [
+        f"{tmp_path}/rows.xlsx cannot be read as an Excel workbook: it is damaged, or was not "
+        "written by a spreadsheet program. Save the table as CSV"
+    ]
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="it shows which files are open")
+@pytest.mark.parametrize("signum", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_the_reading_of_a_workbook(tmp_path: Path, signum: signal.Signals) -> None:
+    """Seen: two signals did nothing until all of the workbook was parsed."""
+    row = f"<row>{'<x/>' * 500_000}</row>"
+    _write(tmp_path / "rows.xlsx", _sheet(row for _ in range(200)))
+    words = ("check", "-f", "rows.xlsx", "--criterion", "It is good.", "-m", "scripted/PASS")
+    reader = subprocess.Popen(
+        [sys.executable, "-m", "adjudge", *words],
+        cwd=tmp_path,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+    def has_opened() -> bool:
+        links = Path(f"/proc/{reader.pid}/fd").iterdir()
+        return any(str(link.resolve()).endswith("rows.xlsx") for link in links)
+
+    try:
+        wait_until(has_opened)
+        reader.send_signal(signum)
+        said = reader.communicate(timeout=25)[1]
+    finally:
+        reader.kill()
+    assert reader.returncode == 130
+    assert "Traceback" not in said
 
 
 def test_the_last_cell_of_excel_is_read(tmp_path: Path) -> None:

@@ -209,3 +209,19 @@ def test_memory_does_not_grow_with_the_rows(tmp_path: Path, name: str) -> None:
         tracemalloc.stop()
     assert max(peaks) < 2_000_000
     assert peaks[1] < peaks[0] * 1.5
+
+
+@pytest.mark.parametrize("ending", ["json", "jsonl"])
+def test_a_row_has_no_more_keys_than_a_table_has_columns(tmp_path: Path, ending: str) -> None:
+    row = json.dumps({f"k{place}": 1 for place in range(16_385)})
+    (tmp_path / f"rows.{ending}").write_text(f"[{row}]" if ending == "json" else row)
+    bad: list[BadRow] = []
+    with pytest.raises(RunError, match="has more than 16,384 keys"):
+        list(read_instances(tmp_path / f"rows.{ending}", on_bad_row=bad.append))
+
+
+def test_a_number_without_end_is_a_bad_row_in_our_words(tmp_path: Path) -> None:
+    """Seen: "use sys.set_int_max_str_digits() to increase the limit"."""
+    (tmp_path / "rows.jsonl").write_text(f'{{"response": {"9" * 5000}}}\n')
+    with pytest.raises(RunError, match="is not JSON: it holds a number with too many digits"):
+        list(read_instances(tmp_path / "rows.jsonl", on_bad_row=lambda row: None))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from adjudge.core.data.sources.row import Row, Rows, is_blank, numbered
+from adjudge.core.data.sources.row import MOST_COLUMNS, Row, Rows, is_blank, numbered
 from adjudge.core.data.sources.text import PeekableText
 from adjudge.messages import Message, plural
 
@@ -120,6 +120,11 @@ def _header(reader: Reader, text: PeekableText, skipped: int) -> list[str]:
         ) from error
     if flaw := text.take_flaw():
         raise text.origin.wrong(line, flaw)
+    if len(names) > MOST_COLUMNS:
+        raise text.origin.wrong(
+            line,
+            Message("it has more than {most:,} columns; is the file a table?", most=MOST_COLUMNS),
+        )
     return numbered(name.strip() or f"column {place}" for place, name in enumerate(names, 1))
 
 
@@ -132,6 +137,9 @@ def _rows(reader: Reader, header: list[str], text: PeekableText, skipped: int) -
         except StopIteration:
             return
         except csv.Error as error:
+            if "field larger" in str(error):
+                # What follows is the rest of the cell: its lines would be taken for rows.
+                raise origin.wrong(line, _said(error)) from error
             text.take_flaw()
             yield origin.bad(line, _said(error))
             continue

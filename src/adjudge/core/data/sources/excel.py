@@ -10,10 +10,11 @@ from typing import Any
 from xml.parsers.expat import ExpatError
 from zipfile import BadZipFile
 
+from adjudge.core.aio import event_loop
 from adjudge.core.data.sources.row import Origin, OtherSheets, Row, Rows, is_blank, numbered
 from adjudge.core.data.sources.workbook_limits import SharedTexts, check_workbook
 from adjudge.core.reading.objects import ObjectFile
-from adjudge.errors import SetupError, WrongData
+from adjudge.errors import RunStopped, SetupError, WrongData
 from adjudge.messages import Message, reason_of
 
 
@@ -88,7 +89,7 @@ def _load(path: Path | ObjectFile) -> tuple[Any, ExitStack]:
             reader = Reader(file, read_only=True, data_only=True, keep_links=False)
             reader.read()
             return reader.wb, opened.pop_all()
-    except WrongData:
+    except (RunStopped, WrongData):
         raise
     except (InvalidFileException, *_DAMAGED) as error:
         raise _unreadable(path, error) from error
@@ -99,10 +100,16 @@ def _load(path: Path | ObjectFile) -> tuple[Any, ExitStack]:
 
 
 def _unreadable(path: Path | ObjectFile, error: Exception) -> WrongData:
+    if isinstance(error, BadZipFile | ExpatError | SyntaxError):  # those say what is wrong
+        return WrongData(
+            "{name} cannot be read as an Excel workbook: {said}",
+            name=path,
+            said=" ".join(str(error).split()),
+        )
     return WrongData(
-        "{name} cannot be read as an Excel workbook: {said}",
+        "{name} cannot be read as an Excel workbook: it is damaged, or was not written by a "
+        "spreadsheet program. Save the table as CSV",
         name=path,
-        said=" ".join(str(error).split()),
     )
 
 
@@ -122,6 +129,7 @@ def _cells(path: Path | ObjectFile, sheet: Any) -> Iterator[tuple[object, ...]]:
     """The values of each row. Only what openpyxl raises is about the file."""
     rows = sheet.iter_rows(values_only=True)
     while True:
+        event_loop.raise_if_interrupted(2)  # the first one lets what is under way end
         try:
             values = next(rows, None)
         except _DAMAGED as error:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from adjudge.core.data.rendered import is_chat
-from adjudge.core.data.sources.row import Row, Rows
+from adjudge.core.data.sources.row import MOST_COLUMNS, BadRow, Origin, Row, Rows
 from adjudge.core.data.sources.text import HEAD, LONGEST, PeekableText
 from adjudge.core.data.sources.trace_pieces import refusal_of, trace_of
 from adjudge.errors import WrongData
@@ -34,11 +34,15 @@ def line_rows(text: PeekableText) -> Rows:
         except (ValueError, RecursionError) as error:
             yield text.origin.bad(number, Message("is not JSON: {said}", said=_said(error)))
             continue
-        yield (
-            Row(number, row)
-            if isinstance(row, dict)
-            else text.origin.bad(number, Message("is not a JSON object"))
-        )
+        yield _row_of(text.origin, number, row)
+
+
+def _row_of(origin: Origin, number: int, value: object, nth: int = 1) -> Row | BadRow:
+    if not isinstance(value, dict):
+        return origin.bad(number, Message("is not a JSON object"), nth)
+    if len(value) > MOST_COLUMNS:
+        return origin.bad(number, Message("has more than {most:,} keys", most=MOST_COLUMNS), nth)
+    return Row(number, value, nth)
 
 
 def is_lines(head: str) -> bool:
@@ -63,11 +67,7 @@ def document_rows(text: PeekableText) -> Rows:
         if flaw:
             yield text.origin.bad(number, flaw, nth)
         else:
-            yield (
-                Row(number, value, nth)
-                if isinstance(value, dict)
-                else text.origin.bad(number, Message("is not a JSON object"), nth)
-            )
+            yield _row_of(text.origin, number, value, nth)
 
 
 class JsonDocument:
@@ -268,8 +268,8 @@ def _holds_list(line: str) -> bool:
 
 
 def _said(error: Exception) -> str:
-    return (
-        Message("it is nested too deep")
-        if isinstance(error, RecursionError)
-        else str(error).replace(": line 1 column", ": column")
-    )
+    if isinstance(error, RecursionError):
+        return Message("it is nested too deep")
+    if not isinstance(error, json.JSONDecodeError):  # Python reads no more than 4300 digits
+        return Message("it holds a number with too many digits")
+    return str(error).replace(": line 1 column", ": column")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple, TypeAlias
 
@@ -122,13 +123,22 @@ class OtherSheets:
         )
 
 
+MOST_COLUMNS = 16_384
+"""Those of Excel. Columns are found by comparing their names, which takes time."""
+
+
 def numbered(names: Iterable[str]) -> list[str]:
     """The names of columns; one that stands twice gets a number, so that no value hides another."""
-    header: list[str] = []
+    header: dict[str, None] = {}
+    counts: Counter[str] = Counter()
     for name in names:
-        count = 1 + sum(known == name or known.startswith(f"{name} (") for known in header)
-        header.append(name if name not in header else f"{name} ({count})")
-    return header
+        counts[name] += 1
+        free = name
+        while free in header:
+            free = f"{name} ({counts[name]})"
+            counts[name] += free in header
+        header[free] = None
+    return list(header)
 
 
 @light_dataclass(frozen=True)

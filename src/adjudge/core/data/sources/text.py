@@ -38,6 +38,7 @@ _NO_TEXT = (
         Message("an old Excel workbook: save the table as .xlsx, or as CSV in UTF-8"),
     ),
     (b"\x1f\x8b", Message("packed with gzip: unpack it first")),
+    (b"\x28\xb5\x2f\xfd", Message("packed with zstd: unpack it first")),
     (b"%PDF", Message("a PDF document: save its text as .txt, or its table as CSV in UTF-8")),
     (b"PAR1", Message("a Parquet file: its name must end in .parquet")),
 )

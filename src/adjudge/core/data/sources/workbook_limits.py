@@ -14,6 +14,8 @@ from collections.abc import Iterator
 from typing import IO, BinaryIO
 from xml.parsers.expat import ParserCreate
 
+from adjudge.core.aio import event_loop
+from adjudge.core.data.sources.row import MOST_COLUMNS
 from adjudge.errors import WrongData
 from adjudge.messages import Message
 
@@ -23,9 +25,10 @@ LARGEST_ROW = 30_000_000
 """Bytes of one row, of one shared text, and of everything between two of them: openpyxl holds as
 much at once.
 """
+LARGEST_TAG = 2_000_000
 MOST_ELEMENTS = 1_000_000
 """XML elements of the same, and of a part outside its rows."""
-MOST_ROWS, MOST_COLUMNS = 1_048_576, 16_384
+MOST_ROWS = 1_048_576
 """Those of Excel: its last cell is XFD1048576."""
 MOST_CELLS = 50_000_000
 """Cells of a sheet, those counted that a row skips before its last one: each takes time."""
@@ -65,6 +68,7 @@ def check_workbook(file: BinaryIO, name: str) -> None:
 
 def _chunks(part: IO[bytes]) -> Iterator[bytes]:
     while chunk := part.read(_CHUNK):
+        event_loop.raise_if_interrupted()
         yield chunk
 
 
@@ -82,12 +86,19 @@ class _PartCheck:
         self._parser = ParserCreate(namespace_separator=" ")
         self._parser.StartElementHandler = self._start
         self._parser.StartDoctypeDeclHandler = self._refuse_doctype
-        self._began = self._elements = 0
+        self._fed = self._began = self._elements = 0
         self._row = self._column = self._width = self._cells = 0
 
     def feed(self, chunk: bytes) -> None:
         self._parser.Parse(chunk)
+        self._fed += len(chunk)
         self._check_size()
+        # The parser begins a tag or a comment again with every chunk until it has its end.
+        if self._fed - self._parser.CurrentByteIndex > LARGEST_TAG:
+            raise _refusal(
+                self._name,
+                Message("a tag or a comment has more than {most:,} bytes", most=LARGEST_TAG),
+            )
 
     def _check_size(self) -> None:
         if self._parser.CurrentByteIndex - self._began > LARGEST_ROW:

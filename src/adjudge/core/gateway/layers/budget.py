@@ -17,7 +17,7 @@ from adjudge.core.gateway.layers.account import Account, RequestSizes, Spent, me
 from adjudge.core.gateway.layers.halt import Halt, Haltable
 from adjudge.core.gateway.layers.lease import CallLease, Keep
 from adjudge.core.gateway.model import Replying
-from adjudge.core.gateway.prices import TARGET, PriceTable
+from adjudge.core.gateway.prices import TARGET, PriceTable, dollars
 from adjudge.errors import BudgetSpent, ModelError, SetupError
 
 _LEASE = 256
@@ -147,8 +147,10 @@ class OpenBudget(Haltable):
         yet.
         """
         self.sizes = RequestSizes()
-        self._guessed: dict[str, Usage] = {}
-        """Model → lost requests before its first answer, as long as they were expected to be."""
+        self._lost_before_first_answer: dict[str, tuple[Usage, Usage]] = {}
+        """Model → requests whose replies were lost before its first answer: their expected sizes,
+        and what was counted for them.
+        """
         self._asking: Counter[str] = Counter()
         """Model → its requests under way."""
         self.more: More | None = None
@@ -213,7 +215,7 @@ class OpenBudget(Haltable):
     ) -> Reply:
         self.raise_if_halted()
         if self.lease:
-            await self.lease.begin(lambda: self.cost(model, self.sizes.likely(model, request)))
+            await self.lease.begin(lambda: self.cost(model, self._size_if_lost(model, request)))
         try:
             reply = measured(model, request, await ask())
         except asyncio.CancelledError:  # nobody waits for it any more, and it may be paid for
@@ -226,8 +228,8 @@ class OpenBudget(Haltable):
             raise
         self.account.add(model, reply.usage)
         self.sizes.learn(model, request, reply.usage)
-        if model in self._guessed:
-            self._correct_guess(model)
+        if model in self._lost_before_first_answer:
+            self._correct_losses(model)
         return reply
 
     def _lose(self, model: str, request: Request, *, calls: int) -> None:
@@ -235,16 +237,34 @@ class OpenBudget(Haltable):
         if model.startswith(TARGET):  # what an application takes is not known in any case
             self.account.lose(Spent(calls))
             return
-        likely = self.sizes.likely(model, request)
+        counted = self._size_if_lost(model, request)
         if self.sizes.known(model) is None:
-            self._guessed[model] = self._guessed.get(model, Usage()) + likely
-        self.account.lose(replace(self.cost(model, likely), calls=calls))
+            expected, before = self._lost_before_first_answer.get(model, (Usage(), Usage()))
+            expected += self.sizes.likely(model, request)
+            self._lost_before_first_answer[model] = expected, before + counted
+        self.account.lose(replace(self.cost(model, counted), calls=calls))
 
-    def _correct_guess(self, model: str) -> None:
-        """Count lost requests by how long the model's first reply turned out."""
-        guess = self._guessed.pop(model)
-        change = self.cost(model, self.sizes.scaled(model, guess)) - self.cost(model, guess)
-        self.account.lose(change)
+    def _size_if_lost(self, model: str, request: Request) -> Usage:
+        """What a request counts if its reply does not arrive.
+
+        Under a limit on money or tokens the longest answer is sent along, so that is a bound;
+        an estimate by the replies that did arrive would let long lost replies exceed the limit.
+        Without such a limit nothing bounds an answer, and the report shows the estimate.
+        """
+        sizes = self.sizes
+        return sizes.most(model, request) if self.budget.by_size else sizes.likely(model, request)
+
+    def _correct_losses(self, model: str) -> None:
+        """Correct what lost requests count by the model's first reply: servers may add to every
+        prompt.
+        """
+        expected, counted = self._lost_before_first_answer.pop(model)
+        scaled = self.sizes.scaled(model, expected)
+        if self.budget.by_size:
+            prompt = max(scaled.prompt_tokens, counted.prompt_tokens)
+            answer = max(scaled.completion_tokens, counted.completion_tokens)
+            scaled = replace(scaled, prompt_tokens=prompt, completion_tokens=answer)
+        self.account.lose(self.cost(model, scaled) - self.cost(model, counted))
 
     # -- batches: set aside when they are planned, counted when they are collected ------
 
@@ -260,7 +280,7 @@ class OpenBudget(Haltable):
         before = self.spent + self._reserved + self._in_batches
         limit = self.budget.passed(before + (likely if alone else wanted), self._whole)
         if self._limited and limit:
-            raise BudgetSpent("the budget is spent: {limit}", limit=limit)
+            raise self.spent_error(limit)
         self._in_batches += wanted
         return wanted
 
@@ -288,12 +308,27 @@ class OpenBudget(Haltable):
         """
         limit = self.budget.passed(self.spent + amount + self._in_batches, self._whole)
         if sent_again and limit:
-            spent = BudgetSpent("the budget is spent: {limit}", limit=limit)
+            spent = self.spent_error(limit)
             self.halt(spent)
             raise spent
         self.account.lose(amount)
         if self.lease:
             self.lease.add(amount.calls)
+
+    def spent_error(self, limit: str) -> BudgetSpent:
+        """Return the error for a limit that is reached; it tells if lost replies are a part."""
+        lost = self.account.lost
+        if limit.startswith("max_usd") and lost.usd:
+            counted = dollars(lost.usd)
+        elif limit.startswith("max_tokens") and lost.tokens:
+            counted = f"{lost.tokens:,}"
+        else:
+            return BudgetSpent("the budget is spent: {limit}", limit=limit)
+        return BudgetSpent(
+            "the budget is spent: {limit}; replies that did not arrive count for {lost} of it",
+            limit=limit,
+            lost=counted,
+        )
 
     def over(self) -> str | None:
         """The limit that is passed already."""
@@ -325,7 +360,7 @@ class OpenBudget(Haltable):
                 continue
             self.raise_if_halted()
             if limit := self.budget.passed(self.spent + self._in_batches + likely, self._whole):
-                spent = BudgetSpent("the budget is spent: {limit}", limit=limit)
+                spent = self.spent_error(limit)
                 if not self.puts_off:
                     self.halt(spent)
                 raise spent
