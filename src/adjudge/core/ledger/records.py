@@ -15,8 +15,8 @@ from adjudge.messages import Message
 
 _VOTES = f"{select('votes')} WHERE ballot IN ({{}}) ORDER BY number"
 _AT_ONCE = 64
-"""Judgments, and ballots, whose votes are looked up together: few, since a judgment may hold a whole
-trajectory.
+"""Judgments, and ballots, whose votes are looked up together: few, since a judgment may hold a
+whole trajectory.
 """
 _WITHOUT_STEPS = "SELECT json_remove(?, '$.trajectory')"
 """Thousands of steps take long to read: SQLite passes over them."""
