@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import io
+import sqlite3
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from adjudge.core.domain.json_types import JsonObject
 from adjudge.core.ledger.file import FILE
+from adjudge.core.ledger.records import records, votes_of
 from adjudge.errors import RunError
 from adjudge.runs.exporters.table import write_csv
-from adjudge.runs.folder import records_of, run_facts, run_info
+from adjudge.runs.folder import reading, records_of, run_facts, run_info
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 from benchmarks import large_runs
@@ -50,6 +53,33 @@ def test_the_setup_of_a_run_is_read_without_its_rows(folders: list[Path], tmp_pa
     assert run_facts(source).configuration == run_info(source).configuration
     with pytest.raises(RunError, match="checksum"):
         list(records_of(tmp_path))
+
+
+def test_votes_of_many_judgments_are_looked_up_together(folders: list[Path]) -> None:
+    statements: list[str] = []
+    with reading(folders[0] / "runs" / "a") as ledger:
+        one_by_one = [votes_of(ledger, "clear", index) for index in range(SIZES[0])]
+        ledger.set_trace_callback(statements.append)
+        together = [record.votes for record in records(ledger, votes=True)]
+    assert together == one_by_one
+    assert all(votes and len(votes) == 1 for votes in together)
+    assert len(statements) < SIZES[0] / 10
+
+
+def test_a_damaged_vote_among_those_that_are_looked_up_is_found(
+    folders: list[Path], tmp_path: Path
+) -> None:
+    source = folders[0] / "runs" / "a" / FILE
+    with (
+        closing(sqlite3.connect(source)) as whole,
+        closing(sqlite3.connect(tmp_path / FILE)) as copy,
+    ):
+        whole.backup(copy)
+        copy.execute("UPDATE votes SET option = 'FAIL' WHERE number = 250 AND option = 'PASS'")
+        assert copy.total_changes == 1
+        copy.commit()
+    with pytest.raises(RunError, match="checksum mismatch in table votes"):
+        list(records_of(tmp_path, votes=True))
 
 
 def test_a_csv_file_is_written_from_rows_that_are_read_once() -> None:

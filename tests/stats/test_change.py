@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 import random
+import time
 from itertools import permutations, product
 
 import pytest
 
+from adjudge.stats import change
 from adjudge.stats.change import AnchorAnswer, change_evidence
 
 YES, NO, HALF = AnchorAnswer("yes", 1.0), AnchorAnswer("no", 0.0), AnchorAnswer("half", 0.5)
@@ -102,6 +104,42 @@ def test_an_anchor_that_is_missing_at_some_looks_counts_where_it_was_answered() 
     some = {str(n): YES for n in range(6)}
     after = {str(n): NO for n in range(12)}
     assert change_evidence([before, some, {}, before, some, before, after], BAR)[-1] >= BAR
+
+
+def scored(chance: random.Random, questions: int, looks: int) -> list[dict[str, AnchorAnswer]]:
+    """Draw looks at questions with five scores; from the middle on, three answers in ten are 0."""
+    usual = [chance.randrange(5) for _ in range(questions)]
+    drawn = []
+    for look in range(looks):
+        share = 0.3 if look >= looks // 2 else 0.0
+        steps = [one if chance.random() < 0.7 else chance.randrange(5) for one in usual]
+        steps = [0 if chance.random() < share else step for step in steps]
+        drawn.append({str(n): AnchorAnswer(step, step / 4) for n, step in enumerate(steps)})
+    return drawn
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_limit_stands_for_orders_that_are_too_many_to_count(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It never says more than the count would, and not much less."""
+    looks = scored(random.Random(seed), questions=30, looks=16)
+    counted = change_evidence(looks, math.inf)
+    monkeypatch.setattr(change, "_MOST_STEPS", 0)
+    limited = change_evidence(looks, math.inf)
+    assert max(counted) > BAR
+    for exact, limit in zip(counted, limited, strict=True):
+        assert limit <= exact * (1 + 1e-9)
+        assert limit >= min(1.0, exact / 20)
+    assert max(limited) > max(counted) / 20
+
+
+def test_many_questions_and_looks_take_seconds() -> None:
+    """200 questions with five scores took minutes, and 1,000 over 100 looks did not end."""
+    looks = scored(random.Random(1), questions=200, looks=20)
+    began = time.process_time()
+    assert max(change_evidence(looks, math.inf)) > BAR
+    assert time.process_time() - began < 30
 
 
 def test_later_looks_do_not_change_the_evidence_of_earlier_ones() -> None:

@@ -16,12 +16,14 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from heapq import merge
 from itertools import count, groupby
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from adjudge.core.domain.judge_configuration import JudgeConfiguration
+from adjudge.core.domain.light import light_dataclass
 from adjudge.core.domain.pairing import WAYS, Pairing, Way
 from adjudge.core.domain.record import JudgmentRecord, PairwiseDetail, StatusName
 from adjudge.core.domain.repeated import task_of
@@ -64,7 +66,7 @@ class JudgmentSummary(NamedTuple):
         return self.status == SKIPPED
 
 
-@dataclass(frozen=True)
+@light_dataclass(frozen=True)
 class JudgedRow:
     judge: str
     criteria: str
@@ -421,11 +423,11 @@ def _values(
     beside = {name: value for name, value in fields.items() if name not in judged}
     name, named = _name(row, id)
     keys = (_digest(beside.get(_QUESTION)), _digest(beside), _digest(fields))
-    said = (row.status, row.score, json.dumps(row.choice))
+    said = (row.status, row.score, _json_text(row.choice))
     own = task_of(row) or row.input.get("answered_row")
     together = own if cluster is None else _cluster(row, cluster)
-    line = json.dumps([row.judge, criterion, row.answered_by])
-    compared = list(row.detail.systems) if isinstance(row.detail, PairwiseDetail) else []
+    line = _json_text((row.judge, criterion, row.answered_by))
+    compared = row.detail.systems if isinstance(row.detail, PairwiseDetail) else ()
     return (
         side,
         row.judge,
@@ -438,8 +440,21 @@ def _values(
         *said,
         row.identity,
         together,
-        json.dumps(compared),
+        _json_text(compared),
     )
+
+
+@lru_cache(maxsize=1024, typed=True)
+def _json_text(value: str | int | tuple[str, ...] | None) -> str:
+    """Return a verdict, or names, as JSON: most rows share one of a few."""
+    return json.dumps(value)
+
+
+@lru_cache(maxsize=1024)
+def _verdict_in(text: str) -> str | int | None:
+    """Return the verdict that ``_json_text`` wrote."""
+    verdict: str | int | None = json.loads(text)
+    return verdict
 
 
 def _digest(said: object) -> bytes | None:
@@ -609,6 +624,6 @@ def _judged(
         criteria,
         row,
         name or None,
-        JudgmentSummary(status, score, json.loads(chosen)),
+        JudgmentSummary(status, score, _verdict_in(chosen)),
         () if systems == "[]" else tuple(json.loads(systems)),
     )

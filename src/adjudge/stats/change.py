@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import combinations
 from typing import Generic, NamedTuple, TypeVar
 
 from adjudge.stats.distributions import z_quantile
@@ -24,6 +25,15 @@ _HOPELESS = 100.0
 """A total is counted only if a normal one so far from its mean has a tail of at most so many times
 the share of the risk: counting takes time, and a larger tail is no evidence.
 """
+
+
+_MOST_STEPS = 1_000_000
+"""Additions up to which all orders are counted, about half a second. Since the last look that is
+enough for 1,000 questions with two options, since 16 looks for 80 of them, or for 20 with scores in
+quarters. Beyond that an upper limit of the tail stands for it.
+"""
+_STEEPEST = 2.5
+"""The largest tilt of such a limit: any is valid, and with this one no power overflows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,15 +123,15 @@ def _comparisons(
     for split, weight in splits.items():
         part = risk * weight / math.fsum(splits.values()) / 3
         risen = [
-            _Figure(steps, every, own, 1 if is_late else -1)
+            _Figure(steps, track.counts[last], side.own, 1 if side.is_late else -1)
             for track in scores
+            if (side := _shorter_side(track.counts[last], track.counts[split - 1]))
             if (steps := _steps(track, last)) is not None
-            for every, own, is_late in _sides(track, split, last)
         ]
         unlikely = [
-            _Figure(None, *_merge_rare(every, own), 1)
+            _Figure(None, *_merge_rare(track.counts[last], side.own), 1)
             for track in options
-            for every, own, _ in _sides(track, split, last)
+            if (side := _shorter_side(track.counts[last], track.counts[split - 1]))
         ]
         least = z_quantile(1 - min(0.02, _HOPELESS * part))
         yield part / _tail(risen, least)
@@ -147,19 +157,27 @@ def _splits(last: int) -> dict[int, float]:
     return weights
 
 
-def _sides(
-    track: _Track[Answer], split: int, last: int
-) -> Iterator[tuple[tuple[int, ...], tuple[int, ...], bool]]:
-    """How often each answer was given at all, and on the shorter side of a split, and whether
-    that is the later side; nothing if a side is empty, or all answers are alike.
+class _Side(NamedTuple):
+    """The shorter side of a split, of one question."""
+
+    own: tuple[int, ...]
+    """How often each answer was given there."""
+    is_late: bool
+
+
+@lru_cache(maxsize=100_000)
+def _shorter_side(every: tuple[int, ...], before: tuple[int, ...]) -> _Side | None:
+    """The shorter side, by how often each answer was given at all and before the split; None if a
+    side is empty, or all answers are alike.
     """
-    every, before = track.counts[last], track.counts[split - 1]
     since = tuple(late - early for late, early in zip(every, before, strict=True))
-    if any(before) and any(since) and sum(map(bool, every)) > 1:
-        is_late = sum(since) <= sum(before)
-        yield every, since if is_late else before, is_late
+    if not any(before) or not any(since) or sum(map(bool, every)) < 2:
+        return None
+    is_late = sum(since) <= sum(before)
+    return _Side(since if is_late else before, is_late)
 
 
+@lru_cache(maxsize=100_000)
 def _merge_rare(
     every: tuple[int, ...], own: tuple[int, ...]
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -203,10 +221,54 @@ def _half_bits(count: int, drawn: int) -> int:
 def _standing(figure: _Figure) -> tuple[float, float]:
     """How far a figure is above its mean over all orders of the answers, and its variance."""
     values, every, own, sign = figure
-    each = _chances(values, every, sum(own))
-    mean = math.fsum(value * chance for value, chance in each)
-    variance = math.fsum((value - mean) ** 2 * chance for value, chance in each)
-    return sign * (_observed(figure) - mean), variance
+    size, total = sum(own), sum(every)
+    kinds = [
+        (count, values[place] if values else None) for place, count in enumerate(every) if count
+    ]
+    moments = [_moments(kind, size, total) for kind in kinds]
+    variance = math.fsum(square - mean * mean for mean, square in moments)
+    variance += 2 * math.fsum(
+        _mean_product(*sorted(pair), size, total) - first * second
+        for pair, ((first, _), (second, _)) in zip(
+            combinations(kinds, 2), combinations(moments, 2), strict=True
+        )
+    )
+    mean = math.fsum(mean for mean, _ in moments)
+    return sign * (_observed(figure) - mean), max(0.0, variance)
+
+
+_Kind = tuple[int, int | None]
+"""How many answers of one kind there are, and what each adds to a figure (``_Figure.values``)."""
+
+
+@lru_cache(maxsize=10_000)
+def _moments(kind: _Kind, size: int, total: int) -> tuple[float, float]:
+    """Return the mean of what answers of a kind add if ``size`` of ``total`` are drawn, and of its
+    square.
+    """
+    count, value = kind
+    each = [(_added(value, count, drawn), chance) for drawn, chance in _drawn(count, size, total)]
+    mean = math.fsum(added * chance for added, chance in each)
+    return mean, math.fsum(added * added * chance for added, chance in each)
+
+
+@lru_cache(maxsize=100_000)
+def _mean_product(one: _Kind, other: _Kind, size: int, total: int) -> float:
+    """Return the mean product of what answers of two kinds add."""
+    return math.fsum(
+        chance * _added(one[1], one[0], drawn) * _moments(other, size - drawn, total - one[0])[0]
+        for drawn, chance in _drawn(one[0], size, total)
+    )
+
+
+@lru_cache(maxsize=10_000)
+def _drawn(count: int, size: int, total: int) -> _Chances:
+    """How many of ``count`` answers are among ``size`` that are drawn from ``total``."""
+    every = math.comb(total, size)
+    return tuple(
+        (drawn, math.comb(count, drawn) * math.comb(total - count, size - drawn) / every)
+        for drawn in range(max(0, size - (total - count)), min(count, size) + 1)
+    )
 
 
 def _observed(figure: _Figure) -> int:
@@ -217,7 +279,7 @@ def _observed(figure: _Figure) -> int:
     )
 
 
-@lru_cache(maxsize=100_000)
+@lru_cache(maxsize=10_000)
 def _chances(values: tuple[int, ...] | None, counts: tuple[int, ...], size: int) -> _Chances:
     """The distribution of a figure if ``size`` answers are drawn at random from all of them."""
     ways: dict[tuple[int, int], int] = {(0, 0): 1}
@@ -240,12 +302,15 @@ def _tail(figures: Sequence[_Figure], least: float, sign: int = 1) -> float:
     ``sign`` of -1, as low.
 
     Returns 1 without counting if the total is less than ``least`` standard errors from its mean,
-    which errs on the safe side.
+    and an upper limit if there is too much to count: both err on the safe side.
     """
     places = [_standing(one) for one in figures]
     above = sign * math.fsum(each for each, _ in places)
-    if above <= 0 or above < least * math.sqrt(math.fsum(each for _, each in places)):
+    variance = math.fsum(each for _, each in places)
+    if above <= 0 or above < least * math.sqrt(variance):
         return 1.0
+    if _steps_to_count(figures) > _MOST_STEPS:
+        return _tail_limit(figures, sign, min(above / variance, _STEEPEST))
     total = sum(sign * one.sign * _observed(one) for one in figures)
     sums = {0: 1.0}
     for one in figures:
@@ -259,3 +324,64 @@ def _tail(figures: Sequence[_Figure], least: float, sign: int = 1) -> float:
                 following[so_far + value] = following.get(so_far + value, 0.0) + likely * chance
         sums = following
     return min(1.0, math.fsum(chance for value, chance in sums.items() if value >= total))
+
+
+def _steps_to_count(figures: Sequence[_Figure]) -> int:
+    """Return an upper limit of the additions that counting all orders takes."""
+    steps, sums = 0, 1
+    for one in figures:
+        size, total = sum(one.own), sum(one.every)
+        if one.values is None:
+            span = _half_bits(total, size) + len(one.every)
+        else:
+            least = min(one.values)
+            step = math.gcd(*(value - least for value in one.values))
+            span = size * (max(one.values) - least) // step
+        kinds = sum(map(bool, one.every))
+        values = min(span + 1, math.comb(size + kinds - 1, kinds - 1))
+        steps += (sums + kinds * size) * values  # the second part: the chances of this figure
+        sums += span
+    return steps
+
+
+def _tail_limit(figures: Sequence[_Figure], sign: int, tilt: float) -> float:
+    """Return an upper limit of a tail: for any ``tilt`` above 0 no more than the mean of
+    exp(tilt × (total − this one)), which is a product over the questions (Chernoff).
+
+    A normal total has its least limit at ``tilt``, distance from the mean divided by variance. The
+    true one is close to that, so a few tilts around it are tried.
+    """
+    return min(
+        1.0,
+        *(
+            math.exp(
+                min(0.0, math.fsum(_log_mean_exp(one, sign * one.sign * each) for one in figures))
+            )
+            for each in (0.7 * tilt, 0.85 * tilt, tilt, 1.2 * tilt)
+        ),
+    )
+
+
+@lru_cache(maxsize=10_000)
+def _log_mean_exp(figure: _Figure, tilt: float) -> float:
+    """Return the logarithm of the mean of exp(tilt × (figure − the one that was observed)).
+
+    The ways to draw from each kind of answer, weighted, are a polynomial in the number that is
+    drawn; the coefficient of the product at ``size`` is the sum over all draws.
+    """
+    values, every, own, _ = figure
+    size = sum(own)
+    product = [1.0]
+    for place, count in enumerate(every):
+        value = values[place] if values else None
+        base = _added(value, count, own[place])
+        weights = [
+            math.comb(count, drawn) * math.exp(tilt * (_added(value, count, drawn) - base))
+            for drawn in range(min(count, size) + 1)
+        ]
+        following = [0.0] * min(size + 1, len(product) + len(weights) - 1)
+        for first, likely in enumerate(product):
+            for second, weight in enumerate(weights[: size + 1 - first], first):
+                following[second] += likely * weight
+        product = following
+    return math.log(product[size]) - math.log(math.comb(sum(every), size))

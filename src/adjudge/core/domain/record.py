@@ -527,7 +527,8 @@ class JudgmentRecord:
     @property
     def usage(self) -> Usage:
         """What it took, where that is known."""
-        return sum(self.used.values(), Usage())
+        first, *others = self.used.values() or (Usage(),)
+        return sum(others, first)
 
     @property
     def bounds(self) -> tuple[float, float]:

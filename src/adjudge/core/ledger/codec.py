@@ -149,11 +149,10 @@ def judgment_of(
     What is not of the right type is damage, which is SQLite's error to us.
     """
     judge, index, id, instance, *_, result = row
-    place = {"judge": judge, "index": index, "fields": _object(_json(instance))}
+    found = {"id": id, **with_messages(_object(_json(result)))}
+    found |= {"judge": judge, "index": index, "fields": _object(_json(instance))}
     try:
-        return record_of(
-            cast(JsonDict, {"id": id, **with_messages(_object(_json(result))), **place}), votes
-        )
+        return record_of(cast(JsonDict, found), votes)
     except WrongType as error:
         number = index + 1 if isinstance(index, int) else index
         raise sqlite3.DatabaseError(
@@ -307,7 +306,8 @@ def vote_of(row: Sequence[object]) -> VoteRecord:
     columns = dict(zip(COLUMNS["votes"], row, strict=True))
     number, more = columns.pop("number"), columns.pop("more")
     try:
-        kept = {**_object(_json(more or "{}")), **columns}
+        kept = {**_object(_json(more)), **columns} if more else columns
+        # what messages are made of is in ``more``, and some of them are in columns
         return _vote(with_messages(cast(JsonDict, kept)))
     except WrongType as error:
         raise sqlite3.DatabaseError(

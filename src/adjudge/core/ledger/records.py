@@ -5,13 +5,19 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import cache
+from itertools import islice
 
 from adjudge.core.domain.record import JudgmentRecord, VoteRecord
 from adjudge.core.ledger.codec import judgment_of, vote_of
 from adjudge.core.ledger.rows import KEY_BYTES, LARGEST, checked, select
 from adjudge.messages import Message
 
-_NEWEST = f"{select('votes')} WHERE ballot = ? ORDER BY number DESC LIMIT 1"
+_VOTES = f"{select('votes')} WHERE ballot IN ({{}}) ORDER BY number"
+_AT_ONCE = 64
+"""Judgments, and ballots, whose votes are looked up together: few, since a judgment may hold a
+whole trajectory.
+"""
 _WITHOUT_STEPS = "SELECT json_remove(?, '$.trajectory')"
 """Thousands of steps take long to read: SQLite passes over them."""
 
@@ -29,29 +35,32 @@ def records(
     the one at ``index``, or those by one ``criterion``; without the ``trajectory`` of an agent
     where nobody looks at it.
     """
-    return (
-        record_in(ledger, row, votes=votes, trajectory=trajectory)
-        for row in judgment_rows(ledger, judge=judge, index=index, criterion=criterion)
-    )
+    rows = judgment_rows(ledger, judge=judge, index=index, criterion=criterion)
+    if not votes:
+        yield from (_record(ledger, row, None, trajectory) for row in rows)
+        return
+    while some := list(islice(rows, _AT_ONCE)):
+        ballots = [_ballots(row[4]) for row in some]
+        newest = _newest_votes(ledger, [key for keys in ballots for key in keys])
+        for row, keys in zip(some, ballots, strict=True):
+            cast = tuple(vote_of(newest[key]) for key in keys if key in newest)
+            yield _record(ledger, row, cast, trajectory)
 
 
-def record_in(
+def _record(
     ledger: sqlite3.Connection,
     row: Sequence[object],
-    *,
-    votes: bool = False,
-    trajectory: bool = True,
+    votes: tuple[VoteRecord, ...] | None,
+    trajectory: bool,
 ) -> JudgmentRecord:
-    """The judgment that a row holds."""
-    cast = votes_on(ledger, row[4]) if votes else None
     if not trajectory:
         *others, result = row
         row = (*others, *ledger.execute(_WITHOUT_STEPS, (result,)).fetchone())
-    found = judgment_of(row, cast)
+    found = judgment_of(row, votes)
     if found.scored or found.reason is not None:
         return found
     known = (
-        votes_on(ledger, row[4]) if cast is None else cast
+        votes_on(ledger, row[4]) if votes is None else votes
     )  # where the first edition kept why there is no score
     return replace(found, reason=next((vote.reason for vote in known if vote.reason), None))
 
@@ -80,16 +89,32 @@ def row_checksum(ledger: sqlite3.Connection, judge: str, index: int) -> object:
 
 def votes_on(ledger: sqlite3.Connection, ballots: object) -> tuple[VoteRecord, ...]:
     """The last vote on each ballot of a judgment."""
-    return tuple(vote_of(row) for row in vote_rows(ledger, ballots))
+    keys = _ballots(ballots)
+    newest = _newest_votes(ledger, keys)
+    return tuple(vote_of(newest[key]) for key in keys if key in newest)
 
 
-def vote_rows(ledger: sqlite3.Connection, ballots: object) -> list[tuple[object, ...]]:
-    """The rows of the same, as they are kept."""
-    if not isinstance(ballots, bytes):
+def _ballots(column: object) -> list[bytes]:
+    """Return the keys of a judgment's ballots."""
+    if not isinstance(column, bytes):
         raise sqlite3.DatabaseError(Message("a judgment does not say which ballots it is by"))
-    keys = [ballots[place : place + KEY_BYTES] for place in range(0, len(ballots), KEY_BYTES)]
-    found = (ledger.execute(_NEWEST, (key,)).fetchone() for key in keys)
-    return [checked("votes", row) for row in found if row]
+    return [column[place : place + KEY_BYTES] for place in range(0, len(column), KEY_BYTES)]
+
+
+def _newest_votes(
+    ledger: sqlite3.Connection, keys: Sequence[bytes]
+) -> dict[bytes, tuple[object, ...]]:
+    """Return the row of the last vote on each ballot that has one."""
+    newest: dict[bytes, tuple[object, ...]] = {}
+    for place in range(0, len(keys), _AT_ONCE):
+        some = keys[place : place + _AT_ONCE]
+        newest |= {row[1]: row for row in ledger.execute(_VOTES.format(_marks(len(some))), some)}
+    return {key: checked("votes", row) for key, row in newest.items()}
+
+
+@cache
+def _marks(count: int) -> str:
+    return ",".join("?" * count)
 
 
 def votes_of(ledger: sqlite3.Connection, judge: str, index: int) -> tuple[VoteRecord, ...]:

@@ -126,8 +126,8 @@ def checked(table: str, row: Sequence[object]) -> tuple[Any, ...]:
 
     Otherwise they are damaged, which is SQLite's error to us.
     """
-    *values, kept = row
-    if checksum(*values) != kept:
+    values = tuple(row[:-1])
+    if zlib.crc32(_encoded(values).encode()) != row[-1]:
         places = zip(COLUMNS[table], values, strict=True)
         where = ", ".join(
             f"{name} {value!r}"[:60] for name, value in places if name in (*ORDER[table], "name")
@@ -135,7 +135,7 @@ def checked(table: str, row: Sequence[object]) -> tuple[Any, ...]:
         raise sqlite3.DatabaseError(
             Message("checksum mismatch in table {table} ({where})", table=table, where=where)
         )
-    return tuple(values)
+    return values
 
 
 def refuse_damaged_rows(connection: sqlite3.Connection) -> None:
@@ -174,7 +174,9 @@ def message_parts(kept: JsonObject) -> JsonDict:
 def with_messages(given: JsonObject) -> JsonDict:
     """``given`` with messages where texts of ours stand; what does not say so rightly is left."""
     kept = dict(given)
-    found = kept.pop(_MESSAGES, None)
+    if _MESSAGES not in kept:
+        return kept
+    found = kept.pop(_MESSAGES)
     for entry in found if isinstance(found, list) else ():
         match entry:
             case [[*outer, last], packed]:
@@ -231,7 +233,7 @@ def _kept(value: JsonValue, fields: Mapping[str, str]) -> JsonValue:
 
 
 def _read(value: JsonValue, fields: JsonObject) -> JsonValue:
-    if not isinstance(value, Mapping):
+    if not isinstance(value, dict):
         return value
     return fields.get(str(value["field"])) if "field" in value else value.get("value")
 

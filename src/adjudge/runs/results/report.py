@@ -634,7 +634,7 @@ class ReportTally:
         self._not_asked += _NOT_ASKED in (one.reason or "")
         self._named.update(one.named)
         for model, usage in one.used.items():
-            self._used[model] = self._used.get(model, Usage()) + usage
+            self._used[model] = self._used[model] + usage if model in self._used else usage
         for vote in one.votes or ():
             failed = vote.outcome == "model_error"
             if failed and vote.model.startswith(TARGET):
