@@ -26,11 +26,10 @@ from adjudge.core.domain.judge_configuration import JudgeConfiguration
 from adjudge.core.domain.light import light_dataclass
 from adjudge.core.domain.pairing import WAYS, Pairing, Way
 from adjudge.core.domain.record import JudgmentRecord, PairwiseDetail, StatusName
-from adjudge.core.domain.repeated import task_of
+from adjudge.core.domain.repeated import JoinedUnits, Unit, unit_of
 from adjudge.core.domain.slices import value_in
 from adjudge.core.ledger.changes import change_lines, differences, renamed_judges
 from adjudge.errors import SetupError
-from adjudge.messages import Message
 from adjudge.runs.folder import records_of, run_facts
 
 Side = Literal[0, 1]
@@ -135,14 +134,23 @@ class RunDiff:
     """How two runs differ. Rows are read as they are asked for."""
 
     def __init__(
-        self, settings: list[str], table: sqlite3.Connection, by_column: bool, by: str | None = None
+        self,
+        settings: list[str],
+        table: sqlite3.Connection,
+        cluster: str | None = None,
+        by: str | None = None,
+        without_group: int = 0,
     ) -> None:
         self.by = by
         """The column that rows are told apart by."""
         self.settings = settings
         """What differs in the configuration, one text a setting."""
-        self.by_column = by_column
-        """Whether a column says which rows belong together."""
+        self.cluster = cluster
+        """The column that says which rows belong together."""
+        self.without_group = without_group
+        """Rows that have nothing in that column; each counts as a group of its own. Of the two
+        runs, the one with more of them.
+        """
         self._table = table
 
     @property
@@ -229,7 +237,7 @@ class RunDiff:
         follow each other. Without ``line`` all of them, in the order of the first run.
         """
         together = (
-            "coalesce(a.cluster, CASE WHEN a.shared OR b.shared THEN a.name END, "
+            "coalesce(a.cluster, b.cluster, CASE WHEN a.shared OR b.shared THEN a.name END, "
             f"'{_ALONE}' || a.place)"
         )
         wanted = (
@@ -324,13 +332,14 @@ def run_diff(
     before, now = (info.configuration for info in infos)
     settings = list(change_lines(differences(before, now), before, now))
     systems = _Systems(info.judge_configurations for info in infos)
+    units = _Units(cluster or "")
     with closing(sqlite3.connect("")) as table:  # a file that is gone with the process
         table.execute(_TABLE)
         for side, folder in enumerate((one, two)):
             judged = defaultdict[tuple[str, str], Iterator[int]](count)
             rows = (
                 (
-                    *_values(side, systems.as_in_the_first_run(row), systems, cluster, id),
+                    *_values(side, systems.as_in_the_first_run(row), systems, units.add(row), id),
                     value_in(row, by) if by else "",
                     row.id,
                     next(judged[row.judge, row.criterion]),
@@ -342,6 +351,8 @@ def run_diff(
                 f"INSERT INTO judged VALUES (NULL,{marks},NULL,NULL,NULL)",  # noqa: S608
                 rows,
             )
+            units.count_side()
+        units.join(table)
         if id and not table.execute("SELECT 1 FROM judged WHERE named = 2 LIMIT 1").fetchone():
             raise SetupError(
                 "no row of {one} or {two} has anything in a column {id!r}", one=one, two=two, id=id
@@ -349,7 +360,36 @@ def run_diff(
         _join_single_systems(table)
         _join_renamed_judges(table, renamed_judges(before, now))
         _pair(table)
-        yield RunDiff(settings, table, by_column=cluster is not None, by=by)
+        yield RunDiff(settings, table, cluster=cluster, by=by, without_group=units.without)
+
+
+class _Units:
+    """Collects what the rows of both runs share with other rows of their run."""
+
+    def __init__(self, column: str) -> None:
+        self._column, self._joined = column, JoinedUnits()
+        self._empty: set[int] = set()
+        self.without = 0
+        """The most rows of a run that have nothing in the column."""
+
+    def add(self, row: JudgmentRecord) -> Unit:
+        if self._column and row.group(self._column) is None:
+            if row.index == 0:
+                row.cell(self._column)  # a column that the first row does not have is a mistake
+            self._empty.add(row.index)
+        unit = unit_of(row, self._column)
+        self._joined.add(unit)
+        return unit
+
+    def count_side(self) -> None:
+        """Count the rows of a run once all of them are added."""
+        self.without = max(self.without, len(self._empty))
+        self._empty.clear()
+
+    def join(self, table: sqlite3.Connection) -> None:
+        """Give rows of one cluster the same text there."""
+        table.create_function("joined", 1, self._joined.cluster, deterministic=True)
+        table.execute("UPDATE judged SET cluster = joined(cluster) WHERE cluster IS NOT NULL")
 
 
 class _Systems:
@@ -416,7 +456,7 @@ def _in_the_order_of(first: list[str], own: list[str]) -> list[str]:
 
 
 def _values(
-    side: int, row: JudgmentRecord, systems: _Systems, cluster: str | None, id: str | None
+    side: int, row: JudgmentRecord, systems: _Systems, unit: Unit, id: str | None
 ) -> tuple[object, ...]:
     criterion, fields = row.criterion, row.fields
     judged = {_ANSWER, systems.judged_field((row.judge, criterion))}
@@ -424,8 +464,6 @@ def _values(
     name, named = _name(row, id)
     keys = (_digest(beside.get(_QUESTION)), _digest(beside), _digest(fields))
     said = (row.status, row.score, _json_text(row.choice))
-    own = task_of(row) or row.input.get("answered_row")
-    together = own if cluster is None else _cluster(row, cluster)
     line = _json_text((row.judge, criterion, row.answered_by))
     compared = row.detail.systems if isinstance(row.detail, PairwiseDetail) else ()
     return (
@@ -439,7 +477,7 @@ def _values(
         *keys,
         *said,
         row.identity,
-        together,
+        unit[0] if unit else None,
         _json_text(compared),
     )
 
@@ -474,8 +512,14 @@ def _name(row: JudgmentRecord, column: str | None) -> tuple[str, int]:
         with suppress(SetupError):
             cell = str(row.cell(column)).strip()
             return (_of_system(cell, row), 2) if cell not in _NOTHING else (row.id or "", 0)
-    name, own = row.id or "", map(str, row.input.values())
-    return name, int(bool(name) and (not _PLACE.fullmatch(name) or name in own))
+    return row.id or "", int(is_named(row))
+
+
+def is_named(row: JudgmentRecord) -> bool:
+    """Return True if a row has an id that is more than its place in a file."""
+    if not row.id:
+        return False
+    return not _PLACE.fullmatch(row.id) or row.id in map(str, row.input.values())
 
 
 def _of_system(name: str, row: JudgmentRecord) -> str:
@@ -483,16 +527,6 @@ def _of_system(name: str, row: JudgmentRecord) -> str:
     if "answered_row" not in row.input:
         return name
     return json.dumps([name, row.input.get("system"), row.input.get("repeat")])
-
-
-def _cluster(row: JudgmentRecord, column: str) -> str:
-    """A column that the first row has not is a mistake; a later row without it stands alone."""
-    try:
-        return str(row.cell(column))
-    except SetupError:
-        if row.index == 0:
-            raise
-        return Message("row {row} has none", row=row.row)
 
 
 def _join_single_systems(table: sqlite3.Connection) -> None:

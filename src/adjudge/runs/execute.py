@@ -95,6 +95,11 @@ class RowsReadable:
 
 
 @light_dataclass(frozen=True)
+class RowsEnded:
+    """All rows have passed all judges."""
+
+
+@light_dataclass(frozen=True)
 class Called:
     """A model was called, where these events are asked for."""
 
@@ -103,6 +108,7 @@ class Called:
 
 Event = (
     RowsReadable
+    | RowsEnded
     | JudgeStarted
     | JudgmentDone
     | VoteCast
@@ -338,6 +344,7 @@ class EvalRun:
                             under_way,
                             listen,
                         )
+                listen(RowsEnded())
             finally:
                 if run and under_way:
                     await outbox.drained()

@@ -324,6 +324,43 @@ def test_required_and_forbidden() -> None:
 
 
 @pytest.mark.parametrize(
+    ("arguments", "value"),
+    [
+        ('{"amount": 50}', True),
+        ('{"amount": 1e400}', False),
+        ('"{\\"amount\\": 1e400}"', False),
+        ('{"amount": -1e400}', True),
+        ('{"amount": 0e0}', True),
+        ('{"amount": 1e99999}', None),
+        ('{"amount": 1e-400}', None),
+        ('{"amount": Infinity}', None),
+        ('{"amount": NaN}', None),
+        ('{"amount": 150, "amount": 50}', None),
+        ({"amount": float("inf")}, None),
+        ({"amount": [50, float("nan")]}, None),
+    ],
+)
+def test_arguments_are_read_as_json_and_nothing_else(
+    arguments: str | JsonObject, value: bool | None
+) -> None:
+    run = Trajectory.of(
+        [
+            {"role": "user", "content": "Refund it."},
+            {
+                "role": "assistant",
+                "tool_calls": [{"id": "1", "function": {"name": "refund", "arguments": arguments}}],
+            },
+            {"role": "tool", "tool_call_id": "1", "content": "done"},
+        ]
+    )
+    forbidden: JsonValue = [{"refund": {"amount": {"above": 100}}}]
+    found = patterned("forbidden", run, forbidden=forbidden)
+    assert found.value is value
+    if value is None:
+        assert "the arguments of step 2 cannot be read" in str(found.reason)
+
+
+@pytest.mark.parametrize(
     ("names", "value"),
     [("cp", True), ("pc", False), ("cpp", True), ("p", False), ("c", True), ("", True)],
 )

@@ -156,6 +156,39 @@ def test_a_baseline_is_compared_row_by_row(suite: Suite) -> None:
     assert suite.run("--judged-run=third", "--judged-baseline=first").ret == 0
 
 
+def test_a_change_within_its_interval_is_not_called_worse_or_better(suite: Suite) -> None:
+    suite.group(60, 60)
+    suite.run("--judged-run=first")
+    suite.group(59, 60, bar=0.5)
+    done = suite.run("--judged-run=second", "--judged-baseline=first")
+    done.stdout.fnmatch_lines(
+        ["*test_answers: cannot tell: change −1.7 points (95% −*…+*), 60 shared rows; *"]
+    )
+    assert "worse by" not in done.stdout.str()
+    assert "better by" not in done.stdout.str()
+
+
+def test_groups_of_one_name_are_told_apart(suite: Suite) -> None:
+    text = GROUP.format(bar=0.8, passing=9, cases=9, more="")
+    suite.pytester.makepyfile(
+        test_one=text, test_two=text, test_three=text.replace("_answers", "_own")
+    )
+    suite.pytester.makepyfile(
+        test_four="import pytest\n\n"
+        "@pytest.mark.judged(criteria='Names a date.', at_least=0.5)\n"
+        "class TestDates:\n    def test_answers(self, judged):\n        judged('REC-00001-Y')\n"
+    )
+    done = suite.run()
+    done.stdout.fnmatch_lines(
+        [
+            "test_four.py::TestDates::test_answers, judged: at least 0.50: *",
+            "test_one.py::test_answers, judged: at least 0.80: *",
+            "test_own, judged: at least 0.80: *",
+            "test_two.py::test_answers, judged: at least 0.80: *",
+        ]
+    )
+
+
 def test_an_eval_file_is_run_and_compared(suite: Suite) -> None:
     rows = [f"q{n},answer REC-{n:05}-Y" for n in range(20)]
     suite.pytester.path.joinpath("rows.csv").write_text(

@@ -17,11 +17,12 @@ from adjudge.stats.conformal import conformal_distance
 GRADES = Measure("score", ("1", "2", "3"), {"1": 0.0, "2": 0.5, "3": 1.0}, (1.0, 3.0))
 
 
-def row(
-    place: int, said: str, truth: str, *, random: bool = True, cluster: object = None
-) -> LabelledRow:
-    own = place if cluster is None else cluster
-    return LabelledRow(f"text {place}", place, said, None, {"ann": truth}, random, cluster=own)
+ALONE = range(200)
+"""Every row is a cluster of its own."""
+
+
+def row(place: int, said: str, truth: str, *, random: bool = True) -> LabelledRow:
+    return LabelledRow(f"text {place}", place, said, None, {"ann": truth}, random)
 
 
 @pytest.mark.parametrize(("count", "level"), [(18, 0.95), (8, 0.9), (0, 0.5)])
@@ -48,20 +49,18 @@ def test_a_further_row_keeps_it_as_often_as_promised() -> None:
 
 def test_it_counts_options_and_leaves_chosen_rows_and_copies_out() -> None:
     rows = [row(place, "2", "3" if place < 2 else "2") for place in range(20)]
-    assert distance_of(rows, GRADES, 0.9) == Distance(1.0, 0.9, 20, options=True)
-    assert distance_of([*rows, *rows], GRADES, 0.9) == Distance(1.0, 0.9, 20, options=True)
+    assert distance_of(rows, GRADES, 0.9, ALONE) == Distance(1.0, 0.9, 20, options=True)
+    assert distance_of([*rows, *rows], GRADES, 0.9, ALONE) == Distance(1.0, 0.9, 20, options=True)
     far = [row(place, "1", "3", random=False) for place in range(100, 140)]
-    assert distance_of([*rows, *far], GRADES, 0.9) == Distance(1.0, 0.9, 20, options=True)
-    assert (
-        distance_of([row(place, "2", "2", cluster="one") for place in range(40)], GRADES, 0.9)
-        is None
-    )
+    assert distance_of([*rows, *far], GRADES, 0.9, ALONE) == Distance(1.0, 0.9, 20, options=True)
+    same = [row(place, "2", "2") for place in range(40)]
+    assert distance_of(same, GRADES, 0.9, ["one"] * 40) is None
 
 
 def test_two_options_and_comparisons_have_no_distance() -> None:
     rows = [row(place, "1", "1") for place in range(40)]
-    assert distance_of(rows, Measure("1", ("2", "1"), {"2": 0.0, "1": 1.0}), 0.9) is None
-    assert distance_of(rows, Measure("1", ("2", "tie", "1"), {}), 0.9) is None
+    assert distance_of(rows, Measure("1", ("2", "1"), {"2": 0.0, "1": 1.0}), 0.9, ALONE) is None
+    assert distance_of(rows, Measure("1", ("2", "tie", "1"), {}), 0.9, ALONE) is None
 
 
 @pytest.mark.parametrize(

@@ -165,6 +165,18 @@ def test_every_report_says_which_answer_counts_as_good(folder: Path) -> None:
     assert [one["good_answer"] for one in shown["criteria"]] == ["FAIL"]
 
 
+def test_of_several_criteria_the_one_is_named_whose_good_answer_is_another(folder: Path) -> None:
+    criterion = "{name: leak, description: It leaks., options: [PASS, FAIL], good: FAIL}"
+    (folder / "eval.yaml").write_text(
+        "data: rows.csv\nmodels: scripted/FAIL\njudges:\n"
+        f"  - {{kind: direct, name: safety, criteria: {criterion}}}\n"
+        "  - {kind: aspect, name: short, criteria: It is short.}\n"
+    )
+    done = adjudge("run", "eval.yaml", "--no-cache", cwd=folder)
+    assert "leak: FAIL counts as good." in done.stdout
+    assert "\nFAIL counts as good." not in done.stdout
+
+
 def test_a_good_pass_needs_no_explanation(folder: Path) -> None:
     words = ("check", "-f", "rows.csv", "--criterion", "It is short.", "-m", "scripted/PASS")
     assert "counts as good" not in adjudge(*words, "--no-cache", cwd=folder).stdout

@@ -17,7 +17,7 @@ from support.commands import adjudge
 
 def trials(passed: int, judged: int, lost: int = 0, cluster: str = "") -> TrialCounts:
     """A task with so many passes among the judged trials, and so many lost ones."""
-    return TrialCounts(cluster or object(), judged + lost, judged, passed)
+    return TrialCounts((cluster,) if cluster else (), judged + lost, judged, passed)
 
 
 @pytest.mark.parametrize("passed", [[4, 0, 2], [1, 1], [3], [0]])
@@ -55,7 +55,7 @@ def test_the_interval_holds_the_truth_also_if_failures_are_lost(lost_failures: f
     for _ in range(400):
         tasks = []
         for number in range(40):
-            task = TrialCounts(number)
+            task = TrialCounts((f"task_id={number}",))
             for _ in range(3 + number % 2):
                 passed = chance.random() < chance.choice(abilities[number % 3 : number % 3 + 1])
                 lost = not passed and chance.random() < lost_failures
@@ -183,3 +183,25 @@ def test_a_repeated_row_passes_when_all_its_answers_do(tmp_path: Path, ids: bool
     shown = adjudge("run", "eval.yaml", cwd=tmp_path).stdout
     assert "of 3 rows 33% pass all 3 times (pass^3)" in " ".join(shown.split())
     assert "2 answers have no verdict and may have passed or failed" in " ".join(shown.split())
+
+
+def test_skipped_trials_are_not_taken_for_trials_that_were_never_made(tmp_path: Path) -> None:
+    """A third trial without what is expected of it is skipped; the task still has three."""
+    agent_rows(tmp_path, {f"t{number}": "+++" for number in range(10)} | {"few": "+"})
+    path = tmp_path / "runs.jsonl"
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    for row in rows:
+        if row["id"] not in ("t0-3", "t1-3"):
+            row["reference_calls"] = [{"pay": {"amount": 1}}]
+    path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    (tmp_path / "eval.yaml").write_text(
+        "data: runs.jsonl\njudges: [{kind: agent, measures: [calls]}]\n"
+    )
+    shown, repeats = shown_and_counted(tmp_path)
+    assert "of 8 tasks" in shown
+    assert "1 task has fewer than 3 trials and is not in pass^3" in shown
+    assert (
+        "2 tasks have trials that were skipped, so that fewer than 3 were judged, and are not in "
+        "pass^3" in shown
+    )
+    assert repeats["shares"][2]["fewer"] == 3

@@ -163,6 +163,30 @@ def test_the_sentence_on_top_names_only_the_criteria_that_missed_their_bars() ->
     assert decision(tally.report()) == "Not ready: Is it long?: mean 0.00, bar 0.50 missed by 0.50."
 
 
+def test_the_sentence_on_top_names_gated_criteria_first() -> None:
+    asked = [f"Is it kind, part {n}?" for n in range(5)]
+    judge = DirectJudge(ScriptedModel(["Yes"] * 20), max_repairs=0)
+    bars = (Bar("DirectJudge", 0.5, asked[4]),)
+    tally = ReportTally(replace(Setup.of_judge(judge, "rows.csv"), bars=bars))
+    for one in judgments_of(judge, judge.evaluate(["a"] * 20, asked * 4)):
+        tally.add(one)
+    said = decision(tally.report())
+    assert said.startswith("Ready: Is it kind, part 4?: mean 1.00, bar 0.50; ")
+    assert said.endswith("; 2 more criteria.")
+
+
+def test_the_sentence_on_top_says_missed_only_of_a_gate_that_failed() -> None:
+    """5 of 10 rows pass: below the bar, but ten rows cannot tell."""
+    judge = DirectJudge(ScriptedModel(["Yes", "No"] * 5), max_repairs=0)
+    setup = replace(
+        Setup.of_judge(judge, "rows.csv"), bars=(Bar("DirectJudge", 0.6),), confidence=0.95
+    )
+    tally = ReportTally(setup)
+    for one in judgments_of(judge, judge.evaluate(["a"] * 10, "Is it kind?")):
+        tally.add(one)
+    assert decision(tally.report()) == "Undecided: Is it kind?: mean 0.50, bar 0.60."
+
+
 def test_the_sentence_on_top_counts_the_missed_criteria_that_it_does_not_name() -> None:
     asked = [f"Is it long, part {n}?" for n in range(5)]
     judge = DirectJudge(ScriptedModel(["No"] * 5), max_repairs=0)

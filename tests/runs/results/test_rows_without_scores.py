@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import pytest
 
 from adjudge import AspectCritic, Instance
+from adjudge.core.domain.repeated import Unit
 from adjudge.runs.results.gate import GateResult
 from adjudge.runs.results.paired_gate import paired_gates
 from adjudge.runs.results.setup import Setup
@@ -20,15 +21,15 @@ Pairs = Sequence[tuple[float, float] | None]
 WORSE, BETTER, SAME = (0.0, 1.0), (1.0, 0.0), (1.0, 1.0)
 
 
-def lost_rows(groups: Iterable[Hashable], count: int, *, of: tuple[float, float]) -> LostRows:
-    lost, clusters = LostRows(), list(groups)
-    for place in range(count):
-        lost.add(clusters[place : place + 1], of)
+def lost_rows(units: Sequence[Unit], *, of: tuple[float, float]) -> LostRows:
+    lost = LostRows()
+    for unit in units:
+        lost.add(unit, of)
     return lost
 
 
 def test_a_failed_row_counts_like_a_fail_in_the_lower_limit() -> None:
-    limits = GateConfidence(0.95).interval([1.0] * 368, [], lost_rows([], 32, of=(0.0, 1.0)))
+    limits = GateConfidence(0.95).interval([1.0] * 368, [], lost_rows([()] * 32, of=(0.0, 1.0)))
     assert limits is not None
     assert limits.lower == pytest.approx(beta_quantile(0.025, 368, 33), abs=5e-4)
     assert limits.lower < 0.9 and limits.upper == 1.0
@@ -40,12 +41,12 @@ def test_a_failed_row_counts_like_a_fail_in_the_lower_limit() -> None:
 def test_each_limit_of_a_gate_is_that_of_its_worst_case(
     values: list[float], *, clustered: bool, sequential: bool
 ) -> None:
-    groups: list[Hashable] = [place // 4 for place in range(40)] if clustered else []
-    of_lost: list[Hashable] = [0, 0, 1, 12, 12] if clustered else []
+    units: list[Unit] = [(f"group={place // 4}",) if clustered else () for place in range(40)]
+    of_lost: list[Unit] = [(f"group={one}",) if clustered else () for one in (0, 0, 1, 12, 12)]
     sure = GateConfidence(0.95, "group" if clustered else "", sequential)
-    limits = sure.interval(values, groups, lost_rows(of_lost, 5, of=(0.0, 1.0)))
+    limits = sure.interval(values, units, lost_rows(of_lost, of=(0.0, 1.0)))
     low, high = (
-        sure.interval([*values, *[end] * 5], groups + of_lost, LostRows()) for end in (0.0, 1.0)
+        sure.interval([*values, *[end] * 5], units + of_lost, LostRows()) for end in (0.0, 1.0)
     )
     assert limits is not None and low is not None and high is not None
     assert (limits.lower, limits.upper) == (low.lower, high.upper)
@@ -53,7 +54,7 @@ def test_each_limit_of_a_gate_is_that_of_its_worst_case(
 
 def test_a_lost_row_is_no_worse_than_the_least_it_can_score() -> None:
     sure = GateConfidence(0.95)
-    limits = sure.interval([0.9] * 20, [], lost_rows([], 4, of=(0.3, 0.8)))
+    limits = sure.interval([0.9] * 20, [], lost_rows([()] * 4, of=(0.3, 0.8)))
     low, high = (sure.interval([0.9] * 20 + [end] * 4, [], LostRows()) for end in (0.3, 0.8))
     assert limits is not None and low is not None and high is not None
     assert (limits.lower, limits.upper) == (low.lower, high.upper)

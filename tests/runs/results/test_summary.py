@@ -47,7 +47,7 @@ def test_a_panel_that_lost_a_model_says_what_the_other_came_to() -> None:
 def test_rows_without_a_score_do_not_make_up_for_too_few_with_one() -> None:
     lost = LostRows()
     for _ in range(30):
-        lost.add([])
+        lost.add(())
     assert GateConfidence(0.95).interval([1.0] * 7, [], lost) is None
     found = GateConfidence(0.95).interval([1.0] * 8, [], lost)
     assert found is not None and found.lower < 0.5

@@ -6,7 +6,7 @@ one whose default is None is left out while it is None.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import field, fields, is_dataclass
 from functools import cache
 from itertools import compress
@@ -544,12 +544,12 @@ class JudgmentRecord:
     def name(self) -> str:
         return self.id or str(self.row)
 
-    def group(self, column: str) -> Hashable:
-        """What the row shares with those it belongs to, by a column; one that has nothing there
-        stands alone.
+    def group(self, column: str) -> str | None:
+        """Return what the row shares with others in a column, without blanks around it; None if the
+        cell is empty.
         """
-        found = column_of(self.fields, self.input, column)
-        return ("", self.row) if found in (None, "") else str(found)
+        value = column_of(self.fields, self.input, column)
+        return None if value is None else str(value).strip() or None
 
     def cell(self, column: str) -> str | int | float:
         """What the row holds in one of its own columns, or fields, whatever the case of the

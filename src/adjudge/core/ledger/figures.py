@@ -116,7 +116,9 @@ class _Scale(NamedTuple):
 
     is_count: bool
     cluster: str | None
-    """The task of an agent's trial, or the row that was answered several times."""
+    """The task that the row is a trial of, or the row that was answered several times; None if the
+    row is independent. Like ``unit_of`` without a column.
+    """
 
     @property
     def is_special(self) -> bool:
@@ -124,9 +126,9 @@ class _Scale(NamedTuple):
 
 
 _SCALE = (
-    "coalesce(json_extract(result, '$.count'), 0), coalesce(CASE WHEN json_extract(result, "
-    "'$.kind') IS 'agent' AND json_type(result, '$.input.trial') IS NOT NULL THEN "
-    "json_extract(result, '$.input.task_id') END, json_extract(result, '$.input.answered_row'))"
+    "coalesce(json_extract(result, '$.count'), 0), coalesce(CASE WHEN json_type(result, "
+    "'$.input.trial') IS NOT NULL THEN nullif(trim(json_extract(result, '$.input.task_id')), '') "
+    "END, '' || json_extract(result, '$.input.answered_row'))"
 )
 
 
@@ -143,7 +145,7 @@ def _scale(connection: sqlite3.Connection, judge: str) -> _Scale:
 class _Scores:
     def __init__(self) -> None:
         self._total, self._count, self._values = 0.0, 0, array("d")
-        self._clusters: list[str] = []
+        self._clusters: list[str | int] = []
         self._is_count = False
 
     def add(self, score: float, count: int, scale: _Scale) -> None:
@@ -152,13 +154,14 @@ class _Scores:
         self._is_count |= scale.is_count
         if self._count <= _MOST_SCORES:
             self._values.extend([score] * count)
-            self._clusters += [] if scale.cluster is None else [scale.cluster] * count
+            alone = range(self._count - count, self._count)
+            self._clusters += alone if scale.cluster is None else [scale.cluster] * count
 
     def mean(self) -> Mean | None:
         if not self._count:
             return None
         known = len(self._values) == self._count and all(0 <= one <= 1 for one in self._values)
-        several = len({*self._clusters}) < len(self._clusters) == self._count
+        several = len({*self._clusters}) < self._count
         together = self._clusters if several else None
         return Mean(
             self._total / self._count,

@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from fractions import Fraction
 from functools import lru_cache
-from typing import Literal, TypeAlias, TypeVar
+from typing import Literal, TypeAlias, TypeVar, cast
 
 from adjudge.core.domain.json_types import JsonObject, JsonValue
 from adjudge.core.reading.patterns import find_all
 from adjudge.core.reading.values import Place, what
+from adjudge.features.agents.traces.values import exact_number
 
 _T = TypeVar("_T")
 Types = Literal["strict", "loose"]
@@ -237,8 +238,10 @@ class ValueComparison:
             return _WORDS[text.lower()]
         if not _WRITTEN.fullmatch(text):
             return value
-        number = json.loads(text)
-        return number if _is_finite(number) else value
+        try:
+            return cast(JsonValue, json.loads(text, parse_float=exact_number))
+        except ValueError:
+            return value
 
     def _number(self, value: JsonValue) -> float | None:
         meant = self._meant(value)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from adjudge.errors import SetupError
 from adjudge.features.integrations.pytest_text import LowestCases, Render, Undecided
-from adjudge.messages import Message, join, plural, term
+from adjudge.messages import Message, Values, join, plural, term
 from adjudge.runs.folder import run_info
 from adjudge.runs.results.gate import GateResult
 from adjudge.runs.results.outcome import RunOutcome
@@ -30,7 +30,12 @@ class Decision:
     cases: Sequence[str] = ()
     """The cases that speak most against it, in lines to read."""
     test: str = ""
-    """The test function whose cases they are."""
+    """The test whose cases they are, with its file and its class."""
+
+    @property
+    def function(self) -> str:
+        """The name of the test function alone, which several files and classes may have."""
+        return self.test.rpartition("::")[2]
 
 
 @dataclass(frozen=True)
@@ -69,7 +74,7 @@ class JudgedRun:
         """Row by row, against the run in the folder ``other``: true, false, or the test ends
         undecided.
         """
-        from adjudge.runs.results.paired_gate import paired_gates, refuse_itself
+        from adjudge.runs.results.paired_gate import check_against, paired_gates, refuse_itself
         from adjudge.runs.results.setup import Setup
 
         refuse_itself(self.root / other, self.folder)
@@ -77,9 +82,11 @@ class JudgedRun:
         setup = replace(
             Setup.of_run(run_info(self.folder)),
             against=str(self.root / other),
+            against_place=str((self.root / other).absolute()),
             margin=margin,
             confidence=confidence,
         )
+        check_against(setup)
         gates = tuple(paired_gates(setup, self.folder))
         found = NotWorse(gates, self._render)
         if worst_of(gates) == "inconclusive":
@@ -110,7 +117,7 @@ def worst_of(gates: Sequence[GateResult]) -> str:
 
 def describe_difference(gate: GateResult) -> Message:
     """The difference in points, and which rows it is of."""
-    if gate.baseline_stopped:
+    if gate.baseline_stopped or gate.is_baseline_gone:
         return gate.sentence()
     if gate.pairing is None:
         return _points(gate)
@@ -133,22 +140,26 @@ def _points(gate: GateResult) -> Message:
         )
     if gate.unchanged:
         return Message("{name}: nothing changed, {shared}", name=gate.name, shared=shared)
+    values: Values = {
+        "name": gate.name,
+        "level": 100 * (gate.confidence or 0),
+        "lower": _signed(100 * gate.lower),
+        "upper": _signed(100 * gate.upper),
+        "shared": shared,
+    }
+    if gate.lower <= 0 <= gate.upper:
+        return Message(
+            "{name}: cannot tell: change {change} points ({level:.0f}% {lower}…{upper}), {shared}",
+            change=_signed(100 * gate.value),
+            **values,
+        )
+    is_worse = gate.value < 0
     return Message(
         "{name}: {differs} by {points:.1f} points ({level:.0f}% {lower}…{upper}), {shared}",
-        name=gate.name,
-        differs=_differs(gate.value),
+        differs=term("difference", "worse") if is_worse else term("difference", "better"),
         points=abs(100 * gate.value),
-        level=100 * (gate.confidence or 0),
-        lower=_signed(100 * gate.lower),
-        upper=_signed(100 * gate.upper),
-        shared=shared,
+        **values,
     )
-
-
-def _differs(value: float) -> Message:
-    if not value:
-        return term("difference", "differs")
-    return term("difference", "worse") if value < 0 else term("difference", "better")
 
 
 def _signed(value: float) -> Message:

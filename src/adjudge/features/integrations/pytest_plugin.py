@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections import Counter
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -361,7 +362,7 @@ def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, objec
 
 def _decide(session: pytest.Session, group: Group, state: _State) -> None:
     began = time.time()
-    decision = replace(_judging(session.config).decide(group), test=group.name.rpartition("::")[2])
+    decision = replace(_judging(session.config).decide(group), test=group.name)
     state.decisions.append(decision)
     session.testscollected += 1
     for report in _reports(session.config, group, decision, time.time() - began):
@@ -426,8 +427,11 @@ def pytest_terminal_summary(
     judging = _judging(config)
     terminalreporter.section(judging.render(Message("judged")))
     decided = [judging.render(decision.message) for decision in state.decisions]
+    names = Counter(decision.function for decision in state.decisions)
     for decision, message in zip(state.decisions, decided, strict=True):
-        terminalreporter.line(f"{decision.test}, {judging.render(decision.title)}: {message}")
+        is_unique = names[decision.function] == 1
+        test = decision.function if is_unique else decision.test
+        terminalreporter.line(f"{test}, {judging.render(decision.title)}: {message}")
         if decision.verdict == "inconclusive":
             for line in decision.cases:
                 terminalreporter.line(line)

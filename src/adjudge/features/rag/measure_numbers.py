@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING
 
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.light import light_dataclass
 from adjudge.core.domain.record import JudgmentRecord
+from adjudge.core.domain.repeated import Unit
 from adjudge.features.rag.record import MeasureRecord, PartRecord
 from adjudge.features.rag.report_row import rag_detail
 from adjudge.messages import abridge
@@ -88,7 +89,7 @@ class MeasureTally:
         self._measures = tuple(measures)
         self._sureness = sureness
         self._values = {one.name: array("d") for one in measures}
-        self._groups: dict[str, list[Hashable]] = {one.name: [] for one in measures}
+        self._units: dict[str, list[Unit]] = {one.name: [] for one in measures}
         self._lost = {one.name: LostRows() for one in measures}
         self._reasons: dict[str, Counter[str]] = {one.name: Counter() for one in measures}
         self._blamed: Counter[str] = Counter()
@@ -101,10 +102,10 @@ class MeasureTally:
             value, reason = measured(one, name)
             if value is None:
                 self._reasons[name][abridge(reason)] += 1
-                self._lost[name].add(self._sureness.group(one))
+                self._lost[name].add(self._sureness.unit(one))
             else:
                 values.append(value)
-                self._groups[name] += self._sureness.group(one)
+                self._units[name].append(self._sureness.unit(one))
 
     def summary(self) -> MeasuresSummary:
         """What they come to so far."""
@@ -118,9 +119,9 @@ class MeasureTally:
         )
 
     def _summary(self, measure: RagMeasure) -> MeasureSummary:
-        values, groups, reasons = (
+        values, units, reasons = (
             self._values[measure.name],
-            self._groups[measure.name],
+            self._units[measure.name],
             self._reasons[measure.name],
         )
         return MeasureSummary(
@@ -129,8 +130,8 @@ class MeasureTally:
             rows=len(values),
             missing=reasons.total(),
             reasons=dict(reasons.most_common()),
-            interval=interval_of(values, self._sureness.clusters(values, groups)),
-            confident=self._sureness.interval(values, groups, self._lost[measure.name]),
+            interval=interval_of(values, self._sureness.clusters(units)),
+            confident=self._sureness.interval(values, units, self._lost[measure.name]),
         )
 
 

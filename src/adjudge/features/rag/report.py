@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from array import array
 from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from adjudge.core.domain.record import JudgmentRecord
+from adjudge.core.domain.repeated import Unit
 from adjudge.features.rag.composite_rule import MEAN, MISSING
 from adjudge.features.rag.measure_numbers import MeasuresSummary, MeasureSummary, MeasureTally
 from adjudge.features.rag.record import RagDetail
@@ -142,7 +143,7 @@ class RagTally:
         self._dimensions = tuple(dimensions)
         self._measures = MeasureTally(measures, sureness) if measures else None
         self._sureness = sureness
-        self._groups: list[Hashable] = []
+        self._units: list[Unit] = []
         self._overall = Tally(sureness)
         self._composites = array("d")
         self._scores = {one.name: array("h") for one in dimensions}
@@ -153,7 +154,7 @@ class RagTally:
     def add(self, one: JudgmentRecord) -> None:
         rag = rag_detail(one)
         self._overall.add(one)
-        self._groups += self._sureness.group(one)
+        self._units.append(self._sureness.unit(one))
         rule = rule_of(one)
         self._rules[rule] += 1
         self._rules[MISSING] += (rag is None or rag.composite.value is None) and rule != MISSING
@@ -202,14 +203,13 @@ class RagTally:
     def _dimension(self, dimension: Dimension) -> DimensionSummary:
         scores = self._scores[dimension.name]
         known = [score for score in scores if score != _NONE]
-        groups: list[Hashable] = []
+        units: list[Unit] = []
         lost = LostRows()
-        for place, score in enumerate(scores):
-            group = self._groups[place : place + 1]  # nothing if all rows are independent
+        for score, unit in zip(scores, self._units, strict=True):
             if score == _NONE:
-                lost.add(group)
+                lost.add(unit)
             else:
-                groups += group
+                units.append(unit)
         values = [dimension.normalized(score) for score in known]
         counts = Counter(known)
         total, count = self._agreements[dimension.name]
@@ -220,7 +220,7 @@ class RagTally:
             raw=_spread(known),
             normalized=_spread(values),
             agreement=total / count if count else None,
-            confident=self._sureness.interval(values, groups, lost),
+            confident=self._sureness.interval(values, units, lost),
         )
 
 

@@ -34,6 +34,7 @@ from adjudge.features.trust.rows import LabelledRow, Rows, Votes, by_row, repeat
 from adjudge.features.trust.slices import SliceReport, slices_of
 from adjudge.messages import Message, plural
 from adjudge.runs.folder import reading
+from adjudge.runs.results.counts import rows_without_group
 from adjudge.runs.traffic_rows import is_of_sample
 from adjudge.stats.correction import (
     Stratum,
@@ -48,7 +49,7 @@ from adjudge.stats.dawid_skene import MemberVote
 from adjudge.stats.estimate import Estimate, undefined
 from adjudge.stats.intervals import clusters_at
 from adjudge.stats.refusal import Needed, Refusal, cannot_plan, doubts, labels_needed, too_few
-from adjudge.stats.sequence import Stream, confidence_sequence, sequential_rate
+from adjudge.stats.sequence import Stream, sequential_mean, sequential_rate
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -398,7 +399,7 @@ def calibration(
         if settings.all_estimators and not several
         else (),
         shares={} if refused or settings.sequential else _shares(rows, drawn, settings),
-        distance=None if used.refusal else distance_of(drawn, measure, level),
+        distance=None if used.refusal else distance_of(drawn, measure, level, rows.clusters),
         agreement=agreement,
         looks=() if refused else tuple(_looks(rows, drawn, settings)),
         slices=None if by_labels else slices_of(rows, drawn, level, these_rows=settings.these_rows),
@@ -606,10 +607,13 @@ def _looked_at_often(
     )
     known = all(one.labels for one in strata)
     value = estimates.corrected.value if known else None
-    labels = list({one.unit: one.value(rows.measure) for one in drawn if one.random}.values())
-    skipped = sum(rows.skipped.values())
+    labels = {one.unit: one for one in drawn if one.random}.values()
+    skipped = [place for place, counts in rows.skipped.items() if counts]
+    clusters = clusters_at(rows.row_clusters, [*(one.place for one in labels), *skipped])
+    values = [one.value(rows.measure) for one in labels]
     least, most = (
-        confidence_sequence([*labels, *[end] * skipped], level=level) for end in (0.0, 1.0)
+        sequential_mean([*values, *[end] * len(skipped)], level=level, clusters=clusters)
+        for end in (0.0, 1.0)
     )
     method = Message("post-stratified, sequential")
     reason = "" if known else Message("a verdict has no label: the mean may lie anywhere between")
@@ -621,7 +625,7 @@ def _looked_at_often(
         estimates,
         corrected=found,
         alone=replace(estimates.alone, lower=least.lower, upper=most.upper)
-        if labels
+        if least and most and labels
         else estimates.alone,
     )
 
@@ -711,6 +715,7 @@ def _notes(used: LabelsUsed, estimates: _Estimates, rows: Rows) -> Iterator[str]
     if used.model_made:
         yield Message("the labels were made by a model: this corrects one model by another")
     yield from used.notes
+    yield from rows_without_group(rows.without_group, rows.cluster or "")
     known = {one.identity for one in rows.labelled} | rows.late_labelled
     yield from nonzero(
         plural(

@@ -21,7 +21,7 @@ from adjudge.features.trust.labelled_judges import LabelledJudge, labelled_judge
 from adjudge.features.trust.labels.store import LabelStore
 from adjudge.features.trust.labels_used import LabelSettings, LabelsUsed, nonzero
 from adjudge.features.trust.learnt_weights import label_date
-from adjudge.features.trust.rows import LabelledRow, Rows, by_row
+from adjudge.features.trust.rows import LabelledRow, Rows, by_row, independent_rows
 from adjudge.messages import Message, join, plural
 from adjudge.runs.folder import reading
 from adjudge.stats.refusal import Refusal
@@ -157,7 +157,7 @@ def _learnt(judged: LabelledJudge, settings: CascadeSettings) -> CascadeReport:
         )
         for record in records(ledger, judge=judged.judge):
             rows.add(record)
-    kept, notes = _independent(rows.labelled, clustered=settings.cluster is not None)
+    kept, notes = _independent(rows)
     identities = step_identities(judged.configuration, criteria)
     stages = [_stage(kept, step) for step in identities]
     found = cascade_thresholds(stages, risk=settings.risk, doubt=settings.delta)
@@ -181,17 +181,14 @@ def _learnt(judged: LabelledJudge, settings: CascadeSettings) -> CascadeReport:
     )
 
 
-def _independent(
-    labelled: Sequence[LabelledRow], *, clustered: bool
-) -> tuple[list[LabelledRow], list[Message]]:
+def _independent(rows: Rows) -> tuple[list[LabelledRow], list[Message]]:
     """Rows that were drawn among all rows, each text and each group once; and what is said of the
     others.
     """
+    labelled = rows.labelled
     drawn = [one for one in labelled if one.random]
     decided = [one for one in drawn if isinstance(one.truth, str)]
-    kept = list(
-        {(one.cluster if clustered else one.unit): one for one in reversed(decided)}.values()
-    )[::-1]
+    kept = list(independent_rows(decided, rows.clusters))
     notes = nonzero(
         plural(
             "{count} labelled row was not drawn among all rows, and says nothing of a cascade's "

@@ -28,6 +28,7 @@ from adjudge.features.trust.paired_series import ComparedRun, PairedSeries
 from adjudge.features.trust.vote_values import noise_of_difference
 from adjudge.messages import Message, plural
 from adjudge.runs.diff import Pair, RunDiff
+from adjudge.runs.results.counts import rows_without_group
 from adjudge.stats import FEWEST
 from adjudge.stats.difference import (
     ComparisonOutcome,
@@ -330,7 +331,7 @@ class _Line:
         scores, level = series.scores, settings.level
         sides, measure, criteria = self._sides, self._measure, self._criteria
         has_copies = len(series.texts) < len(series.labelled)
-        clustered = self._found.by_column or scores.units < scores.rows or has_copies
+        clustered = self._found.cluster is not None or scores.units < scores.rows or has_copies
         system, why = _system(*self._found.systems(self._line))
         judges = list(zip(sides, series.judges, strict=True))
         other_scores = None if system or why else self._other_scores(series.judges)
@@ -347,6 +348,7 @@ class _Line:
         one_order = bool(system) and any(side.one_order(name) for side, name in judges)
         notes = [
             *_notes(series, difference, pairing, same_judge=locks[0] == locks[1]),
+            *rows_without_group(self._found.without_group, self._found.cluster or ""),
             *([refused] if refused else []),
             *(_correction_notes(series) if corrected else ()),
             *self._older,

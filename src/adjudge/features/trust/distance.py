@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.verdict import TIE
 from adjudge.features.trust.measure import Measure
-from adjudge.features.trust.rows import LabelledRow
+from adjudge.features.trust.rows import LabelledRow, independent_rows
 from adjudge.stats.conformal import conformal_distance
 
 
@@ -30,28 +30,22 @@ class Distance:
         return {"within": self.within, "of": of, "level": self.level, "n": self.count}
 
 
-def distance_of(drawn: Sequence[LabelledRow], measure: Measure, level: float) -> Distance | None:
+def distance_of(
+    drawn: Sequence[LabelledRow], measure: Measure, level: float, clusters: Sequence[Hashable]
+) -> Distance | None:
     """None where answers have no order, or there are too few labels.
 
-    Of each text and each cluster one row counts.
+    Of each text and each cluster one row counts. ``clusters``: by the place of a row.
     """
     if not measure.ordered or TIE in measure.options or len(measure.options) == 2:
         return None
     found = [
-        one for row in _once(drawn) if row.random and (one := _between(row, measure)) is not None
+        one
+        for row in independent_rows(drawn, clusters)
+        if row.random and (one := _between(row, measure)) is not None
     ]
     within = conformal_distance(found, level=level)
     return None if within is None else Distance(within, level, len(found), not measure.is_number)
-
-
-def _once(rows: Iterable[LabelledRow]) -> Iterable[LabelledRow]:
-    texts: set[str] = set()
-    clusters: set[Hashable] = set()
-    for row in rows:
-        if row.unit not in texts and row.cluster not in clusters:
-            texts.add(row.unit)
-            clusters.add(row.cluster)
-            yield row
 
 
 def _between(row: LabelledRow, measure: Measure) -> float | None:

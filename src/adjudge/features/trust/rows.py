@@ -6,7 +6,7 @@ import math
 from array import array
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from statistics import fmean
@@ -15,7 +15,7 @@ from typing import Literal
 from adjudge.core.domain.instance import names_only
 from adjudge.core.domain.label import Label, LabelScale
 from adjudge.core.domain.record import CascadeStepRecord, JudgmentRecord, VoteRecord
-from adjudge.core.domain.repeated import asked_row, task_of
+from adjudge.core.domain.repeated import Unit, clusters_of, unit_of
 from adjudge.core.domain.slices import Slicing, slice_rows, value_in
 from adjudge.core.domain.verdict import TIE
 from adjudge.errors import RunError
@@ -44,7 +44,6 @@ class LabelledRow:
     """Whether the row was drawn among all rows, and not within a verdict."""
     counts: bool = True
     """Whether it was drawn at random at all: others are looked at, and correct nothing."""
-    cluster: Hashable = None
     weighted: bool = False
     """Whether it was drawn with a chance of its own."""
     longest: str | None = None
@@ -137,8 +136,10 @@ class Rows:
     """Of the rows with a verdict, where a number is asked for."""
     numbered: array[int] = field(default_factory=lambda: array("q"))
     """The place of each of these rows among all rows of the judge."""
-    clusters: list[Hashable] = field(default_factory=list)
-    """What each row belongs together with: by ``cluster``, or what was asked, else itself."""
+    units: list[Unit] = field(default_factory=list)
+    """What each row shares with others: its value in ``cluster``, and its task or question."""
+    without_group: int = 0
+    """Rows that have nothing in ``cluster``; each counts as a group of its own."""
     labelled: list[LabelledRow] = field(default_factory=list)
     contestants: Contestants = Contestants()
     """What is compared, where responses are."""
@@ -211,8 +212,7 @@ class Rows:
             and (rates := _stated_rates(record, self._systems(record)))
         ):
             self.stated[place] = rates
-        cluster = self._cluster_of(record, place)
-        self.clusters.append(cluster)
+        self.units.append(self._unit_of(record))
         if self.weighting is not None:
             own = "" if said is None else self.weighting.kind(record)
             self.kinds.append(own and self.first_kinds.setdefault(record.identity, own))
@@ -221,7 +221,7 @@ class Rows:
         if self.all_votes is not None:
             self.all_votes.append(self._votes(record))
         if given := self._answers(record):
-            self.labelled.append(self._row(record, place, said, score, given, cluster))
+            self.labelled.append(self._row(record, place, said, score, given))
         elif self.skipped_rows:
             for about in ((record.identity, None), (record.identity, record.name)):
                 if about in self.skipped_rows:
@@ -269,12 +269,11 @@ class Rows:
             return []
         return [one for one in drawn if one.random] or drawn or self.labelled
 
-    def _cluster_of(self, record: JudgmentRecord, place: int) -> Hashable:
+    def _unit_of(self, record: JudgmentRecord) -> Unit:
         if self.cluster:
             record.cell(self.cluster)  # a SetupError if there is no such column
-            return record.group(self.cluster)
-        asked = task_of(record) or asked_row(record)
-        return place if asked is None else asked
+            self.without_group += record.group(self.cluster) is None
+        return unit_of(record, self.cluster or "")
 
     def _row(
         self,
@@ -283,7 +282,6 @@ class Rows:
         said: str | None,
         number: float | None,
         given: Sequence[Label],
-        cluster: Hashable,
     ) -> LabelledRow:
         texts, own = record.fields.get(self.scale.criteria.to_evaluate_field), self._systems(record)
         return LabelledRow(
@@ -294,7 +292,6 @@ class Rows:
             answers={one.annotator: self._answer(one, own) for one in given},
             random=any(one.design == "random" for one in given),
             counts=any(one.is_random for one in given),
-            cluster=cluster,
             weighted=all(one.design == "random_weighted" for one in given if one.is_random),
             longest=None if names_only(record.input) else self._longest(texts, own),
             systems=own,
@@ -449,6 +446,11 @@ class Rows:
         return measure_of(self.scale, self.contestants.names)
 
     @cached_property
+    def clusters(self) -> list[Hashable]:
+        """The cluster of each row; a row alone has its own place."""
+        return clusters_of(self.units) or list(range(len(self.units)))
+
+    @cached_property
     def row_clusters(self) -> list[Hashable] | None:
         """The cluster of each row; None if all are independent. Reports and gates have the same:
         rows belong together by the column, or if they answer one question. Copies of one text are
@@ -471,6 +473,20 @@ class Rows:
         for one in self.labelled:
             found[one.place] = one.unit
         return found
+
+
+def independent_rows(
+    rows: Iterable[LabelledRow], clusters: Sequence[Hashable]
+) -> Iterator[LabelledRow]:
+    """Yield the first row of each text and of each cluster; ``clusters``: by the place of a row."""
+    texts: set[str] = set()
+    seen: set[Hashable] = set()
+    for row in rows:
+        cluster = clusters[row.place]
+        if row.unit not in texts and cluster not in seen:
+            texts.add(row.unit)
+            seen.add(cluster)
+            yield row
 
 
 def kind_name(verdict: str, kind: str) -> str:

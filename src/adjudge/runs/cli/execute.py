@@ -217,8 +217,8 @@ def outcome_for(
     if kept is not run:
         echo(
             Message(
-                "{folder} holds {rows} judged rows, more than the limit of {limit}: all of them "
-                "are shown, and no other is judged.",
+                "{folder} holds {rows} judged rows, more than the limit of {limit}: those that "
+                "are still in the data are shown, and no other is judged.",
                 folder=run.folder,
                 rows=kept.limit,
                 limit=run.limit or run.file.data.limit,

@@ -7,13 +7,14 @@ from __future__ import annotations
 import math
 from array import array
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from adjudge.core.domain.frozen import some_of
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.record import JudgmentRecord, OrderCheck, PairwiseDetail
+from adjudge.core.domain.repeated import Unit
 from adjudge.messages import Message, join, plural
 from adjudge.runs.results.numbers import figure
 from adjudge.runs.results.summary import (
@@ -148,21 +149,19 @@ class _System:
     def __init__(self) -> None:
         self.outcomes: Counter[str] = Counter()
         self.rates = array("d")
-        self.groups: list[Hashable] = []
+        self.units: list[Unit] = []
         self.lost = LostRows()
         self.one_order, self.one_order_wins = 0, 0.0
 
-    def add(
-        self, contests: Sequence[float | None], rate: float | None, group: Sequence[Hashable]
-    ) -> None:
+    def add(self, contests: Sequence[float | None], rate: float | None, unit: Unit) -> None:
         for each in contests:
             if each is not None and each in _OUTCOMES:
                 self.outcomes[_OUTCOMES[each]] += 1
         if rate is None:
-            self.lost.add(group)
+            self.lost.add(unit)
         else:
             self.rates.append(rate)
-            self.groups += group
+            self.units.append(unit)
 
     def add_one_order(self, rate: float) -> None:
         """Count a row that has a verdict in one of two orders."""
@@ -173,8 +172,8 @@ class _System:
         wins, ties, losses = (self.outcomes[outcome] for outcome in _OUTCOMES.values())
         rate = sum(self.rates) / len(self.rates) if self.rates else None
         sure, plain = (
-            sureness.interval(self.rates, self.groups, self.lost),
-            interval_of(self.rates, sureness.clusters(self.rates, self.groups)),
+            sureness.interval(self.rates, self.units, self.lost),
+            interval_of(self.rates, sureness.clusters(self.units)),
         )
         made = SystemSummary(
             name, wins, ties, losses, rate, plain, len(self.lost.lows), len(self.rates), sure
@@ -204,7 +203,7 @@ class ContestTally:
         ):
             rate = system.winrate if one.scored else None
             own = self._systems.setdefault(name, _System())
-            own.add(system.contest_results, rate, self._sureness.group(one))
+            own.add(system.contest_results, rate, self._sureness.unit(one))
             if rate is not None and stands_on_one:
                 own.add_one_order(rate)
         if bias:

@@ -55,3 +55,18 @@ def count_tokens(count: int) -> Message:
 
 def count_votes(count: int) -> Message:
     return plural("{count:,} vote", "{count:,} votes", count)
+
+
+def rows_without_group(count: int, column: str) -> list[Message]:
+    """Say how many rows have nothing in the column that says which rows belong together."""
+    if not count:
+        return []
+    return [
+        plural(
+            "{count:,} row has nothing in the column {column!r} and counts as a group of its own",
+            "{count:,} rows have nothing in the column {column!r}; each counts as a group of its "
+            "own",
+            count,
+            column=column,
+        )
+    ]

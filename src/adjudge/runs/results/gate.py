@@ -124,6 +124,8 @@ class GateResult:
     """
     baseline_stopped: bool = False
     """True if two runs are compared and the other one has not come to its end."""
+    is_baseline_gone: bool = False
+    """True if two runs should be compared and the other one can no longer be read."""
     not_compared: tuple[str, ...] = ()
     """Criteria of this run that the other one does not have, if two runs are compared."""
     ignores_confidence: bool = False
@@ -308,6 +310,12 @@ class GateResult:
         )
 
     def _unpaired_outcome(self) -> Message:
+        if self.is_baseline_gone:
+            return Message(
+                "Gate undecided: {against} is no longer there, so this run cannot be compared with "
+                "it.",
+                against=self.against,
+            )
         before, now = self.pairing.rows if self.pairing else (0, 0)
         if self.pairing:
             return Message(

@@ -23,9 +23,17 @@ from adjudge.core.ledger.file import (
 from adjudge.errors import RunStopped, SetupError
 from adjudge.features.trust.report import calibrations_of
 from adjudge.runs.eval_file import FailUnder
-from adjudge.runs.execute import ColumnsChosen, EvalRun, Event, JudgmentDone, VoteCast
+from adjudge.runs.execute import (
+    ColumnsChosen,
+    EvalRun,
+    Event,
+    JudgmentDone,
+    RowsEnded,
+    VoteCast,
+)
 from adjudge.runs.results.exit_code import ExitCode
 from adjudge.runs.results.gate import Bar, GateResult, exit_code, worst
+from adjudge.runs.results.left_rows import LeftRows
 from adjudge.runs.results.notes import lost_in, lost_reply_notes, payment_notes, reader_notes
 from adjudge.runs.results.paired_gate import compared_with_baseline, paired_gates, refuse_itself
 from adjudge.runs.results.report import ENTRIES, Report, ReportTally
@@ -60,6 +68,7 @@ class RunOutcome:
     """The run before the eval file was changed, once this one is reported."""
     gates: RunGates = field(init=False, repr=False)
     _tally: ReportTally = field(init=False, repr=False)
+    _left: LeftRows = field(init=False, repr=False)
     _lost: Spent = field(init=False, repr=False, default=Spent())
     """Estimate for replies that did not arrive."""
     _made: Report | None = field(init=False, repr=False, default=None)
@@ -74,6 +83,7 @@ class RunOutcome:
             {ready.label: ready.criteria for ready in judges},
             self.run.prices,
         )
+        against = other_run(self.run)
         self._setup = replace(
             made,
             title=self.run.folder.name if self.run.folder else "",
@@ -81,7 +91,8 @@ class RunOutcome:
             max_failed=self.run.file.gates.max_failed,
             confidence=self.run.file.gates.confidence,
             sequential=is_sequential(self.run),
-            against=other_run(self.run),
+            against=against,
+            against_place=str(Path(against).absolute()) if against else "",
             margin=self.run.file.gates.margin,
             cluster=cluster_column(self.run),
             id=self.run.file.data.name_column or "",
@@ -96,6 +107,7 @@ class RunOutcome:
                 "confidence says how sure a gate must be: add fail_under or not_worse_than"
             )
         self._tally = ReportTally(replace(self._setup, bars=bars), self.shown)
+        self._left = LeftRows(self.run)
 
     def _compared_with(self) -> Baseline:
         if self.baseline is None:
@@ -112,9 +124,12 @@ class RunOutcome:
         match event:
             case JudgmentDone():
                 self._tally.failed_calls, self._lost = event.failed_calls, event.lost
-                self._tally.add(
-                    event.result.record(self._labels[event.judge], event.number, votes=True)
-                )
+                record = event.result.record(self._labels[event.judge], event.number, votes=True)
+                self._left.see(record)
+                self._tally.add(record)
+            case RowsEnded():
+                setup = self._tally.setup
+                self._tally.setup = replace(setup, notes=(*self._left.notes(), *setup.notes))
             case VoteCast():
                 self.asked += 1
             case BadRow():

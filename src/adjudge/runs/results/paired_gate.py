@@ -21,11 +21,12 @@ CONFIDENCE = 0.95
 """Where none is asked for."""
 
 
-def check_against(other: str) -> None:
+def check_against(setup: Setup) -> None:
     """The run that another one is held to must be there."""
-    if not holds_run(Path(other)):
+    if not holds_run(setup.against_folder):
         raise RunError(
-            "the run that this one must not be worse than is not there: {other}", other=other
+            "the run that this one must not be worse than is not there: {other}",
+            other=setup.against,
         )
 
 
@@ -41,11 +42,13 @@ def refuse_itself(other: Path, folder: Path) -> None:
 
 def against_baseline(setup: Setup, baseline: Path | None) -> Setup:
     """Held to another run without a margin, where one is named that its own gate does not name."""
-    own = setup.against and Path(setup.against).resolve()
+    own = setup.against and setup.against_folder.resolve()
     return (
         setup
         if baseline is None or not holds_run(baseline) or baseline.resolve() == own
-        else replace(setup, against=str(baseline), margin=0.0)
+        else replace(
+            setup, against=str(baseline), against_place=str(baseline.absolute()), margin=0.0
+        )
     )
 
 
@@ -62,17 +65,20 @@ def paired_gates(setup: Setup, folder: Path) -> Iterator[GateResult]:
     from adjudge.runs.diff import run_diff
     from adjudge.runs.folder import run_facts
 
-    check_against(setup.against)
-    level = setup.confidence or CONFIDENCE
-    with run_diff(setup.against, folder, setup.cluster or None, setup.id or None) as found:
+    other, level = setup.against_folder, setup.confidence or CONFIDENCE
+    if not holds_run(other):
+        gate = _not_compared(setup, level, "", "run")
+        yield replace(gate, against=str(other), is_baseline_gone=True)
+        return
+    with run_diff(other, folder, setup.cluster or None, setup.id or None) as found:
         compared = compare_runs(
-            setup.against,
+            other,
             folder,
             found,
             ComparisonSettings(level=level, sequential=setup.sequential, noise=False),
         )
         gone, added = found.gone(), found.added()
-    is_cut = not run_facts(setup.against).has_ended
+    is_cut = not run_facts(other).has_ended
     limits = (
         [one.shown.upper for one in compared]
         if setup.sequential

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import comb
 from statistics import fmean
@@ -12,7 +12,7 @@ from adjudge.core.domain.frozen import some_of
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.light import light_dataclass
 from adjudge.core.domain.record import JudgmentRecord
-from adjudge.core.domain.repeated import asked_row, task_of
+from adjudge.core.domain.repeated import Unit, asked_row, clusters_of, task_of
 from adjudge.messages import Message, join, plural
 from adjudge.runs.results.counts import count_rows, count_tasks
 from adjudge.runs.results.numbers import percent, percent_range
@@ -35,6 +35,8 @@ class PassAll:
     """Tasks with at least k trials; the others are in no share."""
     fewer: int
     """Tasks with fewer trials."""
+    fewer_judged: int
+    """Those of them that have k trials, if trials that were not to be judged are counted."""
     lost: int
     """Trials without a verdict in the tasks that count."""
     lower: float
@@ -119,19 +121,39 @@ class Repeats:
         return join("; ", parts)
 
     def _left_out(self, every: PassAll) -> Iterator[Message]:
-        if every.fewer:
+        if fewer := every.fewer - every.fewer_judged:
             yield (
                 plural(
                     "{count} task has fewer than {times} trials and is not in pass^{times}",
                     "{count} tasks have fewer than {times} trials and are not in pass^{times}",
-                    every.fewer,
+                    fewer,
                     times=self.times,
                 )
                 if self.of_tasks
                 else plural(
                     "{count} row has fewer than {times} answers and is not in pass^{times}",
                     "{count} rows have fewer than {times} answers and are not in pass^{times}",
-                    every.fewer,
+                    fewer,
+                    times=self.times,
+                )
+            )
+        if every.fewer_judged:
+            yield (
+                plural(
+                    "{count} task has trials that were skipped, so that fewer than {times} were "
+                    "judged, and is not in pass^{times}",
+                    "{count} tasks have trials that were skipped, so that fewer than {times} were "
+                    "judged, and are not in pass^{times}",
+                    every.fewer_judged,
+                    times=self.times,
+                )
+                if self.of_tasks
+                else plural(
+                    "{count} row has answers that were skipped, so that fewer than {times} were "
+                    "judged, and is not in pass^{times}",
+                    "{count} rows have answers that were skipped, so that fewer than {times} were "
+                    "judged, and are not in pass^{times}",
+                    every.fewer_judged,
                     times=self.times,
                 )
             )
@@ -162,11 +184,13 @@ class Repeats:
 class TrialCounts:
     """The trials of one task, or the answers to one row."""
 
-    cluster: Hashable
-    """Tasks with an equal value here belong together."""
+    unit: Unit = ()
+    """What the task shares with other tasks."""
     trials: int = 0
     judged: int = 0
     passed: int = 0
+    skipped: int = 0
+    """Trials that were not to be judged; they are not among ``trials``."""
 
     def add(self, *, passed: bool | None) -> None:
         """Count one trial; None: it has no verdict."""
@@ -188,7 +212,7 @@ class RepeatTally:
     """Adds up what repeated rows come to; a few bytes for each row."""
 
     def __init__(self, sureness: GateConfidence = UNSURE) -> None:
-        self._cluster = sureness.cluster
+        self._sureness = sureness
         self._rows: dict[tuple[str, str], TrialCounts] = {}
         """(system, row) → its trials."""
         self._is_binary = True
@@ -197,28 +221,25 @@ class RepeatTally:
     def add(self, record: JudgmentRecord) -> None:
         task, row = task_of(record), asked_row(record)
         if task is not None:
-            self._add_trial(record, task)
+            self._of_tasks = True
+            self._add(record, str(record.input.get(SYSTEM, "")), task)
         elif row is not None and REPEAT in record.input:
-            self._add_answer(record, row)
+            self._add(record, record.answered_by, row)
 
-    def _counts(self, record: JudgmentRecord, system: str, row: str) -> TrialCounts:
-        cluster = record.group(self._cluster) if self._cluster else (system, row)
-        return self._rows.setdefault((system, row), TrialCounts(cluster))
-
-    def _add_trial(self, record: JudgmentRecord, task: str) -> None:
-        # a count or a share neither passes nor fails
-        self._is_binary &= not (record.scored and record.verdict is None)
-        self._of_tasks = True
-        counts = self._counts(record, str(record.input.get(SYSTEM, "")), task)
-        counts.add(passed=None if record.score is None else record.score == 1.0)
-
-    def _add_answer(self, record: JudgmentRecord, row: str) -> None:
-        counts = self._counts(record, record.answered_by, row)
-        if record.scored and record.detail.kind in ("aspect", "check"):
+    def _add(self, record: JudgmentRecord, system: str, row: str) -> None:
+        counts = self._rows.setdefault((system, row), TrialCounts(self._sureness.unit(record)))
+        if record.status == "skipped":
+            counts.skipped += 1
+            return
+        kind = record.detail.kind
+        if record.scored and kind in ("aspect", "check"):
             counts.add(passed=record.verdict == "PASS")
             return
-        if record.scored:
-            self._is_binary &= record.score in (0.0, 1.0)
+        if record.scored:  # a count or a share neither passes nor fails
+            is_binary = (
+                record.score in (0.0, 1.0) if kind != "agent" else record.verdict is not None
+            )
+            self._is_binary &= is_binary
         counts.add(passed=None if record.score is None else record.score == 1.0)
 
     def summary(self) -> tuple[Repeats, ...]:
@@ -231,7 +252,7 @@ class RepeatTally:
             by_system.setdefault(system, []).append(counts)
         for system, rows in by_system.items():
             most = max(one.trials for one in rows)
-            if most == 1 and not system:
+            if not most or (most == 1 and not system):
                 continue
             yield Repeats(
                 system,
@@ -246,10 +267,10 @@ class RepeatTally:
 
 def _usual_times(rows: Sequence[TrialCounts]) -> int:
     """Return the most trials that more than half of the tasks have: one task with an extra trial
-    does not decide of what the sentence speaks.
+    does not decide of what the sentence speaks. At least 1, also if most have no judged trial.
     """
     trials = sorted(one.trials for one in rows)
-    return trials[(len(trials) - 1) // 2]
+    return max(1, trials[(len(trials) - 1) // 2])
 
 
 def pass_all(rows: Sequence[TrialCounts], k: int) -> PassAll:
@@ -258,8 +279,8 @@ def pass_all(rows: Sequence[TrialCounts], k: int) -> PassAll:
     """
     counted = [one for one in rows if one.trials >= k]
     low, high = zip(*(one.bounds(k) for one in counted), strict=True)
-    clusters: list[Hashable] | None = [one.cluster for one in counted]
-    if len(set(clusters or ())) == len(counted):
+    clusters = clusters_of([one.unit for one in counted])
+    if clusters and len(set(clusters)) == len(clusters):
         clusters = None
     interval = None
     if len(counted) >= FEWEST:
@@ -270,6 +291,7 @@ def pass_all(rows: Sequence[TrialCounts], k: int) -> PassAll:
         k,
         len(counted),
         len(rows) - len(counted),
+        sum(one.trials < k <= one.trials + one.skipped for one in rows),
         sum(one.lost for one in counted),
         fmean(low),
         fmean(high),

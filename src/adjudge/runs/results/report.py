@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Self
 
 from adjudge.core.data.columns import folded
 from adjudge.core.data.dataset import BadRow, BlankRows
+from adjudge.core.domain.criteria import Criteria
 from adjudge.core.domain.frozen import nonempty, some_of
 from adjudge.core.domain.html_repr import HtmlRepr
 from adjudge.core.domain.json_types import JsonDict
@@ -30,6 +31,7 @@ from adjudge.features.rag.report_row import rule_of
 from adjudge.messages import Message, abridge, join, plural
 from adjudge.runs.results.cascades import CascadeSummary, CascadeTally
 from adjudge.runs.results.cost import Cost, cost_of
+from adjudge.runs.results.counts import rows_without_group
 from adjudge.runs.results.gate import Bar, GateResult, Measure, limits_or, mean_gate, most_gate
 from adjudge.runs.results.notes import answering_notes, format_notes
 from adjudge.runs.results.option_order import OptionOrder, OptionOrderTally
@@ -288,24 +290,41 @@ class Report(HtmlRepr):
         """The option with the higher score, if there are two; None of other criteria, and if it is
         PASS, which needs no explanation.
         """
-        if not one.summary.options:
-            return None
-        judge = self.setup.judges.get(one.judge)
-        asked = (
-            (each for each in judge.criteria if each.get("name") == one.criteria) if judge else ()
-        )
-        good = next((kept_criteria(each).good_answer for each in asked), None)
+        criterion = self._criterion_of(one) if one.summary.options else None
+        good = criterion.good_answer if criterion else None
         return None if good == "PASS" else good
+
+    def _criterion_of(self, one: Section) -> Criteria | None:
+        judge = self.setup.judges.get(one.judge)
+        asked = judge.criteria if judge else ()
+        kept = (kept_criteria(each) for each in asked if each.get("name") == one.criteria)
+        return next(kept, None)
+
+    def _offered_by(self, one: Section) -> Iterator[str]:
+        """The options of a section, also those that no row has."""
+        yield from ("PASS", "FAIL") if one.summary.passes else one.summary.options
+        if criterion := self._criterion_of(one):
+            yield from (option.name for option in criterion.options)
 
     @property
     def good_answer_lines(self) -> list[Message]:
-        """Say which of two options counts as good: once if it is the same for all criteria."""
-        answers = {one.title: good for one in self.sections if (good := self.good_answer(one))}
-        if len(set(answers.values())) == 1:
-            return [Message("{answer} counts as good.", answer=next(iter(answers.values())))]
+        """Say which of two options counts as good: without names only if it is the same for all
+        criteria that have such an option.
+        """
+        answers = [(one, good) for one in self.sections if (good := self.good_answer(one))]
+        goods = {good for _, good in answers}
+        others = [one for one in self.sections if not self.good_answer(one)]
+        offered = {option for one in others for option in self._offered_by(one)}
+        if len(goods) == 1 and not goods & offered:
+            return [Message("{answer} counts as good.", answer=goods.pop())]
+        titles = Counter(one.title for one in self.sections)
         return [
-            Message("{name}: {answer} counts as good.", name=name, answer=answer)
-            for name, answer in answers.items()
+            Message(
+                "{name}: {answer} counts as good.",
+                name=one.title if titles[one.title] == 1 else one.name,
+                answer=good,
+            )
+            for one, good in answers
         ]
 
     @property
@@ -529,6 +548,10 @@ class _SectionTally:
 
     def add(self, one: JudgmentRecord) -> None:
         self._tally.add(one)
+        if self._repeats is None and (REPEAT in one.input or TRIAL in one.input):
+            self._repeats = RepeatTally(self._sureness)
+        if self._repeats:
+            self._repeats.add(one)
         if one.status == "skipped":
             return
         if self._evidence is None and one.detail.kind in ("evidence", "rag"):
@@ -537,10 +560,7 @@ class _SectionTally:
             )  # not loaded where no sentence is looked up
 
             self._evidence = EvidenceTally()
-        if self._repeats is None and (REPEAT in one.input or TRIAL in one.input):
-            self._repeats = RepeatTally(self._sureness)
         for more in (
-            self._repeats,
             self._rag,
             self._contests,
             self._cascade,
@@ -598,12 +618,14 @@ class ReportTally:
         self._first_rows: dict[SectionKey, int] = {}
         """The systems in the order of the file, whoever answered first."""
         self._worst: list[JudgmentRecord] = []
-        self._notes: dict[str, None] = dict.fromkeys(setup.notes)
+        self._notes: dict[str, None] = {}
         self._reasons: Counter[str] = Counter()
         self._first: list[str] = []
         self._blank: BlankRows | None = None
         self.total = 0
         self._named: Counter[tuple[str, str]] = Counter()
+        self._without_group: set[int] = set()
+        """Rows with nothing in the column that says which rows belong together."""
         self._not_asked = 0
         """Judgments without a score because a model was paused."""
         self._missed_formats: dict[str, tuple[int, int]] = {}
@@ -630,6 +652,8 @@ class ReportTally:
         self._first_rows[key] = min(one.row, self._first_rows[key])
         if one.answered_by and one.detail.kind != "pairwise":
             self._add_system(one)
+        if self.setup.cluster and one.group(self.setup.cluster) is None:
+            self._without_group.add(one.row)
         self.total += 1
         self._not_asked += _NOT_ASKED in (one.reason or "")
         self._named.update(one.named)
@@ -689,8 +713,9 @@ class ReportTally:
             gates=tuple(_gates(self.setup, sections)),
             skipped=skipped,
             notes=(
-                *self._notes,
+                *dict.fromkeys((*self.setup.notes, *self._notes)),
                 *blank,
+                *rows_without_group(len(self._without_group), self.setup.cluster),
                 *self._paused(),
                 *answering_notes(self._named),
                 *format_notes(self._missed_formats),

@@ -43,7 +43,7 @@ class RunGates:
     def check(self) -> None:
         """Refuse a gate that cannot hold, before anything is asked."""
         if self.setup.against:
-            check_against(self.setup.against)
+            check_against(self.setup)
         known = list(dict.fromkeys(name for ready, _ in self._held for name in self._names(ready)))
         names_unknown = any(one.compares and not self._systems(one) for one, _ in self._held)
         for ready, bars in self._held:
@@ -97,7 +97,7 @@ class RunGates:
         """The first row has to have it, here and in the run that this one is held to."""
         from adjudge.runs.folder import records_of  # not loaded by those who judge
 
-        row, other = self.run.first_row(), Path(self.setup.against)
+        row, other = self.run.first_row(), self.setup.against_folder
         if row is not None:
             cell_of_column(row.id or "1", row.fields, row.input, column)
         before = next(records_of(other), None) if self.setup.against and holds_run(other) else None

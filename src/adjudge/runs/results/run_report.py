@@ -64,7 +64,7 @@ def report_of_run(
         used=info.usage,
         counts=join(", ", (count_judgments(made.judged), votes_message(info))),
         calibrations=calibrations,
-        slices=_slices(run, by, calibrations) if by else (),
+        slices=_slices(run, by, calibrations, setup.cluster) if by else (),
         told_in=language,
         failed_calls=info.failed_calls,
         unanswered=info.failed_votes,
@@ -76,12 +76,12 @@ def report_of_run(
 
 
 def _slices(
-    run: str | Path, by: str, calibrations: Sequence[Calibration]
+    run: str | Path, by: str, calibrations: Sequence[Calibration], cluster: str
 ) -> tuple[ScoreSlices, ...]:
     from adjudge.runs.results.score_slices import score_slices_by_judge  # loaded only if asked for
 
     corrected = [one for one in calibrations if one.slices]
-    return score_slices_by_judge(records_of(run), by, corrected)
+    return score_slices_by_judge(records_of(run), by, corrected, cluster)
 
 
 def baseline_of(run: Path) -> Baseline:

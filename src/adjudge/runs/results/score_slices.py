@@ -11,10 +11,12 @@ from adjudge.core.domain.frozen import some_of
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.judge_criterion import JudgeCriterion
 from adjudge.core.domain.record import JudgmentRecord
+from adjudge.core.domain.repeated import Unit
 from adjudge.core.domain.slices import MOST, slice_rows, value_in
 from adjudge.errors import SetupError
 from adjudge.features.agents.item import TRAJECTORY
 from adjudge.messages import Message
+from adjudge.runs.results.summary import UNSURE, GateConfidence
 from adjudge.stats.intervals import Interval, rows_interval
 from adjudge.stats.slices import level_of_each
 
@@ -92,9 +94,11 @@ def _value(record: JudgmentRecord, column: str) -> str:
         return ""
 
 
-def score_slices(records: Sequence[JudgmentRecord], column: str) -> list[ScoreSlices]:
+def score_slices(
+    records: Sequence[JudgmentRecord], column: str, sureness: GateConfidence = UNSURE
+) -> list[ScoreSlices]:
     """The mean of each slice by each criterion, the largest slice first; criteria whose rows lack
-    the column are left out where others have it.
+    the column are left out where others have it. ``sureness``: which rows belong together.
     """
     by_criterion: dict[str, list[JudgmentRecord]] = {}
     for one in records:
@@ -102,11 +106,14 @@ def score_slices(records: Sequence[JudgmentRecord], column: str) -> list[ScoreSl
     with_it = {
         name: own for name, own in by_criterion.items() if any(value_in(one, column) for one in own)
     }
-    return [_slices(name, own, column) for name, own in (with_it or by_criterion).items()]
+    return [_slices(name, own, column, sureness) for name, own in (with_it or by_criterion).items()]
 
 
 def score_slices_by_judge(
-    records: Iterable[JudgmentRecord], column: str, corrected: Collection[JudgeCriterion]
+    records: Iterable[JudgmentRecord],
+    column: str,
+    corrected: Collection[JudgeCriterion],
+    cluster: str = "",
 ) -> tuple[ScoreSlices, ...]:
     """The slices of every judge and criterion of a run, apart from those in ``corrected``, whose
     slices are shown with what labels say.
@@ -121,7 +128,7 @@ def score_slices_by_judge(
         if any(one.scores for one in slices.slices)
         else _without_table(slices, is_comparison=own[0].detail.kind == "pairwise")
         for own in by_judge.values()
-        for slices in score_slices(own, column)
+        for slices in score_slices(own, column, GateConfidence(cluster=cluster))
     )
 
 
@@ -138,13 +145,17 @@ def _without_table(slices: ScoreSlices, *, is_comparison: bool) -> ScoreSlices:
     return replace(slices, slices=(), notes=(reason,))
 
 
-def _slices(criterion: str, records: Sequence[JudgmentRecord], column: str) -> ScoreSlices:
+def _slices(
+    criterion: str, records: Sequence[JudgmentRecord], column: str, sureness: GateConfidence
+) -> ScoreSlices:
     slicing = slice_rows([value_in(one, column) for one in records], column)
     rows = Counter(slicing.of_rows)
     scores: Mapping[str, list[float]] = {name: [] for name in slicing.names}
+    units: Mapping[str, list[Unit]] = {name: [] for name in slicing.names}
     for one, name in zip(records, slicing.of_rows, strict=True):
         if one.scored and one.score is not None:
             scores[name].append(one.score)
+            units[name].append(sureness.unit(one))
     each = level_of_each(_LEVEL, len(scores))
     is_share = all(0 <= one <= 1 for own in scores.values() for one in own)
     plain = is_share and not any(one.detail.is_count for one in records)
@@ -154,7 +165,9 @@ def _slices(criterion: str, records: Sequence[JudgmentRecord], column: str) -> S
             rows[name],
             len(own),
             fmean(own) if own else None,
-            rows_interval(own, level=each) if plain else None,
+            rows_interval(own, level=each, clusters=sureness.clusters(units[name]))
+            if plain
+            else None,
         )
         for name, own in scores.items()
     )

@@ -177,7 +177,9 @@ class Setup:
     sequential: bool = False
     """Whether gates are looked at again and again while rows are added."""
     against: str = ""
-    """A run folder that no criteria may be worse than."""
+    """A run folder that no criteria may be worse than, as people see it named."""
+    against_place: str = ""
+    """The same as an absolute path: a reader may be in another folder than the run was."""
     margin: float = 0.0
     cluster: str = ""
     """A column: rows that share its value belong together, and do not pass for independent ones."""
@@ -258,6 +260,7 @@ class Setup:
             confidence=number_of(known.get("confidence")),
             sequential=known.get("sequential") is True,
             against=str(known.get("against") or ""),
+            against_place=_against_place(info.facts, known),
             margin=number_of(known.get("margin")) or 0.0,
             cluster=str(known.get("cluster") or ""),
             id=str(known.get("id") or ""),
@@ -277,9 +280,14 @@ class Setup:
                 for bar in self.bars
             ],
             **some_of(self, *_KEPT_AS_THEY_ARE),
-            **nonempty(sequential=self.sequential),
+            **nonempty(sequential=self.sequential, against_place=self.against_place),
             **({"baseline": self.baseline.kept()} if self.baseline.run else {}),
         }
+
+    @property
+    def against_folder(self) -> Path:
+        """The run folder that no criteria may be worse than; only if one was named."""
+        return Path(self.against_place or self.against)
 
     def definition_of(self, judge: str) -> str:
         """What a judge of one aspect asks for, in its own words."""
@@ -357,6 +365,25 @@ class _Configurations(Mapping[str, JudgeConfiguration]):
 
     def __len__(self) -> int:
         return len(self._judges)
+
+
+def _against_place(facts: JsonObject, kept: JsonObject) -> str:
+    """Return the absolute path of the run that another one is held to.
+
+    Runs of 1.2.0 and before keep it as it was seen from the folder that they were begun in. The
+    command or the eval file that they keep to be resumed says where that was.
+    """
+    if place := kept.get("against_place"):
+        return str(place)
+    against = str(kept.get("against") or "")
+    if not against or Path(against).is_absolute():
+        return against
+    match facts.get("resume"):
+        case {"options": {"not_worse_than": str(typed)}}:
+            return typed
+        case {"eval": {"path": str(path), "file": {"gates": {"not_worse_than": str(other)}}}}:
+            return str(Path(path).parent / other)
+    return against
 
 
 def _steps(judges: Mapping[str, JudgeConfiguration]) -> dict[str, tuple[str, ...]]:

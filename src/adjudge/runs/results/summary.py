@@ -15,7 +15,7 @@ from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.light import light_dataclass
 from adjudge.core.domain.message import Usage
 from adjudge.core.domain.record import JudgmentRecord
-from adjudge.core.domain.repeated import asked_row, task_of
+from adjudge.core.domain.repeated import Unit, clusters_of, unit_of
 from adjudge.messages import abridge
 from adjudge.stats import FEWEST
 
@@ -150,13 +150,13 @@ class LostRows:
     lows: array[float] = field(default_factory=lambda: array("d"))
     """The least that the score of each could be."""
     highs: array[float] = field(default_factory=lambda: array("d"))
-    groups: list[Hashable] = field(default_factory=list)
-    """The cluster of each; empty if all rows are independent."""
+    units: list[Unit] = field(default_factory=list)
+    """What each of them shares with other rows."""
 
-    def add(self, group: Sequence[Hashable], bounds: tuple[float, float] = (0.0, 1.0)) -> None:
+    def add(self, unit: Unit, bounds: tuple[float, float] = (0.0, 1.0)) -> None:
         self.lows.append(bounds[0])
         self.highs.append(bounds[1])
-        self.groups += group
+        self.units.append(unit)
 
 
 @light_dataclass(frozen=True)
@@ -165,29 +165,23 @@ class GateConfidence:
 
     confidence: float | None = None
     cluster: str = ""
-    """The column whose equal values belong together; empty: all rows are independent."""
+    """The column whose equal values belong together, if one was named."""
     sequential: bool = False
     """Whether the limits hold at every look while rows are added."""
 
-    def group(self, one: JudgmentRecord) -> list[Hashable]:
-        """The cluster of a row, to be added to those of the rows before; nothing where all are
-        independent.
-        """
-        if self.cluster:
-            return [one.group(self.cluster)]
-        row = task_of(one) or asked_row(one)
-        return [] if row is None else [row]
+    def unit(self, one: JudgmentRecord) -> Unit:
+        """Return what a row shares with other rows."""
+        return unit_of(one, self.cluster)
 
-    def clusters(
-        self, values: Sequence[float], groups: Sequence[Hashable]
-    ) -> Sequence[Hashable] | None:
-        """The cluster of each value; None where all are independent."""
-        if len(groups) != len(values) or (not self.cluster and len(set(groups)) == len(groups)):
+    def clusters(self, units: Sequence[Unit]) -> Sequence[Hashable] | None:
+        """Return the cluster of each row; None if all rows are independent."""
+        clusters = clusters_of(units)
+        if clusters and not self.cluster and len(set(clusters)) == len(clusters):
             return None
-        return groups
+        return clusters
 
     def interval(
-        self, values: Sequence[float], groups: Sequence[Hashable], lost: LostRows
+        self, values: Sequence[float], units: Sequence[Unit], lost: LostRows
     ) -> Interval | None:
         """Return the limits of the mean for a gate, which hold whatever the lost rows would have
         scored; None if there are too few ``values``, or if they lie outside 0 to 1.
@@ -198,10 +192,10 @@ class GateConfidence:
         from adjudge.stats.sequence import sequential_mean
 
         fewest = 1 if self.sequential else FEWEST
-        if count_units(values, self.clusters(values, groups)) < fewest:
+        if count_units(values, self.clusters(units)) < fewest:
             return None
         lows, highs = [*values, *lost.lows], [*values, *lost.highs]
-        clusters = self.clusters(lows, [*groups, *lost.groups])
+        clusters = self.clusters([*units, *lost.units])
         limits = sequential_mean if self.sequential else rows_interval
         level = self.confidence
         return interval_of_bounds(
@@ -217,7 +211,7 @@ class Tally:
 
     def __init__(self, sureness: GateConfidence = UNSURE) -> None:
         self._sureness = sureness
-        self._groups: list[Hashable] = []
+        self._units: list[Unit] = []
         self._counts: Counter[str] = Counter()
         self._scores, self._without_number, self._usage = array("d"), 0, Usage()
         self._lost = LostRows()
@@ -227,6 +221,7 @@ class Tally:
         self._reasons: Counter[str] = Counter()
         self._models: dict[str, list[float]] = {}
         self._passes = array("d")
+        self._pass_units: list[Unit] = []
         self._skipped = 0
         self._unmeasured: Counter[str] = Counter()
         self._is_count = False
@@ -257,16 +252,17 @@ class Tally:
             self._points[verdict] = one.score
             if one.detail.kind in ("aspect", "check"):
                 self._passes.append(verdict == "PASS")
+                self._pass_units.append(self._sureness.unit(one))
         if one.score is None:
             self._without_number += 1
         else:
             self._scores.append(one.score)
             self.largest = max(self.largest, one.score)
             self._is_count |= one.detail.is_count
-            self._groups += self._sureness.group(one)
+            self._units.append(self._sureness.unit(one))
 
     def _add_unscored(self, one: JudgmentRecord) -> None:
-        self._lost.add(self._sureness.group(one), one.bounds)
+        self._lost.add(self._sureness.unit(one), one.bounds)
         _count_reason(self._reasons, one)
 
     @property
@@ -296,7 +292,7 @@ class Tally:
             interval=self._interval(),
             confident=None
             if self._is_count
-            else self._sureness.interval(self._scores, self._groups, self._lost),
+            else self._sureness.interval(self._scores, self._units, self._lost),
             options=dict(self._options.most_common()),
             option_scores=dict(self._points),
             reasons=dict(self._reasons.most_common()),
@@ -311,7 +307,7 @@ class Tally:
     def _pass_rate(self) -> PassRate | None:
         if not self._passes:
             return None
-        clusters = self._sureness.clusters(self._passes, self._groups)
+        clusters = self._sureness.clusters(self._pass_units)
         return PassRate(
             int(sum(self._passes)), len(self._passes), interval_of(self._passes, clusters)
         )
@@ -327,7 +323,7 @@ class Tally:
     def _interval(self) -> Interval | None:
         if self._is_count or not all(0 <= score <= 1 for score in self._scores):
             return None
-        return interval_of(self._scores, self._sureness.clusters(self._scores, self._groups))
+        return interval_of(self._scores, self._sureness.clusters(self._units))
 
 
 def _best(points: Mapping[str, float | None]) -> float:

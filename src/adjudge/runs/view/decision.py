@@ -31,7 +31,7 @@ def decision(report: Report) -> str:
     parts = [trust_clause(one) for one in report.calibrations[:_MOST_NAMED]]
     sections = _deciding_sections(report)
     parts += [text for one in sections[:_MOST_NAMED] for text in _figures(one, report)]
-    if verdict in ("failed", "inconclusive") and (more := len(sections) - _MOST_NAMED) > 0:
+    if verdict and (more := len(sections) - _MOST_NAMED) > 0:
         parts.append(plural("{count} more criterion", "{count} more criteria", more))
     if unscored := sum(one.summary.unscored for one in report.sections):
         parts.append(Message("{number} without a score", number=unscored))
@@ -52,14 +52,14 @@ def decision(report: Report) -> str:
 
 
 def _deciding_sections(report: Report) -> list[Section]:
-    """The sections whose gates have the verdict of the whole report; all if it is ready, or if no
-    such gate is about a section.
+    """The sections whose gates have the verdict of the whole report. If no section has such a gate,
+    or without gates, all sections, those with a gate first.
     """
-    if report.standing in (None, "holds"):
-        return list(report.sections)
     deciding = [gate for gate in report.gates if gate.verdict == report.standing]
     named = [one for one in report.sections if any(is_about(gate, one) for gate in deciding)]
-    return named or list(report.sections)
+    if named and report.standing != "holds":
+        return named
+    return [*named, *(one for one in report.sections if one not in named)]
 
 
 def is_about(gate: GateResult, one: Section) -> bool:
@@ -219,8 +219,8 @@ def _against(one: Section, report: Report) -> str:
 
 
 def _missed(gate: GateResult) -> Message:
-    """The bar, and by how much it was missed."""
+    """The bar, and by how much a gate that failed missed it; an undecided gate missed nothing."""
     margin = gate.margin or 0.0
-    if margin >= 0:
+    if margin >= 0 or gate.verdict != "failed":
         return Message(", bar {bar}", bar=figure(gate.bar))
     return Message(", bar {bar} missed by {margin}", bar=figure(gate.bar), margin=figure(-margin))

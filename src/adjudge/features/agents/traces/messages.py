@@ -412,7 +412,8 @@ def _provider_call(item: Object, kind: str) -> Iterator[TurnPart]:
     name = text_at(item, "name") or kind.removesuffix("_call")
     said = first_of(item, "arguments", "action", "queries", "code", "input")
     arguments = arguments_of(said)
-    if isinstance(said, str) and isinstance(arguments, str):
+    is_text = isinstance(said, str) and said is not item.get("arguments")
+    if is_text and isinstance(arguments, str):
         arguments = {"code" if "code" in item else "input": said}
     id = id_at(item, "call_id", "id")
     yield CalledTool(name, arguments if said is not None else {}, id)

@@ -329,7 +329,7 @@ def _read_tool(span: TraceSpan, given: Object) -> None:
 
 def _arguments(said: object) -> Any:
     """Those of a call; a decorator's record of ``args`` and ``kwargs`` is opened."""
-    found = arguments_of(parsed_loosely(said) if said is not None else None)
+    found = arguments_of(said, or_python=True)
     if isinstance(found, Mapping) and "kwargs" in found and found.keys() <= _WRAPPED:
         named = found["kwargs"]
         if isinstance(named, Mapping) and not found.get("args"):

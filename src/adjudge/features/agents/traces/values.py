@@ -10,10 +10,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, is_dataclass
 from datetime import UTC, datetime
-from typing import Any, TypeAlias, cast
+from decimal import Decimal
+from typing import Any, NoReturn, TypeAlias, cast
 
 from adjudge.core.domain.json_types import JsonObject
 from adjudge.core.domain.message import Usage
+from adjudge.core.reading.values import unique_keys
 
 Object: TypeAlias = Mapping[str, Any]
 """What a tool wrote: looked into with care, since it may be anything."""
@@ -24,6 +26,8 @@ _BASE64 = re.compile(r"(?<![A-Za-z0-9+/=])[A-Za-z0-9+/]{2000,}={0,2}(?![A-Za-z0-
 _LATEST = 7_258_118_400.0
 """The year 2200, in seconds."""
 _DEEPEST = 60
+_MOST_DIGITS = 4000
+"""Digits of a whole number, fewer than Python refuses to write."""
 
 
 def objects(value: object, *path: str) -> list[Object]:
@@ -151,16 +155,68 @@ def _dumped(value: object) -> str:
         return str(value)
 
 
-def arguments_of(value: object) -> JsonObject | str:
-    """The arguments of a call: an object, or the text where it is no JSON object."""
-    found = parsed(value)
-    if isinstance(found, str):  # JSON in JSON
-        found = parsed(found)
-    if isinstance(found, Mapping):
-        return cast(JsonObject, found)
-    if value is None or found == "":
+def arguments_of(value: object, *, or_python: bool = False) -> JsonObject | str:
+    """Return the arguments of a call: an object, or the text if that is not a JSON object.
+
+    Rules decide by them, so that they are read strictly: a key that is there twice, ``NaN`` and
+    ``Infinity`` are not JSON, though ``json.loads`` takes them. ``or_python``: a text may also be
+    an object as Python writes it.
+    """
+    read = _parsed_strictly(value)
+    if isinstance(read, str):  # JSON in JSON
+        read = _parsed_strictly(read)
+    if or_python and isinstance(read, str) and parsed(read) is read:
+        read = parsed_loosely(read)
+    if isinstance(read, Mapping) and _has_json_numbers(read):
+        return cast(JsonObject, read)
+    if value is None or read == "":
         return {}
     return as_text(value)
+
+
+def _parsed_strictly(value: object) -> object:
+    if isinstance(value, str) and value.lstrip()[:1] in ("[", "{", '"'):
+        with suppress(ValueError, RecursionError):
+            return cast(
+                object,
+                json.loads(
+                    value,
+                    object_pairs_hook=unique_keys,
+                    parse_float=exact_number,
+                    parse_constant=_refuse_constant,
+                ),
+            )
+    return value
+
+
+def exact_number(text: str) -> float:
+    """Return a number in JSON as it is written: 1e400, which no float can hold, as a whole number.
+    A ValueError if it is too large or too near to 0 for that.
+    """
+    number = float(text)
+    if math.isfinite(number) and (number or not Decimal(text)):
+        return number
+    if not 0 < Decimal(text).adjusted() <= _MOST_DIGITS:
+        raise ValueError(text)
+    return int(Decimal(text))
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(name)
+
+
+def _has_json_numbers(value: object) -> bool:
+    """Return False if a number inside is infinite or NaN, which is not JSON."""
+    left = [value]  # no recursion: a value may be nested deeper than Python can call
+    while left:
+        part = left.pop()
+        if isinstance(part, float) and not math.isfinite(part):
+            return False
+        if isinstance(part, Mapping):
+            left += part.values()
+        elif isinstance(part, list | tuple):
+            left += part
+    return True
 
 
 def number(value: object, *path: str) -> float | None:

@@ -21,7 +21,6 @@ from adjudge.features.agents.traces.values import (
     inner,
     inner_object,
     objects,
-    parsed_loosely,
     text_at,
     time_at,
     usage_of,
@@ -69,7 +68,7 @@ def _tool_arguments(inputs: object) -> JsonObject | str:
     given = inner(inputs, "input")
     if not isinstance(given, str) or len(inner_object(inputs)) > 1:
         return arguments_of(inputs)
-    read = arguments_of(parsed_loosely(given))
+    read = arguments_of(given, or_python=True)
     is_object = isinstance(read, Mapping) or given.lstrip().startswith("{")
     return read if is_object else arguments_of(inputs)
 
