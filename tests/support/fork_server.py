@@ -74,7 +74,7 @@ def load() -> None:
     for language in ("en", "ru"):
         for name in PAGES:
             pages._environment(language, html=".html." in name).get_template(name)
-        for prompt in (files("adjudge.prompts") / "templates" / language).iterdir():
+        for prompt in (files("adjudge.core.prompts") / "templates" / language).iterdir():
             render.load(prompt.name.removesuffix(".jinja"), language)
         for name in all_names(language):
             entry(name, language)

@@ -331,7 +331,7 @@ def test_a_fault_of_the_page_is_told_on_a_page(page: Page, monkeypatch: pytest.M
 
 
 def test_the_badge_of_a_bad_row_in_a_report_can_be_read() -> None:
-    css = (files("adjudge.view") / "templates" / "report.css").read_text()
+    css = (files("adjudge.runs.view") / "templates" / "report.css").read_text()
     badge = css[css.index(".badge {") :].partition("}")[0]
     lightness, text = re.search(r"55% (\d+)%", badge), re.search(r"color: #(\w{6})", badge)
     assert lightness

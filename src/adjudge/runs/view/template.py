@@ -15,7 +15,7 @@ def environment(language: str, *, html: bool) -> jinja2.Environment:
     value. Messages are shown in ``language``; constant words stand in ``_`` or ``pgettext``.
     """
     made = jinja2.Environment(
-        loader=jinja2.PackageLoader("adjudge.view"),
+        loader=jinja2.PackageLoader("adjudge.runs.view"),
         autoescape=html,  # noqa: S701 - Markdown has an escape of its own
         undefined=jinja2.StrictUndefined,
         finalize=lambda value: value.render(language) if isinstance(value, Message) else value,
