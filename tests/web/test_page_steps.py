@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from adjudge.features.trust.labels.store import LabelStore
+from adjudge.trust.labels.store import LabelStore
 from support.agent_runs import agent_run, trials_run
 from support.commands import adjudge
 from support.page import Page, served

@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 
 from adjudge.core.catalog import criteria as catalog
 from adjudge.errors import AdjudgeError
-from adjudge.features.trust.labels.store import LabelStore
 from adjudge.runs.case_file import TestCase, parse_case
+from adjudge.trust.labels.store import LabelStore
 from adjudge.web.playground.draft import Draft
 from adjudge.web.playground.edits import edited
 from support.fake_provider import FakeProvider

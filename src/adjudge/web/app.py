@@ -15,19 +15,18 @@ from starlette.types import ASGIApp
 from adjudge.errors import AdjudgeError
 from adjudge.features.agents import page as steps
 from adjudge.features.bench import page as benchmarks
-from adjudge.features.trust import assign_page as assign
-from adjudge.features.trust import label_page as label
-from adjudge.features.trust import page as trust
 from adjudge.messages import Message
 from adjudge.runs.folder import NoSuchRun
 from adjudge.web.guard import LANGUAGE_COOKIE, Guard
 from adjudge.web.names import LANGUAGES
 from adjudge.web.pages import (
+    assign,
     compare_row,
     compare_several,
     copies,
     criteria,
     jobs,
+    label,
     own_criteria,
     pictures,
     playground,
@@ -42,6 +41,7 @@ from adjudge.web.pages import (
     runs,
     start,
     these,
+    trust,
     views,
     watch,
 )

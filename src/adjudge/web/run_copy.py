@@ -36,7 +36,6 @@ from adjudge.core.ledger.row_groups import RowJudgment, are_in_turn, count_rows_
 from adjudge.errors import SetupError
 from adjudge.features.agents.report import steps_of
 from adjudge.features.agents.step_view import StepsOfReport
-from adjudge.features.trust.page_people import PeopleSaid, people_by_row
 from adjudge.messages import Message
 from adjudge.runs.folder import reading
 from adjudge.web.library import Library, RunPlace
@@ -48,6 +47,7 @@ from adjudge.web.pages.run import (
     judged_field,
     line_data,
 )
+from adjudge.web.people import PeopleSaid, people_by_row
 from adjudge.web.site import assets, templates
 from adjudge.web.views import SavedView, read_views
 

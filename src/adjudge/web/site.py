@@ -25,10 +25,8 @@ from adjudge.core.domain.record import JudgmentRecord
 from adjudge.core.gateway.open import default_model
 from adjudge.errors import SetupError
 from adjudge.features.agents.step_view import cited_html, steps_style, visible
-from adjudge.features.agents.timeline import Moment, timeline
 from adjudge.features.bench.view import PricedJudge, cost_plot
 from adjudge.features.evidence.view import evidence_html, evidence_style
-from adjudge.features.trust.label_sessions import LabelSessions
 from adjudge.messages import Message, plural, render, term
 from adjudge.runs.project import Project, find_project
 from adjudge.runs.results.counts import count_labels, count_rows, grouped
@@ -48,9 +46,11 @@ from adjudge.runs.view.plots import (
     step_class,
 )
 from adjudge.runs.view.terms import field_title, rule_title
+from adjudge.runs.view.timeline import Moment, timeline
 from adjudge.web.forms import counted_rows
 from adjudge.web.guard import LANGUAGE_COOKIE, Access
 from adjudge.web.jobs import Jobs
+from adjudge.web.label_sessions import LabelSessions
 from adjudge.web.library import Library, RunPlace
 from adjudge.web.names import LANGUAGES, name_of, state_of
 from adjudge.web.playground.trial import Trials

@@ -44,9 +44,9 @@ from adjudge.features.agents.step_view import (
     steps_html,
     times_html,
 )
-from adjudge.features.trust.labels.store import LabelStore
 from adjudge.messages import Message
 from adjudge.runs.folder import reading
+from adjudge.trust.labels.store import LabelStore
 from adjudge.web.forms import whole
 from adjudge.web.library import Library, RunPlace, run_version
 from adjudge.web.site import Site, address_of, place_of, site_of, wants_json

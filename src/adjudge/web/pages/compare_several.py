@@ -19,9 +19,9 @@ from starlette.routing import Route
 from adjudge.core.domain.frozen import plain
 from adjudge.core.domain.json_types import JsonDict, JsonValue
 from adjudge.errors import SetupError
-from adjudge.features.trust.comparison import FEWER, compare_several
 from adjudge.messages import Message
 from adjudge.runs.diff import RunDiff, run_diff
+from adjudge.trust.comparison import FEWER, compare_several
 from adjudge.web.forms import whole
 from adjudge.web.library import Library, RunPlace, mean_data
 from adjudge.web.pages import compare

@@ -29,10 +29,10 @@ from adjudge.features.agents.report import KeptSteps, judged_row, steps_of, tria
 from adjudge.features.rag.dimensions import kept_dimensions
 from adjudge.features.rag.report_row import explanation_of, rag_detail, rule_of, score_of
 from adjudge.features.rag.rows import MAY_BE_ABSENT
-from adjudge.features.trust.page_people import people_said
 from adjudge.runs.folder import reading
 from adjudge.runs.results.shown_prompts import ShownPrompt, shown_prompts
 from adjudge.web.library import RunPlace
+from adjudge.web.people import people_said
 from adjudge.web.rendered import render_text
 from adjudge.web.site import Site, place_of, site_of
 

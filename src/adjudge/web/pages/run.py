@@ -50,7 +50,6 @@ from adjudge.core.ledger.row_groups import are_in_turn, come_together, row_group
 from adjudge.errors import SetupError
 from adjudge.features.agents.page import facets, facts_by_row, rows_that_fit, step_filters
 from adjudge.features.rag.dimensions import kept_dimensions
-from adjudge.features.trust.page_people import STANDS, PeopleSaid, people_by_row
 from adjudge.runs.folder import reading
 from adjudge.runs.service.run_index import find_judge
 from adjudge.web.forms import rows_in, rows_text, whole
@@ -64,6 +63,7 @@ from adjudge.web.pages.row import (
     several_criteria,
 )
 from adjudge.web.pages.views import views_data
+from adjudge.web.people import STANDS, PeopleSaid, people_by_row
 from adjudge.web.site import Site, address_of, place_of, site_of
 from adjudge.web.views import view_query
 

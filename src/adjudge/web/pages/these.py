@@ -24,9 +24,9 @@ from adjudge.core.ledger.records import records
 from adjudge.errors import RunError, SetupError
 from adjudge.features.agents.record import AgentDetail
 from adjudge.features.rag.report_row import rag_detail
-from adjudge.features.trust.labels.scales import label_scales
 from adjudge.runs.exporters.table import write_rows
 from adjudge.runs.folder import reading
+from adjudge.trust.labels.scales import label_scales
 from adjudge.web.forms import rows_text, with_form
 from adjudge.web.library import RunPlace
 from adjudge.web.pages.run import filters_in, judge_asked, order_of

@@ -24,11 +24,11 @@ from adjudge.features.bench.labelled import (
     labelled_set,
     lot,
 )
-from adjudge.features.trust.labels.scales import JudgedScale, label_scales
-from adjudge.features.trust.labels.store import LabelStore
 from adjudge.runs.case_file import CaseSettings, ExpectedRow, TestCase, letter_of
 from adjudge.runs.folder import reading, records_of
 from adjudge.runs.rows_again import rows_of_run
+from adjudge.trust.labels.scales import JudgedScale, label_scales
+from adjudge.trust.labels.store import LabelStore
 
 _LOOKED_AT = 5_000
 """Rows from which those without labels are drawn."""
