@@ -31,6 +31,7 @@ KINDS: Mapping[str, str] = {
     "stores": "collections.abc:Callable",  # address -> adjudge.features.scale.stores.store:Store
     "criteria": "types:ModuleType",  # a folder of NAME.yaml
     "commands": "click:Command",
+    "pages": "adjudge.web.page:Page",
 }
 """Kind → what each of its parts is."""
 
@@ -166,6 +167,39 @@ OURS: Mapping[str, Mapping[str, str]] = {
             "mcp": "runs.cli.mcp:serve_mcp",
             "completion": "runs.cli.completion:completion",
             "serve-model": "features.local.serve_command:serve_model",
+        },
+    ),
+    "pages": _below(  # in the order of the top bar and of the help
+        "",
+        **{
+            "runs": "web.pages.runs:PAGE",
+            "run": "web.pages.run:PAGE",
+            "run-rows": "web.pages.run_rows:PAGE",
+            "these": "web.pages.these:PAGE",
+            "views": "web.pages.views:PAGE",
+            "pictures": "web.pages.pictures:PAGE",
+            "row": "web.pages.row:PAGE",
+            "row-more": "web.pages.row_more:PAGE",
+            "start": "web.pages.start:PAGE",
+            "bench": "features.bench.page:PAGE",
+            "criteria": "web.pages.criteria:PAGE",
+            "own-criteria": "web.pages.own_criteria:PAGE",
+            "playground": "web.pages.playground:PAGE",
+            "playground-files": "web.pages.playground_files:PAGE",
+            "playground-prompt": "web.pages.playground_prompt:PAGE",
+            "playground-runs": "web.pages.playground_runs:PAGE",
+            "playground-writing": "web.pages.playground_writing:PAGE",
+            "agents": "features.agents.page:PAGE",
+            "label": "web.pages.label:PAGE",
+            "assign": "web.pages.assign:PAGE",
+            "trust": "web.pages.trust:PAGE",
+            "watch": "web.pages.watch:PAGE",
+            "stress": "features.stress.page:PAGE",
+            "traffic": "features.traffic.page:PAGE",
+            "jobs": "web.pages.jobs:PAGE",
+            "compare-row": "web.pages.compare_row:PAGE",
+            "compare-several": "web.pages.compare_several:PAGE",
+            "copies": "web.pages.copies:PAGE",
         },
     ),
 }

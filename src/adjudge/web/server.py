@@ -11,7 +11,7 @@ from adjudge.web.app import application
 from adjudge.web.guard import Access
 from adjudge.web.library import Library
 from adjudge.web.loopback import Listening
-from adjudge.web.site import Site, templates
+from adjudge.web.site import Site, compile_template, templates
 from adjudge.web.spending import DEFAULT_USD, Spending
 
 _OF_FIRST_PAGE = ("base", "runs")
@@ -67,7 +67,7 @@ class PageServer:
         environment = templates(self.site.language)
         names = environment.list_templates()
         for name in (one for one in names if one.startswith(_OF_FIRST_PAGE)):
-            environment.get_template(name)
+            compile_template(environment, name)
         self.site.answered = time.monotonic() + _LONG_QUIET  # the first answer comes by then
         ready(self.access.url)
         soon = [name for start in _OF_NEXT_PAGES for name in names if name.startswith(start)]
@@ -75,4 +75,4 @@ class PageServer:
             for name in some:
                 while time.monotonic() - self.site.answered < quiet:
                     time.sleep(_QUIET / 2)
-                environment.get_template(name)
+                compile_template(environment, name)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -21,17 +22,16 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from adjudge.core.domain.json_types import JsonObject
-from adjudge.core.domain.record import JudgmentRecord
 from adjudge.core.gateway.open import default_model
 from adjudge.errors import SetupError
-from adjudge.features.agents.step_view import cited_html, steps_style, visible
-from adjudge.features.bench.view import PricedJudge, cost_plot
+from adjudge.features.agents.step_view import cited_html, steps_style
 from adjudge.features.evidence.view import evidence_html, evidence_style
 from adjudge.messages import Message, plural, render, term
 from adjudge.runs.project import Project, find_project
 from adjudge.runs.results.counts import count_labels, count_rows, grouped
 from adjudge.runs.results.numbers import figure, percent
 from adjudge.runs.trusted import trusted_project
+from adjudge.runs.view.clean_text import visible
 from adjudge.runs.view.pages import measures_html
 from adjudge.runs.view.plane import Point, axis, plane
 from adjudge.runs.view.plots import (
@@ -54,8 +54,10 @@ from adjudge.web.label_sessions import LabelSessions
 from adjudge.web.library import Library, RunPlace
 from adjudge.web.names import LANGUAGES, name_of, state_of
 from adjudge.web.playground.trial import Trials
+from adjudge.web.registered import is_foreign, links, pages
 from adjudge.web.spending import Spending
 
+_LOG = logging.getLogger("adjudge.web")
 THEME_COOKIE = "adjudge_theme"
 THEMES = ("light", "dark")
 _HOME = Path(__file__).parent
@@ -179,11 +181,11 @@ class Site:
         template: str,
         data: Mapping[str, object],
         status: int = 200,
-        record: JudgmentRecord | None = None,
+        **drawn: object,
     ) -> Response:
         """The page, or its data where JSON is asked for.
 
-        ``record``: the judgment that the page shows, where it does.
+        ``drawn``: what only the template sees, such as pictures and the record that is shown.
         """
         self.answered = time.monotonic()
         language = self.language_of(request)
@@ -195,7 +197,7 @@ class Site:
             .get_template(template)
             .render(
                 **data,
-                record=record,
+                **drawn,
                 here=str(request.url.path) + (f"?{request.url.query}" if request.url.query else ""),
                 root=request.scope["root_path"],
                 nonce=request.state.nonce,
@@ -216,7 +218,7 @@ def templates(language: str) -> jinja2.Environment:
         return render(value, language) if isinstance(value, Message) else value
 
     made = jinja2.Environment(
-        loader=jinja2.PackageLoader("adjudge.web"),
+        loader=_loader(),
         autoescape=True,
         finalize=say,
         undefined=jinja2.StrictUndefined,
@@ -240,14 +242,14 @@ def templates(language: str) -> jinja2.Environment:
         step_link=_step_link,
         query=_query,
         day=_day,
-        cost_plot=cost_plot,
-        priced_judge=PricedJudge,
         distribution=partial(distribution, language=language),
         count_labels=count_labels,
         count_rows=count_rows,
         counted_rows=counted_rows,
         evidence=evidence_html,
         field_title=field_title,
+        keys=tuple(key for page in pages() for key in page.keys),
+        links=links(),
         flow=flow,
         histogram=histogram,
         interval=interval,
@@ -264,6 +266,24 @@ def templates(language: str) -> jinja2.Environment:
         clock=lambda seconds: say(_clock(seconds)),
     )
     return made
+
+
+def _loader() -> jinja2.BaseLoader:
+    """Find our templates by their names, and those of other pages below the name of their page."""
+    own = {page.name: jinja2.PackageLoader(page.package) for page in pages() if page.package}
+    return jinja2.ChoiceLoader([jinja2.PackageLoader("adjudge.web"), jinja2.PrefixLoader(own)])
+
+
+def compile_template(environment: jinja2.Environment, name: str) -> None:
+    """Compile a template before a page needs it. One of an installed package that cannot be
+    compiled is a warning; its page answers with the error.
+    """
+    try:
+        environment.get_template(name)
+    except jinja2.TemplateError as error:
+        if not is_foreign(name.partition("/")[0]):
+            raise
+        _LOG.warning(Message("the template {name} is broken: {error}", name=name, error=str(error)))
 
 
 def _step_link(steps: JsonObject | None) -> Callable[[int], str]:

@@ -49,6 +49,7 @@ from adjudge.runs.folder import reading
 from adjudge.trust.labels.store import LabelStore
 from adjudge.web.forms import whole
 from adjudge.web.library import Library, RunPlace, run_version
+from adjudge.web.page import Page
 from adjudge.web.site import Site, address_of, place_of, site_of, wants_json
 
 WINDOW = 50
@@ -92,8 +93,8 @@ def show(request: Request) -> Response:
     first = _first(found.steps, asked.get("from", ""), asked.get("step", ""))
     data = steps_data(site, request, found, first)
     if asked.get("part") == "more":
-        return site.answer(request, "steps_more.html.jinja", data)
-    template = "steps_part.html.jinja" if asked.get("part") == "1" else "steps.html.jinja"
+        return site.answer(request, "agents/steps_more.html.jinja", data)
+    template = "steps_part.html.jinja" if asked.get("part") == "1" else "agents/steps.html.jinja"
     return site.answer(request, template, {**data, **_head(found)})
 
 
@@ -192,7 +193,7 @@ def show_step(request: Request) -> Response:
         "left_out": raw.left_out,
         "steps_address": found.address(root, number),
     }
-    return site.answer(request, "step.html.jinja", data)
+    return site.answer(request, "agents/step.html.jinja", data)
 
 
 def _head(found: StepsPlace) -> JsonDict:
@@ -289,7 +290,7 @@ def show_beside(request: Request) -> Response:
         "sides": sides,
         "next": address_of(request, path, query) if first + WINDOW < longest else None,
     }
-    return site.answer(request, "beside.html.jinja", data)
+    return site.answer(request, "agents/beside.html.jinja", data)
 
 
 def _side(request: Request, found: StepsPlace, prefix: str, first: int) -> JsonDict:
@@ -392,8 +393,12 @@ def facets(facts: dict[int, TrajectoryFacts], picks: dict[str, Picks]) -> JsonDi
     }
 
 
-ROUTES = (
-    Route("/run/{run}/row/{row:int}/steps", show),
-    Route("/run/{run}/row/{row:int}/step/{step:int}", show_step),
-    Route("/run/{run}/row/{row:int}/beside", show_beside),
+PAGE = Page(
+    name="agents",
+    routes=(
+        Route("/run/{run}/row/{row:int}/steps", show),
+        Route("/run/{run}/row/{row:int}/step/{step:int}", show_step),
+        Route("/run/{run}/row/{row:int}/beside", show_beside),
+    ),
+    package="adjudge.features.agents",
 )

@@ -12,6 +12,7 @@ from adjudge.trust.labels.scales import label_scale
 from adjudge.trust.labels.session import assign_rows
 from adjudge.web.annotators import assigned_rows
 from adjudge.web.forms import whole, with_form
+from adjudge.web.page import Page
 from adjudge.web.pages.label import labelled_run, read_queue
 from adjudge.web.site import site_of
 
@@ -37,4 +38,6 @@ def keep(request: Request, given: QueryParams) -> Response:
     return site_of(request).answer(request, "assigned_part.html.jinja", data)
 
 
-ROUTES = (Route("/run/{run}/label/assign", with_form(keep), methods=["POST"]),)
+PAGE = Page(
+    name="assign", routes=(Route("/run/{run}/label/assign", with_form(keep), methods=["POST"]),)
+)

@@ -32,6 +32,7 @@ from adjudge.trust.labels_so_far import labels_so_far
 from adjudge.web.annotators import assigned_rows
 from adjudge.web.forms import row_count, rows_in, whole, with_form
 from adjudge.web.library import RunPlace
+from adjudge.web.page import Page
 from adjudge.web.pages.row import LONGEST, quoted_in, text_data
 from adjudge.web.site import Site, asked_for, place_of, site_of
 
@@ -417,8 +418,15 @@ def _login() -> str:
         return ""  # a container may have users without a name
 
 
-ROUTES = (
-    Route("/run/{run}/label", show),
-    Route("/run/{run}/label/steps", show_steps),
-    Route("/run/{run}/label", with_form(keep), methods=["POST"]),
+PAGE = Page(
+    name="label",
+    routes=(
+        Route("/run/{run}/label", show),
+        Route("/run/{run}/label/steps", show_steps),
+        Route("/run/{run}/label", with_form(keep), methods=["POST"]),
+    ),
+    keys=(
+        ("1 … 9", Message("label a row: the option of that number")),
+        ("u", Message("take the last label back")),
+    ),
 )

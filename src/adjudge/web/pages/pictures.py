@@ -29,6 +29,7 @@ from adjudge.runs.view.order_effect import order_html
 from adjudge.trust.calibration import CalibrationSettings, calibrate_run
 from adjudge.trust.leaderboard import leaderboards
 from adjudge.web.library import Library, RunPlace, is_large, mean_data
+from adjudge.web.page import Page
 from adjudge.web.pages.row import criteria_names
 from adjudge.web.pages.run import judge_asked
 from adjudge.web.site import place_of, site_of, wants_json
@@ -201,4 +202,4 @@ def _stretch(one: Stretch, prices: PriceTable) -> JsonDict:
     }
 
 
-ROUTES = (Route("/run/{run}/pictures", show),)
+PAGE = Page(name="pictures", routes=(Route("/run/{run}/pictures", show),))

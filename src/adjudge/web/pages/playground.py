@@ -24,6 +24,7 @@ from adjudge.runs.case_file import TestCase
 from adjudge.runs.exporters.test_case_files import EXPORTS
 from adjudge.runs.project import ModelEntry
 from adjudge.web.forms import fields_of, rows_in, rows_text, whole
+from adjudge.web.page import NavigationLink, Page
 from adjudge.web.playground.draft import FIRST, MOST_ROWS, Draft, draft_of
 from adjudge.web.playground.edits import edited, with_beside
 from adjudge.web.playground.entries import find_entry, find_own, find_ready_made, list_names
@@ -392,14 +393,22 @@ async def _events(trial: Trial, is_leaving: Callable[[], bool]) -> AsyncIterator
     yield f"event: ended\ndata: {trial.cast}\n\n"
 
 
-ROUTES = (
-    Route("/playground", show),
-    Route("/playground/edit", posted(edit), methods=["POST"]),
-    Route("/playground/beside", posted(judge_beside), methods=["POST"]),
-    Route("/playground/check", posted(check), methods=["POST"]),
-    Route("/playground/judge", posted(judge), methods=["POST"]),
-    Route("/playground/trial/{trial}", show_trial),
-    Route("/playground/trial/{trial}", posted(look), methods=["POST"]),
-    Route("/playground/trial/{trial}/events", follow),
-    Route("/playground/trial/{trial}/stop", posted(stop), methods=["POST"]),
+PAGE = Page(
+    name="playground",
+    routes=(
+        Route("/playground", show),
+        Route("/playground/edit", posted(edit), methods=["POST"]),
+        Route("/playground/beside", posted(judge_beside), methods=["POST"]),
+        Route("/playground/check", posted(check), methods=["POST"]),
+        Route("/playground/judge", posted(judge), methods=["POST"]),
+        Route("/playground/trial/{trial}", show_trial),
+        Route("/playground/trial/{trial}", posted(look), methods=["POST"]),
+        Route("/playground/trial/{trial}/events", follow),
+        Route("/playground/trial/{trial}/stop", posted(stop), methods=["POST"]),
+    ),
+    link=NavigationLink("/playground", Message("Playground"), writes=True),
+    keys=(
+        ("Ctrl+Enter", Message("judge, in the playground")),
+        ("Ctrl+S", Message("save the test case, in the playground")),
+    ),
 )

@@ -24,6 +24,7 @@ from adjudge.messages import Joined, Message, join
 from adjudge.runs.case_file import TestCase, dumped, parse_case
 from adjudge.runs.exporters.test_case_files import EXPORTS, files_of
 from adjudge.web.forms import whole
+from adjudge.web.page import Page
 from adjudge.web.pages.playground import (
     Form,
     Link,
@@ -195,11 +196,14 @@ def show_case(request: Request) -> Response:
     return site.answer(request, "playground_case.html.jinja", data)
 
 
-ROUTES = (
-    Route("/playground/save", posted(save), methods=["POST"]),
-    Route("/playground/save-criteria", posted(save_criteria), methods=["POST"]),
-    Route("/playground/export", posted(export), methods=["POST"]),
-    Route("/playground/import", posted(bring_in), methods=["POST"]),
-    Route("/playground/case/{name}", show_case),
-    Route("/playground/case/{name}/delete", posted(delete), methods=["POST"]),
+PAGE = Page(
+    name="playground-files",
+    routes=(
+        Route("/playground/save", posted(save), methods=["POST"]),
+        Route("/playground/save-criteria", posted(save_criteria), methods=["POST"]),
+        Route("/playground/export", posted(export), methods=["POST"]),
+        Route("/playground/import", posted(bring_in), methods=["POST"]),
+        Route("/playground/case/{name}", show_case),
+        Route("/playground/case/{name}/delete", posted(delete), methods=["POST"]),
+    ),
 )

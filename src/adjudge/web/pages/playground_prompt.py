@@ -15,6 +15,7 @@ from adjudge.messages import Message
 from adjudge.runs.case_file import TestCase
 from adjudge.runs.execute import EvalRun
 from adjudge.runs.project import ModelEntry
+from adjudge.web.page import Page
 from adjudge.web.pages.playground import Form, TextFile, models_of, posted, said
 from adjudge.web.playground.draft import Draft
 from adjudge.web.site import site_of
@@ -51,4 +52,7 @@ def _text(ballot: Ballot) -> str:
     return "\n\n".join(f"{turn.role}:\n{turn.content}" for turn in prompt_for(ballot).messages)
 
 
-ROUTES = (Route("/playground/prompt", posted(preview), methods=["POST"]),)
+PAGE = Page(
+    name="playground-prompt",
+    routes=(Route("/playground/prompt", posted(preview), methods=["POST"]),),
+)

@@ -7,6 +7,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from adjudge.web.forms import row_count
+from adjudge.web.page import Page
 from adjudge.web.pages.playground import Form, models_of, posted, trial_answer
 from adjudge.web.playground.draft import MOST_ROWS, Draft
 from adjudge.web.playground.run_rows import rows_to_try
@@ -29,4 +30,6 @@ def try_rows(request: Request, form: Form) -> Response:
     return trial_answer(request, trial)
 
 
-ROUTES = (Route("/playground/try", posted(try_rows), methods=["POST"]),)
+PAGE = Page(
+    name="playground-runs", routes=(Route("/playground/try", posted(try_rows), methods=["POST"]),)
+)

@@ -16,6 +16,7 @@ from adjudge.core.prompts.case_writing import DATA_LENGTHS, DATA_TASKS, TEXT_ACT
 from adjudge.errors import SetupError
 from adjudge.runs.case_file import TestCase, dumped
 from adjudge.web.forms import whole
+from adjudge.web.page import Page
 from adjudge.web.pages.playground import Form, model_named, models_of, posted, trial_of
 from adjudge.web.playground.draft import Draft
 from adjudge.web.playground.shown import places_in
@@ -142,9 +143,12 @@ def _desk(site: Site, form: Form, case: TestCase) -> WritingDesk:
     return WritingDesk(model_named(site, name), site.spending, case.settings.language)
 
 
-ROUTES = (
-    Route("/playground/trial/{trial}/improve", posted(improve_criteria), methods=["POST"]),
-    Route("/playground/trial/{trial}/fix", posted(fix_text), methods=["POST"]),
-    Route("/playground/rewrite", posted(rewrite), methods=["POST"]),
-    Route("/playground/data", posted(make_data), methods=["POST"]),
+PAGE = Page(
+    name="playground-writing",
+    routes=(
+        Route("/playground/trial/{trial}/improve", posted(improve_criteria), methods=["POST"]),
+        Route("/playground/trial/{trial}/fix", posted(fix_text), methods=["POST"]),
+        Route("/playground/rewrite", posted(rewrite), methods=["POST"]),
+        Route("/playground/data", posted(make_data), methods=["POST"]),
+    ),
 )

@@ -32,6 +32,7 @@ from adjudge.features.rag.rows import MAY_BE_ABSENT
 from adjudge.runs.folder import reading
 from adjudge.runs.results.shown_prompts import ShownPrompt, shown_prompts
 from adjudge.web.library import RunPlace
+from adjudge.web.page import Page
 from adjudge.web.people import people_said
 from adjudge.web.rendered import render_text
 from adjudge.web.site import Site, place_of, site_of
@@ -397,4 +398,4 @@ def as_python(place: RunPlace, judge: str, row: int) -> str:
     )
 
 
-ROUTES = (Route("/run/{run}/row/{row:int}", show),)
+PAGE = Page(name="row", routes=(Route("/run/{run}/row/{row:int}", show),))

@@ -26,13 +26,15 @@ from adjudge.core.ledger.browse import (
     STATUSES,
     Filters,
     JudgmentLine,
-    Page,
     find_row,
     judges_in,
     last_row,
     page_of,
     rows_of,
     sorted_numbers,
+)
+from adjudge.core.ledger.browse import (
+    Page as ListPage,
 )
 from adjudge.core.ledger.columns import (
     FIELD,
@@ -54,6 +56,7 @@ from adjudge.runs.folder import reading
 from adjudge.runs.service.run_index import find_judge
 from adjudge.web.forms import rows_in, rows_text, whole
 from adjudge.web.library import Library, RunPlace, is_large, mean_data
+from adjudge.web.page import Page
 from adjudge.web.pages.jobs import job_data
 from adjudge.web.pages.row import (
     criteria_names,
@@ -103,7 +106,7 @@ class _Listed:
 class _Found:
     """A page of a list, and by what it can be narrowed."""
 
-    page: Page
+    page: ListPage
     filters: Filters
     """In the order that was carried out."""
     people: JsonDict
@@ -172,7 +175,7 @@ def _find(
     of_steps = None if is_large(place) else _step_facets(library, place, asked, filters)
     people = _people_counts(connection, library, place, listed)
     filters = of_these_steps(filters, library, place, asked)
-    page = Page([], None)
+    page = ListPage([], None)
     if listed.problem is None:
         page = page_of(
             connection,
@@ -305,7 +308,7 @@ def _state_data(site: Site, place: RunPlace, facts: JsonObject) -> JsonDict:
     }
 
 
-def _page_data(asked: QueryParams, filters: Filters, page: Page) -> JsonDict:
+def _page_data(asked: QueryParams, filters: Filters, page: ListPage) -> JsonDict:
     """Where a page of the list begins and ends, and how it is shown."""
     plain = Filters(
         judge=filters.judge, sort=filters.sort, key=filters.key, together=filters.together
@@ -570,4 +573,6 @@ def judged_field(configuration: JudgeConfiguration) -> str:
     return "response" if named in (None, STEPS) else str(named)
 
 
-ROUTES = (Route("/run/{run}", show), Route("/run/{run}/figures", show_figures))
+PAGE = Page(
+    name="run", routes=(Route("/run/{run}", show), Route("/run/{run}/figures", show_figures))
+)

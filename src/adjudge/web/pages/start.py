@@ -25,6 +25,7 @@ from adjudge.runs.trusted import trusted_project
 from adjudge.web.forms import whole, with_form
 from adjudge.web.home import chosen, data_files, preview
 from adjudge.web.jobs import Job
+from adjudge.web.page import NavigationLink, Page
 from adjudge.web.plan import (
     EVAL_FILE,
     JobPlan,
@@ -205,9 +206,13 @@ def _estimate(site: Site, plan: JobPlan) -> JsonDict:
     }
 
 
-ROUTES = (
-    Route("/start", show),
-    Route("/start", with_form(begin), methods=["POST"]),
-    Route("/start/example", begin_example, methods=["POST"]),
-    Route("/start/import", with_form(bring_in), methods=["POST"]),
+PAGE = Page(
+    name="start",
+    routes=(
+        Route("/start", show),
+        Route("/start", with_form(begin), methods=["POST"]),
+        Route("/start/example", begin_example, methods=["POST"]),
+        Route("/start/import", with_form(bring_in), methods=["POST"]),
+    ),
+    link=NavigationLink("/start", term("nav", "New run"), writes=True),
 )

@@ -29,6 +29,7 @@ from adjudge.runs.folder import reading
 from adjudge.trust.labels.scales import label_scales
 from adjudge.web.forms import rows_text, with_form
 from adjudge.web.library import RunPlace
+from adjudge.web.page import Page
 from adjudge.web.pages.run import filters_in, judge_asked, order_of
 from adjudge.web.pages.start import JUDGES_NOTHING
 from adjudge.web.playground.store import made_folder
@@ -137,8 +138,11 @@ def _write_criteria(place: RunPlace, found: Iterable[JudgmentRecord], path: Path
     return bool(entries)
 
 
-ROUTES = (
-    Route("/run/{run}/these/label", label),
-    Route("/run/{run}/these/playground", try_out),
-    Route("/run/{run}/these/again", with_form(judge_again), methods=["POST"]),
+PAGE = Page(
+    name="these",
+    routes=(
+        Route("/run/{run}/these/label", label),
+        Route("/run/{run}/these/playground", try_out),
+        Route("/run/{run}/these/again", with_form(judge_again), methods=["POST"]),
+    ),
 )

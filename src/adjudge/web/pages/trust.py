@@ -35,6 +35,7 @@ from adjudge.trust.labels.store import Conflict, LabelStore
 from adjudge.trust.report import trust_sentence
 from adjudge.web.annotators import annotator_figures, assigned_rows
 from adjudge.web.library import RunPlace, is_large
+from adjudge.web.page import Page
 from adjudge.web.people import reliability_of
 from adjudge.web.site import place_of, site_of
 
@@ -201,4 +202,4 @@ def _heat(table: Mapping[str, Mapping[str, int]]) -> JsonDict:
     return {"judge": [option_title(name) for name in said], "rows": rows}
 
 
-ROUTES = (Route("/run/{run}/trust", show),)
+PAGE = Page(name="trust", routes=(Route("/run/{run}/trust", show),))
