@@ -189,7 +189,10 @@ OURS: Mapping[str, Mapping[str, str]] = {
             "playground-prompt": "web.pages.playground_prompt:PAGE",
             "playground-runs": "web.pages.playground_runs:PAGE",
             "playground-writing": "web.pages.playground_writing:PAGE",
-            "agents": "features.agents.page:PAGE",
+            "rag": "features.rag.page:PAGE",
+            "evidence": "features.evidence.page:PAGE",
+            "measures": "features.rag.page:MEASURES",
+            "agents": "features.agents.row_page:PAGE",
             "label": "web.pages.label:PAGE",
             "assign": "web.pages.assign:PAGE",
             "trust": "web.pages.trust:PAGE",
@@ -304,7 +307,7 @@ class Parts(Mapping[str, T], Generic[T]):
             except SetupError as error:
                 if name in self.ours:
                     raise
-                _warn(str(error))
+                warn(str(error))
 
     def __getitem__(self, name: str) -> T:
         part = self.find(name)
@@ -354,7 +357,7 @@ def entry_points() -> Iterator[tuple[Distribution, EntryPoint]]:
         try:
             listed = [*package.entry_points]
         except Exception as error:  # noqa: BLE001 - whatever files of strangers hold
-            _warn(
+            warn(
                 Message(
                     "the installed package in {place} cannot be read: {error}",
                     place=_place_of(package),
@@ -386,7 +389,7 @@ _load = cache(Part.load)
 
 
 @cache
-def _warn(line: str) -> None:
+def warn(line: str) -> None:
     """Log a line, once a process."""
     _LOG.warning(line)
 

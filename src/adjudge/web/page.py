@@ -6,16 +6,28 @@ whatever they show, and it can add to the pages of runs and rows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import sqlite3
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from starlette.requests import Request
 from starlette.routing import BaseRoute, Route
 
+from adjudge.core.domain.instance import GivenFields
+from adjudge.core.domain.json_types import JsonDict
+from adjudge.core.domain.judge_configuration import JudgeConfiguration
+from adjudge.core.domain.record import JudgmentRecord
+from adjudge.core.ledger.row_groups import RowJudgment
 from adjudge.messages import Message
 from adjudge.runs.view.document import Document
+from adjudge.web.library import Library, RunPlace
+
+if TYPE_CHECKING:
+    from adjudge.web.site import Site
 
 
 @dataclass(frozen=True)
@@ -31,6 +43,92 @@ class NavigationLink:
     def section(self) -> str:
         """The first word of the addresses that belong to this entry."""
         return self.path.strip("/").split("/")[0].split("-")[0] or "runs"
+
+
+@dataclass(frozen=True)
+class RowContext:
+    """A row that a page shows."""
+
+    connection: sqlite3.Connection
+    """To the ledger of its run."""
+    record: JudgmentRecord
+    """Its judgment, with the votes."""
+    data: JsonDict
+    """The record as a dictionary, without the votes."""
+    configuration: JudgeConfiguration
+    group: Sequence[RowJudgment]
+    """The judgments of the same row by all criteria of the judge."""
+    is_small: bool
+    """The ledger is small enough to be searched while a page waits."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RowPart:
+    """What a feature adds to the pages of single rows. Everything may be left out.
+
+    Templates are named as ``Site.answer`` names them. They see what the page has (``chosen``,
+    ``record``, ``run``, ``judge``) and this object as ``part``.
+    """
+
+    data: Callable[[RowContext], JsonDict] | None = None
+    """Returns what is added to ``chosen``."""
+    page_data: Callable[[Site, Request, RunPlace, JudgmentRecord], JsonDict] | None = None
+    """Returns what is added to the data of a page that shows the row."""
+    findings: str = ""
+    """Template for the place between the explanation of a row and its texts."""
+    content: str = ""
+    """Template for the place after the texts."""
+    functions: Mapping[str, Callable[..., object]] = field(default_factory=dict)
+    """What these templates call, as ``part.functions.NAME``."""
+    apart: Collection[str] = ()
+    """Names of the record's dictionary that "Everything else" leaves out."""
+    hidden_fields: Callable[[JudgmentRecord], Collection[str]] | None = None
+    """Returns the fields whose texts are not shown."""
+    owns: Callable[[JudgmentRecord], bool] | None = None
+    """Returns True if ``content`` shows what was judged, in place of the row's texts and prompts.
+    Such rows cannot be judged again from the page.
+    """
+    explanation: str = ""
+    """Template that replaces the explanation of an owned row."""
+    prompt_note: str = ""
+    """What votes on an owned row say instead of their prompt."""
+    judge_again: Callable[[JudgmentRecord, str], str] | None = None
+    """Returns how the rows of a file are judged again if the page cannot; empty if it can."""
+    label: Callable[[Request, GivenFields, str], JsonDict | None] | None = None
+    """Returns the steps of a row that people label, by its fields and its identity: ``count``,
+    ``first``, ``failed`` and ``drawn``. None if it has none. Nothing in it may come from a verdict.
+    """
+    copier: (
+        Callable[[str], Callable[[sqlite3.Connection, JudgmentRecord], Mapping[str, object]] | None]
+        | None
+    ) = None
+    """Begins a copy in a language. What it returns is called for each row of one judge and returns
+    what ``explanation`` and ``content`` show of it.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListPart:
+    """What a feature adds to the list of a run's rows. Everything may be left out."""
+
+    dimensions: Callable[[JudgeConfiguration], list[JsonDict]] | None = None
+    """Returns name, title, maximum and labels of each score that one judgment consists of."""
+    queries: Sequence[str] = ()
+    """The names that ``rows`` reads from an address."""
+    rows: Callable[[Library, RunPlace, str, Mapping[str, str]], frozenset[int] | None] | None = None
+    """Returns the rows of a judge, from 1, that an address asks for; None for all."""
+    filters: str = ""
+    """Template for the filters above the list."""
+    filter_data: (
+        Callable[
+            [Library, RunPlace, str, Mapping[str, str], Callable[[], Collection[int] | None]],
+            JsonDict,
+        ]
+        | None
+    ) = None
+    """Returns what ``filters`` shows. The last argument returns the rows that the other filters
+    leave, None for all.
+    """
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,6 +157,8 @@ class Page:
     """What there is to watch in a run folder, in a language; None if there is nothing."""
     watched_by: Sequence[str] = ()
     """Commands that make runs with something to watch, as sentences."""
+    row: RowPart | None = None
+    rows: ListPart | None = None
 
     def problem_as_plugin(self) -> str:
         """Return why an installed package cannot bring this page; empty if it can."""

@@ -16,7 +16,7 @@ from adjudge.web.spending import DEFAULT_USD, Spending
 
 _OF_FIRST_PAGE = ("base", "runs")
 """How the names of its templates begin."""
-_OF_NEXT_PAGES = ("run", "copy_line", "views", "step_filters", "figures", "row")
+_OF_NEXT_PAGES = ("run", "copy_line", "views", "agents/step_filters", "figures", "row")
 """The same of the pages to which it leads, in the order in which they are opened."""
 _QUIET, _LONG_QUIET = 0.1, 1.0
 """Seconds without an answer, behind which the templates of these pages are read, and all others:

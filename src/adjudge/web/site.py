@@ -12,6 +12,8 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache, cached_property, partial
+from importlib import import_module
+from importlib.resources import files
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -24,15 +26,12 @@ from starlette.responses import HTMLResponse, Response
 from adjudge.core.domain.json_types import JsonObject
 from adjudge.core.gateway.open import default_model
 from adjudge.errors import SetupError
-from adjudge.features.agents.step_view import cited_html, steps_style
-from adjudge.features.evidence.view import evidence_html, evidence_style
 from adjudge.messages import Message, plural, render, term
 from adjudge.runs.project import Project, find_project
 from adjudge.runs.results.counts import count_labels, count_rows, grouped
 from adjudge.runs.results.numbers import figure, percent
 from adjudge.runs.trusted import trusted_project
 from adjudge.runs.view.clean_text import visible
-from adjudge.runs.view.pages import measures_html
 from adjudge.runs.view.plane import Point, axis, plane
 from adjudge.runs.view.plots import (
     Move,
@@ -54,7 +53,15 @@ from adjudge.web.label_sessions import LabelSessions
 from adjudge.web.library import Library, RunPlace
 from adjudge.web.names import LANGUAGES, name_of, state_of
 from adjudge.web.playground.trial import Trials
-from adjudge.web.registered import is_foreign, links, pages
+from adjudge.web.registered import (
+    fragment,
+    is_foreign,
+    links,
+    list_parts,
+    owner_of,
+    pages,
+    row_parts,
+)
 from adjudge.web.spending import Spending
 
 _LOG = logging.getLogger("adjudge.web")
@@ -93,7 +100,6 @@ def assets() -> Mapping[str, Asset]:
         "copy.js",
         "page.css",
         "page.js",
-        "steps.js",
         "label.js",
         "playground.css",
         "playground.js",
@@ -101,11 +107,25 @@ def assets() -> Mapping[str, Asset]:
         "vendor/hx-csp.min.js",
     )
     contents = {
+        **_assets_of_pages(),
         **{name: (static / name).read_bytes() for name in names},
         "drawing.js": plot_script().encode(),
-        "drawing.css": (plot_style() + evidence_style() + steps_style()).encode(),
+        "drawing.css": "".join(
+            [plot_style(), *(page.style() for page in pages() if page.style)]
+        ).encode(),
     }
     return {name: Asset.of(name, content) for name, content in contents.items()}
+
+
+def _assets_of_pages() -> dict[str, bytes]:
+    """Return the files in the folders ``static`` of pages. Of two of one name ours counts."""
+    found: dict[str, bytes] = {}
+    for page in reversed([one for one in pages() if one.package]):
+        folder = files(import_module(page.package)) / "static"
+        for file in folder.iterdir() if folder.is_dir() else ():
+            if Path(file.name).suffix in _TYPES:
+                found[file.name] = file.read_bytes()
+    return found
 
 
 @dataclass
@@ -238,7 +258,6 @@ def templates(language: str) -> jinja2.Environment:
         signed=lambda value: f"{'+' if value > 0 else ''}{say(figure(value, 3))}",
         share=lambda value, digits=0: say(percent(float(value), digits)),
         asset=_asset_address,
-        cited=cited_html,
         step_link=_step_link,
         query=_query,
         day=_day,
@@ -246,18 +265,22 @@ def templates(language: str) -> jinja2.Environment:
         count_labels=count_labels,
         count_rows=count_rows,
         counted_rows=counted_rows,
-        evidence=evidence_html,
         field_title=field_title,
         keys=tuple(key for page in pages() for key in page.keys),
         links=links(),
         flow=flow,
+        fragment=fragment,
+        list_parts=list_parts(),
+        list_queries=[name for part in list_parts() for name in part.queries],
+        owner_of=owner_of,
+        row_parts=row_parts(),
+        scripts=[name for page in pages() for name in page.scripts],
         histogram=histogram,
         interval=interval,
         move_of=Move,
         range_of=Range,
         rule_title=rule_title,
         step_class=step_class,
-        measures=measures_html,
         moment_of=Moment,
         plane=plane,
         point_of=Point,

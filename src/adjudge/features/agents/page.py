@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
@@ -49,7 +49,6 @@ from adjudge.runs.folder import reading
 from adjudge.trust.labels.store import LabelStore
 from adjudge.web.forms import whole
 from adjudge.web.library import Library, RunPlace, run_version
-from adjudge.web.page import Page
 from adjudge.web.site import Site, address_of, place_of, site_of, wants_json
 
 WINDOW = 50
@@ -94,7 +93,9 @@ def show(request: Request) -> Response:
     data = steps_data(site, request, found, first)
     if asked.get("part") == "more":
         return site.answer(request, "agents/steps_more.html.jinja", data)
-    template = "steps_part.html.jinja" if asked.get("part") == "1" else "agents/steps.html.jinja"
+    template = (
+        "agents/steps_part.html.jinja" if asked.get("part") == "1" else "agents/steps.html.jinja"
+    )
     return site.answer(request, template, {**data, **_head(found)})
 
 
@@ -346,7 +347,7 @@ _RANGES = ((1, 5), (6, 10), (11, 20), (21, 50), (51, 100), (101, 200), (201, 500
 _MOST_TOOLS = 12
 
 
-def step_filters(asked: dict[str, str]) -> dict[str, Picks]:
+def step_filters(asked: Mapping[str, str]) -> dict[str, Picks]:
     """What an address asks for of trajectories: filter → whether a row fits."""
     found: dict[str, Picks] = {}
     if tool := asked.get("tool"):
@@ -393,12 +394,8 @@ def facets(facts: dict[int, TrajectoryFacts], picks: dict[str, Picks]) -> JsonDi
     }
 
 
-PAGE = Page(
-    name="agents",
-    routes=(
-        Route("/run/{run}/row/{row:int}/steps", show),
-        Route("/run/{run}/row/{row:int}/step/{step:int}", show_step),
-        Route("/run/{run}/row/{row:int}/beside", show_beside),
-    ),
-    package="adjudge.features.agents",
+ROUTES = (
+    Route("/run/{run}/row/{row:int}/steps", show),
+    Route("/run/{run}/row/{row:int}/step/{step:int}", show_step),
+    Route("/run/{run}/row/{row:int}/beside", show_beside),
 )

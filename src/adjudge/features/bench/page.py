@@ -63,6 +63,7 @@ def show_all(request: Request) -> Response:
     lines = [
         line for place, found in benchmarks for line in _lines(place, found) if _fits(line, asked)
     ]
+    sections = _sections(lines, group, dict(_beside(benchmarks)))
     data = {
         "asked": asked_for(request),
         "group": group,
@@ -72,7 +73,7 @@ def show_all(request: Request) -> Response:
             {str(line["criteria"]) for line in lines}
             | ({asked["criteria"]} if asked.get("criteria") else set())
         ),
-        "sections": _sections(lines, group, dict(_beside(benchmarks))),
+        "sections": sections,
         "explained": dict(EXPLAINED),
         "troubles": troubles,
         "published": [
@@ -80,7 +81,7 @@ def show_all(request: Request) -> Response:
             for one in published_results().sets
         ],
     }
-    plots = _cost_plots(data["sections"], site.language_of(request)) if group == GROUPS[0] else {}
+    plots = _cost_plots(sections, site.language_of(request)) if group == GROUPS[0] else {}
     return site.answer(request, "bench/benchmarks.html.jinja", data, cost_plots=plots)
 
 

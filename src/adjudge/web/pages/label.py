@@ -8,7 +8,6 @@ import getpass
 from collections import Counter
 from collections.abc import Mapping, Sequence, Set
 from typing import NamedTuple
-from urllib.parse import urlencode
 
 from starlette.datastructures import QueryParams
 from starlette.requests import Request
@@ -19,9 +18,6 @@ from adjudge.core.domain.instance import STEPS
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.label import LabelScale, labels
 from adjudge.errors import SetupError
-from adjudge.features.agents.page import WINDOW
-from adjudge.features.agents.report import steps_in
-from adjudge.features.agents.step_view import StepsFrame, steps_html
 from adjudge.messages import Message
 from adjudge.trust.labels.criteria_notes import add_note
 from adjudge.trust.labels.people import is_name
@@ -34,6 +30,7 @@ from adjudge.web.forms import row_count, rows_in, whole, with_form
 from adjudge.web.library import RunPlace
 from adjudge.web.page import Page
 from adjudge.web.pages.row import LONGEST, quoted_in, text_data
+from adjudge.web.registered import row_parts
 from adjudge.web.site import Site, asked_for, place_of, site_of
 
 ANNOTATOR_COOKIE = "adjudge_annotator"
@@ -284,27 +281,12 @@ def _steps_data(request: Request, shown: ShownRow) -> JsonDict | None:
     """Of a trajectory: a stretch of its steps, by its texts alone; nothing a judge said is in
     it.
     """
-    asked, kept = request.query_params, steps_in(shown.fields)
-    if kept is None:
-        return None
-    is_this = asked.get("of", "") in ("", shown.queued.identity)
-    first = (whole(asked.get("from", "")) or 0) if is_this else 0
-    steps = kept.window(first, WINDOW)
-    beyond = {**dict(asked), "from": first + len(steps), "of": shown.queued.identity}
-    root, path = request.scope["root_path"], str(request.url.path)
-    address = f"{root}{path.removeprefix(root).removesuffix('/steps')}/steps"
-    frame = StepsFrame(
-        counts=kept.counts,
-        pick=True,
-        more=f"{address}?{urlencode(beyond)}",
-        left=max(0, len(kept) - first - len(steps)),
+    drawn = (
+        part.label(request, shown.fields, shown.queued.identity)
+        for part in row_parts()
+        if part.label
     )
-    return {
-        "count": len(kept),
-        "first": first + 1,
-        "failed": len(kept.counts.errors),
-        "drawn": steps_html(steps, frame, site_of(request).language_of(request)),
-    }
+    return next((one for one in drawn if one), None)
 
 
 def _texts(name: str, value: str | Sequence[str], scale: LabelScale) -> list[tuple[str, str]]:
