@@ -56,8 +56,7 @@ class PageServer:
         try:
             self._listening.serve(application(self.site), lambda: self._tell(ready))
         finally:
-            self.site.trials.stop_all()
-            self.site.jobs.close()
+            self.site.close()
 
     def stop(self) -> None:
         """End ``serve``, from another thread."""

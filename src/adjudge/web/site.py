@@ -7,6 +7,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -15,6 +16,7 @@ from functools import cache, cached_property, partial
 from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
+from typing import TypeVar, cast
 from urllib.parse import urlencode
 
 import jinja2
@@ -52,7 +54,6 @@ from adjudge.web.jobs import Jobs
 from adjudge.web.label_sessions import LabelSessions
 from adjudge.web.library import Library, RunPlace
 from adjudge.web.names import LANGUAGES, name_of, state_of
-from adjudge.web.playground.trial import Trials
 from adjudge.web.registered import (
     fragment,
     is_foreign,
@@ -65,6 +66,7 @@ from adjudge.web.registered import (
 from adjudge.web.spending import Spending
 
 _LOG = logging.getLogger("adjudge.web")
+T = TypeVar("T")
 THEME_COOKIE = "adjudge_theme"
 THEMES = ("light", "dark")
 _HOME = Path(__file__).parent
@@ -101,8 +103,6 @@ def assets() -> Mapping[str, Asset]:
         "page.css",
         "page.js",
         "label.js",
-        "playground.css",
-        "playground.js",
         "vendor/htmx.min.js",
         "vendor/hx-csp.min.js",
     )
@@ -145,10 +145,27 @@ class Site:
     """Whether the server is about to end: nothing that is followed goes on."""
 
     def __post_init__(self) -> None:
-        self.trials = Trials(self.spending)
-        """What is judged in the playground."""
         self.jobs = Jobs(self.spending, self.home)
         """The runs that were started here."""
+        self._held: dict[type, object] = {}
+        self._endings: list[Callable[[], object]] = [self.jobs.close]
+        self._lock = threading.RLock()
+
+    def held(self, kind: type[T], begin: Callable[[], T]) -> T:
+        """Return what a page holds as long as the server runs, one object of each kind."""
+        with self._lock:
+            if kind not in self._held:
+                self._held[kind] = begin()
+        return cast(T, self._held[kind])
+
+    def at_end(self, end: Callable[[], object]) -> None:
+        """Have something done when the server ends, the last first."""
+        self._endings.append(end)
+
+    def close(self) -> None:
+        """End what pages have begun."""
+        while self._endings:
+            self._endings.pop()()
 
     @property
     def read_only(self) -> bool:

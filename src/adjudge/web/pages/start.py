@@ -23,20 +23,19 @@ from adjudge.messages import Message, term
 from adjudge.runs.project import find_project
 from adjudge.runs.trusted import trusted_project
 from adjudge.web.forms import whole, with_form
-from adjudge.web.home import chosen, data_files, preview
+from adjudge.web.home import chosen, data_files, made_folder, preview
 from adjudge.web.jobs import Job
 from adjudge.web.page import NavigationLink, Page
 from adjudge.web.plan import (
     EVAL_FILE,
     JobPlan,
+    find_ready_made,
     new_folder,
     own_criteria,
     plan_of,
     suggested_name,
     trouble_in,
 )
-from adjudge.web.playground.entries import find_ready_made
-from adjudge.web.playground.store import made_folder
 from adjudge.web.site import Site, address_of, lead_to, site_of
 
 EXAMPLE = "example"

@@ -26,11 +26,11 @@ from adjudge.runs.exporters.table import write_rows
 from adjudge.runs.folder import reading
 from adjudge.trust.labels.scales import label_scales
 from adjudge.web.forms import rows_text, with_form
+from adjudge.web.home import made_folder
 from adjudge.web.library import RunPlace
 from adjudge.web.page import Page
 from adjudge.web.pages.run import filters_in, judge_asked, order_of
 from adjudge.web.pages.start import JUDGES_NOTHING
-from adjudge.web.playground.store import made_folder
 from adjudge.web.registered import owner_of, row_parts
 from adjudge.web.site import address_of, lead_to, place_of, site_of
 

@@ -13,17 +13,12 @@ from adjudge.core.catalog import criteria as catalog
 from adjudge.core.catalog.criteria_file import read_entries
 from adjudge.core.catalog.entry import CatalogEntry
 from adjudge.errors import AdjudgeError, SetupError
+from adjudge.features.playground.store import CaseStore
 from adjudge.messages import term
 from adjudge.web.home import chosen
-from adjudge.web.plan import own_criteria
-from adjudge.web.playground.store import CaseStore
+from adjudge.web.plan import find_ready_made, own_criteria
 
 _VERSION = re.compile(r"v(\d{1,6})")
-
-
-def find_ready_made(name: str, language: str) -> CatalogEntry:
-    """One of the catalogue, in the language where there is one."""
-    return catalog.entry(name, language if language in catalog.languages_of(name) else "en")
 
 
 def find_own(home: Path, file: str, name: str) -> CatalogEntry:

@@ -19,20 +19,19 @@ from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.gateway.open import open_model
 from adjudge.core.prompts.case_writing import DATA_LENGTHS, DATA_TASKS, TEXT_ACTIONS
 from adjudge.errors import AdjudgeError, SetupError
+from adjudge.features.playground.draft import FIRST, MOST_ROWS, Draft, draft_of
+from adjudge.features.playground.edits import edited, with_beside
+from adjudge.features.playground.entries import find_entry, find_own, find_ready_made, list_names
+from adjudge.features.playground.run_rows import case_of_rows
+from adjudge.features.playground.shown import trial_data
+from adjudge.features.playground.store import CaseStore
+from adjudge.features.playground.trial import Trial, estimate_of, trials_of
+from adjudge.features.playground.writing import data_kinds
 from adjudge.messages import Message, join, plural
 from adjudge.runs.case_file import TestCase
 from adjudge.runs.exporters.test_case_files import EXPORTS
 from adjudge.runs.project import ModelEntry
 from adjudge.web.forms import fields_of, rows_in, rows_text, whole
-from adjudge.web.page import NavigationLink, Page
-from adjudge.web.playground.draft import FIRST, MOST_ROWS, Draft, draft_of
-from adjudge.web.playground.edits import edited, with_beside
-from adjudge.web.playground.entries import find_entry, find_own, find_ready_made, list_names
-from adjudge.web.playground.run_rows import case_of_rows
-from adjudge.web.playground.shown import trial_data
-from adjudge.web.playground.store import CaseStore
-from adjudge.web.playground.trial import Trial, estimate_of
-from adjudge.web.playground.writing import data_kinds
 from adjudge.web.site import Site, site_of, wants_json
 
 LARGEST_FORM = 4_000_000
@@ -114,7 +113,7 @@ def said(
         "saved": saved and saved._asdict(),
     }
     return site_of(request).answer(
-        request, "playground_said.html.jinja", {**data, "kind": kind}, status
+        request, "playground/playground_said.html.jinja", {**data, "kind": kind}, status
     )
 
 
@@ -133,7 +132,7 @@ def show(request: Request) -> Response:
     site = site_of(request)
     draft = _open_draft(request, site)
     data = {**_form_data(request, draft), **_around(request, site, draft)}
-    return site.answer(request, "playground.html.jinja", data)
+    return site.answer(request, "playground/playground.html.jinja", data)
 
 
 def _open_draft(request: Request, site: Site) -> Draft:
@@ -209,12 +208,12 @@ def _worth(models: Sequence[str]) -> str:
 
 def form_answer(request: Request, draft: Draft, problem: str = "") -> Response:
     data = _form_data(request, draft, problem)
-    return site_of(request).answer(request, "playground_form.html.jinja", data)
+    return site_of(request).answer(request, "playground/playground_form.html.jinja", data)
 
 
 def _form_data(request: Request, draft: Draft, problem: str = "") -> dict[str, object]:
     site = site_of(request)
-    trial, models = site.trials.get(draft.trial), site.known_models()
+    trial, models = trials_of(site).get(draft.trial), site.known_models()
     asked = [name for name in models if name in draft.models] or models[-1:]
     return {
         "draft": asdict(draft) if wants_json(request) else draft,
@@ -263,7 +262,7 @@ def check(request: Request, form: Form) -> Response:
     except AdjudgeError as error:
         found, estimate = [{"severity": "error", "message": str(error)}], ""
     return site.answer(
-        request, "playground_check.html.jinja", {"findings": found, "estimate": estimate}
+        request, "playground/playground_check.html.jinja", {"findings": found, "estimate": estimate}
     )
 
 
@@ -334,9 +333,9 @@ def judge(request: Request, form: Form) -> Response:
     draft = Draft.of_form(form)
     case = draft.case_of()
     models = models_of(site, case)
-    if (earlier := site.trials.get(draft.trial)) and earlier.case.asked != case.asked:
+    if (earlier := trials_of(site).get(draft.trial)) and earlier.case.asked != case.asked:
         earlier.stop()
-    trial = site.trials.start(
+    trial = trials_of(site).start(
         case,
         models,
         written=[draft.rows[place].written for place in draft.filled()],
@@ -346,13 +345,13 @@ def judge(request: Request, form: Form) -> Response:
 
 
 def trial_of(request: Request) -> Trial:
-    return site_of(request).trials.find(request.path_params["trial"])
+    return trials_of(site_of(request)).find(request.path_params["trial"])
 
 
 def trial_answer(request: Request, trial: Trial, draft: Draft | None = None) -> Response:
     site = site_of(request)
     data = trial_data(trial, site.spending.left, draft)
-    return site.answer(request, "playground_results.html.jinja", data)
+    return site.answer(request, "playground/playground_results.html.jinja", data)
 
 
 def show_trial(request: Request) -> Response:
@@ -393,22 +392,14 @@ async def _events(trial: Trial, is_leaving: Callable[[], bool]) -> AsyncIterator
     yield f"event: ended\ndata: {trial.cast}\n\n"
 
 
-PAGE = Page(
-    name="playground",
-    routes=(
-        Route("/playground", show),
-        Route("/playground/edit", posted(edit), methods=["POST"]),
-        Route("/playground/beside", posted(judge_beside), methods=["POST"]),
-        Route("/playground/check", posted(check), methods=["POST"]),
-        Route("/playground/judge", posted(judge), methods=["POST"]),
-        Route("/playground/trial/{trial}", show_trial),
-        Route("/playground/trial/{trial}", posted(look), methods=["POST"]),
-        Route("/playground/trial/{trial}/events", follow),
-        Route("/playground/trial/{trial}/stop", posted(stop), methods=["POST"]),
-    ),
-    link=NavigationLink("/playground", Message("Playground"), writes=True),
-    keys=(
-        ("Ctrl+Enter", Message("judge, in the playground")),
-        ("Ctrl+S", Message("save the test case, in the playground")),
-    ),
+ROUTES = (
+    Route("/playground", show),
+    Route("/playground/edit", posted(edit), methods=["POST"]),
+    Route("/playground/beside", posted(judge_beside), methods=["POST"]),
+    Route("/playground/check", posted(check), methods=["POST"]),
+    Route("/playground/judge", posted(judge), methods=["POST"]),
+    Route("/playground/trial/{trial}", show_trial),
+    Route("/playground/trial/{trial}", posted(look), methods=["POST"]),
+    Route("/playground/trial/{trial}/events", follow),
+    Route("/playground/trial/{trial}/stop", posted(stop), methods=["POST"]),
 )

@@ -11,10 +11,10 @@ import pytest
 
 from adjudge.core.catalog.criteria_file import read_entries
 from adjudge.features.bench.labelled import LabelledSource, labelled_set
+from adjudge.features.playground.draft import Draft
 from adjudge.runs.build import instances, judges
 from adjudge.runs.case_file import parse_case
 from adjudge.runs.eval_file import load_eval
-from adjudge.web.playground.draft import Draft
 from support.fake_provider import FakeProvider
 from support.page import Answer, Page
 from support.playground import MODEL, ROWS, Form, direct, pairwise, playground, sent

@@ -13,9 +13,9 @@ from adjudge.core.domain.verdict import TIE, Compared
 from adjudge.core.domain.vote import Vote
 from adjudge.core.engine.ask import prompt_for
 from adjudge.errors import AdjudgeError
+from adjudge.features.playground.draft import Draft
+from adjudge.features.playground.trial import CriterionTrial, Trial
 from adjudge.runs.case_file import CaseAgreement, letter_of
-from adjudge.web.playground.draft import Draft
-from adjudge.web.playground.trial import CriterionTrial, Trial
 
 _LONGEST = 4_000
 """Characters of a text that are shown."""

@@ -27,6 +27,7 @@ from adjudge.runs.execute import EvalRun, Event, JudgmentDone, VoteCast
 from adjudge.runs.project import ModelEntry
 from adjudge.stats.agreement import agreement
 from adjudge.stats.difference import ComparisonOutcome, compare
+from adjudge.web.site import Site
 from adjudge.web.spending import Share, Spending
 
 MOST_KEPT = 20
@@ -415,3 +416,14 @@ class Trials:
             return self._spending.set_aside(0.0)
         likely = estimate_of(case, models, self._spending.prices).usd[1]
         return self._spending.set_aside(min(self._spending.left, _ROOM * likely + 0.001))
+
+
+def trials_of(site: Site) -> Trials:
+    """Return the trials of a server; they are stopped when it ends."""
+
+    def begin() -> Trials:
+        trials = Trials(site.spending)
+        site.at_end(trials.stop_all)
+        return trials
+
+    return site.held(Trials, begin)

@@ -15,9 +15,10 @@ from itertools import pairwise
 from pathlib import Path
 
 from adjudge.core.aio.files import write_new
-from adjudge.errors import RunError, SetupError
-from adjudge.messages import Message, reason_of
+from adjudge.errors import SetupError
+from adjudge.messages import Message
 from adjudge.runs.case_file import CaseAgreement, TestCase, parse_case
+from adjudge.web.home import is_own, made_folder
 from adjudge.web.text_differences import line_difference
 
 FOLDER = "test-cases"
@@ -170,32 +171,6 @@ def check_name(name: str) -> None:
             "{name!r} cannot be a file's name: use letters, digits, blanks, - and _, 80 at most",
             name=name,
         )
-
-
-def made_folder(home: Path, *parts: str) -> Path:
-    """A folder below ``home``, through no link that leads elsewhere."""
-    folder = home
-    for part in parts:
-        inner = folder / part
-        if not is_own(inner, folder):
-            raise SetupError(
-                "{part} is a link to elsewhere: the page writes only below the folder it "
-                "was started in",
-                part=part,
-            )
-        try:
-            inner.mkdir(exist_ok=True)
-        except OSError as error:
-            raise RunError(
-                "the folder {part} cannot be made: {reason}", part=part, reason=reason_of(error)
-            ) from error
-        folder = inner
-    return folder
-
-
-def is_own(path: Path, parent: Path) -> bool:
-    """Whether a path is really there, and not elsewhere by a link."""
-    return path.resolve() == parent.resolve() / path.name
 
 
 def _said_of(path: Path) -> tuple[str, float, CaseAgreement | None]:

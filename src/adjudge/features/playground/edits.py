@@ -9,9 +9,9 @@ from typing import TypeVar
 from adjudge.core.catalog.criteria_file import as_file
 from adjudge.core.catalog.entry import CatalogEntry
 from adjudge.errors import SetupError
+from adjudge.features.playground.draft import Draft, OptionDraft, TextsDraft, check_row_count
 from adjudge.runs.case_file import MANY_BESIDE, MOST_BESIDE, dumped
 from adjudge.web.forms import whole
-from adjudge.web.playground.draft import Draft, OptionDraft, TextsDraft, check_row_count
 
 T = TypeVar("T")
 _MOST_RESPONSES = 10

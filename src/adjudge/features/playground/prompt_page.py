@@ -11,13 +11,12 @@ from starlette.routing import Route
 from adjudge.core.domain.vote import Ballot
 from adjudge.core.engine.ask import prompt_for
 from adjudge.errors import SetupError
+from adjudge.features.playground.draft import Draft
+from adjudge.features.playground.form_page import Form, TextFile, models_of, posted, said
 from adjudge.messages import Message
 from adjudge.runs.case_file import TestCase
 from adjudge.runs.execute import EvalRun
 from adjudge.runs.project import ModelEntry
-from adjudge.web.page import Page
-from adjudge.web.pages.playground import Form, TextFile, models_of, posted, said
-from adjudge.web.playground.draft import Draft
 from adjudge.web.site import site_of
 
 _NOTHING = Message("there is nothing to judge: write a text into an instance")
@@ -52,7 +51,4 @@ def _text(ballot: Ballot) -> str:
     return "\n\n".join(f"{turn.role}:\n{turn.content}" for turn in prompt_for(ballot).messages)
 
 
-PAGE = Page(
-    name="playground-prompt",
-    routes=(Route("/playground/prompt", posted(preview), methods=["POST"]),),
-)
+ROUTES = (Route("/playground/prompt", posted(preview), methods=["POST"]),)

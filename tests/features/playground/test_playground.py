@@ -19,10 +19,10 @@ from hypothesis import strategies as st
 
 from adjudge.core.catalog import criteria as catalog
 from adjudge.errors import AdjudgeError
+from adjudge.features.playground.draft import Draft
+from adjudge.features.playground.edits import edited
 from adjudge.runs.case_file import TestCase, parse_case
 from adjudge.trust.labels.store import LabelStore
-from adjudge.web.playground.draft import Draft
-from adjudge.web.playground.edits import edited
 from support.fake_provider import FakeProvider
 from support.labels import compared, label
 from support.labels import judged as aspect

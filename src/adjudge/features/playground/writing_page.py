@@ -14,13 +14,11 @@ from starlette.routing import Route
 from adjudge.core.catalog.criteria_file import as_file
 from adjudge.core.prompts.case_writing import DATA_LENGTHS, DATA_TASKS, TEXT_ACTIONS, DataStyle
 from adjudge.errors import SetupError
-from adjudge.runs.case_file import TestCase, dumped
-from adjudge.web.forms import whole
-from adjudge.web.page import Page
-from adjudge.web.pages.playground import Form, model_named, models_of, posted, trial_of
-from adjudge.web.playground.draft import Draft
-from adjudge.web.playground.shown import places_in
-from adjudge.web.playground.writing import (
+from adjudge.features.playground.draft import Draft
+from adjudge.features.playground.form_page import Form, model_named, models_of, posted, trial_of
+from adjudge.features.playground.shown import places_in
+from adjudge.features.playground.trial import trials_of
+from adjudge.features.playground.writing import (
     MOST_AT_ONCE,
     WritingDesk,
     data_kinds,
@@ -29,6 +27,8 @@ from adjudge.web.playground.writing import (
     made_rows,
     rewritten,
 )
+from adjudge.runs.case_file import TestCase, dumped
+from adjudge.web.forms import whole
 from adjudge.web.site import Site, site_of
 from adjudge.web.text_differences import line_difference, word_difference
 
@@ -49,7 +49,7 @@ def improve_criteria(request: Request, form: Form) -> Response:
         "diff": line_difference(dumped(as_file(case.entry)), after),
         "differing": len(trial.differing()),
     }
-    return site.answer(request, "playground_proposal.html.jinja", data)
+    return site.answer(request, "playground/playground_proposal.html.jinja", data)
 
 
 def fix_text(request: Request, form: Form) -> Response:
@@ -67,7 +67,7 @@ def fix_text(request: Request, form: Form) -> Response:
         "at": place,
         "in_selection": False,
     }
-    return site.answer(request, "playground_rewritten.html.jinja", data)
+    return site.answer(request, "playground/playground_rewritten.html.jinja", data)
 
 
 def rewrite(request: Request, form: Form) -> Response:
@@ -89,7 +89,7 @@ def rewrite(request: Request, form: Form) -> Response:
     case = Draft.of_form(form).case_of()
     after = rewritten(_desk(site, form, case), action, text, case, wish)
     data = {"parts": word_difference(text, after), "after": after, "at": 0, "in_selection": True}
-    return site.answer(request, "playground_rewritten.html.jinja", data)
+    return site.answer(request, "playground/playground_rewritten.html.jinja", data)
 
 
 def make_data(request: Request, form: Form) -> Response:
@@ -108,7 +108,7 @@ def make_data(request: Request, form: Form) -> Response:
     choices = Draft.of_form(form).choices()
     kinds = data_kinds(choices, compares=case.compares) if wanted == "all" else [wanted]
     rows = tuple(row for kind in kinds for row in made_rows(desk, case, kind, count, style))
-    trial = site.trials.start(replace(case, rows=rows, beside=()), models_of(site, case))
+    trial = trials_of(site).start(replace(case, rows=rows, beside=()), models_of(site, case))
     trial.wait(_LONGEST_WAIT)
     made = [
         {
@@ -125,7 +125,7 @@ def make_data(request: Request, form: Form) -> Response:
     ]
     agreed = sum(one["verdict"] == one["expected"] for one in made)
     data = {"made": made, "agreed": agreed, "error": trial.error}
-    return site.answer(request, "playground_made.html.jinja", data)
+    return site.answer(request, "playground/playground_made.html.jinja", data)
 
 
 def _style(values: Mapping[str, str]) -> DataStyle:
@@ -143,12 +143,9 @@ def _desk(site: Site, form: Form, case: TestCase) -> WritingDesk:
     return WritingDesk(model_named(site, name), site.spending, case.settings.language)
 
 
-PAGE = Page(
-    name="playground-writing",
-    routes=(
-        Route("/playground/trial/{trial}/improve", posted(improve_criteria), methods=["POST"]),
-        Route("/playground/trial/{trial}/fix", posted(fix_text), methods=["POST"]),
-        Route("/playground/rewrite", posted(rewrite), methods=["POST"]),
-        Route("/playground/data", posted(make_data), methods=["POST"]),
-    ),
+ROUTES = (
+    Route("/playground/trial/{trial}/improve", posted(improve_criteria), methods=["POST"]),
+    Route("/playground/trial/{trial}/fix", posted(fix_text), methods=["POST"]),
+    Route("/playground/rewrite", posted(rewrite), methods=["POST"]),
+    Route("/playground/data", posted(make_data), methods=["POST"]),
 )

@@ -33,12 +33,12 @@ from adjudge.core.prompts.criteria_writing import DisputedRow
 from adjudge.core.verdicts.lenient import find_objects
 from adjudge.errors import RunError, SetupError
 from adjudge.features.bench.proposal import Proposal, Writer
+from adjudge.features.playground.trial import Trial, verdict_of
 from adjudge.messages import Message
 from adjudge.runs.build import open_entry
 from adjudge.runs.case_file import ExpectedRow, TestCase
 from adjudge.runs.execute import EvalRun
 from adjudge.runs.project import ModelEntry
-from adjudge.web.playground.trial import Trial, verdict_of
 from adjudge.web.spending import Spending
 
 MOST_AT_ONCE = 10

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from adjudge.core.prompts.case_writing import TEXT_ACTIONS
-from adjudge.web.playground.draft import Draft
-from adjudge.web.playground.edits import edited
+from adjudge.features.playground.draft import Draft
+from adjudge.features.playground.edits import edited
 from support.fake_provider import FakeProvider
 from support.page import Page
 from support.playground import MODEL, ROWS, direct, judged, pairwise, sent, verdict

@@ -13,9 +13,9 @@ import pytest
 import yaml
 
 from adjudge.errors import SetupError
+from adjudge.features.playground.draft import Draft
 from adjudge.runs.case_file import parse_case
 from adjudge.stats.difference import compare
-from adjudge.web.playground.draft import Draft
 from support.fake_provider import FakeProvider
 from support.page import Page
 from support.playground import MODEL, ROWS, Form, direct, judged, pairwise, sent, verdict

@@ -20,12 +20,9 @@ from adjudge.core.data.sources.row import BadRow
 from adjudge.errors import AdjudgeError, SetupError
 from adjudge.features.importers.case_in import case_in
 from adjudge.features.importers.run import UnknownFormat
-from adjudge.messages import Joined, Message, join
-from adjudge.runs.case_file import TestCase, dumped, parse_case
-from adjudge.runs.exporters.test_case_files import EXPORTS, files_of
-from adjudge.web.forms import whole
-from adjudge.web.page import Page
-from adjudge.web.pages.playground import (
+from adjudge.features.playground.draft import MOST_ROWS, Draft
+from adjudge.features.playground.edits import with_instances
+from adjudge.features.playground.form_page import (
     Form,
     Link,
     SavedCase,
@@ -35,11 +32,9 @@ from adjudge.web.pages.playground import (
     refuse_reading_only,
     said,
 )
-from adjudge.web.playground.draft import MOST_ROWS, Draft
-from adjudge.web.playground.edits import with_instances
-from adjudge.web.playground.instances_csv import BROUGHT, instances_in
-from adjudge.web.playground.shown import agreement_of
-from adjudge.web.playground.store import (
+from adjudge.features.playground.instances_csv import BROUGHT, instances_in
+from adjudge.features.playground.shown import agreement_of
+from adjudge.features.playground.store import (
     ANOTHER_NAME,
     CRITERIA_FOLDER,
     FOLDER,
@@ -47,6 +42,11 @@ from adjudge.web.playground.store import (
     check_name,
     made_folder,
 )
+from adjudge.features.playground.trial import trials_of
+from adjudge.messages import Joined, Message, join
+from adjudge.runs.case_file import TestCase, dumped, parse_case
+from adjudge.runs.exporters.test_case_files import EXPORTS, files_of
+from adjudge.web.forms import whole
 from adjudge.web.site import address_of, lead_to, site_of
 
 _NAME = "what was brought in"
@@ -58,7 +58,7 @@ def save(request: Request, form: Form) -> Response:
     site, values, draft = site_of(request), dict(form), Draft.of_form(form)
     name = values.get("save_as", "").strip()
     base = whole(draft.base) if draft.case == name else None
-    agreement = agreement_of(site.trials.get(draft.trial), draft)
+    agreement = agreement_of(trials_of(site).get(draft.trial), draft)
     number = CaseStore(site.home).save(name, replace(draft.case_of(), agreement=agreement), base)
     message = Message(
         "Saved as version {number} of {name} in {folder}.", number=number, name=name, folder=FOLDER
@@ -193,17 +193,14 @@ def show_case(request: Request) -> Response:
         "b": b,
         "lines": lines,
     }
-    return site.answer(request, "playground_case.html.jinja", data)
+    return site.answer(request, "playground/playground_case.html.jinja", data)
 
 
-PAGE = Page(
-    name="playground-files",
-    routes=(
-        Route("/playground/save", posted(save), methods=["POST"]),
-        Route("/playground/save-criteria", posted(save_criteria), methods=["POST"]),
-        Route("/playground/export", posted(export), methods=["POST"]),
-        Route("/playground/import", posted(bring_in), methods=["POST"]),
-        Route("/playground/case/{name}", show_case),
-        Route("/playground/case/{name}/delete", posted(delete), methods=["POST"]),
-    ),
+ROUTES = (
+    Route("/playground/save", posted(save), methods=["POST"]),
+    Route("/playground/save-criteria", posted(save_criteria), methods=["POST"]),
+    Route("/playground/export", posted(export), methods=["POST"]),
+    Route("/playground/import", posted(bring_in), methods=["POST"]),
+    Route("/playground/case/{name}", show_case),
+    Route("/playground/case/{name}/delete", posted(delete), methods=["POST"]),
 )
