@@ -64,7 +64,7 @@ def test_a_trial_that_ends_while_it_is_drawn_is_drawn_again(
     started = sent(
         play, "/playground/judge", direct([("In 1889.", "Yes")], ("model", MODEL))
     ).json()["trial"]["id"]
-    trial = play.server.site.trials.find(started)
+    trial = trials_of(play.server.site).find(started)
     assert trial.wait(20)
     trial.ended = False
     drawn = CriterionTrial.compared

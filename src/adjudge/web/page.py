@@ -169,6 +169,12 @@ class Page:
             return Message(
                 "the path of its link must begin with a slash: {path!r}", path=self.link.path
             )
-        if self.package and not (files(import_module(self.package)) / "templates").is_dir():
+        if self.package and not self._has_templates():
             return Message("the package {package} has no folder templates", package=self.package)
         return ""
+
+    def _has_templates(self) -> bool:
+        try:
+            return (files(import_module(self.package)) / "templates").is_dir()
+        except ImportError:
+            return False

@@ -96,11 +96,18 @@ def fragment(context: Context, part: RowPart | ListPart, template: str) -> Marku
             {**context.get_all(), "part": part}
         )
     except Exception as error:
-        if not is_foreign(template.partition("/")[0]):
+        name = template.partition("/")[0]
+        if not is_foreign(name):
             raise
-        warn(f"{template}: {type(error).__name__}: {error}")
+        _warn_of(name, error)
         return Markup("")
     return Markup(rendered)  # noqa: S704 - escaped by the template
+
+
+def _warn_of(name: str, error: Exception) -> None:
+    """Log, once, which package brings a part that fails."""
+    if part := PAGES.find(name):
+        warn(str(part.error(f"{type(error).__name__}: {error}")))
 
 
 def _guarded_page(page: Page) -> Page:
@@ -126,7 +133,7 @@ def _guarded(name: str, call: Callable[..., object]) -> Callable[..., object]:
         try:
             result = call(*values)
         except Exception as error:  # noqa: BLE001 - whatever a package raises
-            warn(f"adjudge.pages: {name}: {type(error).__name__}: {error}")
+            _warn_of(name, error)
             return None
         return _guarded(name, result) if callable(result) else result
 
