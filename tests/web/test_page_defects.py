@@ -22,7 +22,7 @@ from adjudge import DirectJudge, Instance
 from adjudge.core.domain.criteria import yes_no_criteria
 from adjudge.core.ledger.browse import LOOKED_AT
 from adjudge.features.playground.shown import trial_data
-from adjudge.features.playground.trial import CriterionTrial, ExpectedAgreement
+from adjudge.features.playground.trial import CriterionTrial, ExpectedAgreement, trials_of
 from support.labels import compared, judged, model
 from support.page import Page, served
 from support.playground import MODEL, direct, sent
