@@ -58,6 +58,7 @@ PAGE = Page(
 )
 FAILING = Page(
     name="failing",
+    style=fail,
     document=fail,
     row=RowPart(
         data=fail, page_data=fail, hidden_fields=fail, owns=fail, content="failing/none"
@@ -65,6 +66,7 @@ FAILING = Page(
     rows=ListPart(dimensions=fail, rows=fail, filter_data=fail, filters="failing/none"),
 )
 UNBUILT = Page(name="unbuilt", package="notes.nothing")
+SCRIPT = Page(name="script", package="notes", scripts=["none.js"])
 LATER = Page(name="late", routes=["/late"])
 """.replace("TEXT", repr(HOSTILE))
 TEMPLATES = {
@@ -80,6 +82,7 @@ failing = notes.page:FAILING
 unbuilt = notes.page:UNBUILT
 late = notes.page:LATER
 missing = notes.missing:PAGE
+script = notes.page:SCRIPT
 wrong = notes.page:row_data
 label = notes.page:PAGE
 """
@@ -200,6 +203,7 @@ def test_what_is_broken_is_one_warning_and_not_a_broken_server(started: Started)
         "plugin adjudge-notes 1.0 (adjudge.pages: unbuilt): ",
         "plugin adjudge-notes 1.0 (adjudge.pages: late): '/late' is not a starlette Route",
         "plugin adjudge-notes 1.0 (adjudge.pages: wrong): notes.page:row_data is a function",
+        "plugin adjudge-notes 1.0 (adjudge.pages: script): the package has no file static/none.js",
         "plugin adjudge-notes 1.0 (adjudge.pages: failing): ZeroDivisionError",
         broken,
     ):

@@ -169,12 +169,18 @@ class Page:
             return Message(
                 "the path of its link must begin with a slash: {path!r}", path=self.link.path
             )
-        if self.package and not self._has_templates():
+        if any(len(key) != 2 for key in self.keys):
+            return Message("keys must be pairs of a key and what it does")
+        if self.package and not self._has("templates"):
             return Message("the package {package} has no folder templates", package=self.package)
+        if missing := [name for name in self.scripts if not self._has("static", name)]:
+            return Message("the package has no file static/{name}", name=missing[0])
         return ""
 
-    def _has_templates(self) -> bool:
+    def _has(self, *path: str) -> bool:
+        """Return True if the package has this folder or file."""
         try:
-            return (files(import_module(self.package)) / "templates").is_dir()
-        except ImportError:
+            found = files(import_module(self.package)).joinpath(*path)
+        except (ImportError, ValueError):  # there is no package, or its name is empty
             return False
+        return found.is_dir() or found.is_file()

@@ -115,6 +115,7 @@ def _guarded_page(page: Page) -> Page:
         page,
         row=page.row and _guarded_part(page.name, page.row),
         rows=page.rows and _guarded_part(page.name, page.rows),
+        style=page.style and cast(Any, _guarded(page.name, page.style)),
         document=page.document and cast(Any, _guarded(page.name, page.document)),
     )
 

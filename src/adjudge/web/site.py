@@ -111,7 +111,7 @@ def assets() -> Mapping[str, Asset]:
         **{name: (static / name).read_bytes() for name in names},
         "drawing.js": plot_script().encode(),
         "drawing.css": "".join(
-            [plot_style(), *(page.style() for page in pages() if page.style)]
+            [plot_style(), *(page.style() or "" for page in pages() if page.style)]
         ).encode(),
     }
     return {name: Asset.of(name, content) for name, content in contents.items()}

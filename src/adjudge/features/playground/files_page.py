@@ -40,13 +40,13 @@ from adjudge.features.playground.store import (
     FOLDER,
     CaseStore,
     check_name,
-    made_folder,
 )
 from adjudge.features.playground.trial import trials_of
 from adjudge.messages import Joined, Message, join
 from adjudge.runs.case_file import TestCase, dumped, parse_case
 from adjudge.runs.exporters.test_case_files import EXPORTS, files_of
 from adjudge.web.forms import whole
+from adjudge.web.home import made_folder
 from adjudge.web.site import address_of, lead_to, site_of
 
 _NAME = "what was brought in"

@@ -21,7 +21,7 @@ from adjudge.core.prompts.case_writing import DATA_LENGTHS, DATA_TASKS, TEXT_ACT
 from adjudge.errors import AdjudgeError, SetupError
 from adjudge.features.playground.draft import FIRST, MOST_ROWS, Draft, draft_of
 from adjudge.features.playground.edits import edited, with_beside
-from adjudge.features.playground.entries import find_entry, find_own, find_ready_made, list_names
+from adjudge.features.playground.entries import find_entry, find_own, list_names
 from adjudge.features.playground.run_rows import case_of_rows
 from adjudge.features.playground.shown import trial_data
 from adjudge.features.playground.store import CaseStore
@@ -32,6 +32,7 @@ from adjudge.runs.case_file import TestCase
 from adjudge.runs.exporters.test_case_files import EXPORTS
 from adjudge.runs.project import ModelEntry
 from adjudge.web.forms import fields_of, rows_in, rows_text, whole
+from adjudge.web.plan import find_ready_made
 from adjudge.web.site import Site, site_of, wants_json
 
 LARGEST_FORM = 4_000_000
