@@ -194,7 +194,7 @@ def test_every_block_says_what_it_is() -> None:
     unknown = [
         block.name
         for block in BLOCKS
-        if block.language not in ("python", "py", "bash", "yaml", "toml", "text")
+        if block.language not in ("python", "py", "bash", "yaml", "toml", "jinja", "text")
     ]
     assert unknown == []
     assert {block.page for block in of("py")} == {"docs/judges/unitxt.md"}, (
