@@ -22,10 +22,10 @@ from pathlib import Path
 from statistics import fmean, median
 from typing import Any, NamedTuple
 
-from adjudge.features.trust.labels.weighting import WeightedQueue, Weighting, quotas
 from adjudge.stats.correction import Stratum, labels_only, post_stratified, stratify
 from adjudge.stats.estimate import Estimate
 from adjudge.stats.refusal import too_few
+from adjudge.trust.labels.weighting import WeightedQueue, Weighting, quotas
 
 ROWS = 2000
 BAR = 0.93

@@ -25,9 +25,9 @@ from adjudge import (
     ScriptedModel,
 )
 from adjudge.core.domain.label import Label
-from adjudge.features.trust.agreement import AgreementSettings
-from adjudge.features.trust.calibration import Calibration, CalibrationSettings, calibrate_run
 from adjudge.stats.bootstrap import Draws
+from adjudge.trust.agreement import AgreementSettings
+from adjudge.trust.calibration import Calibration, CalibrationSettings, calibrate_run
 
 _MARK = re.compile(r"\[\[(.+?)\]\]")
 

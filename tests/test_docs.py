@@ -21,7 +21,7 @@ import pytest
 import yaml
 
 import adjudge
-from adjudge import Reply, Request, ScriptedModel, runs
+from adjudge import Reply, Request, ScriptedModel, runs, trust
 from adjudge.core.catalog.criteria import read_criteria
 from adjudge.core.domain.frozen import FrozenDict
 from adjudge.core.domain.message import Capabilities, LogprobCalibration
@@ -29,7 +29,7 @@ from adjudge.core.gateway import open as opening
 from adjudge.core.gateway.prices import PriceTable
 from adjudge.core.gateway.registry import find, is_url
 from adjudge.features import generate as strategy
-from adjudge.features import rag, trust
+from adjudge.features import rag
 from adjudge.features.agents.expected import read_expected
 from adjudge.features.generate.sandbox.none import NoSandbox
 from adjudge.features.rag.dimensions import read_dimensions
@@ -194,7 +194,7 @@ def test_every_block_says_what_it_is() -> None:
     unknown = [
         block.name
         for block in BLOCKS
-        if block.language not in ("python", "py", "bash", "yaml", "toml", "text")
+        if block.language not in ("python", "py", "bash", "yaml", "toml", "jinja", "text")
     ]
     assert unknown == []
     assert {block.page for block in of("py")} == {"docs/judges/unitxt.md"}, (

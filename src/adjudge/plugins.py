@@ -33,6 +33,7 @@ KINDS: Mapping[str, str] = {
     "commands": "click:Command",
     "clusters": "collections.abc:Callable",  # adjudge.core.engine.cluster:JudgeOn
     "details": "adjudge.core.domain.record:Detail",  # a subclass, named by its ``kind``
+    "pages": "adjudge.web.page:Page",
 }
 """Kind → what each of its parts is."""
 _OF_CLASSES = ("details",)
@@ -151,10 +152,10 @@ OURS: Mapping[str, Mapping[str, str]] = {
             "report": "runs.cli.report:report",
             "import": "features.importers.command:import_run",
             "view": "web.view_command:view",
-            "label": "features.trust.label_command:label",
-            "calibrate": "features.trust.calibrate_command:calibrate",
-            "plan": "features.trust.plan_command:plan_sample",
-            "rank": "features.trust.rank_command:rank",
+            "label": "trust.label_command:label",
+            "calibrate": "trust.calibrate_command:calibrate",
+            "plan": "trust.plan_command:plan_sample",
+            "rank": "trust.rank_command:rank",
             "follow": "features.traffic.command:follow",
             "bench": "features.bench.command:bench",
             "attack": "features.stress.attack_command:attack",
@@ -188,6 +189,38 @@ OURS: Mapping[str, Mapping[str, str]] = {
         candidate="features.generate.candidate_record:CandidateDetail",
         check="core.domain.check_result:CheckDetail",
         agent="features.agents.record:AgentDetail",
+    ),
+    "pages": _below(  # in the order of the top bar and of the help
+        "",
+        **{
+            "runs": "web.pages.runs:PAGE",
+            "run": "web.pages.run:PAGE",
+            "run-rows": "web.pages.run_rows:PAGE",
+            "these": "web.pages.these:PAGE",
+            "views": "web.pages.views:PAGE",
+            "pictures": "web.pages.pictures:PAGE",
+            "row": "web.pages.row:PAGE",
+            "row-more": "web.pages.row_more:PAGE",
+            "start": "web.pages.start:PAGE",
+            "bench": "features.bench.page:PAGE",
+            "criteria": "web.pages.criteria:PAGE",
+            "own-criteria": "web.pages.own_criteria:PAGE",
+            "playground": "features.playground.page:PAGE",
+            "rag": "features.rag.page:PAGE",
+            "evidence": "features.evidence.page:PAGE",
+            "measures": "features.rag.page:MEASURES",
+            "agents": "features.agents.row_page:PAGE",
+            "label": "web.pages.label:PAGE",
+            "assign": "web.pages.assign:PAGE",
+            "trust": "web.pages.trust:PAGE",
+            "watch": "web.pages.watch:PAGE",
+            "stress": "features.stress.page:PAGE",
+            "traffic": "features.traffic.page:PAGE",
+            "jobs": "web.pages.jobs:PAGE",
+            "compare-row": "web.pages.compare_row:PAGE",
+            "compare-several": "web.pages.compare_several:PAGE",
+            "copies": "web.pages.copies:PAGE",
+        },
     ),
 }
 _LOG = logging.getLogger("adjudge.plugins")
@@ -292,7 +325,7 @@ class Parts(Mapping[str, T], Generic[T]):
             except SetupError as error:
                 if name in self.ours:
                     raise
-                _warn(str(error))
+                warn(str(error))
 
     def __getitem__(self, name: str) -> T:
         part = self.find(name)
@@ -342,7 +375,7 @@ def entry_points() -> Iterator[tuple[Distribution, EntryPoint]]:
         try:
             listed = [*package.entry_points]
         except Exception as error:  # noqa: BLE001 - whatever files of strangers hold
-            _warn(
+            warn(
                 Message(
                     "the installed package in {place} cannot be read: {error}",
                     place=_place_of(package),
@@ -374,7 +407,7 @@ _load = cache(Part.load)
 
 
 @cache
-def _warn(line: str) -> None:
+def warn(line: str) -> None:
     """Log a line, once a process."""
     _LOG.warning(line)
 

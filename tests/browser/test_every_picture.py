@@ -25,9 +25,9 @@ from adjudge import (
 from adjudge.core.domain.frozen import FrozenDict
 from adjudge.core.domain.label import Label
 from adjudge.features.rag import RagEvaluator
-from adjudge.features.trust.labels.store import LabelStore
 from adjudge.runs.exporters.pages import write_reports
 from adjudge.runs.results.report import judgments_of, report_of
+from adjudge.trust.labels.store import LabelStore
 from support.bench import Judges, asked, rows_csv
 from support.browser import expect, needs_browser
 from support.fake_provider import FakeProvider

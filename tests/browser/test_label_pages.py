@@ -16,7 +16,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from adjudge.features.trust.labels.store import LabelStore
+from adjudge.trust.labels.store import LabelStore
 from support.browser import expect, needs_browser
 from support.labels import judged
 from support.page import Page as Server

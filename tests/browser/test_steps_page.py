@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from adjudge.features.trust.labels.store import LabelStore
+from adjudge.trust.labels.store import LabelStore
 from support.agent_runs import agent_run
 from support.browser import needs_browser
 from support.page import Page as Server

@@ -20,7 +20,7 @@ from adjudge import AspectCritic, Instance
 from adjudge.core.ledger.file import FILE, connect, write_meta
 from adjudge.features.bench.benchmark import FACT
 from adjudge.features.rag import RagEvaluator
-from adjudge.features.trust.labels.store import LabelStore
+from adjudge.trust.labels.store import LabelStore
 from adjudge.web.opener import opener
 from support.agent_runs import agent_run
 from support.browser import needs_browser

@@ -36,11 +36,11 @@ from adjudge.core.ledger.codec import judgment_row
 from adjudge.core.ledger.file import FILE, connect, make_tables, write_meta
 from adjudge.core.ledger.rows import insert
 from adjudge.features.rag import RagEvaluator
-from adjudge.features.trust.comparison import ComparisonSettings, compare_runs
 from adjudge.runs.cli.main import main
 from adjudge.runs.diff import Change, JudgedRow, run_diff
 from adjudge.runs.eval_file import load_eval
 from adjudge.runs.execute import EvalRun
+from adjudge.trust.comparison import ComparisonSettings, compare_runs
 from support.rag import ROW, gives
 
 Texts = Sequence[str | Instance]

@@ -18,7 +18,6 @@ from adjudge.core.domain.numbers import number_of
 from adjudge.core.gateway.open import open_model
 from adjudge.core.ledger.file import FILE, connect, under_lock
 from adjudge.core.ledger.ledger import BloomFilter
-from adjudge.features.trust.labels.store import LabelStore
 from adjudge.runs import Run
 from adjudge.runs.cli.main import main
 from adjudge.runs.exporters.export import export
@@ -33,6 +32,7 @@ from adjudge.runs.folder import (
 from adjudge.runs.known import KnownVotes
 from adjudge.runs.recover import recover
 from adjudge.runs.service.run_index import RunIndex
+from adjudge.trust.labels.store import LabelStore
 from support.asking import marked
 from support.exported import judgments, reseal
 from support.fake_provider import KEY, PROSE, FakeProvider, Status, always, at_first

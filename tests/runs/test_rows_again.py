@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from adjudge.features.trust.labels.store import LabelStore
 from adjudge.runs.folder import run_info
 from adjudge.runs.rows_again import rows_of_run
+from adjudge.trust.labels.store import LabelStore
 from support.commands import adjudge
 from support.exported import judgments
 

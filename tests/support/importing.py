@@ -9,7 +9,7 @@ from typing import Any
 
 from adjudge.core.domain.label import Label
 from adjudge.features.importers.run import ImportOptions, ImportReport, import_file
-from adjudge.features.trust.labels.store import LabelStore
+from adjudge.trust.labels.store import LabelStore
 from support.exported import judgments
 
 SAMPLES = Path(__file__).parent.parent / "samples" / "imports"

@@ -37,6 +37,25 @@ def playground(home: Path) -> Iterator[Page]:
         yield page
 
 
+@pytest.fixture(scope="package")
+def model_server() -> Iterator[FakeProvider]:
+    with judging() as running:
+        yield running
+
+
+@pytest.fixture(scope="package")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the playground was started."""
+    return tmp_path_factory.mktemp("home")
+
+
+@pytest.fixture(scope="package")
+def play(home: Path, model_server: FakeProvider) -> Iterator[Page]:
+    """The page with its playground."""
+    with playground(home) as page:
+        yield page
+
+
 def verdict(body: dict[str, Any]) -> str:
     """Yes where the judged text says so."""
     text = json.dumps(body)

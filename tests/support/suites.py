@@ -21,7 +21,7 @@ LOADED = (
     "core.gateway.providers.openai_compatible",
     "runs.diff",
 )
-for module in (*LOADED, "features.trust.comparison"):
+for module in (*LOADED, "trust.comparison"):
     import_module(
         f"adjudge.{module}"
     )  # what a session in this process loads is forgotten with it: these stay

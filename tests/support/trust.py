@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from adjudge.core.domain.label import Label
-from adjudge.features.trust.labels.store import LabelStore
+from adjudge.trust.labels.store import LabelStore
 from support.labels import identity, judged
 
 Row = tuple[str, bool, bool]

@@ -13,8 +13,8 @@ from adjudge import AspectCritic, Criteria, DirectJudge, Instance, MultiCriteria
 from adjudge.core.domain.criteria import CriteriaOption, yes_no_criteria
 from adjudge.core.domain.instance import PairwiseInstance
 from adjudge.core.domain.label import Label
-from adjudge.features.trust.comparison import compare_several
 from adjudge.runs.diff import run_diff
+from adjudge.trust.comparison import compare_several
 from adjudge.web.pages import compare_several as compare_several_page
 from support.agent_runs import agent_run
 from support.labels import identity, model

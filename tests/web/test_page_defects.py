@@ -21,8 +21,8 @@ import pytest
 from adjudge import DirectJudge, Instance
 from adjudge.core.domain.criteria import yes_no_criteria
 from adjudge.core.ledger.browse import LOOKED_AT
-from adjudge.web.playground.shown import trial_data
-from adjudge.web.playground.trial import CriterionTrial, ExpectedAgreement
+from adjudge.features.playground.shown import trial_data
+from adjudge.features.playground.trial import CriterionTrial, ExpectedAgreement, trials_of
 from support.labels import compared, judged, model
 from support.page import Page, served
 from support.playground import MODEL, direct, sent
@@ -64,7 +64,7 @@ def test_a_trial_that_ends_while_it_is_drawn_is_drawn_again(
     started = sent(
         play, "/playground/judge", direct([("In 1889.", "Yes")], ("model", MODEL))
     ).json()["trial"]["id"]
-    trial = play.server.site.trials.find(started)
+    trial = trials_of(play.server.site).find(started)
     assert trial.wait(20)
     trial.ended = False
     drawn = CriterionTrial.compared

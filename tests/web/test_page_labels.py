@@ -12,13 +12,14 @@ from typing import Any
 
 import pytest
 
-from adjudge.features.trust import label_page, label_sessions
-from adjudge.features.trust.label_sessions import LabelSessions
-from adjudge.features.trust.labels.criteria_notes import notes_in
-from adjudge.features.trust.labels.scales import JudgedScale
-from adjudge.features.trust.labels.session import Annotator, DrawnRows, draw_rows
-from adjudge.features.trust.labels.store import LabelStore
+from adjudge.trust.labels.criteria_notes import notes_in
+from adjudge.trust.labels.scales import JudgedScale
+from adjudge.trust.labels.session import Annotator, DrawnRows, draw_rows
+from adjudge.trust.labels.store import LabelStore
+from adjudge.web import label_sessions
+from adjudge.web.label_sessions import LabelSessions
 from adjudge.web.library import Library
+from adjudge.web.pages import label as label_page
 from support.labels import compared, judged
 from support.page import Page, served
 

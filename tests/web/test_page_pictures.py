@@ -14,7 +14,7 @@ import pytest
 
 from adjudge import AspectCritic, Instance
 from adjudge.core.ledger.file import FILE
-from adjudge.features.trust.labels.store import LabelStore
+from adjudge.trust.labels.store import LabelStore
 from support.agent_runs import agent_run
 from support.labels import label, model
 from support.page import Page, served

@@ -29,7 +29,7 @@ from adjudge.core.ledger.file import FILE, connect, write_meta
 from adjudge.core.ledger.rows import COLUMNS, insert, select, with_checksum
 from adjudge.features.bench.benchmark import FACT
 from adjudge.features.rag import RagEvaluator
-from adjudge.features.trust.labels.store import LabelStore
+from adjudge.trust.labels.store import LabelStore
 from adjudge.web.pages.row import marked
 from support.labels import judged, model
 from support.page import Page, served

@@ -64,6 +64,12 @@ def test_what_is_vendored_is_what_was_published() -> None:
     assert {name: hashlib.sha256((vendor / name).read_bytes()).hexdigest() for name in sums} == sums
 
 
+def source_of(template: str) -> str:
+    environment = templates("en")
+    assert environment.loader
+    return environment.loader.get_source(environment, template)[0]
+
+
 def test_a_page_says_its_texts_and_names_in_russian() -> None:
     russian = templates("ru").from_string(
         '{{ _("Skip to the content") }} {{ name_of("flag", "low") }}'
@@ -80,7 +86,7 @@ def test_every_text_of_the_pages_is_there_in_russian() -> None:
         if isinstance(one, Message)
     }
     for name in environment.list_templates():
-        tree = environment.parse((WEB / "templates" / name).read_text(encoding="utf-8"))
+        tree = environment.parse(source_of(name))
         for _, call, given in extract_from_ast(tree, ("_", "term"), babel_style=False):
             assert isinstance(given, tuple)
             context, text = given if call == "term" else ("", given[0])
@@ -99,7 +105,7 @@ def test_templates_call_only_what_there_is() -> None:
     environment = templates("en")
     known = environment.globals.keys()
     for name in environment.list_templates():
-        tree = environment.parse((WEB / "templates" / name).read_text(encoding="utf-8"))
+        tree = environment.parse(source_of(name))
         called = {
             call.node.name
             for call in tree.find_all(nodes.Call)

@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from adjudge import AspectCritic, Instance
+from adjudge.features.agents import row_page
 from adjudge.runs.cli.main import app
 from adjudge.web import run_copy
 from adjudge.web.library import Library
@@ -177,7 +178,7 @@ def test_steps_of_agents_are_in_a_copy_and_stay_within_bounds(
     assert 'href="#jAgentEvaluator-3-step-3"' in page and "order not found" in page
     assert page.count('<li id="jAgentEvaluator-11-step-') <= 40 and "more steps" in page
     assert "<script>document.title" not in page and 'href="/run' not in page
-    monkeypatch.setattr(run_copy, "_ROOM_OF_STEPS", 1)
+    monkeypatch.setattr(row_page, "_ROOM", 1)
     copied(tmp_path / "runs", tmp_path / "small")
     (small,) = (text for name, text in pages(tmp_path / "small").items() if name != "index.html")
     assert small.count("data-step=") <= 40

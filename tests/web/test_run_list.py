@@ -17,7 +17,7 @@ import pytest
 
 from adjudge.core.catalog.criteria_file import read_entries
 from adjudge.features.rag import RagEvaluator
-from adjudge.features.trust.labels.store import LabelStore
+from adjudge.trust.labels.store import LabelStore
 from support.labels import compared, judged_by_two
 from support.page import Page, served
 from support.rag import ROW, gives

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.label import Label
-from adjudge.features.trust.labels.people import People
-from adjudge.features.trust.labels.session import seconds_per_row
-from adjudge.features.trust.labels.store import LabelStore
 from adjudge.runs.folder import records_of
+from adjudge.trust.labels.people import People
+from adjudge.trust.labels.session import seconds_per_row
+from adjudge.trust.labels.store import LabelStore
 from adjudge.web.library import RunPlace, is_large
 
 Said = Mapping[tuple[str, str], set[str]]

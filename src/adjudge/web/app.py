@@ -13,78 +13,23 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from adjudge.errors import AdjudgeError
-from adjudge.features.agents import page as steps
-from adjudge.features.bench import page as benchmarks
-from adjudge.features.trust import assign_page as assign
-from adjudge.features.trust import label_page as label
-from adjudge.features.trust import page as trust
 from adjudge.messages import Message
 from adjudge.runs.folder import NoSuchRun
 from adjudge.web.guard import LANGUAGE_COOKIE, Guard
 from adjudge.web.names import LANGUAGES
-from adjudge.web.pages import (
-    compare_row,
-    compare_several,
-    copies,
-    criteria,
-    jobs,
-    own_criteria,
-    pictures,
-    playground,
-    playground_files,
-    playground_prompt,
-    playground_runs,
-    playground_writing,
-    row,
-    row_more,
-    run,
-    run_rows,
-    runs,
-    start,
-    these,
-    views,
-    watch,
-)
+from adjudge.web.registered import pages
 from adjudge.web.site import THEME_COOKIE, THEMES, Site, address_of, assets, site_of
-
-_PAGES = (
-    runs,
-    run,
-    run_rows,
-    these,
-    views,
-    pictures,
-    row,
-    row_more,
-    steps,
-    label,
-    assign,
-    trust,
-    watch,
-    jobs,
-    start,
-    compare_row,
-    compare_several,
-    copies,
-    benchmarks,
-    criteria,
-    own_criteria,
-    playground,
-    playground_files,
-    playground_prompt,
-    playground_runs,
-    playground_writing,
-)
 
 
 def application(site: Site) -> ASGIApp:
     """The pages behind their guard."""
     app = Starlette(
         routes=[
-            *(route for page in _PAGES for route in page.ROUTES),
             Route("/language", partial(_choose, LANGUAGE_COOKIE, LANGUAGES)),
             Route("/theme", partial(_choose, THEME_COOKIE, THEMES)),
             Route("/static/{name:path}", static),
+            # the first that matches answers: ours come before those of installed packages
+            *(route for page in pages() for route in page.routes),
         ],
         exception_handlers={
             AdjudgeError: _explain,

@@ -14,7 +14,8 @@ from typing import NamedTuple
 from adjudge.core.data.sources.open import ROW_FILES, open_source
 from adjudge.core.data.sources.row import BadRow, Row
 from adjudge.core.ledger.file import FILE
-from adjudge.errors import AdjudgeError, SetupError
+from adjudge.errors import AdjudgeError, RunError, SetupError
+from adjudge.messages import reason_of
 
 _DEEPEST = 6
 _MOST_SEEN = 20_000
@@ -122,3 +123,29 @@ def _entries(folder: Path, depth: int) -> Iterator[os.DirEntry[str]]:
         )
         if is_entered and not (Path(one.path) / "pyvenv.cfg").exists():
             yield from _entries(Path(one.path), depth + 1)
+
+
+def made_folder(home: Path, *parts: str) -> Path:
+    """A folder below ``home``, through no link that leads elsewhere."""
+    folder = home
+    for part in parts:
+        inner = folder / part
+        if not is_own(inner, folder):
+            raise SetupError(
+                "{part} is a link to elsewhere: the page writes only below the folder it "
+                "was started in",
+                part=part,
+            )
+        try:
+            inner.mkdir(exist_ok=True)
+        except OSError as error:
+            raise RunError(
+                "the folder {part} cannot be made: {reason}", part=part, reason=reason_of(error)
+            ) from error
+        folder = inner
+    return folder
+
+
+def is_own(path: Path, parent: Path) -> bool:
+    """Whether a path is really there, and not elsewhere by a link."""
+    return path.resolve() == parent.resolve() / path.name

@@ -32,9 +32,9 @@ from adjudge.core.ledger.file import (
     read_meta,
 )
 from adjudge.errors import AdjudgeError, RunError
-from adjudge.features.trust.calibration import CalibrationSettings, calibrate_run
 from adjudge.runs.folder import NoSuchRun, is_inside, last_written, reading, runs_inside, spent_in
 from adjudge.runs.judge_changes import FILE as CHANGES
+from adjudge.trust.calibration import CalibrationSettings, calibrate_run
 
 _PLAIN = re.compile(r"[^A-Za-z0-9._-]+")
 _PATIENCE = 30.0

@@ -236,3 +236,8 @@ def trouble_in(file: FoundFile) -> str:
     except AdjudgeError as error:
         return str(error)
     return ""
+
+
+def find_ready_made(name: str, language: str) -> CatalogEntry:
+    """One of the catalogue, in the language where there is one."""
+    return catalog.entry(name, language if language in catalog.languages_of(name) else "en")

@@ -14,7 +14,7 @@ from functools import cache
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 
-from adjudge.features.agents.step_view import visible
+from adjudge.runs.view.clean_text import visible
 
 LONGEST = 10_000
 """Characters of a text that is drawn; a longer one is shown as it is."""

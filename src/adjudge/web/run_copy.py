@@ -14,7 +14,7 @@ import shutil
 import sqlite3
 import tempfile
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -27,30 +27,29 @@ from markupsafe import Markup, escape
 from adjudge.core.aio.files import writing
 from adjudge.core.domain.json_types import JsonDict, JsonValue
 from adjudge.core.domain.judge_configuration import JudgeConfiguration
-from adjudge.core.domain.record import FLAGS
+from adjudge.core.domain.record import FLAGS, JudgmentRecord
 from adjudge.core.gateway.redact import environment_secrets
 from adjudge.core.ledger.browse import SORTS, STATUSES, Filters, JudgmentLine, judges_in, page_of
 from adjudge.core.ledger.columns import CRITERION, DIMENSION, FIELD
 from adjudge.core.ledger.file import read_judges
 from adjudge.core.ledger.row_groups import RowJudgment, are_in_turn, count_rows_of
 from adjudge.errors import SetupError
-from adjudge.features.agents.report import steps_of
-from adjudge.features.agents.step_view import StepsOfReport
-from adjudge.features.trust.page_people import PeopleSaid, people_by_row
 from adjudge.messages import Message
 from adjudge.runs.folder import reading
 from adjudge.web.library import Library, RunPlace
 from adjudge.web.pages.row import criteria_names, row_data, row_record, several_criteria
 from adjudge.web.pages.run import (
     columns_of,
-    dimensions_of,
     figures_data,
     judged_field,
     line_data,
 )
+from adjudge.web.people import PeopleSaid, people_by_row
+from adjudge.web.registered import dimensions_of, row_parts
 from adjudge.web.site import assets, templates
 from adjudge.web.views import SavedView, read_views
 
+RowDrawing = Callable[[sqlite3.Connection, JudgmentRecord], dict[str, object]]
 MOST_ROWS = 20_000
 """Of each judge of a run, the worst first, unless somebody says otherwise."""
 INDEX = "index.html"
@@ -66,8 +65,6 @@ _SAMPLE = 20
 _LINE = 600
 """About the bytes of a row in a list."""
 _PATIENCE = 3600.0
-_ROOM_OF_STEPS = 20_000_000
-"""Characters of steps of agents in the copy of a judge; behind them rows say how many they have."""
 _FOLDER_IN_ZIP = "adjudge-runs"
 _FILTERS = {
     *("q", "criteria", "status", "verdict", "flag", "min", "max", "dimension", "rule", "people"),
@@ -185,8 +182,8 @@ def expected_size(library: Library, places: Sequence[RunPlace], settings: CopySe
     size = frame
     for judge in (one for place in places for one in _judges(library, place)):
         kept = min(judge.rows, settings.most_rows)
-        steps = StepsOfReport(settings.language, _ROOM_OF_STEPS)
-        sample = [_copied_row(judge, row, settings, steps) for row in _sample(judge)]
+        draw = _row_drawing(settings)
+        sample = [_copied_row(judge, row, settings, draw) for row in _sample(judge)]
         bodies = [len(one.body.encode()) for one in sample]
         size += frame * max(1, -(-kept // _ROWS_OF_A_FILE)) + _LINE * kept
         size += kept * max(1, len(judge.together)) * sum(bodies) // max(len(bodies), 1)
@@ -280,12 +277,12 @@ def _judge_files(
     library: Library, judge: _CopiedJudge, settings: CopySettings
 ) -> Iterator[CopyFile]:
     people = people_by_row(library, judge.place, judge.name)
-    steps = StepsOfReport(settings.language, _ROOM_OF_STEPS)
+    draw = _row_drawing(settings)
     kept, first = min(judge.rows, settings.most_rows), 1
     page = _CopiedPage(1)
     for line in _lines(judge, settings.most_rows):
         rows = [one.row for one in line.group] or [line.row]
-        page.add(line, [_copied_row(judge, row, settings, steps) for row in rows])
+        page.add(line, [_copied_row(judge, row, settings, draw) for row in rows])
         if page.fills_a_file and first + len(page.lines) - 1 < kept:
             yield _file_of_rows(judge, page, settings)
         if page.is_full:
@@ -405,15 +402,25 @@ def _lines(judge: _CopiedJudge, most: int) -> Iterator[JudgmentLine]:
         after, left = page.next, left - len(page.lines)
 
 
+def _row_drawing(settings: CopySettings) -> RowDrawing:
+    """Begin to draw what features show of the rows of a judge."""
+    copiers = [part.copier(settings.language) for part in row_parts() if part.copier]
+
+    def draw(connection: sqlite3.Connection, record: JudgmentRecord) -> dict[str, object]:
+        drawn = [copier(connection, record) for copier in copiers if copier]
+        return {name: value for one in drawn if one for name, value in one.items()}
+
+    return draw
+
+
 def _copied_row(
-    judge: _CopiedJudge, row: int, settings: CopySettings, steps: StepsOfReport
+    judge: _CopiedJudge, row: int, settings: CopySettings, draw: RowDrawing
 ) -> _CopiedRow:
     """One row with its votes, as the page shows it beside the list."""
     record = row_record(judge.place, judge.name, row)
     with reading(judge.place.folder) as connection:
-        kept = steps_of(connection, judge.name, record.index)
+        drawn = draw(connection, record)
     data = row_data(judge.place, record, prompts=settings.prompts, copied=True)
-    drawn = steps.steps(record, kept.window(0, len(kept))) if kept else None
     texts = ("".join(part for part, _ in one["parts"]) for one in cast("list[Any]", data["fields"]))
     body = Markup(  # noqa: S704 - escaped by the template
         templates(settings.language)
@@ -423,11 +430,7 @@ def _copied_row(
             judge=judge.name,
             chosen=data,
             record=record,
-            steps=None,
-            why=steps.why(record, drawn or Markup("")),
-            drawn=drawn,
-            step_count=len(kept or ()),
-            **_surroundings(),
+            **{**drawn, **_surroundings()},
         )
     )
     return _CopiedRow(row, body, "\n".join((record.id or "", *texts)))
@@ -455,7 +458,6 @@ def _surroundings() -> dict[str, object]:
         "nonce": "",
         "read_only": True,
         "live": False,
-        "of_steps": None,
         "asked": {},
         "next": None,
         "looked_at": 0,

@@ -11,12 +11,12 @@ from adjudge.web.app import application
 from adjudge.web.guard import Access
 from adjudge.web.library import Library
 from adjudge.web.loopback import Listening
-from adjudge.web.site import Site, templates
+from adjudge.web.site import Site, compile_template, templates
 from adjudge.web.spending import DEFAULT_USD, Spending
 
 _OF_FIRST_PAGE = ("base", "runs")
 """How the names of its templates begin."""
-_OF_NEXT_PAGES = ("run", "copy_line", "views", "step_filters", "figures", "row")
+_OF_NEXT_PAGES = ("run", "copy_line", "views", "agents/step_filters", "figures", "row")
 """The same of the pages to which it leads, in the order in which they are opened."""
 _QUIET, _LONG_QUIET = 0.1, 1.0
 """Seconds without an answer, behind which the templates of these pages are read, and all others:
@@ -56,8 +56,7 @@ class PageServer:
         try:
             self._listening.serve(application(self.site), lambda: self._tell(ready))
         finally:
-            self.site.trials.stop_all()
-            self.site.jobs.close()
+            self.site.close()
 
     def stop(self) -> None:
         """End ``serve``, from another thread."""
@@ -67,7 +66,7 @@ class PageServer:
         environment = templates(self.site.language)
         names = environment.list_templates()
         for name in (one for one in names if one.startswith(_OF_FIRST_PAGE)):
-            environment.get_template(name)
+            compile_template(environment, name)
         self.site.answered = time.monotonic() + _LONG_QUIET  # the first answer comes by then
         ready(self.access.url)
         soon = [name for start in _OF_NEXT_PAGES for name in names if name.startswith(start)]
@@ -75,4 +74,4 @@ class PageServer:
             for name in some:
                 while time.monotonic() - self.site.answered < quiet:
                     time.sleep(_QUIET / 2)
-                environment.get_template(name)
+                compile_template(environment, name)

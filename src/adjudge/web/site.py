@@ -6,12 +6,17 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
+import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache, cached_property, partial
+from importlib import import_module
+from importlib.resources import files
 from pathlib import Path
+from typing import TypeVar, cast
 from urllib.parse import urlencode
 
 import jinja2
@@ -21,20 +26,14 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from adjudge.core.domain.json_types import JsonObject
-from adjudge.core.domain.record import JudgmentRecord
 from adjudge.core.gateway.open import default_model
 from adjudge.errors import SetupError
-from adjudge.features.agents.step_view import cited_html, steps_style, visible
-from adjudge.features.agents.timeline import Moment, timeline
-from adjudge.features.bench.view import PricedJudge, cost_plot
-from adjudge.features.evidence.view import evidence_html, evidence_style
-from adjudge.features.trust.label_sessions import LabelSessions
 from adjudge.messages import Message, plural, render, term
 from adjudge.runs.project import Project, find_project
 from adjudge.runs.results.counts import count_labels, count_rows, grouped
 from adjudge.runs.results.numbers import figure, percent
 from adjudge.runs.trusted import trusted_project
-from adjudge.runs.view.pages import measures_html
+from adjudge.runs.view.clean_text import visible
 from adjudge.runs.view.plane import Point, axis, plane
 from adjudge.runs.view.plots import (
     Move,
@@ -48,14 +47,26 @@ from adjudge.runs.view.plots import (
     step_class,
 )
 from adjudge.runs.view.terms import field_title, rule_title
+from adjudge.runs.view.timeline import Moment, timeline
 from adjudge.web.forms import counted_rows
 from adjudge.web.guard import LANGUAGE_COOKIE, Access
 from adjudge.web.jobs import Jobs
+from adjudge.web.label_sessions import LabelSessions
 from adjudge.web.library import Library, RunPlace
 from adjudge.web.names import LANGUAGES, name_of, state_of
-from adjudge.web.playground.trial import Trials
+from adjudge.web.registered import (
+    fragment,
+    is_foreign,
+    links,
+    list_parts,
+    owner_of,
+    pages,
+    row_parts,
+)
 from adjudge.web.spending import Spending
 
+_LOG = logging.getLogger("adjudge.web")
+T = TypeVar("T")
 THEME_COOKIE = "adjudge_theme"
 THEMES = ("light", "dark")
 _HOME = Path(__file__).parent
@@ -91,19 +102,30 @@ def assets() -> Mapping[str, Asset]:
         "copy.js",
         "page.css",
         "page.js",
-        "steps.js",
         "label.js",
-        "playground.css",
-        "playground.js",
         "vendor/htmx.min.js",
         "vendor/hx-csp.min.js",
     )
     contents = {
+        **_assets_of_pages(),
         **{name: (static / name).read_bytes() for name in names},
         "drawing.js": plot_script().encode(),
-        "drawing.css": (plot_style() + evidence_style() + steps_style()).encode(),
+        "drawing.css": "".join(
+            [plot_style(), *(page.style() or "" for page in pages() if page.style)]
+        ).encode(),
     }
     return {name: Asset.of(name, content) for name, content in contents.items()}
+
+
+def _assets_of_pages() -> dict[str, bytes]:
+    """Return the files in the folders ``static`` of pages. Of two of one name ours counts."""
+    found: dict[str, bytes] = {}
+    for page in reversed([one for one in pages() if one.package]):
+        folder = files(import_module(page.package)) / "static"
+        for file in folder.iterdir() if folder.is_dir() else ():
+            if Path(file.name).suffix in _TYPES:
+                found[file.name] = file.read_bytes()
+    return found
 
 
 @dataclass
@@ -123,10 +145,27 @@ class Site:
     """Whether the server is about to end: nothing that is followed goes on."""
 
     def __post_init__(self) -> None:
-        self.trials = Trials(self.spending)
-        """What is judged in the playground."""
         self.jobs = Jobs(self.spending, self.home)
         """The runs that were started here."""
+        self._held: dict[type, object] = {}
+        self._endings: list[Callable[[], object]] = [self.jobs.close]
+        self._lock = threading.RLock()
+
+    def held(self, kind: type[T], begin: Callable[[], T]) -> T:
+        """Return what a page holds as long as the server runs, one object of each kind."""
+        with self._lock:
+            if kind not in self._held:
+                self._held[kind] = begin()
+        return cast(T, self._held[kind])
+
+    def at_end(self, end: Callable[[], object]) -> None:
+        """Have something done when the server ends, the last first."""
+        self._endings.append(end)
+
+    def close(self) -> None:
+        """End what pages have begun."""
+        while self._endings:
+            self._endings.pop()()
 
     @property
     def read_only(self) -> bool:
@@ -179,11 +218,11 @@ class Site:
         template: str,
         data: Mapping[str, object],
         status: int = 200,
-        record: JudgmentRecord | None = None,
+        **drawn: object,
     ) -> Response:
         """The page, or its data where JSON is asked for.
 
-        ``record``: the judgment that the page shows, where it does.
+        ``drawn``: what only the template sees, such as pictures and the record that is shown.
         """
         self.answered = time.monotonic()
         language = self.language_of(request)
@@ -195,7 +234,7 @@ class Site:
             .get_template(template)
             .render(
                 **data,
-                record=record,
+                **drawn,
                 here=str(request.url.path) + (f"?{request.url.query}" if request.url.query else ""),
                 root=request.scope["root_path"],
                 nonce=request.state.nonce,
@@ -216,7 +255,7 @@ def templates(language: str) -> jinja2.Environment:
         return render(value, language) if isinstance(value, Message) else value
 
     made = jinja2.Environment(
-        loader=jinja2.PackageLoader("adjudge.web"),
+        loader=_loader(),
         autoescape=True,
         finalize=say,
         undefined=jinja2.StrictUndefined,
@@ -236,26 +275,29 @@ def templates(language: str) -> jinja2.Environment:
         signed=lambda value: f"{'+' if value > 0 else ''}{say(figure(value, 3))}",
         share=lambda value, digits=0: say(percent(float(value), digits)),
         asset=_asset_address,
-        cited=cited_html,
         step_link=_step_link,
         query=_query,
         day=_day,
-        cost_plot=cost_plot,
-        priced_judge=PricedJudge,
         distribution=partial(distribution, language=language),
         count_labels=count_labels,
         count_rows=count_rows,
         counted_rows=counted_rows,
-        evidence=evidence_html,
         field_title=field_title,
+        keys=tuple(key for page in pages() for key in page.keys),
+        links=links(),
         flow=flow,
+        fragment=fragment,
+        list_parts=list_parts(),
+        list_queries=[name for part in list_parts() for name in part.queries],
+        owner_of=owner_of,
+        row_parts=row_parts(),
+        scripts=[name for page in pages() for name in page.scripts],
         histogram=histogram,
         interval=interval,
         move_of=Move,
         range_of=Range,
         rule_title=rule_title,
         step_class=step_class,
-        measures=measures_html,
         moment_of=Moment,
         plane=plane,
         point_of=Point,
@@ -264,6 +306,24 @@ def templates(language: str) -> jinja2.Environment:
         clock=lambda seconds: say(_clock(seconds)),
     )
     return made
+
+
+def _loader() -> jinja2.BaseLoader:
+    """Find our templates by their names, and those of other pages below the name of their page."""
+    own = {page.name: jinja2.PackageLoader(page.package) for page in pages() if page.package}
+    return jinja2.ChoiceLoader([jinja2.PackageLoader("adjudge.web"), jinja2.PrefixLoader(own)])
+
+
+def compile_template(environment: jinja2.Environment, name: str) -> None:
+    """Compile a template before a page needs it. One of an installed package that cannot be
+    compiled is a warning; its page answers with the error.
+    """
+    try:
+        environment.get_template(name)
+    except jinja2.TemplateError as error:
+        if not is_foreign(name.partition("/")[0]):
+            raise
+        _LOG.warning(Message("the template {name} is broken: {error}", name=name, error=str(error)))
 
 
 def _step_link(steps: JsonObject | None) -> Callable[[int], str]:

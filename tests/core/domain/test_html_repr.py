@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from adjudge import AspectCritic, DirectJudge, PairwiseJudge, ScriptedModel
 from adjudge.core.domain.html_repr import html_of
-from adjudge.features.trust.comparison import compare_runs
 from adjudge.runs.diff import run_diff
 from adjudge.runs.folder import run_info
 from adjudge.runs.results.run_report import report_of_run
+from adjudge.trust.comparison import compare_runs
 
 OURS = {"table", "tr", "th", "td", "p"}
 HOSTILE = "<script>alert(1)</script><img src=x onerror=y>&amp;"

@@ -12,9 +12,9 @@ import pytest
 
 from adjudge.errors import RunError
 from adjudge.features.bench.labelled import LabelledSource, labelled_set
-from adjudge.features.trust.calibration import calibrate_run
 from adjudge.runs.exporters.foreign import to_evalassist
 from adjudge.runs.rows_again import rows_of_run
+from adjudge.trust.calibration import calibrate_run
 from support.importing import imported
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from adjudge.errors import RunError
 from adjudge.features.importers import whole
-from adjudge.features.trust import calibrate_run
+from adjudge.trust import calibrate_run
 from support.importing import SAMPLES, imported, imported_path
 
 # -- promptfoo -------------------------------------------------------------------------

@@ -15,11 +15,11 @@ from adjudge.core.domain.instance import Instance
 from adjudge.core.domain.label import Label
 from adjudge.errors import RunError
 from adjudge.features.importers.table import TableColumns
-from adjudge.features.trust import calibrate_run
-from adjudge.features.trust.labels.scales import label_scales
-from adjudge.features.trust.labels.store import LabelStore
 from adjudge.runs.exporters.export import export
 from adjudge.runs.folder import run_info
+from adjudge.trust import calibrate_run
+from adjudge.trust.labels.scales import label_scales
+from adjudge.trust.labels.store import LabelStore
 from support.importing import SAMPLES, imported, imported_path
 
 HOSTILE = st.text(alphabet=st.characters(exclude_categories=()), max_size=20) | st.sampled_from(

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from adjudge.features.trust.agreement import AgreementSettings
-from adjudge.features.trust.calibration import Calibration, CalibrationSettings, calibrate_run
 from adjudge.stats.agreement import Missing
 from adjudge.stats.bootstrap import Draws
+from adjudge.trust.agreement import AgreementSettings
+from adjudge.trust.calibration import Calibration, CalibrationSettings, calibrate_run
 from support.importing import imported_path
 from support.records import PUBLIC, without_public
 

@@ -7,11 +7,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from adjudge.features.trust.agreement import AgreementSettings
-from adjudge.features.trust.both_orders import OrderAgreement
-from adjudge.features.trust.calibration import Calibration, CalibrationSettings, calibrate_run
 from adjudge.stats.agreement import Missing
 from adjudge.stats.bootstrap import Draws
+from adjudge.trust.agreement import AgreementSettings
+from adjudge.trust.both_orders import OrderAgreement
+from adjudge.trust.calibration import Calibration, CalibrationSettings, calibrate_run
 from support.importing import imported
 
 

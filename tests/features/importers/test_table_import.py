@@ -11,7 +11,7 @@ import pytest
 from adjudge.errors import RunError, SetupError
 from adjudge.features.importers.run import ImportOptions, import_file
 from adjudge.features.importers.table import TableColumns
-from adjudge.features.trust import calibrate_run
+from adjudge.trust import calibrate_run
 from support.commands import adjudge
 from support.importing import Imported, imported, imported_path
 

@@ -13,10 +13,10 @@ import pytest
 
 from adjudge.errors import RunError
 from adjudge.features.importers.run import ImportOptions, import_file
-from adjudge.features.trust.agreement import AgreementReport, AgreementSettings
-from adjudge.features.trust.calibration import CalibrationSettings, calibrate_run
 from adjudge.stats.agreement import Missing
 from adjudge.stats.bootstrap import Draws
+from adjudge.trust.agreement import AgreementReport, AgreementSettings
+from adjudge.trust.calibration import CalibrationSettings, calibrate_run
 from support.commands import adjudge
 from support.importing import Imported
 

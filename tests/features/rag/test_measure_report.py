@@ -14,7 +14,6 @@ from click.testing import CliRunner
 from adjudge import Instance
 from adjudge.features.rag import RagEvaluator, RagResult
 from adjudge.features.rag.measures import chosen_measures
-from adjudge.features.trust.labels.scales import label_scales
 from adjudge.runs.cli.main import app
 from adjudge.runs.exporters.export import export
 from adjudge.runs.exporters.pages import write_reports
@@ -23,6 +22,7 @@ from adjudge.runs.results.run_report import report_of_run
 from adjudge.runs.view.pages import markdown_page
 from adjudge.runs.view.terminal import Screen
 from adjudge.runs.view.terminal_report import show_figures
+from adjudge.trust.labels.scales import label_scales
 from support.rag import gives
 from support.summaries import html_page, summarise_rag
 from support.tower import ASKED, ROW, knows, says

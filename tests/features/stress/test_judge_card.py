@@ -9,9 +9,9 @@ import pytest
 from adjudge import AspectCritic, DirectJudge, Instance, PairwiseJudge
 from adjudge.core.domain.criteria import Criteria, CriteriaOption
 from adjudge.core.domain.label import Label
-from adjudge.features.trust.labels.store import LabelStore
-from adjudge.features.trust.leanings import leanings_of
 from adjudge.runs.folder import run_info
+from adjudge.trust.labels.store import LabelStore
+from adjudge.trust.leanings import leanings_of
 from support import commands
 from support.labels import model
 from support.trust import labelled, labels_of, population, run_of

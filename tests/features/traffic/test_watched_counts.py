@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from adjudge.features.trust.labels.queue import row_index
-from adjudge.features.trust.labels.scales import label_scales
 from adjudge.runs.cli.main import app
 from adjudge.runs.folder import records_of, run_info
 from adjudge.stats.betting import FallBets
+from adjudge.trust.labels.queue import row_index
+from adjudge.trust.labels.scales import label_scales
 from support.fake_provider import KEY, FakeProvider
 
 Json = dict[str, Any]

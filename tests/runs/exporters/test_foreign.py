@@ -12,8 +12,8 @@ from adjudge.core.domain.instance import Instance
 from adjudge.core.domain.label import Label
 from adjudge.errors import SetupError
 from adjudge.features.importers.run import import_file
-from adjudge.features.trust.labels.store import LabelStore
 from adjudge.runs.exporters.export import export
+from adjudge.trust.labels.store import LabelStore
 from support.exported import judgments
 
 

@@ -12,9 +12,9 @@ from adjudge import AspectCritic, DirectJudge, PairwiseJudge, ScriptedModel
 from adjudge.core.domain.instance import Instance
 from adjudge.core.domain.label import Label
 from adjudge.features.importers.run import import_file
-from adjudge.features.trust.labels.store import LabelStore
 from adjudge.runs.cli.runs import export_run
 from adjudge.runs.exporters.export import export
+from adjudge.trust.labels.store import LabelStore
 from support.exported import judgments
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
@@ -44,9 +44,9 @@ from adjudge.features.agents.step_view import (
     steps_html,
     times_html,
 )
-from adjudge.features.trust.labels.store import LabelStore
 from adjudge.messages import Message
 from adjudge.runs.folder import reading
+from adjudge.trust.labels.store import LabelStore
 from adjudge.web.forms import whole
 from adjudge.web.library import Library, RunPlace, run_version
 from adjudge.web.site import Site, address_of, place_of, site_of, wants_json
@@ -92,8 +92,10 @@ def show(request: Request) -> Response:
     first = _first(found.steps, asked.get("from", ""), asked.get("step", ""))
     data = steps_data(site, request, found, first)
     if asked.get("part") == "more":
-        return site.answer(request, "steps_more.html.jinja", data)
-    template = "steps_part.html.jinja" if asked.get("part") == "1" else "steps.html.jinja"
+        return site.answer(request, "agents/steps_more.html.jinja", data)
+    template = (
+        "agents/steps_part.html.jinja" if asked.get("part") == "1" else "agents/steps.html.jinja"
+    )
     return site.answer(request, template, {**data, **_head(found)})
 
 
@@ -192,7 +194,7 @@ def show_step(request: Request) -> Response:
         "left_out": raw.left_out,
         "steps_address": found.address(root, number),
     }
-    return site.answer(request, "step.html.jinja", data)
+    return site.answer(request, "agents/step.html.jinja", data)
 
 
 def _head(found: StepsPlace) -> JsonDict:
@@ -289,7 +291,7 @@ def show_beside(request: Request) -> Response:
         "sides": sides,
         "next": address_of(request, path, query) if first + WINDOW < longest else None,
     }
-    return site.answer(request, "beside.html.jinja", data)
+    return site.answer(request, "agents/beside.html.jinja", data)
 
 
 def _side(request: Request, found: StepsPlace, prefix: str, first: int) -> JsonDict:
@@ -345,7 +347,7 @@ _RANGES = ((1, 5), (6, 10), (11, 20), (21, 50), (51, 100), (101, 200), (201, 500
 _MOST_TOOLS = 12
 
 
-def step_filters(asked: dict[str, str]) -> dict[str, Picks]:
+def step_filters(asked: Mapping[str, str]) -> dict[str, Picks]:
     """What an address asks for of trajectories: filter → whether a row fits."""
     found: dict[str, Picks] = {}
     if tool := asked.get("tool"):

@@ -28,6 +28,7 @@ from adjudge.features.agents.trajectory import Step
 from adjudge.features.evidence.quotes import find_quote
 from adjudge.messages import Message, term
 from adjudge.runs.results.counts import count_tokens
+from adjudge.runs.view.clean_text import visible
 from adjudge.runs.view.plots import piece
 from adjudge.runs.view.template import environment
 
@@ -50,10 +51,6 @@ _MOST_PARTS = 50
 _DEEPEST = 6
 _SHORT = 300
 """Characters of a result that need no click."""
-_UNSEEN = re.compile(
-    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]"
-    "|(?<![^\x00-\x7f])[\u200c\u200d]"
-)
 """Joiners belong to some scripts and to emoji, and to nothing behind a Latin letter."""
 _NAMES_STEP = re.compile(r"(\b(?:steps?|шаг(?:а|у|ом|е|и|ов)?)\s+№?\s*)(\d{1,7})\b", re.IGNORECASE)
 _KINDS: Mapping[str, Message] = {
@@ -317,11 +314,6 @@ def raw_json(step: Step, longest: int) -> ShownText:
     """A step as JSON; what is longer is cut."""
     text = json.dumps(plain(step), ensure_ascii=False, indent=2, default=str)
     return _cut(text, longest)
-
-
-def visible(text: str) -> str:
-    """``text`` with what nobody sees, and what turns the writing around, as its code."""
-    return _UNSEEN.sub(lambda found: f"⟨U+{ord(found[0]):04X}⟩", text)
 
 
 def _shown(step: Step, frame: StepsFrame) -> ShownStep:

@@ -2,5 +2,5 @@
 by what they got wrong.
 """
 
-USES = ("importers", "trust")
+USES = ("importers",)
 """The features that this one may import."""

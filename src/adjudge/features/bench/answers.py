@@ -13,8 +13,8 @@ from adjudge.core.domain.verdict import TIE
 from adjudge.errors import SetupError
 from adjudge.features.bench.labelled import LabelledSet, Marked, MarkedRow, as_chosen
 from adjudge.features.importers.pairs import winner
-from adjudge.features.trust.labels_used import nonzero
 from adjudge.messages import Message, plural
+from adjudge.trust.labels_used import nonzero
 
 _MOST_NAMED = 5
 

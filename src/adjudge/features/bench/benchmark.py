@@ -22,9 +22,15 @@ from adjudge.core.gateway.prices import PriceTable
 from adjudge.core.ledger.file import read_meta
 from adjudge.core.ledger.records import records, votes_of
 from adjudge.errors import RunError
-from adjudge.features.trust.agreement import GROWN, AgreementReport, AgreementSettings, agreement_of
-from adjudge.features.trust.contestants import Contestants
-from adjudge.features.trust.judge_figures import (
+from adjudge.messages import Message, plural
+from adjudge.runs.folder import reading
+from adjudge.stats.agreement import TwoRaters
+from adjudge.stats.difference import ComparisonOutcome, Difference, compare
+from adjudge.stats.estimate import Estimate, undefined
+from adjudge.stats.intervals import share_limits
+from adjudge.trust.agreement import GROWN, AgreementReport, AgreementSettings, agreement_of
+from adjudge.trust.contestants import Contestants
+from adjudge.trust.judge_figures import (
     Effort,
     LabelledJudgment,
     confidence_figures,
@@ -34,18 +40,12 @@ from adjudge.features.trust.judge_figures import (
     reasons_of,
     vote_agreement,
 )
-from adjudge.features.trust.labels.queue import verdict_of
-from adjudge.features.trust.labels.scales import judge_scales
-from adjudge.features.trust.labels.store import LabelStore
-from adjudge.features.trust.labels_used import draw_sizes
-from adjudge.features.trust.measure import Measure
-from adjudge.features.trust.rows import Answer, LabelledRow, Rows, Votes, by_row
-from adjudge.messages import Message, plural
-from adjudge.runs.folder import reading
-from adjudge.stats.agreement import TwoRaters
-from adjudge.stats.difference import ComparisonOutcome, Difference, compare
-from adjudge.stats.estimate import Estimate, undefined
-from adjudge.stats.intervals import share_limits
+from adjudge.trust.labels.queue import verdict_of
+from adjudge.trust.labels.scales import judge_scales
+from adjudge.trust.labels.store import LabelStore
+from adjudge.trust.labels_used import draw_sizes
+from adjudge.trust.measure import Measure
+from adjudge.trust.rows import Answer, LabelledRow, Rows, Votes, by_row
 
 FACT = "bench"
 """What a run folder that a benchmark made keeps about it."""

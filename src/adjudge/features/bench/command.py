@@ -43,7 +43,6 @@ from adjudge.features.bench.labelled import LabelledSet, LabelledSource, labelle
 from adjudge.features.bench.terminal import show_benchmark
 from adjudge.features.importers.formats import FORMATS
 from adjudge.features.importers.run import ImportOptions, UnknownFormat, import_file
-from adjudge.features.trust.agreement import AgreementSettings, check_missing
 from adjudge.messages import Message, plural
 from adjudge.runs.cli.chosen import choose_language, model_entries, price_table
 from adjudge.runs.cli.estimates import show_estimate
@@ -91,6 +90,7 @@ from adjudge.runs.view.ending import show_next
 from adjudge.runs.view.terminal import Screen
 from adjudge.stats.agreement import Missing
 from adjudge.stats.bootstrap import Draws
+from adjudge.trust.agreement import AgreementSettings, check_missing
 
 _MOST_TOLD = 10
 

@@ -35,7 +35,6 @@ from adjudge.features.bench.judges import Matrix, bench_file, needed_fields
 from adjudge.features.bench.labelled import LabelledSet, labelled_set
 from adjudge.features.bench.proposal import CHANGES, Change, Proposal, Writer
 from adjudge.features.bench.terminal_improvement import show_improvement, show_nothing
-from adjudge.features.trust.agreement import AgreementSettings
 from adjudge.messages import Message
 from adjudge.runs.build import open_entry
 from adjudge.runs.cli.chosen import choose_language, model_entries, price_table
@@ -51,6 +50,7 @@ from adjudge.runs.results.exit_code import ExitCode
 from adjudge.runs.trusted import own_folder
 from adjudge.runs.view.terminal import Screen
 from adjudge.stats.bootstrap import Draws
+from adjudge.trust.agreement import AgreementSettings
 
 WRITER, AFTER = "writer", "after"
 """Folders inside the run: the writer's replies, and the held-out rows judged by its proposal."""

@@ -12,11 +12,11 @@ from adjudge.core.domain.label import Label
 from adjudge.core.domain.vote import Mode
 from adjudge.core.gateway.redact import shown
 from adjudge.features.bench.labelled import LabelledSet
-from adjudge.features.trust.labels.store import LabelStore
 from adjudge.runs.criteria_entry import CriteriaEntry
 from adjudge.runs.eval_file import DataEntry, DirectEntry, EvalFile, JudgeEntry, PairwiseEntry
 from adjudge.runs.named_criteria import NamedCriteria
 from adjudge.runs.project import ModelEntry
+from adjudge.trust.labels.store import LabelStore
 
 
 @dataclass(frozen=True)

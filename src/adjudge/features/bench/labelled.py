@@ -24,10 +24,10 @@ from adjudge.features.importers.pool import criteria_of, instance_of
 from adjudge.features.importers.record import Mark, RecordedQuestion, RecordedRow
 from adjudge.features.importers.records import RECORDS
 from adjudge.features.importers.run import ImportOptions, read_foreign
-from adjudge.features.trust.labels.scales import label_scales
-from adjudge.features.trust.labels.store import LabelStore
 from adjudge.messages import plural
 from adjudge.runs.rows_again import rows_of_run
+from adjudge.trust.labels.scales import label_scales
+from adjudge.trust.labels.store import LabelStore
 
 _ASKED_BY = ("question", "prompt", "instruction", "query", "input")
 """How public sets call what the user asked, the surest first."""

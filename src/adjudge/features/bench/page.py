@@ -6,7 +6,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, cast
 
+from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -26,10 +28,19 @@ from adjudge.features.bench.benchmark import (
 )
 from adjudge.features.bench.published import published_results
 from adjudge.features.bench.published_view import beside_set, title_of_set
-from adjudge.features.bench.view import EXPLAINED, against_best, beside, title_of
-from adjudge.messages import Message, join
+from adjudge.features.bench.view import (
+    EXPLAINED,
+    PricedJudge,
+    against_best,
+    beside,
+    cost_plot,
+    title_of,
+)
+from adjudge.messages import Message, join, term
 from adjudge.runs.folder import reading
+from adjudge.runs.view.plots import Range
 from adjudge.web.library import RunPlace
+from adjudge.web.page import NavigationLink, Page
 from adjudge.web.pages.row import begins
 from adjudge.web.site import Site, asked_for, place_of, site_of
 
@@ -52,6 +63,7 @@ def show_all(request: Request) -> Response:
     lines = [
         line for place, found in benchmarks for line in _lines(place, found) if _fits(line, asked)
     ]
+    sections = _sections(lines, group, dict(_beside(benchmarks)))
     data = {
         "asked": asked_for(request),
         "group": group,
@@ -61,7 +73,7 @@ def show_all(request: Request) -> Response:
             {str(line["criteria"]) for line in lines}
             | ({asked["criteria"]} if asked.get("criteria") else set())
         ),
-        "sections": _sections(lines, group, dict(_beside(benchmarks))),
+        "sections": sections,
         "explained": dict(EXPLAINED),
         "troubles": troubles,
         "published": [
@@ -69,7 +81,8 @@ def show_all(request: Request) -> Response:
             for one in published_results().sets
         ],
     }
-    return site.answer(request, "benchmarks.html.jinja", data)
+    plots = _cost_plots(sections, site.language_of(request)) if group == GROUPS[0] else {}
+    return site.answer(request, "bench/benchmarks.html.jinja", data, cost_plots=plots)
 
 
 def show(request: Request) -> Response:
@@ -99,7 +112,7 @@ def show(request: Request) -> Response:
         "count": len(rows),
         "rows": [_row(each) for each in rows[:_SHOWN]],
     }
-    return site.answer(request, "benchmark.html.jinja", data)
+    return site.answer(request, "bench/benchmark.html.jinja", data)
 
 
 def _row(one: Disagreement) -> Line:
@@ -195,6 +208,21 @@ def _sections(lines: Sequence[Line], group: str, beside: Mapping[str, JsonDict])
     ]
 
 
+def _cost_plots(sections: Sequence[JsonDict], language: str) -> dict[str, Markup]:
+    """Return the title of each question with prices of several judges, and their picture."""
+    return {
+        str(one["title"]): plot for one in sections if (plot := cost_plot(_priced(one), language))
+    }
+
+
+def _priced(section: JsonDict) -> list[PricedJudge]:
+    return [
+        PricedJudge(line["rank"], line["judge"], line["usd_per_1000"], Range(**line["agreement"]))
+        for line in cast("list[Any]", section["lines"])
+        if line["usd_per_1000"] is not None and line["agreement"]["value"] is not None
+    ]
+
+
 def _by_agreement(line: Line) -> float:
     agreement = line["agreement"]
     value = agreement["value"] if isinstance(agreement, dict) else None
@@ -214,4 +242,9 @@ def _beside(
             yield _question(place, found, ranking), shown
 
 
-ROUTES = (Route("/benchmarks", show_all), Route("/benchmarks/{run}", show))
+PAGE = Page(
+    name="bench",
+    routes=(Route("/benchmarks", show_all), Route("/benchmarks/{run}", show)),
+    link=NavigationLink("/benchmarks", term("nav", "Benchmarks")),
+    package="adjudge.features.bench",
+)

@@ -32,9 +32,9 @@ from adjudge.features.importers.record import (
     RecordedVote,
 )
 from adjudge.features.importers.scales import goodness
-from adjudge.features.trust.labels.store import Draw, LabelStore
 from adjudge.messages import reason_of
 from adjudge.runs.folder import UNFINISHED
+from adjudge.trust.labels.store import Draw, LabelStore
 
 IMPORTED = "imported"
 """How an imported run ended, and where it says what it was imported from."""

@@ -8,14 +8,14 @@ from adjudge.features.stress.attack_view import name_of
 from adjudge.features.stress.attacks.report import grade
 from adjudge.features.stress.drift_view import summary
 from adjudge.features.stress.judge_card import JudgeCards
-from adjudge.features.trust.calibrated import agreement_title
-from adjudge.features.trust.report import trust_sentence
 from adjudge.messages import Message
 from adjudge.runs.results.counts import count_calls, count_tokens
 from adjudge.runs.results.numbers import figure
 from adjudge.runs.view.template import environment
 from adjudge.runs.view.terms import figure_title, leaning_title
 from adjudge.stats.estimate import Estimate
+from adjudge.trust.calibrated import agreement_title
+from adjudge.trust.report import trust_sentence
 
 _SHOWN = ("accuracy", "kappa", "AC1", "alpha", "quadratic kappa", "Spearman")
 

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 
 from markupsafe import Markup
 
-from adjudge.features.agents.timeline import Moment, timeline, titled
 from adjudge.features.stress.drift.history import (
     AnchorLook,
     DriftOutcome,
@@ -20,6 +19,7 @@ from adjudge.messages import Message, render
 from adjudge.runs.results.numbers import figure
 from adjudge.runs.view.document import Document, DocumentPart
 from adjudge.runs.view.plots import Range
+from adjudge.runs.view.timeline import Moment, timeline, titled
 from adjudge.stats import FEWEST
 
 _FEWEST_LOOKS = 2

@@ -16,16 +16,16 @@ from adjudge.errors import RunError
 from adjudge.features.stress.attacks.report import AttackReport, attack_report
 from adjudge.features.stress.drift.anchors import read_anchors
 from adjudge.features.stress.drift.history import DriftReport, drift_report, looks_of
-from adjudge.features.trust.calibration import Calibration, CalibrationSettings, calibrate_run
-from adjudge.features.trust.labels.scales import judge_scales
-from adjudge.features.trust.labels.store import LabelStore
-from adjudge.features.trust.leanings import Leaning, leanings_of
 from adjudge.messages import Message
 from adjudge.runs.folder import RunInfo, run_info
 from adjudge.runs.results.cascades import learnt_by
 from adjudge.runs.results.cost import cost_message
 from adjudge.runs.results.report import Report, Section
 from adjudge.runs.results.run_report import report_of_run
+from adjudge.trust.calibration import Calibration, CalibrationSettings, calibrate_run
+from adjudge.trust.labels.scales import judge_scales
+from adjudge.trust.labels.store import LabelStore
+from adjudge.trust.leanings import Leaning, leanings_of
 
 _HIDDEN = ("definition", "expression", "name", "config", "weights", "weights_from", "calibration")
 """Settings that are said elsewhere on the card."""

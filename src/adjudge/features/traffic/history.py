@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from adjudge.core.ledger.file import holds_run
-from adjudge.features.agents.timeline import Moment, timeline, titled
 from adjudge.features.traffic.follow import alarms_kept, runs_of_day
 from adjudge.features.traffic.rates import Alarm, TrafficRate, rolling_rates
 from adjudge.features.traffic.store import FILE, StratumCount, reading_store
@@ -16,6 +15,7 @@ from adjudge.messages import Message, render
 from adjudge.runs.results.numbers import percent_range
 from adjudge.runs.view.document import Document, DocumentPart
 from adjudge.runs.view.plots import Range
+from adjudge.runs.view.timeline import Moment, timeline, titled
 
 _DAYS = 30
 _WINDOW = 7

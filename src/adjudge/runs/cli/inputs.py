@@ -33,7 +33,7 @@ def as_usage_error() -> Iterator[None]:
 
 def check_criteria(run: Path, criteria: str | None) -> None:
     """Say so when a run of which nothing was found does not ask such criteria at all."""
-    from adjudge.features.trust.labels.scales import (
+    from adjudge.trust.labels.scales import (
         label_scale,  # not loaded by those who have no labels
     )
 

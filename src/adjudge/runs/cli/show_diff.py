@@ -9,7 +9,6 @@ from pathlib import Path
 from adjudge.core.domain.frozen import some_of
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.light import light_dataclass
-from adjudge.features.trust.comparison import ComparisonSettings, RunComparison, compare_runs
 from adjudge.messages import Message
 from adjudge.runs.cli.json_text import Document, print_results
 from adjudge.runs.cli.output import echo
@@ -18,6 +17,7 @@ from adjudge.runs.folder import run_facts
 from adjudge.runs.results.compared import comparison_lines
 from adjudge.runs.results.counts import grouped
 from adjudge.runs.view.differences import alone_line, change_line, difference_line
+from adjudge.trust.comparison import ComparisonSettings, RunComparison, compare_runs
 
 MOST_SHOWN = 100
 """Rows of a kind that a terminal shows."""

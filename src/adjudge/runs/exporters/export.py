@@ -21,7 +21,6 @@ from adjudge.core.ledger.records import records
 from adjudge.core.ledger.rows import LABELS
 from adjudge.core.reading.objects import ObjectFile, location_of
 from adjudge.errors import SetupError
-from adjudge.features.trust.labels.store import LabelStore
 from adjudge.messages import Message
 from adjudge.plugins import Parts
 from adjudge.runs.exporters.files import text_file, whole_file
@@ -29,6 +28,7 @@ from adjudge.runs.exporters.table import check_writable, flat, write_csv
 from adjudge.runs.folder import reading, records_of, run_facts
 from adjudge.runs.results.run_report import report_of_run
 from adjudge.runs.results.setup import Setup
+from adjudge.trust.labels.store import LabelStore
 
 IDENTITY = "judge_identity"
 """The column that says which judge it was, whatever it was called: one hash over everything that

@@ -23,11 +23,11 @@ from adjudge.features.compat.evalassist_export import (
     instance_out,
     judge_out,
 )
-from adjudge.features.trust.labels.scales import JudgedScale, label_scales, scale_ends, scales_in
-from adjudge.features.trust.labels.store import LabelStore
 from adjudge.runs.exporters.files import text_file
 from adjudge.runs.folder import RunInfo, records_of, run_info
 from adjudge.runs.results.passed import Ends, says_pass
+from adjudge.trust.labels.scales import JudgedScale, label_scales, scale_ends, scales_in
+from adjudge.trust.labels.store import LabelStore
 
 _PROMPT = {
     "raw": "(the texts were made elsewhere)",

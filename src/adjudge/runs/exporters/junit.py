@@ -16,13 +16,13 @@ from xml.sax.saxutils import escape, quoteattr
 
 from adjudge.core.domain.record import JudgmentRecord
 from adjudge.core.ledger.records import records
-from adjudge.features.trust.labels.scales import scale_ends
 from adjudge.messages import render
 from adjudge.runs.exporters.files import text_file
 from adjudge.runs.folder import RunInfo, reading, run_info
 from adjudge.runs.results.paired_gate import against_baseline, paired_gates
 from adjudge.runs.results.passed import Ends, passed
 from adjudge.runs.results.setup import Setup
+from adjudge.trust.labels.scales import scale_ends
 
 _INVALID = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """What XML 1.0 has no place for, not even escaped."""

@@ -19,9 +19,9 @@ from adjudge.core.domain.frozen import some_of
 from adjudge.core.domain.json_types import JsonDict, JsonObject
 from adjudge.core.domain.label import Label
 from adjudge.core.domain.record import JudgmentRecord, PairwiseDetail
-from adjudge.features.trust.labels.store import LabelStore
 from adjudge.runs.exporters.files import text_file
 from adjudge.runs.folder import records_of, run_info
+from adjudge.trust.labels.store import LabelStore
 
 _TRUTHS = {"PASS": 1, "FAIL": 0}
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from adjudge.features.trust.comparison import RunComparison
 from adjudge.messages import Message, plural
 from adjudge.runs.results.counts import count_rows, grouped
 from adjudge.runs.results.numbers import level_text
 from adjudge.runs.results.paired import pairing_message
 from adjudge.stats.difference import ComparisonOutcome, VoteNoise
+from adjudge.trust.comparison import RunComparison
 
 
 def comparison_lines(found: RunComparison, two: str) -> Iterator[str]:

@@ -21,7 +21,6 @@ from adjudge.core.ledger.file import (
     used_in,
 )
 from adjudge.errors import RunStopped, SetupError
-from adjudge.features.trust.report import calibrations_of
 from adjudge.runs.eval_file import FailUnder
 from adjudge.runs.execute import (
     ColumnsChosen,
@@ -39,9 +38,10 @@ from adjudge.runs.results.paired_gate import compared_with_baseline, paired_gate
 from adjudge.runs.results.report import ENTRIES, Report, ReportTally
 from adjudge.runs.results.run_gates import RunGates, cluster_column, is_sequential, other_run
 from adjudge.runs.results.setup import KEPT, Baseline, Setup
+from adjudge.trust.report import calibrations_of
 
 if TYPE_CHECKING:
-    from adjudge.features.trust.comparison import RunComparison
+    from adjudge.trust.comparison import RunComparison
 
 
 @light_dataclass()

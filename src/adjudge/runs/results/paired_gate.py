@@ -15,7 +15,7 @@ from adjudge.runs.results.setup import Setup
 from adjudge.stats.rounding import equal
 
 if TYPE_CHECKING:
-    from adjudge.features.trust.comparison import RunComparison
+    from adjudge.trust.comparison import RunComparison
 
 CONFIDENCE = 0.95
 """Where none is asked for."""
@@ -61,9 +61,9 @@ def paired_gates(setup: Setup, folder: Path) -> Iterator[GateResult]:
     """
     if not setup.against or not holds_run(folder):
         return
-    from adjudge.features.trust.comparison import ComparisonSettings, compare_runs, upper_limits
     from adjudge.runs.diff import run_diff
     from adjudge.runs.folder import run_facts
+    from adjudge.trust.comparison import ComparisonSettings, compare_runs, upper_limits
 
     other, level = setup.against_folder, setup.confidence or CONFIDENCE
     if not holds_run(other):
@@ -116,8 +116,8 @@ def compared_with_baseline(
     place = Path(setup.baseline.place)
     if not setup.baseline.place or not holds_run(place) or not holds_run(folder):
         return ()
-    from adjudge.features.trust.comparison import ComparisonSettings, compare_runs
     from adjudge.runs.diff import run_diff
+    from adjudge.trust.comparison import ComparisonSettings, compare_runs
 
     with run_diff(place, folder, setup.cluster or None, setup.id or None, by) as found:
         settings = ComparisonSettings(level=setup.confidence or CONFIDENCE, noise=False)

@@ -43,12 +43,12 @@ if TYPE_CHECKING:
     from adjudge.features.evidence.report import EvidenceSummary, EvidenceTally
     from adjudge.features.rag.dimensions import Dimension
     from adjudge.features.rag.report import RagSummary, RagTally
-    from adjudge.features.trust.calibration import Calibration
-    from adjudge.features.trust.comparison import RunComparison
     from adjudge.runs.results.contests import ContestSummary, ContestTally, SystemSummary
     from adjudge.runs.results.score_slices import ScoreSlices
     from adjudge.runs.results.systems import SystemDifference, SystemsTally
     from adjudge.stats.intervals import Interval
+    from adjudge.trust.calibration import Calibration
+    from adjudge.trust.comparison import RunComparison
 
 _MOST_REASONS = 3
 """Reasons why rows have no value, of each measure."""

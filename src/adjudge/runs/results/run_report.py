@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from adjudge.core.ledger.file import repeated_usage
-from adjudge.features.trust.report import calibrations_of
 from adjudge.messages import Message, join
 from adjudge.runs.folder import RunInfo, reading, records_of, run_info
 from adjudge.runs.results.counts import (
@@ -21,10 +20,11 @@ from adjudge.runs.results.notes import lost_in, lost_reply_notes, payment_notes,
 from adjudge.runs.results.paired_gate import compared_with_baseline, paired_gates
 from adjudge.runs.results.report import ENTRIES, Report, ReportTally, Skipped
 from adjudge.runs.results.setup import KEPT, Baseline, Setup
+from adjudge.trust.report import calibrations_of
 
 if TYPE_CHECKING:
-    from adjudge.features.trust.calibration import Calibration
     from adjudge.runs.results.score_slices import ScoreSlices
+    from adjudge.trust.calibration import Calibration
 
 
 def report_of_run(

@@ -21,7 +21,7 @@ from adjudge.core.engine.ask import prompt_for
 from adjudge.core.ledger.file import read_judge
 from adjudge.core.ledger.records import records
 from adjudge.errors import AdjudgeError
-from adjudge.features.trust.labels.scales import scales_of
+from adjudge.trust.labels.scales import scales_of
 
 _MODES: tuple[Mode, ...] = ("generate", "likelihood")
 

@@ -16,8 +16,8 @@ from adjudge.core.domain.record import JudgmentRecord
 from adjudge.core.ledger.browse import Filters, Sort, judges_in, page_of
 from adjudge.core.ledger.records import records
 from adjudge.errors import SetupError
-from adjudge.features.trust.calibration import calibrate_run
 from adjudge.runs.folder import NoSuchRun, RunInfo, last_written, reading, run_info, runs_inside
+from adjudge.trust.calibration import calibrate_run
 
 MOST_ROWS = 100
 

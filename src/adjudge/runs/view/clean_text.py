@@ -1,5 +1,5 @@
-"""Texts harmless to a terminal, and in the log of a GitHub job, where some lines are commands to
-the runner.
+"""Texts harmless to a terminal, to a reader of a page, and in the log of a GitHub job, where some
+lines are commands to the runner.
 """
 
 from __future__ import annotations
@@ -15,6 +15,10 @@ _BEGINS = lazy_pattern(r":(?=:[A-Za-z])|##(?=\[)")
 """``::command::`` counts where a line begins with it, which a wrapped one may; ``##[command]``
 counts anywhere in a line.
 """
+_UNSEEN = lazy_pattern(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]"
+    "|(?<![^\x00-\x7f])[\u200c\u200d]"
+)
 _NOTHING = "\u200b"
 """A space of no width: the text looks as it was."""
 
@@ -38,3 +42,8 @@ def clean_json(text: str) -> str:
     """JSON that neither a terminal nor the runner obeys; its values stay what they are."""
     cleaned = _CONTROL_IN_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
     return cleaned.replace("##[", "##\\u005b") if in_job() else cleaned
+
+
+def visible(text: str) -> str:
+    """Return ``text`` with the codes of characters that are invisible or reverse the writing."""
+    return _UNSEEN.sub(lambda found: f"⟨U+{ord(found[0]):04X}⟩", text)

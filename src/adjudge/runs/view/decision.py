@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from adjudge.features.trust.report import trust_clause
 from adjudge.messages import Message, join, plural, term
 from adjudge.runs.results.counts import count_judgments
 from adjudge.runs.results.gate import GateResult
 from adjudge.runs.results.numbers import figure
 from adjudge.runs.results.report import Report, Section
 from adjudge.runs.view.terms import rule_title
+from adjudge.trust.report import trust_clause
 
 if TYPE_CHECKING:
     from adjudge.features.rag.report import RagSummary

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from adjudge.features.trust.contestants import system_at
 from adjudge.messages import Message, join, plural
 from adjudge.runs.diff import Change, JudgedRow, RunDiff
 from adjudge.runs.results.counts import count_judgments, grouped
 from adjudge.runs.results.numbers import figure
 from adjudge.runs.view.terms import STATUSES, option_title
+from adjudge.trust.contestants import system_at
 
 
 def change_line(change: Change) -> Message:

@@ -250,7 +250,7 @@ def _next_commands(ending: RunEnding) -> Iterator[str]:
         yield resume_command(ending.folder, ending.limit)
     yield f"adjudge view {folder}"
     if not ending.report.calibrations:
-        from adjudge.features.trust.labels.scales import (
+        from adjudge.trust.labels.scales import (
             label_command,  # loaded only if a run is kept
         )
 

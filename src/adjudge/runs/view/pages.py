@@ -33,7 +33,6 @@ from adjudge.features.rag.measures import chosen_measures, measure_name
 from adjudge.features.rag.report import BINS
 from adjudge.features.rag.report_row import explanation_of, rag_detail, rule_of, score_of
 from adjudge.features.rag.rows import MAY_BE_ABSENT
-from adjudge.features.trust.report import titled, trust_sentence
 from adjudge.messages import Message, abridge, capitalize, join, plural, render, term
 from adjudge.runs.results.contests import order_message
 from adjudge.runs.results.counts import count_labels, count_rows
@@ -55,6 +54,7 @@ from adjudge.runs.view.slices import (
 )
 from adjudge.runs.view.template import environment
 from adjudge.runs.view.terms import STATUSES, field_title, parameter_title, rule_title
+from adjudge.trust.report import titled, trust_sentence
 
 _LONGEST_LINE = 200
 _MOST_FOUND = 50_000

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from adjudge.features.trust.calibrated import limits_text, value_text
-from adjudge.features.trust.slices import SliceReport
 from adjudge.messages import Message, term
 from adjudge.runs.results.numbers import figure, level_text, limits
 from adjudge.runs.results.score_slices import ScoreSlices
 from adjudge.stats.slices import PooledValue
+from adjudge.trust.calibrated import limits_text, value_text
+from adjudge.trust.slices import SliceReport
 
 
 def slice_title(found: SliceReport | ScoreSlices) -> Message:

@@ -15,13 +15,13 @@ from adjudge.core.domain.frozen import plain, some_of
 from adjudge.core.domain.judge_criterion import JudgeCriterion, of_system
 from adjudge.core.judges.settings import one_of
 from adjudge.errors import SetupError
-from adjudge.features.trust.comparison import RunComparison, compare_runs
-from adjudge.features.trust.contestants import system_at
-from adjudge.features.trust.labels.store import LabelStore
-from adjudge.features.trust.paired_series import number_of
 from adjudge.runs.diff import JudgedRow, Pair, RunDiff, run_diff
 from adjudge.runs.results.compared import comparison_lines
 from adjudge.stats.difference import ComparisonOutcome
+from adjudge.trust.comparison import RunComparison, compare_runs
+from adjudge.trust.contestants import system_at
+from adjudge.trust.labels.store import LabelStore
+from adjudge.trust.paired_series import number_of
 from adjudge.web.forms import whole
 from adjudge.web.library import RunPlace
 from adjudge.web.site import Site, asked_for, site_of

@@ -14,6 +14,7 @@ from adjudge.core.domain.record import JudgmentRecord
 from adjudge.errors import SetupError
 from adjudge.web.forms import whole
 from adjudge.web.library import Library, RunPlace
+from adjudge.web.page import Page
 from adjudge.web.pages.compare import labels_in
 from adjudge.web.pages.compare_several import MOST_RUNS
 from adjudge.web.pages.row import row_record
@@ -55,4 +56,4 @@ def _find_judgment(library: Library, cell: str) -> tuple[RunPlace, JudgmentRecor
     return place, row_record(place, judge, whole(row) or 0)
 
 
-ROUTES = (Route("/compare/row", show),)
+PAGE = Page(name="compare-row", routes=(Route("/compare/row", show),))

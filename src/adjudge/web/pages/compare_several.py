@@ -19,11 +19,12 @@ from starlette.routing import Route
 from adjudge.core.domain.frozen import plain
 from adjudge.core.domain.json_types import JsonDict, JsonValue
 from adjudge.errors import SetupError
-from adjudge.features.trust.comparison import FEWER, compare_several
 from adjudge.messages import Message
 from adjudge.runs.diff import RunDiff, run_diff
+from adjudge.trust.comparison import FEWER, compare_several
 from adjudge.web.forms import whole
 from adjudge.web.library import Library, RunPlace, mean_data
+from adjudge.web.page import Page
 from adjudge.web.pages import compare
 from adjudge.web.pages.compare import (
     SHOWN,
@@ -334,4 +335,4 @@ def _mean(
     return None if value is None else {"value": value}
 
 
-ROUTES = (Route("/compare", show),)
+PAGE = Page(name="compare-several", routes=(Route("/compare", show),))

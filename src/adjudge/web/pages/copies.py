@@ -10,6 +10,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from adjudge.web.library import RunPlace
+from adjudge.web.page import Page
 from adjudge.web.run_copy import CopySettings, choose_runs, expected_size, size_text, zip_copy
 from adjudge.web.site import Site, site_of
 
@@ -59,4 +60,4 @@ def _chunks(file: IO[bytes]) -> Iterator[bytes]:
             yield chunk
 
 
-ROUTES = (Route("/copy", show), Route("/copy.zip", download))
+PAGE = Page(name="copies", routes=(Route("/copy", show), Route("/copy.zip", download)))

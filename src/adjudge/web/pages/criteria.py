@@ -10,10 +10,11 @@ from adjudge.core.catalog import criteria as catalog
 from adjudge.core.catalog.entry import CatalogEntry
 from adjudge.core.catalog.lint import lint
 from adjudge.core.domain.json_types import JsonDict
+from adjudge.messages import Message
 from adjudge.web.home import FoundFile
+from adjudge.web.page import NavigationLink, Page
 from adjudge.web.pages.own_criteria import findings_of, question_data
-from adjudge.web.plan import own_criteria
-from adjudge.web.playground.entries import find_ready_made
+from adjudge.web.plan import find_ready_made, own_criteria
 from adjudge.web.site import site_of
 
 
@@ -62,4 +63,8 @@ def _brief(one: CatalogEntry) -> JsonDict:
     }
 
 
-ROUTES = (Route("/criteria", show_all), Route("/criteria/{name}", show))
+PAGE = Page(
+    name="criteria",
+    routes=(Route("/criteria", show_all), Route("/criteria/{name}", show)),
+    link=NavigationLink("/criteria", Message("Criteria")),
+)

@@ -17,6 +17,7 @@ from adjudge.runs.folder import spent_in
 from adjudge.web.forms import with_form
 from adjudge.web.jobs import Job
 from adjudge.web.library import RunPlace
+from adjudge.web.page import Page
 from adjudge.web.pages.start import JUDGES_NOTHING, dollars, lead_to_job
 from adjudge.web.site import Site, place_of, site_of
 
@@ -89,8 +90,11 @@ def _done(site: Site, place: RunPlace, *, at_once: bool) -> Counter[str]:
     return sum((Counter(one.statuses) for one in counts.values()), Counter())
 
 
-ROUTES = (
-    Route("/jobs/{job}", show),
-    Route("/jobs/{job}/stop", stop, methods=["POST"]),
-    Route("/run/{run}/resume", with_form(resume), methods=["POST"]),
+PAGE = Page(
+    name="jobs",
+    routes=(
+        Route("/jobs/{job}", show),
+        Route("/jobs/{job}/stop", stop, methods=["POST"]),
+        Route("/run/{run}/resume", with_form(resume), methods=["POST"]),
+    ),
 )

@@ -17,6 +17,7 @@ from adjudge.core.domain.json_types import JsonDict
 from adjudge.errors import AdjudgeError
 from adjudge.messages import term
 from adjudge.web.home import FoundFile, chosen
+from adjudge.web.page import Page
 from adjudge.web.plan import own_criteria
 from adjudge.web.site import site_of
 
@@ -82,4 +83,4 @@ def _example(one: CriteriaExample) -> JsonDict:
     return {"fields": dict(one.fields), "option": one.option, "why": one.explanation}
 
 
-ROUTES = (Route("/criteria-file", show),)
+PAGE = Page(name="own-criteria", routes=(Route("/criteria-file", show),))

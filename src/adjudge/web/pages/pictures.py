@@ -21,14 +21,15 @@ from adjudge.core.ledger.course import Stretch, course_of
 from adjudge.core.ledger.file import holds_labels, read_judges, read_meta
 from adjudge.core.ledger.records import records
 from adjudge.errors import AdjudgeError
-from adjudge.features.bench.leaderboard import leaderboards
-from adjudge.features.trust.calibration import CalibrationSettings, calibrate_run
 from adjudge.runs.folder import prices_of, reading
 from adjudge.runs.results.cost import cost_of
 from adjudge.runs.results.order_rates import OrderRates, order_rates
 from adjudge.runs.results.score_slices import score_slices, slice_columns
 from adjudge.runs.view.order_effect import order_html
+from adjudge.trust.calibration import CalibrationSettings, calibrate_run
+from adjudge.trust.leaderboard import leaderboards
 from adjudge.web.library import Library, RunPlace, is_large, mean_data
+from adjudge.web.page import Page
 from adjudge.web.pages.row import criteria_names
 from adjudge.web.pages.run import judge_asked
 from adjudge.web.site import place_of, site_of, wants_json
@@ -201,4 +202,4 @@ def _stretch(one: Stretch, prices: PriceTable) -> JsonDict:
     }
 
 
-ROUTES = (Route("/run/{run}/pictures", show),)
+PAGE = Page(name="pictures", routes=(Route("/run/{run}/pictures", show),))

@@ -14,7 +14,6 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from adjudge.core.domain.frozen import some_of
-from adjudge.core.domain.instance import STEPS
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.judge_configuration import JudgeConfiguration
 from adjudge.core.domain.record import Fields, JudgmentRecord, VoteRecord
@@ -23,16 +22,21 @@ from adjudge.core.ledger.file import FILE, read_judge
 from adjudge.core.ledger.records import records
 from adjudge.core.ledger.row_groups import RowJudgment, are_in_turn, row_group
 from adjudge.errors import RunError
-from adjudge.features.agents.page import StepsPlace, is_long, steps_data
-from adjudge.features.agents.record import AgentDetail
-from adjudge.features.agents.report import KeptSteps, judged_row, steps_of, trials_in
-from adjudge.features.rag.dimensions import kept_dimensions
-from adjudge.features.rag.report_row import explanation_of, rag_detail, rule_of, score_of
-from adjudge.features.rag.rows import MAY_BE_ABSENT
-from adjudge.features.trust.page_people import people_said
 from adjudge.runs.folder import reading
 from adjudge.runs.results.shown_prompts import ShownPrompt, shown_prompts
 from adjudge.web.library import RunPlace
+from adjudge.web.page import Page, RowContext
+from adjudge.web.people import people_said
+from adjudge.web.registered import (
+    dimensions_of,
+    hidden_fields,
+    merged,
+    owner_of,
+    row_parts,
+)
+from adjudge.web.registered import (
+    row_data as data_of_parts,
+)
 from adjudge.web.rendered import render_text
 from adjudge.web.site import Site, place_of, site_of
 
@@ -47,15 +51,8 @@ _MOST_PARTS = 4_000
 _FIRST, _LAST = ("user_input", "history", "contexts"), "response"
 _QUOTES = re.compile(r'"([^"\n]{4,300})"|“([^”\n]{4,300})”|«([^»\n]{4,300})»|`([^`\n]{4,300})`')
 _OF_A_VOTE = ("model", "outcome", "option", "explanation", "reason", "persona")
-_OF_EVIDENCE = ("judge", "row", "fields", "evidence")
-_OF_MEASURES = ("judge", "row", "fields", "measures", "parts", "blame")
-_MOST_RUNS = 200
 _OF_A_MEASURE = ("row", "criterion", "status", "score", "verdict")
-_OF_STEPS = ("steps", "contexts", "tools", "trajectory")
-"""Fields that the list of steps shows."""
 _SHOWN_APART = (
-    "trajectory",
-    "place",
     "fields",
     "votes",
     "judge",
@@ -67,13 +64,6 @@ _SHOWN_APART = (
     "status",
     "score",
     "criteria",
-    "evidence",
-    "measures",
-    "parts",
-    "blame",
-    "scores",
-    "normalized",
-    "explanations",
 )
 
 
@@ -95,7 +85,7 @@ def show(request: Request) -> Response:
         "judges": judges,
         "chosen": row_data(place, record, whole=whole),
         "alone": asked.get("part") != "1",
-        **row_steps(site, request, place, record),
+        **page_data(site, request, place, record),
     }
     template = "row_part.html.jinja" if asked.get("part") else "row.html.jinja"
     return site.answer(request, template, data, record=record)
@@ -131,7 +121,8 @@ def row_data(
     ``prompts``: with what was sent; ``copied``: for others to read, without names, code
     of this machine and rows of the same text.
     """
-    judge, row, is_agent = found.judge, found.row, isinstance(found.detail, AgentDetail)
+    judge, row, is_owned = found.judge, found.row, owner_of(found) is not None
+    shown = replace(found, votes=None, fields={} if is_owned else found.fields).to_dict()
     with reading(place.folder) as connection:
         configuration = read_judge(connection, judge)
         several = several_criteria(configuration)
@@ -139,17 +130,19 @@ def row_data(
         per_row = len(several) if are_in_turn(connection, judge, several) else 1
         before, behind = neighbours(connection, group, found.index)
         small = (place.folder / FILE).stat().st_size < _LOOKED_THROUGH
-        made_again = prompts and not is_agent  # steps were shortened
+        made_again = prompts and not is_owned
         sent = shown_prompts(connection, judge, found.index) if made_again else []
-        alike = small and not is_agent and not copied
+        alike = small and not is_owned and not copied
         same = same_text(connection, judge, found.index) if alike else []
-        own = next(one for one in group if one.index == found.index)
-        trials = trials_in(connection, group, own) if is_agent and small else []
-    shown = replace(found, votes=None, fields={} if is_agent else found.fields).to_dict()
+        added = data_of_parts(
+            RowContext(connection, found, shown, configuration, group, is_small=small)
+        )
+    apart = {*_SHOWN_APART, *(name for part in row_parts() for name in part.apart)}
     people = people_said(place, found)
     if people and copied:
         people = people.without_names()
     return {
+        **added,
         "row": row,
         "number": found.index // per_row + 1,
         "per_row": per_row,
@@ -164,14 +157,12 @@ def row_data(
         "more": {
             name: value
             for name, value in shown.items()
-            if name not in _SHOWN_APART and value not in (None, [], {}, False)
+            if name not in apart and value not in (None, [], {}, False)
         },
         "votes": _votes(found, sent, configuration, whole=whole),
-        **_looked_into(found, shown, configuration),
         "python": None if copied else as_python(place, judge, row),
         "same": same,
         "row_measures": [some_of(one, *_OF_A_MEASURE) for one in group],
-        "trials": [some_of(one, "row", "id") for one in trials],
     }
 
 
@@ -182,7 +173,7 @@ def _votes(
     *,
     whole: bool,
 ) -> list[JsonDict]:
-    titles = {one.name: one.title for one in kept_dimensions(configuration.dimensions)}
+    titles = {one["name"]: one["title"] for one in dimensions_of(configuration)}
     return [
         {
             **_vote(vote, prompt, found.systems, whole=whole),
@@ -194,13 +185,13 @@ def _votes(
 
 def _fields(found: JudgmentRecord, *, whole: bool) -> list[JsonDict]:
     """What was judged, and what was shown beside it: what explanations quote is marked."""
-    votes, is_agent = found.votes or (), isinstance(found.detail, AgentDetail)
+    votes, hidden = found.votes or (), hidden_fields(found)
     explanations = [begins(found.explanation), *(begins(one.explanation) for one in votes)]
     quotes = set(islice(quoted_in(explanations), _MOST_QUOTES))
     return [
         one
         for name in _in_reading_order(found.fields)
-        if name not in _OF_STEPS or (STEPS not in found.fields and not is_agent)
+        if name not in hidden
         for one in _texts(name, found.fields[name], quotes, found.systems, whole=whole)
     ]
 
@@ -223,54 +214,11 @@ def _group(
     return known or [RowJudgment(*own, found.verdict)]
 
 
-def row_steps(site: Site, request: Request, place: RunPlace, found: JudgmentRecord) -> JsonDict:
-    """Of a trajectory: its first steps, or where they come from where they are many."""
-    if not (isinstance(found.detail, AgentDetail) or STEPS in found.fields):
-        return {"steps": None}
-    with reading(place.folder) as connection:
-        long = is_long(connection, found.judge, found.index)
-        kept = None if long else steps_of(connection, found.judge, found.index)
-        own = judged_row(connection, found.judge, found.index)
-    assert own is not None
-    shown = StepsPlace(place, own, kept or KeptSteps(()))
-    runs = [one.link for one in site.library.scan()[:_MOST_RUNS]]
-    if long:
-        later: JsonDict = {"address": shown.address(request.scope["root_path"]), "later": True}
-        return {"steps": later, "runs_beside": runs}
-    return {**steps_data(site, request, shown), "runs_beside": runs} if kept else {"steps": None}
-
-
-def _looked_into(
-    found: JudgmentRecord, shown: JsonDict, configuration: JudgeConfiguration
-) -> JsonDict:
-    """What RAG judges, evidence and measures say of a row."""
-    return {
-        "dimensions": _dimensions(found, configuration),
-        "rule": rule_of(found) if rag_detail(found) else None,
-        "evidence": {name: shown.get(name) for name in _OF_EVIDENCE}
-        if shown.get("evidence")
-        else None,
-        "measures": {name: shown.get(name) for name in _OF_MEASURES}
-        if shown.get("measures")
-        else None,
-    }
-
-
-def _dimensions(record: JudgmentRecord, configuration: JudgeConfiguration) -> list[JsonDict]:
-    """Of a RAG answer: every dimension with its score and why."""
-    if rag_detail(record) is None:
-        return []
-    found = [(one, score_of(record, one.name)) for one in kept_dimensions(configuration.dimensions)]
-    return [
-        {
-            **some_of(one, "name", "title", "maximum"),
-            "score": score,
-            "label": one.labels[score] if score is not None and score < len(one.labels) else "",
-            "worth": None if score is None else one.normalized(score),
-            "why": explanation_of(record, one.name),
-        }
-        for one, score in found
-    ]
+def page_data(site: Site, request: Request, place: RunPlace, found: JudgmentRecord) -> JsonDict:
+    """What features add to a page that shows the row."""
+    return merged(
+        part.page_data(site, request, place, found) for part in row_parts() if part.page_data
+    )
 
 
 def quoted_in(texts: Sequence[object]) -> Iterator[str]:
@@ -281,12 +229,11 @@ def quoted_in(texts: Sequence[object]) -> Iterator[str]:
 
 
 def _in_reading_order(fields: Fields) -> list[str]:
-    """What was asked first, what was judged last; what is empty is left out."""
-    filled = [name for name, value in fields.items() if name not in MAY_BE_ABSENT or any(value)]
+    """What was asked first, what was judged last."""
     return [
-        *(name for name in _FIRST if name in filled),
-        *(name for name in filled if name not in (*_FIRST, _LAST)),
-        *(name for name in filled if name == _LAST),
+        *(name for name in _FIRST if name in fields),
+        *(name for name in fields if name not in (*_FIRST, _LAST)),
+        *(name for name in fields if name == _LAST),
     ]
 
 
@@ -397,4 +344,4 @@ def as_python(place: RunPlace, judge: str, row: int) -> str:
     )
 
 
-ROUTES = (Route("/run/{run}/row/{row:int}", show),)
+PAGE = Page(name="row", routes=(Route("/run/{run}/row/{row:int}", show),))

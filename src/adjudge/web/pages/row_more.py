@@ -18,9 +18,10 @@ from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.record import JudgmentRecord
 from adjudge.core.ledger.browse import judges_in, row_of_id
 from adjudge.core.ledger.records import records
-from adjudge.features.trust.labels.scales import label_scales
 from adjudge.runs.folder import reading
+from adjudge.trust.labels.scales import label_scales
 from adjudge.web.library import RunPlace
+from adjudge.web.page import Page
 from adjudge.web.pages.row import begins, row_record
 from adjudge.web.site import place_of, site_of
 from adjudge.web.text_differences import Part, word_difference
@@ -157,4 +158,4 @@ def _curl(folder: Path, record: JudgmentRecord) -> str:
     )
 
 
-ROUTES = (Route("/run/{run}/row/{row:int}/more", show),)
+PAGE = Page(name="row-more", routes=(Route("/run/{run}/row/{row:int}/more", show),))

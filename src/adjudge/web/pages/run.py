@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 from urllib.parse import urlencode
@@ -26,13 +26,15 @@ from adjudge.core.ledger.browse import (
     STATUSES,
     Filters,
     JudgmentLine,
-    Page,
     find_row,
     judges_in,
     last_row,
     page_of,
     rows_of,
     sorted_numbers,
+)
+from adjudge.core.ledger.browse import (
+    Page as ListPage,
 )
 from adjudge.core.ledger.columns import (
     FIELD,
@@ -48,22 +50,22 @@ from adjudge.core.ledger.figures import Figures, figures_of
 from adjudge.core.ledger.file import read_judge, read_meta
 from adjudge.core.ledger.row_groups import are_in_turn, come_together, row_group
 from adjudge.errors import SetupError
-from adjudge.features.agents.page import facets, facts_by_row, rows_that_fit, step_filters
-from adjudge.features.rag.dimensions import kept_dimensions
-from adjudge.features.trust.page_people import STANDS, PeopleSaid, people_by_row
 from adjudge.runs.folder import reading
 from adjudge.runs.service.run_index import find_judge
 from adjudge.web.forms import rows_in, rows_text, whole
 from adjudge.web.library import Library, RunPlace, is_large, mean_data
+from adjudge.web.page import Page
 from adjudge.web.pages.jobs import job_data
 from adjudge.web.pages.row import (
     criteria_names,
+    page_data,
     row_data,
     row_record,
-    row_steps,
     several_criteria,
 )
 from adjudge.web.pages.views import views_data
+from adjudge.web.people import STANDS, PeopleSaid, people_by_row
+from adjudge.web.registered import dimensions_of, list_parts, merged
 from adjudge.web.site import Site, address_of, place_of, site_of
 from adjudge.web.views import view_query
 
@@ -103,11 +105,12 @@ class _Listed:
 class _Found:
     """A page of a list, and by what it can be narrowed."""
 
-    page: Page
+    page: ListPage
     filters: Filters
     """In the order that was carried out."""
     people: JsonDict
-    of_steps: JsonDict | None
+    filter_data: JsonDict
+    """What filters of features show."""
 
 
 def show(request: Request) -> Response:
@@ -153,10 +156,10 @@ def show(request: Request) -> Response:
         "figures": figures_data(site.library, place, judge) if is_counted else None,
         "rows": [line_data(line, listed.people) for line in found.page.lines],
         "people": found.people,
-        "of_steps": found.of_steps,
+        **found.filter_data,
         "total": total,
         "chosen": None if record is None else row_data(place, record),
-        **({"steps": None} if record is None else row_steps(site, request, place, record)),
+        **({} if record is None else page_data(site, request, place, record)),
     }
     if part:
         return site.answer(request, "run_list.html.jinja", data)
@@ -169,10 +172,10 @@ def _find(
 ) -> _Found:
     """The page that is asked for; none where the expression cannot be carried out."""
     asked, filters = listed.asked, listed.filters
-    of_steps = None if is_large(place) else _step_facets(library, place, asked, filters)
+    filter_data = {} if is_large(place) else _filter_data(library, place, asked, filters)
     people = _people_counts(connection, library, place, listed)
-    filters = of_these_steps(filters, library, place, asked)
-    page = Page([], None)
+    filters = narrowed(filters, library, place, asked)
+    page = ListPage([], None)
     if listed.problem is None:
         page = page_of(
             connection,
@@ -183,7 +186,7 @@ def _find(
             order=order_of(library, place, filters),
             numbers=_columns_asked(asked),
         )
-    return _Found(page, filters, people, of_steps)
+    return _Found(page, filters, people, filter_data)
 
 
 class _ReadsEveryRow(Exception):
@@ -252,7 +255,7 @@ def known_columns(
     return KnownColumns(
         library.kept(place, f"fields {judge}", lambda: known_fields(connection, judge)),
         several if are_in_turn(connection, judge, several) else (),
-        tuple(one.name for one in kept_dimensions(configuration.dimensions)),
+        tuple(str(one["name"]) for one in dimensions_of(configuration)),
         None if is_large(place) else stands,
         lambda: library.read(
             place, _every_field(judge), lambda run: known_fields(run, judge, rows=-1)
@@ -305,7 +308,7 @@ def _state_data(site: Site, place: RunPlace, facts: JsonObject) -> JsonDict:
     }
 
 
-def _page_data(asked: QueryParams, filters: Filters, page: Page) -> JsonDict:
+def _page_data(asked: QueryParams, filters: Filters, page: ListPage) -> JsonDict:
     """Where a page of the list begins and ends, and how it is shown."""
     plain = Filters(
         judge=filters.judge, sort=filters.sort, key=filters.key, together=filters.together
@@ -328,7 +331,7 @@ def filters_in(library: Library, place: RunPlace, asked: QueryParams, judge: str
         configuration = read_judge(connection, judge)
         known = known_columns(connection, library, place, judge, configuration, people)
     filters = filters_of(asked, judge, people, known)
-    return of_these_steps(filters, library, place, asked)
+    return narrowed(filters, library, place, asked)
 
 
 def _people_counts(
@@ -340,7 +343,7 @@ def _people_counts(
         return {}
     others = without(listed.asked, "people")
     base = filters_of(others, listed.judge, people, listed.known)
-    base = of_these_steps(base, library, place, others)
+    base = narrowed(base, library, place, others)
     said_of = frozenset(people)
     left = rows_of(
         connection, replace(base, rows=said_of if base.rows is None else base.rows & said_of)
@@ -357,31 +360,31 @@ def _people_counts(
     return {stand: len(rows) for stand, rows in found.items()}
 
 
-def of_these_steps(
-    filters: Filters, library: Library, place: RunPlace, asked: QueryParams
-) -> Filters:
-    """The filters, and what the address asks of trajectories."""
-    picks = step_filters(dict(asked))
-    if not picks.keys() - {"criteria"}:
-        return filters
-    fit = rows_that_fit(facts_by_row(library, place, filters.judge), picks)
-    return replace(filters, rows=fit if filters.rows is None else fit & filters.rows)
+def narrowed(filters: Filters, library: Library, place: RunPlace, asked: QueryParams) -> Filters:
+    """Return the filters with what the address asks of features."""
+    for part in list_parts():
+        rows = part.rows(library, place, filters.judge, dict(asked)) if part.rows else None
+        if rows is not None:
+            filters = replace(filters, rows=rows if filters.rows is None else rows & filters.rows)
+    return filters
 
 
-def _step_facets(
+def _filter_data(
     library: Library, place: RunPlace, asked: QueryParams, filters: Filters
-) -> JsonDict | None:
-    """What a list of trajectories is filtered by, counted among the rows that the other filters
-    leave; None where there are none.
-    """
-    facts = facts_by_row(library, place, filters.judge)
-    if not facts:
-        return None
-    wanted = replace(filters, sort="row", key=None)
-    if wanted != Filters(judge=filters.judge, sort="row", criteria=filters.criteria):
-        left = library.read(place, f"left by {wanted!r}", lambda run: rows_of(run, wanted))
-        facts = {row: one for row, one in facts.items() if row in left}
-    return facets(facts, step_filters(dict(asked)))
+) -> JsonDict:
+    """Return what the filters of features show, counted among the rows that the others leave."""
+
+    def left() -> Collection[int] | None:
+        wanted = replace(filters, sort="row", key=None)
+        if wanted == Filters(judge=filters.judge, sort="row", criteria=filters.criteria):
+            return None
+        return library.read(place, f"left by {wanted!r}", lambda run: rows_of(run, wanted))
+
+    return merged(
+        part.filter_data(library, place, filters.judge, dict(asked), left)
+        for part in list_parts()
+        if part.filter_data
+    )
 
 
 def _ticked(request: Request, asked: QueryParams, ticked: Sequence[str]) -> Response:
@@ -413,14 +416,6 @@ def line_data(line: JudgmentLine, people: Mapping[int, PeopleSaid]) -> JsonDict:
         for one in line.group
     }
     return {**line._asdict(), "group": by_criterion, "people": said and said.to_dict()}
-
-
-def dimensions_of(configuration: JudgeConfiguration) -> list[JsonDict]:
-    """Of a RAG judge: what each dimension is called, and each of its scores."""
-    return [
-        some_of(one, "name", "title", "maximum", "labels")
-        for one in kept_dimensions(configuration.dimensions)
-    ]
 
 
 COLUMNS = ("text", "criterion", "verdict", "score", "people", "votes")
@@ -570,4 +565,6 @@ def judged_field(configuration: JudgeConfiguration) -> str:
     return "response" if named in (None, STEPS) else str(named)
 
 
-ROUTES = (Route("/run/{run}", show), Route("/run/{run}/figures", show_figures))
+PAGE = Page(
+    name="run", routes=(Route("/run/{run}", show), Route("/run/{run}/figures", show_figures))
+)

@@ -19,6 +19,7 @@ from adjudge.errors import SetupError
 from adjudge.runs.exporters.table import flat, write_rows
 from adjudge.runs.folder import reading
 from adjudge.web.library import RunPlace
+from adjudge.web.page import Page
 from adjudge.web.pages.run import filters_in, judge_asked, order_of
 from adjudge.web.site import place_of, site_of
 
@@ -69,4 +70,4 @@ def _chunks(path: Path, folder: ExitStack) -> Iterator[bytes]:
             yield chunk
 
 
-ROUTES = (Route("/run/{run}/rows.{ending}", download),)
+PAGE = Page(name="run-rows", routes=(Route("/run/{run}/rows.{ending}", download),))

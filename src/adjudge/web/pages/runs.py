@@ -9,9 +9,11 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from adjudge.core.domain.json_types import JsonDict
+from adjudge.messages import Message
 from adjudge.runs.folder import NoSuchRun
 from adjudge.web.home import data_files
 from adjudge.web.library import Library, RunPlace
+from adjudge.web.page import NavigationLink, Page
 from adjudge.web.site import place_of, site_of
 
 _MOST_NAMES = 50
@@ -51,4 +53,8 @@ def _line(library: Library, place: RunPlace, *, wait: bool = False) -> JsonDict:
     return {**library.glance(place, wait=wait), "live": library.is_live(place)}
 
 
-ROUTES = (Route("/", show), Route("/run/{run}/line", show_one))
+PAGE = Page(
+    name="runs",
+    routes=(Route("/", show), Route("/run/{run}/line", show_one)),
+    link=NavigationLink("/", Message("Runs")),
+)

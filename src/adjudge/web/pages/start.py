@@ -23,19 +23,19 @@ from adjudge.messages import Message, term
 from adjudge.runs.project import find_project
 from adjudge.runs.trusted import trusted_project
 from adjudge.web.forms import whole, with_form
-from adjudge.web.home import chosen, data_files, preview
+from adjudge.web.home import chosen, data_files, made_folder, preview
 from adjudge.web.jobs import Job
+from adjudge.web.page import NavigationLink, Page
 from adjudge.web.plan import (
     EVAL_FILE,
     JobPlan,
+    find_ready_made,
     new_folder,
     own_criteria,
     plan_of,
     suggested_name,
     trouble_in,
 )
-from adjudge.web.playground.entries import find_ready_made
-from adjudge.web.playground.store import made_folder
 from adjudge.web.site import Site, address_of, lead_to, site_of
 
 EXAMPLE = "example"
@@ -205,9 +205,13 @@ def _estimate(site: Site, plan: JobPlan) -> JsonDict:
     }
 
 
-ROUTES = (
-    Route("/start", show),
-    Route("/start", with_form(begin), methods=["POST"]),
-    Route("/start/example", begin_example, methods=["POST"]),
-    Route("/start/import", with_form(bring_in), methods=["POST"]),
+PAGE = Page(
+    name="start",
+    routes=(
+        Route("/start", show),
+        Route("/start", with_form(begin), methods=["POST"]),
+        Route("/start/example", begin_example, methods=["POST"]),
+        Route("/start/import", with_form(bring_in), methods=["POST"]),
+    ),
+    link=NavigationLink("/start", term("nav", "New run"), writes=True),
 )

@@ -22,16 +22,16 @@ from adjudge.core.domain.record import JudgmentRecord
 from adjudge.core.ledger.browse import Filters, page_of
 from adjudge.core.ledger.records import records
 from adjudge.errors import RunError, SetupError
-from adjudge.features.agents.record import AgentDetail
-from adjudge.features.rag.report_row import rag_detail
-from adjudge.features.trust.labels.scales import label_scales
 from adjudge.runs.exporters.table import write_rows
 from adjudge.runs.folder import reading
+from adjudge.trust.labels.scales import label_scales
 from adjudge.web.forms import rows_text, with_form
+from adjudge.web.home import made_folder
 from adjudge.web.library import RunPlace
+from adjudge.web.page import Page
 from adjudge.web.pages.run import filters_in, judge_asked, order_of
 from adjudge.web.pages.start import JUDGES_NOTHING
-from adjudge.web.playground.store import made_folder
+from adjudge.web.registered import owner_of, row_parts
 from adjudge.web.site import address_of, lead_to, place_of, site_of
 
 MOST = 500
@@ -73,11 +73,10 @@ def judge_again(request: Request, asked: QueryParams) -> Response:
     folder = made_folder(site.home, _FOLDER)
     name = f"{place.id}-{time.strftime('%Y%m%d-%H%M%S')}"
     write_rows(folder / f"{name}.jsonl", _rows(place, found))
-    if any(rag_detail(one) for one in found):
-        raise RunError(
-            "RAG answers are judged again with 'adjudge rag --data {file}': these rows are in it",
-            file=f"{_FOLDER}/{name}.jsonl",
-        )
+    for part in row_parts():
+        for one in found if part.judge_again else ():
+            if part.judge_again and (how := part.judge_again(one, f"{_FOLDER}/{name}.jsonl")):
+                raise RunError(how)
     criteria = _write_criteria(place, found, folder / f"{name}.yaml")
     systems = next((one.systems for one in found), ())
     query = {
@@ -105,7 +104,7 @@ def _rows(place: RunPlace, found: Iterable[JudgmentRecord]) -> Iterator[JsonDict
     """Each row once, by the names of its fields; of compared responses each in a column."""
     seen: set[str] = set()
     for one in found:
-        if isinstance(one.detail, AgentDetail) or names_only(one.input):
+        if owner_of(one) or names_only(one.input):
             raise RunError(
                 "the rows of {name} are not texts that can be judged from this page",
                 name=place.name,
@@ -137,8 +136,11 @@ def _write_criteria(place: RunPlace, found: Iterable[JudgmentRecord], path: Path
     return bool(entries)
 
 
-ROUTES = (
-    Route("/run/{run}/these/label", label),
-    Route("/run/{run}/these/playground", try_out),
-    Route("/run/{run}/these/again", with_form(judge_again), methods=["POST"]),
+PAGE = Page(
+    name="these",
+    routes=(
+        Route("/run/{run}/these/label", label),
+        Route("/run/{run}/these/playground", try_out),
+        Route("/run/{run}/these/again", with_form(judge_again), methods=["POST"]),
+    ),
 )

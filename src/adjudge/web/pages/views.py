@@ -16,6 +16,7 @@ from adjudge.errors import AdjudgeError, RunError, SetupError
 from adjudge.messages import Message
 from adjudge.runs.folder import reading
 from adjudge.web.forms import with_form
+from adjudge.web.page import Page
 from adjudge.web.site import place_of, site_of
 from adjudge.web.views import delete_view, read_views, rename_view, save_view, view_query
 
@@ -62,4 +63,4 @@ def views_data(root: Path, judges: Sequence[str], query: str) -> JsonDict:
     return {"views": [one._asdict() for one in found], "view_query": query, "views_wrong": None}
 
 
-ROUTES = (Route("/run/{run}/views", with_form(change), methods=["POST"]),)
+PAGE = Page(name="views", routes=(Route("/run/{run}/views", with_form(change), methods=["POST"]),))

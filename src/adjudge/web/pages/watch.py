@@ -1,4 +1,6 @@
-"""``/run/ID/watch``: an attack on a judge, the looks at its anchors, or the traffic it follows."""
+"""``/run/ID/watch``: what a feature knows of the judge of a run besides its numbers, such as an
+attack on it or the traffic that it follows.
+"""
 
 from __future__ import annotations
 
@@ -9,17 +11,10 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from adjudge.core.domain.json_types import JsonDict
-from adjudge.features.stress.attack_view import attack_document
-from adjudge.features.stress.attacks.report import FACT as ATTACK
-from adjudge.features.stress.attacks.report import attack_report
-from adjudge.features.stress.drift.anchors import read_anchors
-from adjudge.features.stress.drift.history import FACT as LOOK
-from adjudge.features.stress.drift.history import anchors_of, drift_report
-from adjudge.features.stress.drift_view import drift_document
-from adjudge.features.traffic.history import is_followed, traffic_document
-from adjudge.runs.folder import run_info
 from adjudge.runs.view.document import Document
 from adjudge.web.library import RunPlace
+from adjudge.web.page import Page
+from adjudge.web.registered import pages
 from adjudge.web.site import place_of, site_of
 
 _NUMBER = re.compile(r"(?!\d{4}-)([-+−$]?\d|–$)")
@@ -30,7 +25,8 @@ def show(request: Request) -> Response:
     """What is known of the judge beside the numbers of the run; how to get it where nothing is."""
     site, place = site_of(request), place_of(request)
     data = {"run": place.link, **_shown(place, site.language_of(request))}
-    return site.answer(request, "watch.html.jinja", data)
+    commands = [line for page in pages() for line in page.watched_by]
+    return site.answer(request, "watch.html.jinja", data, commands=commands)
 
 
 def _shown(place: RunPlace, language: str) -> JsonDict:
@@ -53,15 +49,9 @@ def _shown(place: RunPlace, language: str) -> JsonDict:
 
 
 def _document(place: RunPlace, language: str) -> Document | None:
-    facts = run_info(place.folder).facts
-    if ATTACK in facts:
-        return attack_document(attack_report(place.folder), language)
-    if LOOK in facts and (anchors := anchors_of(place.folder)) is not None:
-        report = drift_report(read_anchors(anchors), place.folder.parent)
-        return drift_document(report, anchors.name, language)
-    if is_followed(place.folder.parent):
-        return traffic_document(place.folder.parent, language)
-    return None
+    """Return the first document that a feature has of the run."""
+    documents = (page.document(place.folder, language) for page in pages() if page.document)
+    return next((one for one in documents if one), None)
 
 
-ROUTES = (Route("/run/{run}/watch", show),)
+PAGE = Page(name="watch", routes=(Route("/run/{run}/watch", show),))

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from adjudge.core.domain.label import Label
-from adjudge.features.trust.labels.store import LabelStore
 from adjudge.runs import judge_changes
 from adjudge.runs.cli.main import main
 from adjudge.runs.folder import records_of
+from adjudge.trust.labels.store import LabelStore
 from support.fake_provider import KEY, FakeProvider
 
 Json = dict[str, Any]

@@ -21,13 +21,13 @@ from adjudge.features.agents.rules import RULES
 from adjudge.features.stress.attacks.families import title_of
 from adjudge.features.stress.attacks.judges import DEFENCES, Defence
 from adjudge.features.stress.attacks.rows import AttackMark, mark_in
-from adjudge.features.trust.labels.scales import scale_ends
 from adjudge.messages import Message, plural
 from adjudge.runs.folder import records_of, run_info
 from adjudge.stats import FEWEST
 from adjudge.stats.beyond_noise import beyond_noise
 from adjudge.stats.difference import compare, holm
 from adjudge.stats.estimate import Estimate
+from adjudge.trust.labels.scales import scale_ends
 
 FACT = "attack"
 """Under which a run folder keeps what is needed to read it as an attack."""

@@ -1,0 +1,27 @@
+"""What the page of a row shows of sentences that were looked up."""
+
+from __future__ import annotations
+
+from adjudge.core.domain.json_types import JsonDict
+from adjudge.features.evidence.view import evidence_html, evidence_style
+from adjudge.web.page import Page, RowContext, RowPart
+
+_SHOWN = ("judge", "row", "fields", "evidence")
+
+
+def _row_data(row: RowContext) -> JsonDict:
+    shown = {name: row.data.get(name) for name in _SHOWN}
+    return {"evidence": shown if row.data.get("evidence") else None}
+
+
+PAGE = Page(
+    name="evidence",
+    package="adjudge.features.evidence",
+    style=evidence_style,
+    row=RowPart(
+        data=_row_data,
+        findings="evidence/evidence.html.jinja",
+        functions={"evidence": evidence_html},
+        apart=("evidence",),
+    ),
+)

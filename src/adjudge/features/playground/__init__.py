@@ -1,0 +1,6 @@
+"""What the playground does: a draft in a form, trials of it, saved versions, files to take away,
+and what models write for it.
+"""
+
+USES = ("bench", "importers")
+"""The features that this one may import."""

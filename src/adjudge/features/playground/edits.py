@@ -1,0 +1,155 @@
+"""What the buttons of the playground's form do to the draft."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from adjudge.core.catalog.criteria_file import as_file
+from adjudge.core.catalog.entry import CatalogEntry
+from adjudge.errors import SetupError
+from adjudge.features.playground.draft import Draft, OptionDraft, TextsDraft, check_row_count
+from adjudge.runs.case_file import MANY_BESIDE, MOST_BESIDE, dumped
+from adjudge.web.forms import whole
+
+T = TypeVar("T")
+_MOST_RESPONSES = 10
+_LONGEST_NAME = 100
+
+
+def edited(draft: Draft, do: str, values: Mapping[str, str]) -> Draft:
+    """The draft after a button; ``values`` are the other fields of the form."""
+    name, _, given = do.partition(":")
+    at = whole(given)
+    if name in _BUTTONS:
+        return _BUTTONS[name](draft)
+    if name == "put_text" and at is not None:
+        return _put_text(draft, at, values.get("put", ""))
+    if name in _AT and at is not None:
+        return _AT[name](draft, at)
+    if name in _WITH:
+        field, change = _WITH[name]
+        return change(draft, values.get(field, ""))
+    raise SetupError("the form has no button {name!r}: reload the page", name=name)
+
+
+def with_instances(draft: Draft, rows: Sequence[TextsDraft]) -> Draft:
+    """With these behind those in which something is written."""
+    own = replace(draft, rows=tuple(draft.rows[place] for place in draft.filled()))
+    texts = max((len(row.texts[draft.judged]) for row in rows), default=2)
+    return with_rows(replace(own, responses=max(own.responses, texts)), rows)
+
+
+def with_rows(draft: Draft, rows: Sequence[TextsDraft]) -> Draft:
+    check_row_count(len(draft.rows) + len(rows))
+    return replace(draft, rows=(*draft.rows, *rows))
+
+
+def with_beside(draft: Draft, entry: CatalogEntry) -> Draft:
+    """With one more criterion that the instances are judged by, and the fields that it reads."""
+    if len(draft.beside) >= MOST_BESIDE:
+        raise SetupError(MANY_BESIDE)
+    one = entry.criteria
+    columns = (*draft.columns, *(one.context_fields or ()), one.to_evaluate_field)
+    return replace(
+        draft,
+        beside=(*draft.beside, dumped(as_file(entry))),
+        columns=tuple(name for name in dict.fromkeys(columns) if name != draft.judged),
+    )
+
+
+def _edit_beside(draft: Draft, at: int) -> Draft:
+    """The edited criterion and one beside it change places."""
+    if at >= len(draft.beside):
+        raise SetupError("that criterion is gone: reload the page")
+    own = dumped(as_file(draft.entry()))
+    beside = tuple(own if place == at else each for place, each in enumerate(draft.beside))
+    return replace(_use_criteria(draft, draft.beside[at]), beside=beside)
+
+
+def _compare_criteria(draft: Draft, proposed: str) -> Draft:
+    """Take over criteria that were proposed, with the old ones beside them."""
+    return _use_criteria(with_beside(draft, draft.entry()), proposed)
+
+
+def _row_to_example(draft: Draft, at: int) -> Draft:
+    """An instance that the judge is shown as an example is none any more: it
+    would only repeat it.
+    """
+    if at >= len(draft.rows):
+        raise SetupError("that instance is gone: reload the page")
+    row = draft.rows[at]
+    if not row.answer:
+        raise SetupError(
+            "an example shows what a text gets: choose what you expect of this instance first"
+        )
+    return replace(
+        draft,
+        examples=(*draft.examples, TextsDraft(row.answer, row.texts)),
+        rows=_without(draft.rows, at),
+    )
+
+
+def _copy_row(draft: Draft, at: int) -> Draft:
+    """Another instance like that one, behind it; its id stays with the first."""
+    copies = [replace(row, id="") for row in draft.rows[at : at + 1]]
+    return replace(
+        with_rows(draft, copies), rows=(*draft.rows[: at + 1], *copies, *draft.rows[at + 1 :])
+    )
+
+
+def _put_text(draft: Draft, at: int, text: str) -> Draft:
+    """Another text for an instance."""
+    rows = [
+        replace(row, texts={**row.texts, draft.judged: (text,)}) if place == at else row
+        for place, row in enumerate(draft.rows)
+    ]
+    return replace(draft, rows=tuple(rows))
+
+
+def _add_field(draft: Draft, typed: str) -> Draft:
+    name = typed.strip()
+    if not name or len(name) > _LONGEST_NAME or not name.isprintable():
+        raise SetupError("a field needs a name of at most 100 characters")
+    return replace(draft, columns=tuple(dict.fromkeys((*draft.columns, name))))
+
+
+def _use_criteria(draft: Draft, proposed: str) -> Draft:
+    """Take over criteria that were proposed."""
+    found = replace(draft, mode="yaml", yaml=proposed)
+    return found if draft.mode == "yaml" else found.in_form()
+
+
+def _without(items: Sequence[T], at: int) -> tuple[T, ...]:
+    return tuple(one for place, one in enumerate(items) if place != at)
+
+
+_BUTTONS: Mapping[str, Callable[[Draft], Draft]] = {
+    "redraw": lambda draft: draft,
+    "keep_wording": lambda draft: with_beside(draft, draft.entry()),
+    "to_yaml": Draft.in_yaml,
+    "to_form": Draft.in_form,
+    "add_option": lambda draft: replace(draft, options=(*draft.options, OptionDraft())),
+    "add_example": lambda draft: replace(draft, examples=(*draft.examples, TextsDraft())),
+    "add_row": lambda draft: with_rows(draft, [TextsDraft()]),
+    "add_response": lambda draft: replace(
+        draft, responses=min(draft.responses + 1, _MOST_RESPONSES)
+    ),
+}
+_AT: Mapping[str, Callable[[Draft, int], Draft]] = {
+    "remove_option": lambda draft, at: replace(draft, options=_without(draft.options, at)),
+    "remove_example": lambda draft, at: replace(draft, examples=_without(draft.examples, at)),
+    "remove_row": lambda draft, at: replace(draft, rows=_without(draft.rows, at)),
+    "remove_beside": lambda draft, at: replace(draft, beside=_without(draft.beside, at)),
+    "edit_beside": _edit_beside,
+    "row_to_example": _row_to_example,
+    "copy_row": _copy_row,
+}
+"""Buttons that stand beside something; its place is behind a colon."""
+_WITH: Mapping[str, tuple[str, Callable[[Draft, str], Draft]]] = {
+    "add_field": ("new_field", _add_field),
+    "use_criteria": ("proposed", _use_criteria),
+    "compare_criteria": ("proposed", _compare_criteria),
+}
+"""Buttons that take what stands in another field."""

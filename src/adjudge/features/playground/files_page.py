@@ -1,0 +1,206 @@
+"""The playground's files: test cases with their versions, criteria, exports, and test cases from
+elsewhere.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from adjudge.core.aio.files import write_new
+from adjudge.core.catalog.criteria_file import as_file
+from adjudge.core.data.sources.row import BadRow
+from adjudge.errors import AdjudgeError, SetupError
+from adjudge.features.importers.case_in import case_in
+from adjudge.features.importers.run import UnknownFormat
+from adjudge.features.playground.draft import MOST_ROWS, Draft
+from adjudge.features.playground.edits import with_instances
+from adjudge.features.playground.form_page import (
+    Form,
+    Link,
+    SavedCase,
+    TextFile,
+    form_answer,
+    posted,
+    refuse_reading_only,
+    said,
+)
+from adjudge.features.playground.instances_csv import BROUGHT, instances_in
+from adjudge.features.playground.shown import agreement_of
+from adjudge.features.playground.store import (
+    ANOTHER_NAME,
+    CRITERIA_FOLDER,
+    FOLDER,
+    CaseStore,
+    check_name,
+)
+from adjudge.features.playground.trial import trials_of
+from adjudge.messages import Joined, Message, join
+from adjudge.runs.case_file import TestCase, dumped, parse_case
+from adjudge.runs.exporters.test_case_files import EXPORTS, files_of
+from adjudge.web.forms import whole
+from adjudge.web.home import made_folder
+from adjudge.web.site import address_of, lead_to, site_of
+
+_NAME = "what was brought in"
+_ZIP = "PK\x03\x04"
+
+
+def save(request: Request, form: Form) -> Response:
+    """A new version of the test case."""
+    site, values, draft = site_of(request), dict(form), Draft.of_form(form)
+    name = values.get("save_as", "").strip()
+    base = whole(draft.base) if draft.case == name else None
+    agreement = agreement_of(trials_of(site).get(draft.trial), draft)
+    number = CaseStore(site.home).save(name, replace(draft.case_of(), agreement=agreement), base)
+    message = Message(
+        "Saved as version {number} of {name} in {folder}.", number=number, name=name, folder=FOLDER
+    )
+    address = address_of(request, "/playground", {"case": name, "version": number})
+    link = Link(address, Message("Go on from this version"))
+    return said(request, message, link=link, saved=SavedCase(name, number))
+
+
+def save_criteria(request: Request, form: Form) -> Response:
+    """The criteria as a file of their own."""
+    site, name = site_of(request), dict(form).get("save_as", "").strip()
+    check_name(name)
+    text = dumped(as_file(Draft.of_form(form).entry()))
+    write_new(made_folder(site.home, CRITERIA_FOLDER) / f"{name}.yaml", text, ANOTHER_NAME)
+    message = Message("Saved as {file}.", file=f"{CRITERIA_FOLDER}/{name}.yaml")
+    return said(request, message, files=[TextFile(f"{name}.yaml", text)])
+
+
+def export(request: Request, form: Form) -> Response:
+    """Files to take away; nothing is written here."""
+    kind = request.query_params.get("as", "")
+    if kind not in EXPORTS:
+        raise SetupError(
+            "a test case can be taken away as {formats}, not as {kind!r}",
+            formats=", ".join(EXPORTS),
+            kind=kind,
+        )
+    name = dict(form).get("save_as", "").strip() or "test-case"
+    delimiter = ";" if site_of(request).language_of(request) == "ru" else ","
+    files = files_of(Draft.of_form(form).case_of(), name, kind, delimiter)
+    return said(request, "", files=[TextFile(*each) for each in files.items()])
+
+
+def bring_in(request: Request, form: Form) -> Response:
+    """Instances as CSV beside those of the form; or a test case of EvalAssist, or of this page, in
+    its place.
+    """
+    site, draft, text = site_of(request), Draft.of_form(form), dict(form).get("brought", "")
+    try:
+        if rows := instances_in(text, draft):
+            draft = with_instances(draft, rows)
+        else:
+            draft = Draft.of_case(_known(_brought(text, draft), site.known_models()))
+        problem = _encoding_note(dict(form).get("brought_as", ""))
+    except AdjudgeError as error:
+        problem = str(error)
+    return form_answer(request, draft, problem)
+
+
+def _encoding_note(encoding: str) -> str:
+    """What the browser took a file for that is not UTF-8."""
+    if not encoding:
+        return ""
+    return Message(
+        "The file is not UTF-8 and was read as {encoding}: check that its letters are right.",
+        encoding=encoding,
+    )
+
+
+def _known(case: TestCase, models: Sequence[str]) -> TestCase:
+    """The case with those of its models that the page may ask."""
+    known = tuple(one for one in case.settings.models if one in models)
+    return replace(case, settings=replace(case.settings, models=known))
+
+
+def _brought(text: str, draft: Draft) -> TestCase:
+    if not text.strip():
+        raise SetupError("choose a file, or paste its text")
+    if text.startswith(_ZIP):
+        raise SetupError(
+            "this is an Excel workbook or a ZIP archive: save the table as CSV in UTF-8, and bring "
+            "that in"
+        )
+    if "test_case:" in text and not text.lstrip().startswith("{"):
+        return parse_case(text, BROUGHT)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / _NAME
+        path.write_text(text, encoding="utf-8")
+        try:
+            return case_in(path, MOST_ROWS)
+        except UnknownFormat:
+            columns = ("response_1", "response_2") if draft.compares else (draft.judged,)
+            raise SetupError(
+                "what was brought in is neither a test case nor a CSV table with the column "
+                "{columns}: name the column so, in the first line",
+                columns=", ".join(columns),
+            ) from None
+        except AdjudgeError as error:
+            raise type(error)(_call(error.message, path)) from None
+
+
+def _call(value: object, path: Path) -> Any:
+    """``value`` with what was brought in for the file in which it lay."""
+    match value:
+        case Joined():
+            return join(value.separator, [_call(part, path) for part in value.parts])
+        case Message():
+            values = {name: _call(each, path) for name, each in value.values.items()}
+            return Message(value.template, value.plural, value.context, **values)
+        case BadRow():
+            return join(": ", (_call(value.where, path), _call(value.reason, path)))
+        case Path() | str() if str(value) in (str(path), path.name):
+            return BROUGHT
+    return value.replace(str(path), _NAME) if isinstance(value, str) else value
+
+
+def delete(request: Request, form: Form) -> Response:
+    """A test case with all its versions, when its name was typed."""
+    name = request.path_params["name"]
+    if dict(form).get("name", "").strip() != name:
+        raise SetupError("type the name of the test case, {name}, to delete it", name=name)
+    CaseStore(site_of(request).home).delete(name)
+    return lead_to(said(request, Message("Deleted.")), address_of(request, "/playground"))
+
+
+def show_case(request: Request) -> Response:
+    """The versions of a test case, and what changed from one to another."""
+    refuse_reading_only(request)
+    site, name, asked = site_of(request), request.path_params["name"], request.query_params
+    store = CaseStore(site.home)
+    versions = store.versions(name)
+    numbers = [one.number for one in versions]
+    newest, older = numbers[0], numbers[min(1, len(numbers) - 1)]
+    a, b = (whole(asked.get(side, "")) or usual for side, usual in (("a", older), ("b", newest)))
+    lines = store.difference(name, a, b) if a != b else []
+    data = {
+        "name": name,
+        "versions": [asdict(one) for one in versions],
+        "compared": "a" in asked or "b" in asked,
+        "a": a,
+        "b": b,
+        "lines": lines,
+    }
+    return site.answer(request, "playground/playground_case.html.jinja", data)
+
+
+ROUTES = (
+    Route("/playground/save", posted(save), methods=["POST"]),
+    Route("/playground/save-criteria", posted(save_criteria), methods=["POST"]),
+    Route("/playground/export", posted(export), methods=["POST"]),
+    Route("/playground/import", posted(bring_in), methods=["POST"]),
+    Route("/playground/case/{name}", show_case),
+    Route("/playground/case/{name}/delete", posted(delete), methods=["POST"]),
+)

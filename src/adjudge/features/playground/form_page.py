@@ -1,0 +1,406 @@
+"""``/playground``: criteria tried on instances, with what is expected of each."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import asdict
+from typing import NamedTuple
+
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route
+
+from adjudge.core.catalog import criteria as catalog
+from adjudge.core.catalog.lint import lint
+from adjudge.core.domain.json_types import JsonDict
+from adjudge.core.gateway.open import open_model
+from adjudge.core.prompts.case_writing import DATA_LENGTHS, DATA_TASKS, TEXT_ACTIONS
+from adjudge.errors import AdjudgeError, SetupError
+from adjudge.features.playground.draft import FIRST, MOST_ROWS, Draft, draft_of
+from adjudge.features.playground.edits import edited, with_beside
+from adjudge.features.playground.entries import find_entry, find_own, list_names
+from adjudge.features.playground.run_rows import case_of_rows
+from adjudge.features.playground.shown import trial_data
+from adjudge.features.playground.store import CaseStore
+from adjudge.features.playground.trial import Trial, estimate_of, trials_of
+from adjudge.features.playground.writing import data_kinds
+from adjudge.messages import Message, join, plural
+from adjudge.runs.case_file import TestCase
+from adjudge.runs.exporters.test_case_files import EXPORTS
+from adjudge.runs.project import ModelEntry
+from adjudge.web.forms import fields_of, rows_in, rows_text, whole
+from adjudge.web.plan import find_ready_made
+from adjudge.web.site import Site, site_of, wants_json
+
+LARGEST_FORM = 4_000_000
+"""Bytes of a test case in a form."""
+MOST_FIELDS = 10_000
+_LONGEST_ROW = 500_000
+"""Characters of a run's row that is opened in the form, which is sent to and fro as a whole."""
+_LOOK = 0.1
+"""Seconds between two looks at a trial."""
+_AT_MOST = 0.4
+"""Seconds between two messages about it."""
+_PATIENCE = 2.0
+"""Seconds for which a trial that is stopped is waited for."""
+Form = list[tuple[str, str]]
+Posted = Callable[[Request, Form], Response]
+
+
+class TextFile(NamedTuple):
+    name: str
+    text: str
+
+
+class Link(NamedTuple):
+    href: str
+    text: str
+
+
+class SavedCase(NamedTuple):
+    """What the form goes on from once it was saved."""
+
+    case: str
+    base: int
+
+
+def posted(answer: Posted) -> Callable[[Request], Awaitable[Response]]:
+    """A page that is sent the form; refused where nothing may be written."""
+
+    async def handle(request: Request) -> Response:
+        refuse_reading_only(request)
+        try:
+            form = await _form_of(request)
+            return await run_in_threadpool(answer, request, form)
+        except AdjudgeError as error:
+            return said(request, str(error), status=422)
+
+    return handle
+
+
+async def _form_of(request: Request) -> Form:
+    try:
+        return await fields_of(request, LARGEST_FORM, MOST_FIELDS)
+    except HTTPException as error:
+        if error.status_code != 413:
+            raise
+        raise SetupError(
+            "the playground takes at most {most} MB: put the texts into a data file and judge it "
+            "in a run",
+            most=LARGEST_FORM // 1_000_000,
+        ) from None
+
+
+def said(
+    request: Request,
+    message: str,
+    *,
+    title: str = "",
+    files: Sequence[TextFile] = (),
+    link: Link | None = None,
+    saved: SavedCase | None = None,
+    status: int = 200,
+) -> Response:
+    """A message beside the form, with files to take away."""
+    kind = "note" if status >= 400 else "good"
+    data = {
+        "message": message,
+        "title": title,
+        "files": [one._asdict() for one in files],
+        "link": link and link._asdict(),
+        "saved": saved and saved._asdict(),
+    }
+    return site_of(request).answer(
+        request, "playground/playground_said.html.jinja", {**data, "kind": kind}, status
+    )
+
+
+def refuse_reading_only(request: Request) -> None:
+    """Nothing is asked and nothing is saved with ``--read-only``."""
+    site_of(request).refuse_read_only(
+        Message("the playground is off: the page was started with --read-only")
+    )
+
+
+def show(request: Request) -> Response:
+    """The form, with what the address says: a ready-made criteria, a saved test case, or rows of a
+    run.
+    """
+    refuse_reading_only(request)
+    site = site_of(request)
+    draft = _open_draft(request, site)
+    data = {**_form_data(request, draft), **_around(request, site, draft)}
+    return site.answer(request, "playground/playground.html.jinja", data)
+
+
+def _open_draft(request: Request, site: Site) -> Draft:
+    draft = _begin_draft(request, site)
+    for name in request.query_params.getlist("beside"):
+        draft = with_beside(
+            draft, find_entry(site.home, name, site.language_of(request), draft.case)
+        )
+    return draft
+
+
+def _begin_draft(request: Request, site: Site) -> Draft:
+    asked, language = request.query_params, site.language_of(request)
+    if name := asked.get("case"):
+        case, number = CaseStore(site.home).read(name, _number(asked.get("version")))
+        return Draft.of_case(case, name, str(number))
+    models = site.known_models()[:1]
+    if run := asked.get("run"):
+        place = site.library.find(run)
+        named = rows_in(asked.getlist("rows")) or {_number(asked.get("row")) or 1}
+        rows = sorted(named)[:MOST_ROWS]
+        draft = Draft.of_case(
+            case_of_rows(place.folder, asked.get("judge", ""), rows, models, language)
+        )
+        if (length := len(str(draft))) > _LONGEST_ROW:
+            raise SetupError(
+                "rows {rows} and their criteria have {length} characters, too many to edit "
+                "here: at most {most}",
+                rows=rows_text(rows),
+                length=length,
+                most=_LONGEST_ROW,
+            )
+        return draft
+    if file := asked.get("file"):
+        return draft_of(find_own(site.home, file, asked.get("criteria", "")), models, language)
+    return draft_of(find_ready_made(asked.get("criteria") or FIRST, language), models, language)
+
+
+def _number(given: str | None) -> int | None:
+    """What an address says, where it says anything."""
+    if not given:
+        return None
+    if (found := whole(given)) is None:
+        raise SetupError("{given!r} is not a number", given=given)
+    return found
+
+
+def _around(request: Request, site: Site, draft: Draft) -> JsonDict:
+    """What stands around the form."""
+    language = site.language_of(request)
+    runs = [one.link for one in site.library.scan()[:200]]
+    return {
+        "catalogue": catalog.all_names(language),
+        "cases": CaseStore(site.home).names(),
+        "known_criteria": list_names(site.home, language, draft.case),
+        "runs": runs,
+        "exports": tuple(EXPORTS),
+        "data_kinds": data_kinds(draft.choices(), compares=draft.compares),
+        "data_tasks": DATA_TASKS,
+        "data_lengths": DATA_LENGTHS,
+        "text_actions": TEXT_ACTIONS,
+    }
+
+
+def _worth(models: Sequence[str]) -> str:
+    """What a reader of the embedded model's verdicts must know; or why it cannot judge."""
+    local = [name for name in models if name.startswith("local/")]
+    try:
+        return open_model(local[-1]).note or "" if local else ""
+    except AdjudgeError as error:
+        return str(error)
+
+
+def form_answer(request: Request, draft: Draft, problem: str = "") -> Response:
+    data = _form_data(request, draft, problem)
+    return site_of(request).answer(request, "playground/playground_form.html.jinja", data)
+
+
+def _form_data(request: Request, draft: Draft, problem: str = "") -> dict[str, object]:
+    site = site_of(request)
+    trial, models = trials_of(site).get(draft.trial), site.known_models()
+    asked = [name for name in models if name in draft.models] or models[-1:]
+    return {
+        "draft": asdict(draft) if wants_json(request) else draft,
+        "labels": draft.labels(),
+        "choices": draft.choices(),
+        "models": models,
+        "asked": asked,
+        "worth": _worth(asked),
+        "problem": problem,
+        "judged": trial_data(trial, site.spending.left, draft) if trial else None,
+    }
+
+
+def edit(request: Request, form: Form) -> Response:
+    """A button of the form: the form as it is after it."""
+    do = request.query_params.get("do", "")
+    return _changed_form(request, form, lambda draft: edited(draft, do, dict(form)))
+
+
+def judge_beside(request: Request, form: Form) -> Response:
+    """The form with one more criterion that its instances are judged by."""
+    site, name = site_of(request), dict(form).get("beside_name", "").strip()
+
+    def change(draft: Draft) -> Draft:
+        language = draft.settings.get("language") or site.language_of(request)
+        return with_beside(draft, find_entry(site.home, name, language, draft.case))
+
+    return _changed_form(request, form, change)
+
+
+def _changed_form(request: Request, form: Form, change: Callable[[Draft], Draft]) -> Response:
+    """What cannot be done is said, and nothing typed is lost."""
+    draft, problem = Draft.of_form(form), ""
+    try:
+        draft = change(draft)
+    except AdjudgeError as error:
+        problem = str(error)
+    return form_answer(request, draft, problem)
+
+
+def check(request: Request, form: Form) -> Response:
+    """What the linter finds while the criteria are typed."""
+    site, draft = site_of(request), Draft.of_form(form)
+    try:
+        found, estimate = _findings(draft), _estimate(site, draft)
+    except AdjudgeError as error:
+        found, estimate = [{"severity": "error", "message": str(error)}], ""
+    return site.answer(
+        request, "playground/playground_check.html.jinja", {"findings": found, "estimate": estimate}
+    )
+
+
+def _findings(draft: Draft) -> list[JsonDict]:
+    """Of all criteria; those beside the edited one are named."""
+    fields = {name for row in draft.rows for name, texts in row.texts.items() if any(texts)}
+    case = TestCase(entry=draft.entry(), beside=draft.entries_beside())
+    entries = [("", case.entry), *zip(draft.labels()[1:], case.beside, strict=True)]
+    return [
+        {
+            "severity": one.severity,
+            "message": join(": ", filter(None, (label, one.field, one.message))),
+        }
+        for label, entry in entries
+        for one in lint(entry.criteria, fields or None)
+    ]
+
+
+def _estimate(site: Site, draft: Draft) -> str:
+    """What judging would cost, where it costs anything."""
+    try:
+        case = draft.case_of()
+        entries = models_of(site, case)
+        if not case.rows or site.spending.is_free(one.model for one in entries):
+            return ""
+        found = estimate_of(case, entries, site.spending.prices)
+    except AdjudgeError:
+        return ""  # it is said when somebody wants to judge
+    if not found.calls[1]:
+        return Message("Everything here was answered before: judging costs nothing.")
+    low, high = found.usd
+    return plural(
+        "{count} call, ≈ ${low:.4f} – ${high:.4f}",
+        "{count} calls, ≈ ${low:.4f} – ${high:.4f}",
+        found.calls[0],
+        low=low,
+        high=high,
+    )
+
+
+def models_of(site: Site, case: TestCase) -> tuple[ModelEntry, ...]:
+    """The models that the case names, of those that may be asked."""
+    named = case.settings.models or site.known_models()[-1:]
+    if not named:
+        raise SetupError(
+            "there is no model to ask: start the page with -m MODEL, or pip install "
+            "'adjudge[local]'"
+        )
+    return tuple(model_named(site, one) for one in named)
+
+
+def model_named(site: Site, name: str) -> ModelEntry:
+    """A model that may be asked."""
+    known = site.known_models()
+    if name not in known:
+        raise SetupError(
+            "{name} is not a model that the page may ask: it may ask {known}; start it "
+            "with -m {name}",
+            name=name,
+            known=", ".join(known),
+        )
+    return site.project.with_defaults(ModelEntry(model=name))
+
+
+def judge(request: Request, form: Form) -> Response:
+    """Begin a trial, and show what there is of it."""
+    site = site_of(request)
+    draft = Draft.of_form(form)
+    case = draft.case_of()
+    models = models_of(site, case)
+    if (earlier := trials_of(site).get(draft.trial)) and earlier.case.asked != case.asked:
+        earlier.stop()
+    trial = trials_of(site).start(
+        case,
+        models,
+        written=[draft.rows[place].written for place in draft.filled()],
+    )
+    trial.wait(_LOOK)
+    return trial_answer(request, trial, draft)
+
+
+def trial_of(request: Request) -> Trial:
+    return trials_of(site_of(request)).find(request.path_params["trial"])
+
+
+def trial_answer(request: Request, trial: Trial, draft: Draft | None = None) -> Response:
+    site = site_of(request)
+    data = trial_data(trial, site.spending.left, draft)
+    return site.answer(request, "playground/playground_results.html.jinja", data)
+
+
+def show_trial(request: Request) -> Response:
+    """The results as they were judged, for scripts."""
+    refuse_reading_only(request)
+    return trial_answer(request, trial_of(request))
+
+
+def look(request: Request, form: Form) -> Response:
+    """The results by now, beside the instances of the form as it is by now."""
+    trial = trial_of(request)
+    return trial_answer(request, trial, Draft.of_form(form))
+
+
+def stop(request: Request, form: Form) -> Response:
+    trial = trial_of(request)
+    trial.stop(_PATIENCE)
+    return trial_answer(request, trial, Draft.of_form(form))
+
+
+async def follow(request: Request) -> Response:
+    """Server-sent events: ``changed`` when there is something new, ``ended`` at the end."""
+    refuse_reading_only(request)
+    events = _events(trial_of(request), site_of(request).is_leaving)
+    return StreamingResponse(events, media_type="text/event-stream")
+
+
+async def _events(trial: Trial, is_leaving: Callable[[], bool]) -> AsyncIterator[str]:
+    told = -1
+    while not trial.ended:
+        if is_leaving():
+            return
+        if trial.changes != told:
+            told = trial.changes
+            yield f"event: changed\ndata: {trial.cast}\n\n"
+            await asyncio.sleep(_AT_MOST)
+        await asyncio.sleep(_LOOK)
+    yield f"event: ended\ndata: {trial.cast}\n\n"
+
+
+ROUTES = (
+    Route("/playground", show),
+    Route("/playground/edit", posted(edit), methods=["POST"]),
+    Route("/playground/beside", posted(judge_beside), methods=["POST"]),
+    Route("/playground/check", posted(check), methods=["POST"]),
+    Route("/playground/judge", posted(judge), methods=["POST"]),
+    Route("/playground/trial/{trial}", show_trial),
+    Route("/playground/trial/{trial}", posted(look), methods=["POST"]),
+    Route("/playground/trial/{trial}/events", follow),
+    Route("/playground/trial/{trial}/stop", posted(stop), methods=["POST"]),
+)

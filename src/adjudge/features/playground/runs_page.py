@@ -1,0 +1,33 @@
+"""The playground and runs: criteria tried on rows of a run, beside what the run said of them."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from adjudge.features.playground.draft import MOST_ROWS, Draft
+from adjudge.features.playground.form_page import Form, models_of, posted, trial_answer
+from adjudge.features.playground.run_rows import rows_to_try
+from adjudge.features.playground.trial import trials_of
+from adjudge.web.forms import row_count
+from adjudge.web.site import site_of
+
+_FEW = 0.1
+
+
+def try_rows(request: Request, form: Form) -> Response:
+    """Judge rows of a run by the criteria of the form."""
+    site, values = site_of(request), dict(form)
+    place = site.library.find(values.get("run", ""))
+    count = row_count(values.get("count", "20"), MOST_ROWS)
+    case = Draft.of_form(form).case_of()
+    found = rows_to_try(place.folder, case, count)
+    trial = trials_of(site).start(
+        found.case, models_of(site, case), before=found.before, source=place.name
+    )
+    trial.wait(_FEW)
+    return trial_answer(request, trial)
+
+
+ROUTES = (Route("/playground/try", posted(try_rows), methods=["POST"]),)

@@ -1,0 +1,88 @@
+"""What the pages of rows show of a RAG answer: its dimensions, and the measures of a program."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from adjudge.core.domain.frozen import some_of
+from adjudge.core.domain.json_types import JsonDict
+from adjudge.core.domain.judge_configuration import JudgeConfiguration
+from adjudge.core.domain.record import JudgmentRecord
+from adjudge.features.rag.dimensions import kept_dimensions
+from adjudge.features.rag.report_row import explanation_of, rag_detail, rule_of, score_of
+from adjudge.features.rag.rows import MAY_BE_ABSENT
+from adjudge.messages import Message
+from adjudge.runs.view.pages import measures_html
+from adjudge.web.page import ListPart, Page, RowContext, RowPart
+
+_OF_MEASURES = ("judge", "row", "fields", "measures", "parts", "blame")
+
+
+def _dimensions(configuration: JudgeConfiguration) -> list[JsonDict]:
+    return [
+        some_of(one, "name", "title", "maximum", "labels")
+        for one in kept_dimensions(configuration.dimensions)
+    ]
+
+
+def _row_data(row: RowContext) -> JsonDict:
+    """Return every dimension with its score and why, and the rule that made the composite."""
+    if rag_detail(row.record) is None:
+        return {"dimensions": [], "rule": None}
+    dimensions: list[JsonDict] = []
+    for one in kept_dimensions(row.configuration.dimensions):
+        score = score_of(row.record, one.name)
+        dimensions.append(
+            {
+                **some_of(one, "name", "title", "maximum"),
+                "score": score,
+                "label": one.labels[score] if score is not None and score < len(one.labels) else "",
+                "worth": None if score is None else one.normalized(score),
+                "why": explanation_of(row.record, one.name),
+            }
+        )
+    return {"dimensions": dimensions, "rule": rule_of(row.record)}
+
+
+def _empty_fields(record: JudgmentRecord) -> Collection[str]:
+    """Return the fields that a row need not have, as far as they are empty."""
+    return [
+        name for name in MAY_BE_ABSENT if name in record.fields and not any(record.fields[name])
+    ]
+
+
+def _judge_again(record: JudgmentRecord, file: str) -> str:
+    if rag_detail(record) is None:
+        return ""
+    return Message(
+        "RAG answers are judged again with 'adjudge rag --data {file}': these rows are in it",
+        file=file,
+    )
+
+
+def _measured(row: RowContext) -> JsonDict:
+    shown = {name: row.data.get(name) for name in _OF_MEASURES}
+    return {"measures": shown if row.data.get("measures") else None}
+
+
+PAGE = Page(
+    name="rag",
+    package="adjudge.features.rag",
+    row=RowPart(
+        data=_row_data,
+        findings="rag/dimensions.html.jinja",
+        apart=("scores", "normalized", "explanations"),
+        hidden_fields=_empty_fields,
+        judge_again=_judge_again,
+    ),
+    rows=ListPart(dimensions=_dimensions),
+)
+MEASURES = Page(
+    name="measures",
+    row=RowPart(
+        data=_measured,
+        findings="rag/measures.html.jinja",
+        functions={"measures": measures_html},
+        apart=("measures", "parts", "blame"),
+    ),
+)

@@ -1,0 +1,22 @@
+"""What there is to watch in a day of traffic."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from adjudge.features.traffic.history import is_followed, traffic_document
+from adjudge.messages import Message
+from adjudge.runs.view.document import Document
+from adjudge.web.page import Page
+
+
+def document_of(folder: Path, language: str) -> Document | None:
+    """Return all days of the traffic that a run belongs to; None if it is not a day of any."""
+    return traffic_document(folder.parent, language) if is_followed(folder.parent) else None
+
+
+PAGE = Page(
+    name="traffic",
+    document=document_of,
+    watched_by=(Message("How does production do? {command}", command="adjudge follow"),),
+)

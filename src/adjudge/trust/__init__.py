@@ -1,0 +1,25 @@
+"""Labels and results → how far a judge can be trusted: corrected numbers, agreement, comparisons,
+rankings.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from adjudge.lazy import loader
+
+if TYPE_CHECKING:
+    from adjudge.trust.calibration import Calibration, calibrate, calibrate_run
+    from adjudge.trust.cascades import calibrate_cascades
+
+__all__ = ["Calibration", "calibrate", "calibrate_cascades", "calibrate_run"]
+
+__getattr__ = loader(
+    __name__,
+    {
+        "Calibration": "trust.calibration",
+        "calibrate": "trust.calibration",
+        "calibrate_cascades": "trust.cascades",
+        "calibrate_run": "trust.calibration",
+    },
+)

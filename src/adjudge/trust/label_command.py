@@ -1,0 +1,578 @@
+"""``adjudge label``: people say of rows what the judge was asked, without
+seeing what it answered.
+"""
+
+from __future__ import annotations
+
+import getpass
+import shlex
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+from click import UsageError
+
+from adjudge.core.domain.json_types import JsonValue
+from adjudge.core.domain.label import DESIGNS, KINDS, Answer, Design, Kind, Label
+from adjudge.core.domain.light import light_dataclass
+from adjudge.errors import SetupError
+from adjudge.features.agents.report import KeptSteps, steps_in
+from adjudge.messages import Message, join, render
+from adjudge.runs.cli.inputs import as_usage_error, check_criteria
+from adjudge.runs.cli.json_text import Document, print_results
+from adjudge.runs.cli.options import (
+    FROM_ONE,
+    FROM_ZERO,
+    PATH,
+    as_json,
+    command,
+    option,
+    options,
+    positional,
+    shared,
+)
+from adjudge.runs.cli.output import echo, language
+from adjudge.runs.folder import reading
+from adjudge.runs.results.counts import count_labels, count_rows
+from adjudge.runs.results.exit_code import ExitCode
+from adjudge.runs.view.clean_text import clean
+from adjudge.runs.view.ending import show_next
+from adjudge.runs.view.terminal import Screen
+from adjudge.runs.view.terms import option_title
+from adjudge.trust.keys import Keys, Lines, WholeLines, keyboard, latin
+from adjudge.trust.label_screen import screen, step_lines
+from adjudge.trust.labels.people import Assignment, People
+from adjudge.trust.labels.queue import FIRST, QUEUES, Queue, is_drawn
+from adjudge.trust.labels.scales import keys_of, label_scale
+from adjudge.trust.labels.session import (
+    Annotator,
+    Labelling,
+    ShownRow,
+    assign_rows,
+    labelling,
+)
+from adjudge.trust.labels.store import LabelStore
+
+if TYPE_CHECKING:
+    from adjudge.core.data.sources.row import BadRow
+
+_ONE_KEY = 9
+"""Options that have a key each."""
+_LARGEST_SEED = 2**63 - 1
+
+
+@light_dataclass(frozen=True, kw_only=True)
+class LabelOptions:
+    """What ``adjudge label`` can be told."""
+
+    run: Path = positional("A run folder.", type=PATH)
+    criteria: str | None = option("--criteria", help="Which criteria, where the run has several.")
+    annotator: tuple[str, ...] = option(
+        "--annotator",
+        multiple=True,
+        help="Who labels; by default your login name. At --import: the columns of annotators.",
+    )
+    kind: Kind = option(
+        "--kind", type=click.Choice(KINDS), default="human", help="What the annotator is."
+    )
+    queue: Queue = option(
+        "--queue",
+        type=click.Choice(QUEUES),
+        default="random",
+        help=(
+            "Which rows; only those of a random queue count in a corrected rate. random-… draw "
+            "some oftener, with chances that are known."
+        ),
+    )
+    by: str | None = option(
+        "--by",
+        metavar="COLUMN",
+        help=(
+            "With --queue random-stratified: draw the values of this column apart. With "
+            "--conflicts: in which of its values annotators differ."
+        ),
+    )
+    count: int = option(
+        "--count",
+        type=FROM_ONE,
+        default=FIRST,
+        help="Rows to label, and a few more where a verdict is rare.",
+    )
+    overlap: int | None = option(
+        "--overlap",
+        type=FROM_ZERO,
+        help="Rows that every annotator labels; the rest is divided among them. Default: all.",
+    )
+    seed: int | None = option(
+        "--seed",
+        type=click.IntRange(0, _LARGEST_SEED),
+        help="Of the random order; the first session of a run decides.",
+    )
+    source: Path | None = option(
+        "--import", type=PATH, help="Take labels from a .csv or .jsonl file instead."
+    )
+    design: Design = option(
+        "--design",
+        type=click.Choice(DESIGNS),
+        default="chosen",
+        help="At --import: how rows were chosen, where it is not said.",
+    )
+    id: str | None = option(
+        "--id", help="At --import: the column that names the rows; by default id."
+    )
+    judge_visible: bool = option(
+        "--judge-visible",
+        is_flag=True,
+        help="At --import: whoever labelled saw the judge's verdict.",
+    )
+    skip_bad_rows: bool = option(
+        "--skip-bad-rows",
+        is_flag=True,
+        help="At --import: leave out rows that cannot be read, say so and exit with 3.",
+    )
+    target: Path | None = option(
+        "--export", type=PATH, help="Write the labels to a .csv or .jsonl file instead."
+    )
+    wide: bool = option(
+        "--wide", is_flag=True, help="At --export: a column per annotator, answers alone."
+    )
+    history: bool = option(
+        "--history",
+        is_flag=True,
+        help="At --export: every label that was ever given, not only those that count.",
+    )
+    conflicts: bool = option(
+        "--conflicts",
+        is_flag=True,
+        help="List the rows of which annotators say different things instead.",
+    )
+    assign: tuple[str, ...] = option(
+        "--assign",
+        multiple=True,
+        metavar="NAME",
+        help="Assign rows to this person instead of labelling; repeatable.",
+    )
+    per_row: int = option(
+        "--per-row", type=FROM_ONE, default=1, help="With --assign: people who label each row."
+    )
+    unassign: bool = option(
+        "--unassign", is_flag=True, help="Remove the assignment: anybody can label any row."
+    )
+    assigned: bool = option(
+        "--assigned",
+        is_flag=True,
+        help="Show how many of their assigned rows people have labelled.",
+    )
+    as_json: bool = shared(as_json)
+
+
+@command("label")
+@options(LabelOptions)
+def label(options: LabelOptions) -> int:
+    """Label rows of a run by hand, blind: you see the row and the question, not what the judge
+    said.
+
+    Rows come in a seeded random order; after the first 50, verdicts with fewer than 15 labels get
+    some more. One key per answer, and each is on the disk before the next row comes: stop whenever
+    you like, the same command goes on.
+    """
+    with reading(options.run):
+        _check_alone(options)
+    if options.source is not None:
+        return _import(
+            options.run,
+            options.source,
+            (
+                options.annotator,
+                options.criteria,
+                options.kind,
+                options.design,
+                options.judge_visible,
+                options.id,
+            ),
+            skip=options.skip_bad_rows,
+        )
+    if options.target is not None:
+        return _export(
+            options.run,
+            options.target,
+            options.criteria,
+            wide=options.wide,
+            history=options.history,
+        )
+    if options.conflicts:
+        return _list_conflicts(options.run, options.criteria, options.by, as_json=options.as_json)
+    if options.assign or options.unassign or options.assigned:
+        return _assign(options)
+    if len(options.annotator) > 1:
+        raise UsageError(Message("one annotator labels at a time: give --annotator once"))
+    name = (options.annotator or (_login(),))[0].strip()
+    who = Annotator(
+        name,
+        kind=options.kind,
+        queue=options.queue,
+        count=options.count,
+        overlap=options.overlap,
+        seed=options.seed,
+        by=options.by or "",
+    )
+    return _label_rows(options.run, who, options.criteria)
+
+
+def _check_alone(options: LabelOptions) -> None:
+    instead = (
+        *(options.source, options.target, options.conflicts),
+        *(options.assign, options.unassign, options.assigned),
+    )
+    if sum(map(bool, instead)) > 1:
+        raise UsageError(
+            Message(
+                "use only one of --import, --export, --conflicts, --assign, --unassign and "
+                "--assigned"
+            )
+        )
+
+
+def _assign(options: LabelOptions) -> int:
+    """Change who labels what, where that is asked for, and say how far everybody is."""
+    with as_usage_error():
+        criteria = None if options.assigned else label_scale(options.run, options.criteria).name
+        assignment = options.assign and Assignment(
+            people=options.assign,
+            per_row=options.per_row,
+            overlap=options.overlap or 0,
+            queue=options.queue,
+            count=options.count,
+            by=options.by or "",
+        )
+    people = People(options.run)
+    if assignment:
+        assign_rows(options.run, assignment, criteria)
+    elif criteria:
+        people.unassign(criteria)
+    found = people.progress()
+    if options.as_json:
+        rows: list[JsonValue] = [one._asdict() for one in found]
+        print_results("assigned", {"people": len(rows)}, rows)
+        return ExitCode.OK
+    for one in found:
+        echo(Message("{criteria}, {annotator}: {done} of {total}", **one._asdict()))
+    if not found:
+        echo(Message("No rows are assigned: anybody can label any row."))
+    return ExitCode.OK
+
+
+def _login() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return "annotator"  # a container may have users without a name
+
+
+def _label_rows(run: Path, who: Annotator, criteria: str | None) -> int:
+    if not who.name:
+        raise UsageError(Message("--annotator is empty: say who labels"))
+    with as_usage_error():
+        label_scale(run, criteria)
+    work = labelling(run, who, criteria)
+    echo(_intro(work, who))
+    if not work.progress().total:
+        echo(Message("There is nothing to label in this queue."))
+        return ExitCode.OK
+    with keyboard() as terminal:
+        scale = work.judged.scale
+        lines = terminal is not None and (scale.range or len(scale.choices()) > _ONE_KEY)
+        keys: Keys = Lines() if terminal is None else WholeLines(terminal) if lines else terminal
+        try:
+            ending = _Session(work, keys).work()
+        finally:
+            work.leave()
+    echo(ending)
+    if work.progress().done and is_drawn(who.queue):
+        show_next(f"adjudge calibrate {shlex.quote(str(run))}", Screen(language(), stderr=True))
+    return ExitCode.OK
+
+
+def _intro(work: Labelling, who: Annotator) -> Message:
+    if work.assigned:
+        return Message(
+            "The rows that are assigned to {name}, drawn at random (seed {seed}). You do not see "
+            "what the judge said.",
+            name=who.name,
+            seed=work.draw.seed,
+        )
+    if who.queue == "random":
+        return Message(
+            "Rows in random order (seed {seed}). You do not see what the judge said.",
+            seed=work.draw.seed,
+        )
+    if is_drawn(who.queue):
+        return Message(
+            "Rows drawn at random, some kinds oftener than others ({queue}, seed {seed}): each "
+            "label keeps its chance, and they count. You do not see what the judge said.",
+            queue=who.queue,
+            seed=work.draw.seed,
+        )
+    return Message(
+        "Chosen rows ({queue}): they help you write better criteria; they do not move the "
+        "corrected rate.",
+        queue=who.queue,
+    )
+
+
+_NOTE_KEPT = Message("The note goes with your answer to this row.")
+
+
+class _Session:
+    """Shows rows and keeps answers until there are no more, or the annotator stops."""
+
+    def __init__(self, work: Labelling, keys: Keys) -> None:
+        self._work = work
+        self._keys = keys
+        self._notes: dict[str, str] = {}
+        """Row → note: one that was typed stays when its row comes back."""
+        self._faults: dict[str, int] = {}
+        """Row → the step where it went wrong."""
+        self._at = -1
+        """The step under the cursor, from 0."""
+
+    def work(self) -> Message:
+        while (shown := self._work.next()) is not None:
+            click.echo(screen(shown, self._work.judged.scale, self._work.progress(), language()))
+            self._at = -1
+            if self._note_on(shown):
+                self._say(_NOTE_KEPT)
+            if not self._answered(shown):
+                return Message(
+                    "{done} of {total} labelled. Every answer is kept; the same command goes on.",
+                    **self._work.progress()._asdict(),
+                )
+        done, total = self._work.progress()
+        if done == total:
+            return Message("{done} of {total} labelled: that is all.", done=done, total=total)
+        if self._work.waits_for_others():
+            return Message(
+                "{done} of {total} labelled; others are labelling the rest. Run the same command "
+                "later for what they leave.",
+                done=done,
+                total=total,
+            )
+        return Message(
+            "{done} of {total} labelled, and the rest was skipped: the same command shows those "
+            "rows again.",
+            done=done,
+            total=total,
+        )
+
+    def _answered(self, shown: ShownRow) -> bool:
+        """Take keys until the row is done with; False when the annotator stops."""
+        while (text := self._keys.key()) is not None:
+            name, _, rest = text.partition(" ")
+            command = latin(name)
+            if command == "q":
+                return False
+            if command == "n":
+                self._take_note(shown, rest)
+            elif command in ("j", "k", "e", "f") and (steps := steps_in(shown.fields)):
+                self._look(shown, steps, command, rest.strip())
+            elif self._done(shown, text, command):
+                return True
+        return False
+
+    def _done(self, shown: ShownRow, text: str, command: str) -> bool:
+        if command == "u":
+            return self._undone()
+        if command == "s":
+            self._work.skip(shown, self._note_on(shown))
+            return self._say(Message("skipped; it comes back in the next session"))
+        if command == "?":
+            self._work.unsure(shown, self._note_on(shown), step=self._fault_on(shown))
+            return self._say(Message("unsure"))
+        answer = self._answer(shown, text)
+        if answer is None:
+            return False
+        self._work.answer(shown, answer, self._note_on(shown), step=self._fault_on(shown))
+        return True
+
+    def _answer(self, shown: ShownRow, text: str) -> Answer | None:
+        """What a key or a line chooses; None, and why is said, where it chooses nothing."""
+        scale, responses = self._work.judged.scale, len(shown.order)
+        chosen = keys_of(scale, responses).get(text, text)
+        if not text.strip():
+            return None
+        try:
+            answer = scale.read(chosen, responses)
+        except ValueError:
+            self._say(Message("Unknown key {key}.", key=clean(repr(text))))
+            return None
+        click.echo(f"> {clean(chosen)}")
+        return answer
+
+    def _undone(self) -> bool:
+        if self._work.undo() is None:
+            self._say(Message("There is nothing to undo."))
+            return False
+        return self._say(Message("The last label is taken back; here is its row again."))
+
+    def _look(self, shown: ShownRow, steps: KeptSteps, command: str, given: str) -> None:
+        """Go to another step and show it, or name the one under the cursor as the fault; a number
+        behind the key names any.
+        """
+        if given:
+            at = steps.place_of(int(given)) if given.isdecimal() and len(given) < 9 else None
+        elif command == "e":
+            failed = [number - 1 for number in steps.counts.errors]
+            at = next((place for place in failed if place > self._at), None)
+        else:
+            by = {"j": 1, "k": -1, "f": 0}[command]
+            at = self._at + by if 0 <= self._at + by < len(steps) else None
+        if at is None:
+            self._say(Message("There is no such step."))
+            return
+        self._at = at
+        if command == "f":
+            self._faults[shown.queued.identity] = at + 1
+            self._say(
+                Message("The fault is at step {number}: kept with your answer.", number=at + 1)
+            )
+        else:
+            click.echo("\n".join(step_lines(steps, at, language())))
+
+    def _fault_on(self, shown: ShownRow) -> int | None:
+        return self._faults.get(shown.queued.identity)
+
+    def _note_on(self, shown: ShownRow) -> str:
+        return self._notes.get(shown.queued.identity, "")
+
+    def _take_note(self, shown: ShownRow, given: str) -> None:
+        """Typed behind the key where answers are lines, else asked for."""
+        note = given or self._keys.line(render(Message("Note: "), language())) or ""
+        self._notes[shown.queued.identity] = note.strip()
+        self._say(_NOTE_KEPT)
+
+    def _say(self, what: Message) -> bool:
+        echo(what)
+        return True
+
+
+def _import(
+    run: Path,
+    source: Path,
+    said: tuple[tuple[str, ...], str | None, Kind, Design, bool, str | None],
+    *,
+    skip: bool,
+) -> int:
+    from adjudge.trust.labels.files import LabelDefaults, keep_draws, read_labels, run_rows
+
+    bad: list[BadRow] = []
+    with run_rows(run) as rows:
+        found = list(read_labels(source, rows, LabelDefaults(*said), bad.append if skip else None))
+    if not found and not bad:
+        raise SetupError(
+            "{source} holds no labels: a line of column names and a label a line are the least",
+            source=source,
+        )
+    store = LabelStore(run)
+    known = {_about(one): one for one in store.current_of_copies()}
+    new = [one for one in found if not _says_the_same(one, known.get(_about(one)))]
+    if new:
+        keep_draws(run, new)
+        store.add(*new)
+    for row in bad:
+        echo(Message("skipped {row}", row=str(row)), err=True)
+    values = {"labels": count_labels(len(new)), "file": source}
+    echo(
+        Message(
+            "{labels} imported from {file}, {known} were there already",
+            known=len(found) - len(new),
+            **values,
+        )
+        if len(new) < len(found)
+        else Message("{labels} imported from {file}", **values)
+    )
+    if chosen := sum(not one.is_random for one in new):
+        echo(
+            Message(
+                "{count} of them of chosen rows: they do not move the corrected rate (--design "
+                "random says that they were drawn)",
+                count=chosen,
+            )
+        )
+    return ExitCode.UNSCORED if bad else ExitCode.OK
+
+
+def _about(label: Label) -> tuple[str, str, str, str | None]:
+    return label.criteria, label.row, label.annotator, label.id
+
+
+def _says_the_same(one: Label, other: Label | None) -> bool:
+    """But for the time: so that a file can be imported again."""
+    same, also = (
+        each and replace(each, at=0.0, criteria_identity=None).to_dict() for each in (one, other)
+    )
+    return same == also
+
+
+def _export(run: Path, target: Path, criteria: str | None, *, wide: bool, history: bool) -> int:
+    from adjudge.trust.label_files import write_labels
+
+    if wide and history:
+        raise UsageError(Message("--wide shows what counts: leave --history out, or --wide"))
+    store = LabelStore(run)
+    found = list(store.history(criteria) if history else store.current_of_copies(criteria))
+    if not found:
+        check_criteria(run, criteria)
+    count = write_labels(target, found, wide=wide)
+    echo(Message("{labels} written to {file}", labels=count_labels(count), file=target))
+    return ExitCode.OK
+
+
+def _answer(label: Label) -> str:
+    """What an annotator said; a winner may be a tie, which is a word of ours."""
+    return option_title(str(label.answer)) if label.option is None else label.option
+
+
+def _list_conflicts(run: Path, criteria: str | None, by: str | None, *, as_json: bool) -> int:
+    from adjudge.trust.guideline import guideline_lines, guideline_problems
+
+    found = list(LabelStore(run).conflicts(criteria))
+    problems = guideline_problems(run, criteria, by)
+    if not found:
+        check_criteria(run, criteria)
+    if as_json:
+        rows: list[JsonValue] = [
+            {
+                "criteria": one.criteria,
+                "row": one.row,
+                "labels": [each.to_dict() for each in one.labels],
+            }
+            for one in found
+        ]
+        more: Document = {"guideline": [one.to_dict() for one in problems]}
+        print_results("conflicts", {"rows": len(rows)}, rows, more)
+        return ExitCode.OK
+    for one in found:
+        answers = (
+            Message("{annotator} {answer}", annotator=each.annotator, answer=_answer(each))
+            if each.step is None
+            else Message(
+                "{annotator} {answer} (step {step})",
+                annotator=each.annotator,
+                answer=_answer(each),
+                step=each.step,
+            )
+            for each in one.labels
+        )
+        echo(
+            Message(
+                "{criterion}, row {row}: {answers}",
+                criterion=one.criteria,
+                row=one.labels[0].id or one.row,
+                answers=join(", ", answers),
+            )
+        )
+    echo(Message("annotators differ on {rows}", rows=count_rows(len(found))))
+    for line in guideline_lines(problems):
+        echo(line)
+    return ExitCode.OK

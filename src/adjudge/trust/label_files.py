@@ -1,0 +1,51 @@
+"""Labels as files: one label a row, or one column per annotator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from adjudge.core.aio.files import writing
+from adjudge.core.domain.frozen import some_of
+from adjudge.core.domain.json_types import JsonDict
+from adjudge.core.domain.label import Label
+from adjudge.errors import SetupError
+from adjudge.runs.exporters.table import check_writable, write_rows
+from adjudge.trust.labels.files import ANSWERS, NAMES
+
+ENDINGS = (".csv", ".jsonl")
+
+
+def write_labels(path: Path, labels: Iterable[Label], *, wide: bool = False) -> int:
+    """Write labels to a .csv or .jsonl file.
+
+    ``wide``: one row for each row, and a column per annotator with the answer alone.
+    """
+    if path.suffix.lower() not in ENDINGS:
+        raise SetupError(
+            "labels are written to {endings}, not to {name!r}",
+            endings=" or ".join(ENDINGS),
+            name=path.name,
+        )
+    check_writable(path)
+    found = list(labels)
+    with writing(path):
+        write_rows(path, _wide(found) if wide else [label.to_dict() for label in found])
+    return len(found)
+
+
+def _wide(labels: list[Label]) -> list[JsonDict]:
+    rows: dict[tuple[str, str, str | None], JsonDict] = {}
+    annotators = dict.fromkeys(label.annotator for label in labels)
+    if taken := [name for name in annotators if name in (*NAMES, *ANSWERS, "judge")]:
+        raise SetupError(
+            "the annotator {taken!r} cannot have a column of that name: write one label a "
+            "row, without --wide",
+            taken=taken[0],
+        )
+    for label in labels:
+        about = some_of(label, "row", "id", "criteria")
+        key = (label.criteria, label.row, label.id)
+        row = rows.setdefault(key, {**about, **dict.fromkeys(annotators)})
+        row[label.annotator] = label.answer
+    return list(rows.values())

@@ -1,0 +1,511 @@
+"""One annotator at work on one criterion of a run: the next row, the answer, undo. Terminal and
+page show it in their own ways.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice, pairwise, takewhile
+from pathlib import Path
+from statistics import median
+from typing import NamedTuple
+
+from adjudge.core.domain.instance import STEPS, GivenFields
+from adjudge.core.domain.label import Answer, Kind, Label, State
+from adjudge.core.ledger.records import records, row_checksum
+from adjudge.errors import RunError, SetupError
+from adjudge.runs.folder import reading
+from adjudge.trust.labels.people import Assignment, People
+from adjudge.trust.labels.queue import (
+    FIRST,
+    Queue,
+    QueuedRow,
+    RowIndex,
+    is_drawn,
+    listed_rows,
+    row_index,
+)
+from adjudge.trust.labels.scales import JudgedScale, label_scale
+from adjudge.trust.labels.store import Draw, LabelStore
+from adjudge.trust.labels.weighting import WEIGHTED, WeightedQueue, Weighting
+
+_NOTHING = Answer()
+AHEAD = 2
+"""Rows that are held for an annotator: the one before them, and the next."""
+_OF_LATE = 20
+"""Labels by which the pace is told."""
+_BREAK = 600.0
+"""Seconds between two labels in which somebody did something else."""
+
+
+@dataclass(frozen=True)
+class Annotator:
+    """Who labels, and which rows."""
+
+    name: str
+    kind: Kind = "human"
+    queue: Queue = "random"
+    count: int = FIRST
+    overlap: int | None = None
+    """Rows that every annotator labels; the others are divided among them.
+
+    None: everybody labels all of them.
+    """
+    seed: int | None = None
+    by: str = ""
+    """The column that rows are drawn apart by, in the queue random-stratified."""
+    listed: tuple[str, tuple[int, ...]] = ("", ())
+    """In the queue listed: a judge, and the numbers of its judgments, from 0."""
+
+
+class ShownRow(NamedTuple):
+    """A row as an annotator sees it: nothing in it depends on a verdict."""
+
+    queued: QueuedRow
+    fields: GivenFields
+    """Its texts; of compared responses in the order they are shown."""
+    order: tuple[int, ...]
+    """Which of the row's own responses is shown at each place; empty where none are compared."""
+
+
+class LabelProgress(NamedTuple):
+    """How far an annotator is."""
+
+    done: int
+    total: int
+
+
+class DrawnRows(NamedTuple):
+    """The rows of a queue."""
+
+    draw: Draw
+    """The permutation that they are taken from."""
+    rows: Sequence[QueuedRow]
+    total: int
+    """Rows of the run, each text once."""
+    drawn_by: str | None = None
+    """What their chances follow, where they have chances of their own."""
+    of: int | None = None
+    """Rows of the run that could be drawn, copies of one text included."""
+
+    @property
+    def identities(self) -> list[str]:
+        return [row.identity for row in self.rows]
+
+
+class AssignedRows(NamedTuple):
+    """What one annotator was given."""
+
+    assignment: Assignment
+    rows: Collection[str]
+
+
+class Labelling:
+    """One annotator's way through the rows.
+
+    Every answer is on the disk when it is kept.
+    """
+
+    def __init__(
+        self,
+        store: LabelStore,
+        judged: JudgedScale,
+        who: Annotator,
+        drawn: DrawnRows,
+        assigned: AssignedRows | None = None,
+    ) -> None:
+        self.judged = judged
+        self.rows = drawn.total
+        """Of the run, each text once."""
+        self.draw = drawn.draw
+        self.queue = who.queue
+        """Of an assignment, its own."""
+        self.assigned = assigned
+        """None where rows are not assigned."""
+        self._store = store
+        self._who = who
+        self._drawn_by = drawn.drawn_by
+        self._drawn_of = drawn.of
+        self._people = People(store.folder)
+        self._plan = {row.identity: row for row in drawn.rows}
+        self._passed: set[str] = set()
+        """Skipped in this session."""
+        self._again: str | None = None
+        """The row whose label was taken back."""
+        self._known: tuple[object, list[Label]] | None = None
+        """The labels there are, and until which."""
+        self._began = time.time()
+        self._read: dict[str, tuple[object, GivenFields]] = {}
+        """The rows that were read last, and their texts."""
+
+    def progress(self) -> LabelProgress:
+        """Rows that are labelled, of those that are this annotator's to label."""
+        own, others = self._labelled()
+        done = len(own.intersection(self.assigned.rows if self.assigned else self._plan))
+        return LabelProgress(done, done + len(self._open(own, others)))
+
+    def pace(self) -> float | None:
+        """Seconds that this annotator took for a row of late; None until a few are labelled."""
+        return seconds_per_row(label.at for label in self.labels(self._who.name) if label.is_done)
+
+    def next(self) -> ShownRow | None:
+        """The row to label now; None when there are no more.
+
+        What was skipped in earlier sessions comes last.
+        """
+        return next(iter(self.upcoming(1)), None)
+
+    def upcoming(self, count: int = AHEAD) -> list[ShownRow]:
+        """The row to label now and those after it, as far as there are any."""
+        own, others = self._labelled()
+        if self._who.queue == "random":
+            self._take_over(own if self.assigned else own | others)
+        skipped = {label.row for label in self.labels(self._who.name) if label.state == "skipped"}
+        left = sorted(
+            (one for one in self._open(own, others) if one not in self._passed),
+            key=lambda one: (one != self._again, one in skipped),
+        )
+        chosen = self._choose(left)
+        if self._labelled() != (own, others):  # somebody labelled one of them, and let go of it
+            return self.upcoming(count)
+        return [self._shown(self._plan[one]) for one in chosen[:count]]
+
+    def waits_for_others(self) -> bool:
+        """Whether there are rows left to label, all of which others have before them."""
+        left = self._open(*self._labelled())
+        return any(one not in self._passed for one in left) and self.next() is None
+
+    def leave(self) -> None:
+        """Let others have the rows that were held for this annotator."""
+        self._people.release(self.judged.name, self._who.name)
+
+    def _choose(self, rows: Sequence[str]) -> list[str]:
+        """The first ones; of rows that are divided among annotators those that nobody else has."""
+        if self.assigned or self._who.overlap is None:
+            return [*rows[:AHEAD]]
+        shared = set(islice(self._plan, self._who.overlap))
+        first = [*takewhile(shared.__contains__, rows)][:AHEAD]
+        if missing := AHEAD - len(first):
+            divided = [row for row in rows if row not in shared]
+            first += self._people.take(self.judged.name, self._who.name, divided, missing)
+        return first or [row for row in rows if row in shared]
+
+    def answer(
+        self,
+        shown: ShownRow,
+        answer: Answer,
+        note: str = "",
+        *,
+        judge_visible: bool = False,
+        step: int | None = None,
+    ) -> Label:
+        """Keep an answer; of compared responses, by the place where they were shown.
+
+        ``judge_visible``: the annotator has seen the judge's verdict on this row. ``step``: of an
+        agent's, the one where it went wrong.
+        """
+        winner = answer.winner
+        if isinstance(winner, int):
+            winner = shown.order[winner]
+        return self._keep(
+            shown,
+            "given",
+            note,
+            replace(answer, winner=winner),
+            judge_visible=judge_visible,
+            step=step,
+        )
+
+    def unsure(
+        self,
+        shown: ShownRow,
+        note: str = "",
+        *,
+        judge_visible: bool = False,
+        step: int | None = None,
+    ) -> Label:
+        """The annotator cannot say: that is a label, too."""
+        return self._keep(shown, "unsure", note, judge_visible=judge_visible, step=step)
+
+    def skip(self, shown: ShownRow, note: str = "") -> Label:
+        """Leave the row for later."""
+        self._passed.add(shown.queued.identity)
+        return self._keep(shown, "skipped", note)
+
+    def undo(self, seen: Container[int] = ()) -> Label | None:
+        """Take the annotator's last label back and show its row again; says which it was.
+
+        ``seen``: the numbers of rows on which the annotator has seen the judge's verdict.
+        """
+        label = self._store.last(
+            self.judged.name, self._who.name, chosen=not is_drawn(self._who.queue)
+        )
+        if label is not None:
+            row = self._plan.get(label.row)
+            self._choose([label.row])  # before others can have it
+            self._store.withdraw(label, judge_visible=row is not None and row.number in seen)
+            self._passed.discard(label.row)
+            self._again = label.row
+        return label
+
+    def _keep(
+        self,
+        shown: ShownRow,
+        state: State,
+        note: str,
+        answer: Answer = _NOTHING,
+        *,
+        judge_visible: bool = False,
+        step: int | None = None,
+    ) -> Label:
+        row = shown.queued
+        if step is not None and not 1 <= step <= len(shown.fields.get(STEPS, ())):
+            raise SetupError("the row has no step {step}", step=step)
+        label = Label(
+            row=row.identity,
+            id=row.id,
+            criteria=self.judged.name,
+            criteria_identity=self.judged.scale.criteria.identity,
+            annotator=self._who.name,
+            kind=self._who.kind,
+            option=answer.option,
+            score=answer.score,
+            winner=answer.winner,
+            state=state,
+            design=row.design,
+            judge_visible=judge_visible,
+            note=note,
+            at=time.time(),
+            seed=self.draw.seed if row.design != "chosen" else None,
+            drawn_at=self.draw.at if row.design != "chosen" else None,
+            drawn_under=self.judged.identity
+            if row.design in ("random_within_verdict", "random_weighted")
+            else None,
+            drawn_by=self._drawn_by if row.chance else None,
+            chance=row.chance,
+            step=step,
+            drawn_of=self._drawn_of if row.design != "chosen" else None,
+        )
+        self._store.add(label)
+        self._again = None
+        return label
+
+    def given(self, shown: ShownRow) -> list[Label]:
+        """What annotators said of a row so far: for who decides between them."""
+        return [
+            one
+            for one in self.labels()
+            if one.row == shown.queued.identity and one.state == "given"
+        ]
+
+    def _take_over(self, labelled: Container[str]) -> None:
+        """Rows that were labelled when they were drawn with a chance of their own: where all rows
+        before them in the random order, or in the annotator's share of it, are labelled or were
+        left out, they are in the random sample now, and asked no more.
+        """
+        left_out = {
+            label.row
+            for label in self.labels()
+            if label.state == "skipped" and label.design != "random_weighted"
+        }
+        order = (one for one in self._plan if not self.assigned or one in self.assigned.rows)
+        before = set(takewhile(lambda one: one in labelled or one in left_out, order))
+        drawn = [
+            replace(
+                label,
+                design="random",
+                drawn_under=None,
+                drawn_by=None,
+                chance=None,
+                drawn_of=self._drawn_of,
+            )
+            for label in self.labels()
+            if label.design == "random_weighted"
+            and label.row in before
+            and self._plan[label.row].design == "random"
+        ]
+        if drawn:
+            self._store.draw_anew(*drawn)
+
+    def _labelled(self) -> tuple[set[str], set[str]]:
+        """Rows that this annotator labelled, and rows that others did. A row that was only looked
+        at because somebody chose it is labelled anew when it is drawn: otherwise the random sample
+        would lack it.
+        """
+        # who labelled such a row before may well change their mind about it
+        if self._who.queue == "conflicts":
+            return {
+                one.row
+                for one in self.labels(self._who.name)
+                if one.is_done and one.at >= self._began
+            }, set()
+        wanted = [
+            label
+            for label in self.labels()
+            if label.is_done and (label.is_random or not is_drawn(self._who.queue))
+        ]
+        own = {label.row for label in wanted if label.annotator == self._who.name}
+        return own, {label.row for label in wanted if label.annotator != self._who.name}
+
+    def _open(self, own: set[str], others: set[str]) -> list[str]:
+        """Rows that are left to this annotator."""
+        if self.assigned:
+            return [one for one in self._plan if one in self.assigned.rows and one not in own]
+        shared = len(self._plan) if self._who.overlap is None else self._who.overlap
+        return [
+            one
+            for place, one in enumerate(self._plan)
+            if one not in own and (place < shared or one not in others)
+        ]
+
+    def labels(self, annotator: str | None = None) -> Iterator[Label]:
+        """What an annotator says of the rows of this criterion, or everybody does.
+
+        Read anew when there are new ones: they are asked for several times for each row.
+        """
+        newest = self._store.newest()
+        if self._known is None or self._known[0] != newest:
+            self._known = newest, list(self._store.current(self.judged.name))
+        return (one for one in self._known[1] if annotator in (None, one.annotator))
+
+    def _shown(self, row: QueuedRow) -> ShownRow:
+        fields = self._fields(row)
+        if not self.judged.scale.compares:
+            return ShownRow(row, fields, ())
+        compared = self.judged.scale.criteria.to_evaluate_field
+        texts = fields.get(compared)
+        if texts is None or isinstance(texts, str):
+            raise SetupError(
+                "row {id} holds no responses to compare in its field {compared!r}",
+                id=row.id or row.number + 1,
+                compared=compared,
+            )
+        order = list(range(len(texts)))
+        seed = f"{self.draw.seed}:{self._who.name}:{row.identity}"
+        random.Random(seed).shuffle(order)  # noqa: S311 - no secret
+        return ShownRow(
+            row, {**fields, compared: tuple(texts[place] for place in order)}, tuple(order)
+        )
+
+    def _fields(self, row: QueuedRow) -> GivenFields:
+        """Read once while its row is shown, or the next: a trajectory is long."""
+        with reading(self._store.folder) as ledger:
+            known = row, row_checksum(ledger, row.judge, row.number)
+            if (kept := self._read.get(row.identity)) and kept[0] == known:
+                return kept[1]
+            found = next(records(ledger, judge=row.judge, index=row.number, trajectory=False), None)
+        if found is None or found.identity != row.identity:
+            raise RunError(
+                "the rows of {folder} changed meanwhile: start again; every label until now "
+                "is kept",
+                folder=self._store.folder,
+            )
+        self._read[row.identity] = known, found.fields
+        if len(self._read) > AHEAD:
+            self._read.pop(next(iter(self._read)))
+        return found.fields
+
+
+def labelling(
+    folder: str | Path,
+    who: Annotator,
+    criteria: str | None = None,
+    draw: Callable[[LabelStore, JudgedScale, Annotator], DrawnRows] | None = None,
+) -> Labelling:
+    """One annotator's session. The rows are drawn when the first annotator begins; of rows that
+    were assigned to people, those of the annotator. ``draw``: instead of ``draw_rows``.
+    """
+    judged = label_scale(folder, criteria)
+    store, people = LabelStore(folder), People(folder)
+    assignment = people.assignment(judged.name) if is_drawn(who.queue) else None
+    if assignment:
+        who = _assigned_to(assignment, who, judged.name)
+    plan = (draw or draw_rows)(store, judged, who)
+    assigned = None
+    if assignment:
+        mine = people.rows_of(judged.name, assignment, who.name, plan.identities, plan.draw.seed)
+        assigned = AssignedRows(assignment, mine)
+    return Labelling(store, judged, who, plan, assigned)
+
+
+def assign_rows(folder: str | Path, assignment: Assignment, criteria: str | None = None) -> None:
+    """Draw rows, and say who labels which. Labels that were given already count."""
+    judged, store = label_scale(folder, criteria), LabelStore(folder)
+    plan = draw_rows(store, judged, _assigned_to(assignment, Annotator(assignment.people[0])))
+    People(folder).assign(judged.name, assignment, plan.identities, plan.draw.seed)
+
+
+def _assigned_to(assignment: Assignment, who: Annotator, criteria: str = "") -> Annotator:
+    """The annotator, with the queue that the assignment names."""
+    if who.name not in assignment.people:
+        raise SetupError(
+            "the rows of criterion {criteria!r} are assigned to {people}, not to {name!r}: label "
+            "as one of them, or assign the rows again",
+            criteria=criteria,
+            people=", ".join(assignment.people),
+            name=who.name,
+        )
+    return replace(
+        who,
+        queue=assignment.queue,
+        count=assignment.count,
+        by=assignment.by,
+        overlap=None,
+    )
+
+
+def draw_rows(store: LabelStore, judged: JudgedScale, who: Annotator) -> DrawnRows:
+    """The rows of an annotator's queue."""
+    queue = who.queue
+    if who.by and queue != "random-stratified":
+        raise SetupError("--by goes with --queue random-stratified: leave one of them out")
+    if queue in WEIGHTED and judged.scale.range:
+        raise SetupError(
+            "{queue} draws rows by their verdict, and {criteria!r} asks for a number: use the "
+            "queue random",
+            queue=queue,
+            criteria=judged.name,
+        )
+    draw = store.draw(judged.name, who.seed)
+    if queue == "listed":
+        rows = listed_rows(store.folder, judged, *who.listed)
+        return DrawnRows(draw, rows, len(rows))
+    with row_index(store.folder, judged, draw.seed, queue=queue, by=who.by) as index:
+        if queue == "conflicts":
+            found = (one.row for one in store.conflicts(judged.name) if one.is_open)
+            return DrawnRows(draw, index.rows(islice(found, who.count)), index.count())
+        if queue in WEIGHTED:
+            weighting = _weighting(store, judged.name, index, queue, who.by)
+            rows = index.draw(weighting, who.count)
+            return DrawnRows(draw, rows, index.count(), str(weighting), index.judged)
+        return DrawnRows(draw, index.plan(queue, who.count), index.count(), of=index.judged)
+
+
+def _weighting(
+    store: LabelStore, criteria: str, index: RowIndex, queue: WeightedQueue, by: str
+) -> Weighting:
+    """What the chances follow: as the first session of the run had it, whichever rows came since.
+
+    A SetupError where that was another queue.
+    """
+    wanted = index.weighting(queue, by)
+    known = Weighting.read(store.weighting(criteria) or store.keep_weighting(criteria, str(wanted)))
+    if known.queue != queue or (queue == "random-stratified" and known.by != by):
+        raise SetupError(
+            "the rows of criterion {criteria!r} are drawn by {known}: labels of another queue with "
+            "chances of its own cannot be joined with them. Go on with that one, or with the queue "
+            "random, whose labels can",
+            criteria=criteria,
+            known=str(known),
+        )
+    return known
+
+
+def seconds_per_row(times: Iterable[float]) -> float | None:
+    """Of late, by when each label was given; None until a few are."""
+    lately = sorted(times)[-_OF_LATE:]
+    gaps = [after - before for before, after in pairwise(lately) if 0 < after - before < _BREAK]
+    return median(gaps) if len(gaps) > 1 else None

@@ -1,0 +1,122 @@
+"""What a judge leans to, as far as a run shows it: the order things are shown in, the length of
+answers, who wrote them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean
+
+from adjudge.core.ledger.file import holds_labels
+from adjudge.core.ledger.records import records
+from adjudge.errors import RunError
+from adjudge.messages import Message
+from adjudge.runs.folder import reading, records_of
+from adjudge.stats.bias import verbosity_slope
+from adjudge.trust.answer_leanings import halo_text, padding_text
+from adjudge.trust.labelled_rows import labelled_rows
+from adjudge.trust.pair_leanings import better_first_text, first_place_text, longer_text
+from adjudge.trust.self_preference import self_preference_text
+
+_UNLABELLED = Message("not measured: it takes people's labels")
+
+
+@dataclass(frozen=True)
+class Leaning:
+    name: str
+    text: str
+
+
+def leanings_of(folder: str | Path, judge: str) -> Iterator[Leaning]:
+    """What the judgments of one judge show."""
+    labelled = holds_labels(folder)
+    yield _order(folder, judge)
+    if _compares(folder, judge):
+        yield Leaning(Message("first place"), first_place_text(folder, judge))
+        yield Leaning(
+            Message("better shown first"),
+            better_first_text(folder, judge) if labelled else _UNLABELLED,
+        )
+        yield Leaning(Message("length"), longer_text(folder, judge) if labelled else _UNLABELLED)
+    else:
+        yield _length(folder, judge)
+        yield Leaning(Message("padding"), padding_text(folder, judge))
+        yield from _halo(folder, judge)
+    yield Leaning(Message("self-preference"), _own_family(folder, judge))
+
+
+def _compares(folder: str | Path, judge: str) -> bool:
+    with reading(folder) as ledger:
+        return any(one.systems for one in records(ledger, judge=judge, index=0))
+
+
+def _halo(folder: str | Path, judge: str) -> Iterator[Leaning]:
+    try:
+        text = halo_text(folder, judge)
+    except RunError:  # a judge of one's own need not say what it asks
+        return
+    if text is not None:
+        yield Leaning(Message("halo"), text)
+
+
+def _order(folder: str | Path, judge: str) -> Leaning:
+    flips, noise, turned, rows = [], [], 0, 0
+    for record in records_of(folder, judge=judge):
+        bias = record.positional_bias
+        if bias is not None and bias.detected is not None:
+            rows += 1
+            turned += bias.detected
+            flips += [] if bias.flip_rate is None else [bias.flip_rate]
+            noise += [] if bias.noise_rate is None else [bias.noise_rate]
+    if not rows:
+        return Leaning(
+            Message("order"), Message("not measured: judge with --check-positional-bias")
+        )
+    floor = (
+        Message("{share:.2f} of votes differ within one order", share=fmean(noise))
+        if noise
+        else Message("the noise within one order was not measured")
+    )
+    return Leaning(
+        Message("order"),
+        Message(
+            "{turned} of {rows} verdicts turn with the order ({share:.2f} of votes; {floor})",
+            turned=turned,
+            rows=rows,
+            share=fmean(flips or [0.0]),
+            floor=floor,
+        ),
+    )
+
+
+def _own_family(folder: str | Path, judge: str) -> str:
+    try:
+        return self_preference_text(folder, judge)
+    except RunError:  # a judge of one's own need not say what it asks
+        return Message("not measured: the run does not say what was asked")
+
+
+def _length(folder: str | Path, judge: str) -> Leaning:
+    """With labels: whether longer answers are judged better than they deserve."""
+    if not holds_labels(folder):
+        return Leaning(Message("length"), _UNLABELLED)
+    errors, lengths = [], []
+    for rows in labelled_rows(folder, judge):
+        measure = rows.measure
+        for one in rows.labelled:
+            if one.said is not None and one.length:
+                errors.append(measure.value(one.said) - one.value(measure))
+                lengths.append(float(one.length))
+    # a line through such points says nothing of what lies so far beyond them
+    if lengths and max(lengths) < 2 * min(lengths):
+        return Leaning(
+            Message("length"),
+            Message("not measured: no labelled answer is twice as long as another"),
+        )
+    said = verbosity_slope(errors, lengths).say(
+        Message("an answer twice as long gains {value:+.3f} of the scale ({limits})"),
+        Message("{lower:+.3f} to {upper:+.3f}; {count} rows"),
+    )
+    return Leaning(Message("length"), said)

@@ -1,0 +1,259 @@
+"""A panel of models against people: whether it is worth more than its best member, and which
+weights labels support.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from adjudge.core.domain.frozen import nonempty, some_of
+from adjudge.core.domain.json_types import JsonDict
+from adjudge.core.domain.record import VoteRecord
+from adjudge.core.domain.verdict import TIE
+from adjudge.messages import Message
+from adjudge.stats.agreement import Missing
+from adjudge.stats.dawid_skene import MemberVote, dawid_skene
+from adjudge.stats.panels import (
+    ENOUGH_LABELS,
+    LEAST_EFFECTIVE,
+    Alikeness,
+    PanelCheck,
+    RightAnswers,
+    Votes,
+    Weights,
+    against_best_member,
+    alikeness,
+    right_answers,
+    weighted_vote,
+    weights_from_labels,
+)
+from adjudge.trust.measure import Measure
+from adjudge.trust.rows import LabelledRow
+
+_PARTS = 5
+"""Into which the labels are divided to see what weights are worth on labels that they have not
+seen.
+"""
+NO_WORSE = 0.005
+"""How far behind its best member a weighted panel may be before it is said: half a point."""
+
+
+@dataclass(frozen=True)
+class ConsensusReport:
+    """What the panel says together by Dawid and Skene's model, which knows no labels."""
+
+    rows: int
+    accuracy: float | None
+    """On the labelled rows; None where the model was refused."""
+    shares: Mapping[str, float]
+    """Option → its share among all rows."""
+    reason: str = ""
+
+    def to_dict(self) -> JsonDict:
+        return {
+            "method": "Dawid–Skene",
+            **some_of(self, "rows", "accuracy", "shares"),
+            **nonempty(reason=self.reason),
+        }
+
+
+@dataclass(frozen=True)
+class PanelReport:
+    """What labels say of a panel."""
+
+    labels: int
+    panel: RightAnswers
+    """The panel on labelled rows; a missing verdict counts as in all figures of agreement."""
+    members: dict[str, RightAnswers]
+    alike: Alikeness
+    check: PanelCheck
+    weights: Weights
+    weighted: RightAnswers
+    """What the weights give on the very labels that they come from: other rows will be a little
+    worse.
+    """
+    unseen: RightAnswers | None
+    """What weights give on labels that they have not seen: each fifth by the weights that the other
+    four give.
+    """
+    unseen_and_best: tuple[float, float, int] | None
+    """How often ``unseen`` and the best member alone are right on the rows that both decide, and
+    how many these are.
+    """
+    consensus: ConsensusReport | None
+    """Where all estimators are asked for."""
+
+    @property
+    def usable(self) -> dict[str, float]:
+        """The weights as judges take them: none below 0, the largest 1."""
+        raw = {name: max(0.0, self.weights.by_member[name]) for name in self.members}
+        most = max(raw.values(), default=0.0)
+        return {name: round(weight / most, 3) if most else 1.0 for name, weight in raw.items()}
+
+    @property
+    def warnings(self) -> list[Message]:
+        """What a user of the panel should know."""
+        found = (
+            [Message("warning: {warning}", warning=self.check.warning)]
+            if self.check.warning
+            else []
+        )
+        if self.unseen_and_best and self.unseen_and_best[0] < self.unseen_and_best[1] - NO_WORSE:
+            unseen, its_share, count = self.unseen_and_best
+            found.append(
+                Message(
+                    "warning: on labels that they have not seen the weights give {unseen:.1%}, "
+                    "and {best} alone {its_share:.1%} (of {count} rows): this panel is no better "
+                    "than its best member",
+                    unseen=unseen,
+                    best=self.check.best,
+                    its_share=its_share,
+                    count=count,
+                )
+            )
+        effective = self.alike.effective
+        if effective < LEAST_EFFECTIVE:
+            found.append(
+                Message(
+                    "warning: the members err together: {members} of them are worth "
+                    "{effective:.1f}",
+                    members=len(self.members),
+                    effective=effective,
+                )
+            )
+        return found
+
+    def to_dict(self) -> JsonDict:
+        return {
+            "labels": self.labels,
+            "accuracy": self.panel.share,
+            "members": {name: right.share for name, right in self.members.items()},
+            "left_out": {
+                "panel": self.panel.left_out,
+                "members": {name: right.left_out for name, right in self.members.items()},
+                "weighted": self.weighted.left_out,
+            },
+            "best_member": self.check.best,
+            "effective_members": self.alike.effective,
+            "error_correlation": [
+                {"members": list(names), "correlation": value}
+                for names, value in self.alike.correlations.items()
+            ],
+            "weights": self.usable,
+            "weighted_accuracy": self.weighted.share,
+            "weighted_accuracy_unseen": self.unseen.share if self.unseen else None,
+            **some_of(self, "consensus"),
+            "shrunk_to_equal": self.weights.shrunk,
+            "warnings": self.warnings,
+        }
+
+
+def panel_of(
+    rows: Sequence[LabelledRow],
+    measure: Measure,
+    level: float,
+    said_of_all: Sequence[MemberVote] | None = None,
+    missing: Missing = "drop",
+) -> PanelReport | None:
+    """None where one model judged, or nothing was labelled.
+
+    ``said_of_all``: the votes on all rows, for a consensus. ``missing``: what a member without a
+    readable vote, and a panel without a verdict, counts as.
+    """
+    judged = [one for one in rows if isinstance(one.truth, str) and one.votes]
+    models = list(dict.fromkeys(vote.model for one in judged for vote in one.votes))
+    if measure.is_number or len(models) < 2:
+        return None
+    said = [members_say(one.votes, measure.options) for one in judged]
+    if not any(said):
+        return None
+    votes = {model: [each.get(model) for each in said] for model in models}
+    truth = [str(one.truth) for one in judged]
+    weights = weights_from_labels(votes, truth, measure.options)
+    alike = alikeness(votes, truth)
+    stand_in, drop = TIE if missing == "tie" else None, missing == "drop"
+
+    def right(answers: Sequence[str | None]) -> RightAnswers:
+        return right_answers([one or stand_in for one in answers], truth, drop_missing=drop)
+
+    panel = [one.verdict or stand_in for one in judged]
+    members = {model: [one or stand_in for one in own] for model, own in votes.items()}
+    check = against_best_member(panel, members, truth, level=level, drop_missing=drop)
+    unseen = _unseen(votes, truth, [one.identity for one in judged], measure.options)
+    return PanelReport(
+        len(judged),
+        right(panel),
+        {model: right(own) for model, own in members.items()},
+        alike,
+        check,
+        weights,
+        right([_weighed(votes, place, weights) for place in range(len(truth))]),
+        None if unseen is None else right(unseen),
+        None
+        if unseen is None
+        else _on_both([one or stand_in for one in unseen], members[check.best], truth, drop),
+        None if said_of_all is None else _consensus(said_of_all, judged, alike.effective),
+    )
+
+
+def _unseen(
+    votes: Votes, truth: Sequence[str], identities: Sequence[str], options: Sequence[str]
+) -> list[str | None] | None:
+    """Return what the panel says of each row with weights of the other parts; None if labels are
+    few. Copies of one text are in one part.
+    """
+    if len(truth) < ENOUGH_LABELS:
+        return None
+    order = {identity: place for place, identity in enumerate(dict.fromkeys(identities))}
+    parts = [order[identity] % _PARTS for identity in identities]
+    made = [
+        weights_from_labels(
+            votes,
+            [None if own == part else true for own, true in zip(parts, truth, strict=True)],
+            options,
+        )
+        for part in range(_PARTS)
+    ]
+    return [_weighed(votes, place, made[part]) for place, part in enumerate(parts)]
+
+
+def _on_both(
+    one: Sequence[str | None], other: Sequence[str | None], truth: Sequence[str], drop: bool
+) -> tuple[float, float, int] | None:
+    """Return how often each is right on the rows that count for both, and how many these are."""
+    right = [
+        (a == true, b == true)
+        for a, b, true in zip(one, other, truth, strict=True)
+        if not drop or (a is not None and b is not None)
+    ]
+    if not right:
+        return None
+    return fmean(a for a, _ in right), fmean(b for _, b in right), len(right)
+
+
+def _weighed(votes: Votes, place: int, weights: Weights) -> str | None:
+    return weighted_vote({model: own[place] for model, own in votes.items()}, weights)
+
+
+def _consensus(
+    said: Sequence[MemberVote], judged: Sequence[LabelledRow], effective: float
+) -> ConsensusReport:
+    found = dawid_skene(said, effective=effective)
+    if found.reason:
+        return ConsensusReport(len({one.row for one in said}), None, {}, found.reason)
+    right = [
+        found.option(one.place) == one.truth for one in judged if one.place in found.probabilities
+    ]
+    return ConsensusReport(len(found.probabilities), fmean(right) if right else None, found.priors)
+
+
+def members_say(votes: Iterable[VoteRecord], options: Sequence[str]) -> dict[str, str]:
+    """Model → what most of its votes say; a tie is the lowest of the tied options."""
+    counts: dict[str, Counter[str]] = {}
+    for vote in votes:
+        if vote.option is not None and vote.option in options:
+            counts.setdefault(vote.model, Counter())[vote.option] += 1
+    return {model: max(options, key=lambda option: own[option]) for model, own in counts.items()}

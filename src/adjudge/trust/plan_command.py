@@ -1,0 +1,109 @@
+"""``adjudge plan``: how many rows, labels and dollars a wanted precision or power takes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from adjudge.core.domain.light import light_dataclass
+from adjudge.errors import SetupError
+from adjudge.runs.cli.inputs import as_usage_error
+from adjudge.runs.cli.json_text import print_results
+from adjudge.runs.cli.options import (
+    FROM_ONE,
+    LEVEL,
+    PATH,
+    as_json,
+    command,
+    option,
+    options,
+    shared,
+)
+from adjudge.runs.cli.output import language
+from adjudge.runs.results.exit_code import ExitCode
+from adjudge.runs.view.terminal import Screen
+from adjudge.stats.planning import JudgeQuality
+from adjudge.trust.planning import PlannedJudge, PlanSettings, plan, planned_judge
+
+_SHARE = click.FloatRange(0, 1)
+_ROWS = 2000
+"""Judged rows of a judge that is described by its shares alone."""
+
+
+@light_dataclass(frozen=True, kw_only=True)
+class PlanOptions(PlanSettings):
+    """What the command line says of a plan."""
+
+    rate: float = option("--rate", type=float, required=True, help="The rate that you expect.")
+    width: float | None = option(
+        "--width", type=float, help="One rate: how wide its interval may be, such as 0.05."
+    )
+    difference: float | None = option(
+        "--difference", type=float, help="A comparison: how much better the other system is."
+    )
+    bar: float | None = option("--bar", type=float, help="A gate: what must be reached.")
+    run: Path | None = option(
+        "--judge", type=PATH, help="A run with labels: its judge, and what a row of it cost."
+    )
+    sensitivity: float | None = option(
+        "--sensitivity", type=_SHARE, help="Of a judge without a run: what it passes of the good."
+    )
+    specificity: float | None = option(
+        "--specificity", type=_SHARE, help="What it fails of the bad."
+    )
+    rows: int | None = option(
+        "--rows", type=FROM_ONE, help="How many rows the judge judges; by default those of the run."
+    )
+    discordant: float | None = option(
+        "--discordant",
+        type=_SHARE,
+        help="Of a comparison: the share of rows that one system passes and the other fails.",
+    )
+    power: float = option(
+        "--power", type=LEVEL, default=0.8, help="How often it must be decided, such as 0.8."
+    )
+    level: float = option(
+        "--confidence", type=LEVEL, default=0.95, help="Confidence level of all intervals."
+    )
+    sequential: bool = option(
+        "--sequential", is_flag=True, help="Of a gate that is looked at again and again."
+    )
+    seed: int = option("--seed", type=int, default=0, help="Of the draws.")
+    as_json: bool = shared(as_json)
+
+
+@command("plan")
+@options(PlanOptions)
+def plan_sample(options: PlanOptions) -> int:
+    """Say how many rows, labels and dollars a wanted precision or power takes.
+
+    Samples are drawn, and the intervals and gates that would be shown of them are computed; the
+    last line says how sure the answer is. Exit codes: 0 planned, 1 could not run, 2 usage, 5 out of
+    reach.
+    """
+    judge = _judge(options)
+    with as_usage_error():
+        found = plan(options, judge)
+    if options.as_json:
+        print_results("plans", {"plans": 1}, [found.to_dict()])
+    else:
+        screen = Screen(language(), soft_wrap=True)
+        for one in found.sentences():
+            screen.say(one)
+    return ExitCode.GATE_INCONCLUSIVE if found.size.count is None else ExitCode.OK
+
+
+def _judge(options: PlanOptions) -> PlannedJudge | None:
+    described = options.sensitivity, options.specificity
+    if options.run is not None:
+        if described != (None, None):
+            raise SetupError("use only one of --judge and --sensitivity with --specificity")
+        return planned_judge(options.run)
+    if options.sensitivity is None or options.specificity is None:
+        if described != (None, None):
+            raise SetupError("--sensitivity and --specificity go together: give both")
+        return None
+    return PlannedJudge(
+        quality=JudgeQuality(options.sensitivity, options.specificity), rows=options.rows or _ROWS
+    )

@@ -1,0 +1,303 @@
+"""What a wanted precision or power takes in rows, labels and dollars."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from adjudge.core.domain.frozen import some_of
+from adjudge.core.domain.json_types import JsonDict
+from adjudge.core.gateway.prices import dollars
+from adjudge.errors import SetupError
+from adjudge.messages import Message
+from adjudge.runs.folder import RunInfo, run_info
+from adjudge.stats.planning import (
+    MOST,
+    JudgeQuality,
+    SampleSize,
+    labels_for_width,
+    rows_for_comparison,
+    rows_for_gate,
+)
+from adjudge.trust.calibration import CalibrationSettings, calibrate_run
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanSettings:
+    """What is planned: the rate that is expected, and one of ``width``, ``difference``, ``bar``."""
+
+    rate: float
+    width: float | None = None
+    """Of the interval of the rate, from its lower limit to its upper one."""
+    difference: float | None = None
+    """Between two systems, of which the first passes ``rate``."""
+    bar: float | None = None
+    """What is asked of a gate."""
+    discordant: float | None = None
+    """Of a comparison: the share of rows that one system passes and the other fails."""
+    rows: int | None = None
+    """How many the judge judges, where labels correct it."""
+    power: float = 0.8
+    level: float = 0.95
+    sequential: bool = False
+    seed: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlannedJudge:
+    """A judge that a plan reckons with, and what it costs."""
+
+    quality: JudgeQuality
+    rows: int
+    usd_per_row: float | None = None
+    labels: int = 0
+    measured: JudgeQuality | None = None
+    """As the labels of a run say it is, without the mistakes that ``quality`` adds."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """How many rows and labels it takes."""
+
+    what: str
+    """rate, comparison or gate."""
+    settings: PlanSettings
+    size: SampleSize
+    alone: SampleSize | None = None
+    """Without the judge, where there is one."""
+    judge: PlannedJudge | None = None
+    rows: int | None = None
+    labels: int | None = None
+    usd: float | None = None
+
+    def sentences(self) -> list[Message]:
+        """What it takes, and how sure that is."""
+        return list(self._sentences())
+
+    def _sentences(self) -> Iterator[Message]:
+        yield self._taken() if self.size.count is not None else self._out_of_reach()
+        if self.usd is not None:
+            yield Message("The judge costs about {usd} for that.", usd=dollars(self.usd))
+        if self.alone and self.alone.count is not None:
+            yield Message("Without the judge it would take {count} labels.", count=self.alone.count)
+        if self.judge:
+            yield Message(
+                "The judge is taken to pass {sensitivity:.3f} of what people pass, and to fail "
+                "{specificity:.3f} of what they fail.",
+                **some_of(self.judge.quality, "sensitivity", "specificity"),
+            )
+        if self.judge and self.judge.measured:
+            yield Message(
+                "By its labels these are {sensitivity:.3f} and {specificity:.3f}; one mistake of "
+                "each kind is added, because few labels may have found none.",
+                **some_of(self.judge.measured, "sensitivity", "specificity"),
+            )
+        if self.size.count is not None:
+            found = some_of(self.size, "reached", "error")
+            yield (
+                Message("Simulated: the median width is {reached:.3f} ± {error:.3f}.", **found)
+                if self.what == "rate"
+                else Message("Simulated: decided in {reached:.3f} ± {error:.3f} of draws.", **found)
+            )
+
+    def _taken(self) -> Message:
+        wanted, level = self.settings, f"{100 * self.settings.level:g}"
+        if self.what == "rate":
+            return Message(
+                "{labels} labels, drawn at random among {rows} rows: the {level}% interval "
+                "of a rate of {rate:g} is then {width:g} wide or less in half of all samples.",
+                labels=self.labels,
+                rows=self.rows,
+                level=level,
+                rate=wanted.rate,
+                width=wanted.width,
+            )
+        if self.what == "gate":
+            return Message(
+                "{rows} rows: a gate at {bar:g} is then decided at {level}% in {power:g} of runs "
+                "with a true rate of {rate:g}.",
+                rows=self.rows,
+                bar=wanted.bar,
+                level=level,
+                power=wanted.power,
+                rate=wanted.rate,
+            )
+        return Message(
+            "{rows} rows, answered by both systems: rates of {rate:g} and {other:g} are then told "
+            "apart at {level}% in {power:g} of comparisons.",
+            rows=self.rows,
+            rate=wanted.rate,
+            other=round(wanted.rate + (wanted.difference or 0.0), 9),
+            level=level,
+            power=wanted.power,
+        )
+
+    def _out_of_reach(self) -> Message:
+        if self.what == "rate":
+            return Message(
+                "A width of {width:g} is out of reach: with all {rows} rows labelled it would be "
+                "{reached:.3f} (median of simulated samples).",
+                width=self.settings.width,
+                rows=self.size.most,
+                reached=self.size.reached,
+            )
+        return Message(
+            "Out of reach: of {rows} rows {reached:.3f} of draws are decided.",
+            rows=self.size.most,
+            reached=self.size.reached,
+        )
+
+    def to_dict(self) -> JsonDict:
+        named = ("rate", "width", "difference", "bar", "power", "level", "sequential", "seed")
+        return {
+            "what": self.what,
+            **some_of(self.settings, *named),
+            **some_of(self, "rows", "labels", "usd"),
+            "labels_alone": self.alone.count if self.alone else None,
+            **some_of(self.size, "reached", "error"),
+            "sensitivity": self.judge.quality.sensitivity if self.judge else None,
+            "specificity": self.judge.quality.specificity if self.judge else None,
+            "measured": some_of(self.judge.measured, "sensitivity", "specificity")
+            if self.judge and self.judge.measured
+            else None,
+            "sentences": [str(one) for one in self.sentences()],
+        }
+
+
+def plan(settings: PlanSettings, judge: PlannedJudge | None = None) -> Plan:
+    """What it takes, by simulation of the estimates that are shown later."""
+    wanted = [settings.width, settings.difference, settings.bar]
+    if sum(one is not None for one in wanted) != 1:
+        raise SetupError(
+            "say what is wanted: a width (one rate), a difference (a comparison) or a bar (a gate)"
+        )
+    _check(settings, judge)
+    if settings.width is not None:
+        return _rate_plan(settings, settings.width, judge)
+    if settings.bar is not None:
+        size = rows_for_gate(
+            settings.rate,
+            settings.bar,
+            power=settings.power,
+            sequential=settings.sequential,
+            level=settings.level,
+            seed=settings.seed,
+        )
+        return _rows_plan("gate", settings, size, judge, 1)
+    size = rows_for_comparison(
+        settings.rate,
+        settings.difference or 0.0,
+        discordant=settings.discordant,
+        power=settings.power,
+        level=settings.level,
+        seed=settings.seed,
+    )
+    return _rows_plan("comparison", settings, size, judge, 2)
+
+
+def _check(settings: PlanSettings, judge: PlannedJudge | None) -> None:
+    rate, gap = settings.rate, settings.difference
+    if not 0 < rate < 1:
+        raise SetupError("rate must lie between 0 and 1, not at {rate:g}", rate=rate)
+    if settings.width is not None and not 0 < settings.width < 1:
+        raise SetupError("width must lie between 0 and 1, not at {width:g}", width=settings.width)
+    if gap is not None and (gap == 0 or not 0 <= rate + gap <= 1):
+        raise SetupError(
+            "a rate of {rate:g} and a difference of {difference:g} make {other:g}: give a "
+            "difference that is not 0 and leads to a rate between 0 and 1",
+            rate=rate,
+            difference=gap,
+            other=rate + gap,
+        )
+    if settings.bar is not None and (settings.bar == rate or not 0 < settings.bar < 1):
+        raise SetupError(
+            "a gate at {bar:g} cannot be planned for a rate of {rate:g}: the bar must lie between "
+            "0 and 1, and not at the rate itself",
+            bar=settings.bar,
+            rate=rate,
+        )
+    apart = settings.discordant
+    if apart is not None and (gap is None or not abs(gap) <= apart <= 1):
+        raise SetupError(
+            "discordant, the share of rows on which two systems differ, goes with a difference "
+            "and is at least as large, not {discordant:g}",
+            discordant=apart,
+        )
+    if settings.sequential and settings.bar is None:
+        raise SetupError(
+            "sequential is planned for a gate alone, which is looked at again and again: give a "
+            "bar, or leave it out"
+        )
+    if settings.rows is not None and (judge is None or settings.width is None):
+        raise SetupError("rows says how many a judge judges: name the judge, and a width")
+
+
+def _rate_plan(settings: PlanSettings, width: float, judge: PlannedJudge | None) -> Plan:
+    level, seed = settings.level, settings.seed
+    alone = labels_for_width(settings.rate, width, level=level, seed=seed)
+    if judge is None:
+        return Plan(
+            what="rate", settings=settings, size=alone, rows=alone.count, labels=alone.count
+        )
+    rows = settings.rows or judge.rows
+    size = labels_for_width(
+        settings.rate, width, judge=judge.quality, rows=min(rows, MOST), level=level, seed=seed
+    )
+    usd = None if judge.usd_per_row is None else judge.usd_per_row * rows
+    return Plan(
+        what="rate",
+        settings=settings,
+        size=size,
+        alone=alone,
+        judge=judge,
+        rows=rows,
+        labels=size.count,
+        usd=usd,
+    )
+
+
+def _rows_plan(
+    what: str, settings: PlanSettings, size: SampleSize, judge: PlannedJudge | None, times: int
+) -> Plan:
+    """A plan of judged rows; each is judged ``times`` times."""
+    price = judge.usd_per_row if judge else None
+    usd = None if price is None or size.count is None else price * size.count * times
+    return Plan(what=what, settings=settings, size=size, rows=size.count, usd=usd)
+
+
+def planned_judge(folder: str | Path) -> PlannedJudge:
+    """Return the judge of a run that has labels. One more label of each kind that it got wrong is
+    added to those there are, so that a judge without a mistake so far is not taken for one that
+    makes none.
+    """
+    found = calibrate_run(folder, settings=CalibrationSettings(agreement=None))
+    fit = [one for one in found if one.confusion.sensitivity and one.confusion.specificity]
+    if len(fit) != 1:
+        raise SetupError(
+            "{folder} has {count} judges or systems with labels of pass and fail: a plan needs "
+            "one (label rows with 'adjudge label', or give --sensitivity and --specificity)",
+            folder=folder,
+            count=len(fit),
+        )
+    shares = [one for one in (fit[0].confusion.sensitivity, fit[0].confusion.specificity) if one]
+    quality = JudgeQuality(*((one.value or 0.0) * one.count / (one.count + 1) for one in shares))
+    return PlannedJudge(
+        quality=quality,
+        measured=JudgeQuality(*(one.value or 0.0 for one in shares)),
+        rows=fit[0].rows,
+        usd_per_row=_usd_per_row(run_info(folder)),
+        labels=fit[0].count,
+    )
+
+
+def _usd_per_row(info: RunInfo) -> float | None:
+    """Of the one judge of a run: what several cost by themselves is not kept. Replies that were
+    kept from earlier runs cost as much as those that were asked for.
+    """
+    calls = sum(used.calls for used in info.usage.values())
+    costs = [info.prices.cost(model, used) for model, used in info.usage.items()]
+    known = [one for one in costs if one is not None]
+    if len(info.judges) != 1 or len(known) < len(costs) or not calls or not info.rows:
+        return None
+    return sum(known) / info.rows * max(1.0, info.votes / calls)

@@ -1,0 +1,91 @@
+"""``adjudge rank``: who is best, by the comparisons of a run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+from click import UsageError
+
+from adjudge.core.aio.files import writing
+from adjudge.messages import Message
+from adjudge.runs.cli.json_text import print_results
+from adjudge.runs.cli.options import PATH, argument, as_json, command, confidence_of_intervals
+from adjudge.runs.cli.output import language
+from adjudge.runs.exporters.files import text_file
+from adjudge.runs.results.exit_code import ExitCode
+from adjudge.runs.view.terminal import Screen
+from adjudge.stats.bootstrap import Draws
+from adjudge.stats.ranking import DRAWS
+from adjudge.trust.leaderboard import RankingSettings, leaderboards
+from adjudge.trust.leaderboard_view import leaderboard_html, leaderboard_markdown
+from adjudge.trust.terminal_leaderboard import show_leaderboard
+
+SCHEMA = "adjudge.ranking/1"
+_PAGES = {".md": leaderboard_markdown, ".html": leaderboard_html}
+
+
+@command("rank")
+@argument("run", "A run folder with comparisons.", type=PATH)
+@confidence_of_intervals
+@click.option(
+    "--draws",
+    type=click.IntRange(min=100),
+    default=DRAWS.count,
+    help="How often prompts are drawn anew for the intervals.",
+)
+@click.option("--seed", type=int, default=DRAWS.seed, help="Of these draws.")
+@click.option("--length-control", is_flag=True, help="Also rate with length and place held still.")
+@click.option("-o", "--output", type=PATH, help="Also write the leaderboard: .md, .html or .json.")
+@as_json
+def rank(
+    run: Path,
+    confidence: float,
+    draws: int,
+    seed: int,
+    length_control: bool,
+    output: Path | None,
+    as_json: bool,
+) -> int:
+    """Rank the systems that a run compares, with the ranks that each may hold.
+
+    Davidson's model of wins and ties; ratings as in chess (400 points are odds of ten to one),
+    intervals by drawing prompts anew.
+    """
+    if output is not None and output.suffix.lower() not in (*_PAGES, ".json"):
+        raise UsageError(
+            Message(
+                "{output} cannot be written: let the name end in .md, .html or .json", output=output
+            )
+        )
+    found = leaderboards(
+        run,
+        RankingSettings(level=confidence, draws=Draws(draws, seed), length_control=length_control),
+    )
+    data = json.dumps(
+        {"schema": SCHEMA, "leaderboards": [one.to_dict() for one in found]},
+        ensure_ascii=False,
+        indent=2,
+    )
+    if output is not None:
+        _write(
+            output,
+            data
+            if output.suffix.lower() == ".json"
+            else _PAGES[output.suffix.lower()](run.name, found, language()),
+        )
+    if as_json:
+        print_results(
+            "leaderboards", {"leaderboards": len(found)}, [one.to_dict() for one in found]
+        )
+        return ExitCode.OK
+    screen = Screen(language(), soft_wrap=True)
+    for one in found:
+        show_leaderboard(one, found, screen)
+    return ExitCode.OK
+
+
+def _write(path: Path, text: str) -> None:
+    with writing(path), text_file(path, is_page=path.suffix.lower() == ".html") as file:
+        file.write(text)

@@ -1,0 +1,178 @@
+"""A corrected number apart for each slice of the rows."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from adjudge.core.domain.frozen import some_of
+from adjudge.core.domain.json_types import JsonDict
+from adjudge.messages import Message
+from adjudge.stats.correction import corrected_mean, from_scale, from_unit, stratify
+from adjudge.stats.distributions import z_two_sided
+from adjudge.stats.estimate import Estimate, undefined
+from adjudge.stats.intervals import clusters_at
+from adjudge.stats.slices import OwnValue, PooledValue, labels_missing, level_of_each, pool
+from adjudge.trust.measure import Measure
+from adjudge.trust.rows import LabelledRow, Rows, repeats
+
+
+@dataclass(frozen=True)
+class CorrectedSlice:
+    """The rows that hold one value, and what their number is."""
+
+    name: str
+    rows: int
+    labels: int
+    """Labelled rows of the slice that count."""
+    naive: float | None
+    """What the judge says of it, as if it were never wrong."""
+    corrected: Estimate
+    """By the labels of this slice alone; without an interval it says why."""
+    more: int
+    """Labels that it lacks for a number of its own."""
+    pooled: PooledValue | None = None
+    """The same pulled towards what the judge's errors on all rows let expect of this slice."""
+
+    def to_dict(self) -> JsonDict:
+        return {
+            "name": str(self.name),
+            **some_of(self, "rows", "labels", "naive", "corrected", "more"),
+            "pooled": self.pooled._asdict() if self.pooled else None,
+        }
+
+
+@dataclass(frozen=True)
+class SliceReport:
+    """All slices of one column. Their intervals hold together at ``level``."""
+
+    column: str
+    slices: tuple[CorrectedSlice, ...]
+    level: float
+    each: float
+    """The level of each interval by itself."""
+    notes: tuple[Message, ...] = ()
+
+    def to_dict(self) -> JsonDict:
+        return {
+            **some_of(self, "column", "level"),
+            "level_of_each": self.each,
+            "multiplicity": "simultaneous (Bonferroni)",
+            **some_of(self, "slices", "notes"),
+        }
+
+
+def slices_of(
+    rows: Rows, drawn: Sequence[LabelledRow], level: float, *, these_rows: bool = False
+) -> SliceReport | None:
+    """Return the corrected number of each slice; None if no column tells rows apart.
+
+    How many intervals there are depends on how many labels there are, and not on what they say.
+    """
+    slicing = rows.slicing
+    if slicing is None:
+        return None
+    labels = rows.label_values(drawn)
+    places: dict[str, list[int]] = {name: [] for name in slicing.names}
+    for place, name in enumerate(slicing.of_rows):
+        places[name].append(place)
+    identities = {one.place: one.unit for one in drawn}
+    parts = [_Part(rows, name, own, labels, identities, these_rows) for name, own in places.items()]
+    each = level_of_each(level, sum(not one.missing for one in parts))
+    means = _means_by_verdict(rows, labels)
+    owns = [one.own_value(each, means) for one in parts]
+    said = _said(rows)
+    return SliceReport(
+        slicing.column,
+        tuple(
+            one.corrected(each, said, rows.measure, best)
+            for one, best in zip(parts, pool(owns), strict=True)
+        ),
+        level,
+        each,
+        slicing.notes,
+    )
+
+
+def _means_by_verdict(rows: Rows, labels: Sequence[float | None]) -> dict[str | None, float]:
+    """Return the mean label of each verdict on all rows. Labels that were drawn within a slice
+    count as the rows that they stand for: by themselves they say nothing of other slices.
+    """
+    keys, order = rows.strata
+    means = {one.verdict: one.mean for one in stratify(keys, labels, order)}
+    of_rows: defaultdict[str | None, list[float]] = defaultdict(list)
+    for verdict, key in zip(rows.verdict_groups, keys, strict=True):
+        if (mean := means[key]) is not None:
+            of_rows[verdict].append(mean)
+    return {verdict: fmean(each) for verdict, each in of_rows.items()}
+
+
+def _said(rows: Rows) -> dict[int, float]:
+    """Place of a row → what the judge says of it, from 0 to 1."""
+    if rows.measure.is_number:
+        return dict(zip(rows.numbered, map(rows.measure.value, rows.numbers), strict=True))
+    return dict(zip(rows.decided, rows.judged_values(), strict=True))
+
+
+class _Part:
+    def __init__(
+        self,
+        rows: Rows,
+        name: str,
+        places: Sequence[int],
+        labels: Sequence[float | None],
+        identities: Mapping[int, str],
+        these_rows: bool,
+    ) -> None:
+        keys, self._order = rows.strata
+        self._name = name
+        self._places = places
+        self._keys = [keys[at] for at in places]
+        verdicts = rows.verdict_groups
+        self._verdicts = [verdicts[at] for at in places]
+        self._labels = [labels[at] for at in places]
+        self._clusters = clusters_at(rows.together, places)
+        self._these_rows = these_rows
+        self._skipped = [place for place, at in enumerate(places) if at in rows.skipped]
+        texts = {place: identities[at] for place, at in enumerate(places) if at in identities}
+        self._strata = stratify(self._keys, self._labels, self._order, copies=repeats(texts))
+        self.missing = labels_missing(self._strata, every=rows.weighting is not None)
+
+    def _estimate(self, level: float) -> Estimate:
+        return corrected_mean(
+            self._keys,
+            self._labels,
+            self._order,
+            clusters=self._clusters,
+            level=level,
+            skipped=self._skipped,
+            these_rows=self._these_rows,
+        )
+
+    def own_value(self, level: float, means: Mapping[str | None, float]) -> OwnValue:
+        """``means``: of the labels on all rows, by verdict."""
+        found = self._estimate(level)
+        error = None if found.width is None else found.width / 2 / z_two_sided(level)
+        usual = fmean(means.values()) if means else 0.5
+        expected = fmean(means.get(verdict, usual) for verdict in self._verdicts)
+        return OwnValue(found.value, error, expected)
+
+    def corrected(
+        self, level: float, said: Mapping[int, float], measure: Measure, best: PooledValue | None
+    ) -> CorrectedSlice:
+        found = self._estimate(level)
+        if self.missing:
+            why = Message("too few labels here: {more} more", more=self.missing)
+            found = undefined(found.method, found.count, why, level=level)
+        judged = [said[at] for at in self._places if at in said]
+        return CorrectedSlice(
+            self._name,
+            len(self._places),
+            found.count,
+            from_scale(fmean(judged), measure.range) if judged else None,
+            from_unit(found, measure.range),
+            self.missing,
+            best and best._replace(value=from_scale(best.value, measure.range)),
+        )

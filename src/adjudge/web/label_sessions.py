@@ -1,0 +1,116 @@
+"""Who is labelling what in the page: one session for each run, criteria, annotator and queue."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Hashable
+from functools import partial
+from typing import Any
+
+from adjudge.core.ledger.file import FILE
+from adjudge.errors import AdjudgeError
+from adjudge.trust.labels.people import People
+from adjudge.trust.labels.queue import Queue, is_drawn
+from adjudge.trust.labels.scales import JudgedScale
+from adjudge.trust.labels.session import (
+    Annotator,
+    DrawnRows,
+    Labelling,
+    ShownRow,
+    draw_rows,
+    labelling,
+)
+from adjudge.trust.labels.store import LabelStore
+from adjudge.web.library import RunPlace, file_version
+
+_MOST = 50
+"""Sessions that are kept; an older one is begun anew when it is needed, which loses nothing."""
+
+
+class LabelSessions:
+    """Sessions are kept in memory for their speed alone: every answer is on the disk."""
+
+    def __init__(self) -> None:
+        self._open: dict[tuple[str, str | None, Annotator], Labelling] = {}
+        self._seen: dict[str, set[int]] = {}
+        self._drawn: dict[tuple[str, str, Queue, int, str], tuple[Hashable, DrawnRows]] = {}
+        """The rows of a queue, and of which ledger: the same for all annotators."""
+        self._last: dict[tuple[str, str | None, Annotator], ShownRow] = {}
+        self._locks: dict[str, threading.RLock] = {}
+
+    def lock(self, place: RunPlace) -> threading.RLock:
+        """Two tabs may answer at once. Each run has its own: of a large one the rows are drawn for
+        a while.
+        """
+        return self._locks.setdefault(place.id, threading.RLock())
+
+    def work(self, place: RunPlace, criteria: str | None, who: Annotator) -> Labelling:
+        """The session, begun where there is none."""
+        with self.lock(place):
+            key = (place.id, criteria, who)
+            work = self._open.get(key)
+            if work is None or _is_over(work, place, who):
+                draw = partial(self._draw, place)
+                work = self._open[key] = labelling(place.folder, who, criteria, draw)
+                _leave_latest(self._open)
+            return work
+
+    def _draw(
+        self, place: RunPlace, store: LabelStore, judged: JudgedScale, who: Annotator
+    ) -> DrawnRows:
+        if who.queue in ("conflicts", "listed"):
+            return draw_rows(store, judged, who)
+        key = (place.id, judged.name, who.queue, who.count, who.by)
+        version = file_version(place.folder / FILE)
+        known, rows = self._drawn.get(key, (None, None))
+        if rows is None or known != version:
+            rows = draw_rows(store, judged, who)
+            self._drawn[key] = version, rows
+            _leave_latest(self._drawn)
+        return rows
+
+    def is_open(self, place: RunPlace, criteria: str | None, who: Annotator) -> bool:
+        """Whether its rows are drawn already."""
+        return (place.id, criteria, who) in self._open
+
+    def labelled(
+        self, place: RunPlace, criteria: str | None, who: Annotator, row: ShownRow | None
+    ) -> None:
+        """The row whose verdict may be revealed now: the last one labelled, until its label is
+        taken back.
+        """
+        self._last.pop((place.id, criteria, who), None)
+        if row is not None:
+            self._last[place.id, criteria, who] = row
+
+    def last(self, place: RunPlace, criteria: str | None, who: Annotator) -> ShownRow | None:
+        """What ``labelled`` was told last."""
+        return self._last.get((place.id, criteria, who))
+
+    def saw(self, place: RunPlace, row: int) -> None:
+        """The judge's verdict on a row was shown."""
+        self._seen.setdefault(place.id, set()).add(row)
+
+    def seen(self, place: RunPlace) -> set[int]:
+        """The rows whose verdicts were shown, since the server started."""
+        return self._seen.get(place.id, set())
+
+
+def _leave_latest(kept: dict[Any, Any]) -> None:
+    """Sessions of other runs, which have other locks, may make room at the same time."""
+    for key in [*kept][:-_MOST]:
+        kept.pop(key, None)
+
+
+def _is_over(work: Labelling, place: RunPlace, who: Annotator) -> bool:
+    """Whether to begin anew: rows were assigned to others, new conflicts may have come, or the run
+    folder was replaced by another.
+    """
+    try:
+        if is_drawn(who.queue):
+            assigned = People(place.folder).assignment(work.judged.name)
+            if assigned != (work.assigned and work.assigned.assignment):
+                return True
+        return work.next() is None and who.queue == "conflicts"
+    except AdjudgeError:
+        return True

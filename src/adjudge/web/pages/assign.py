@@ -1,0 +1,43 @@
+"""``/run/ID/label/assign``: who labels which rows."""
+
+from __future__ import annotations
+
+from starlette.datastructures import QueryParams
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from adjudge.trust.labels.people import Assignment, People
+from adjudge.trust.labels.scales import label_scale
+from adjudge.trust.labels.session import assign_rows
+from adjudge.web.annotators import assigned_rows
+from adjudge.web.forms import whole, with_form
+from adjudge.web.page import Page
+from adjudge.web.pages.label import labelled_run, read_queue
+from adjudge.web.site import site_of
+
+
+def keep(request: Request, given: QueryParams) -> Response:
+    place = labelled_run(request)
+    criteria = label_scale(place.folder, given.get("criteria") or None).name
+    if given.get("do") == "unassign":
+        People(place.folder).unassign(criteria)
+    else:
+        names = (" ".join(one.split()) for one in given.get("people", "").splitlines())
+        queue, count, overlap, by = read_queue(given)
+        assignment = Assignment(
+            people=tuple(filter(None, names)),
+            per_row=whole(given.get("per_row", "1")) or 0,
+            overlap=overlap or 0,
+            queue=queue,
+            count=count,
+            by=by,
+        )
+        assign_rows(place.folder, assignment, criteria)
+    data = {"run": place.link, "assigned": assigned_rows(place)}
+    return site_of(request).answer(request, "assigned_part.html.jinja", data)
+
+
+PAGE = Page(
+    name="assign", routes=(Route("/run/{run}/label/assign", with_form(keep), methods=["POST"]),)
+)

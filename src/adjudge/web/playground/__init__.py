@@ -1,3 +1,0 @@
-"""What the playground does: a draft in a form, trials of it, saved versions, files to take away,
-and what models write for it.
-"""

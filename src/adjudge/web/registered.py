@@ -1,0 +1,141 @@
+"""The pages that are registered: ours, then those of installed packages.
+
+What a package adds to our pages may fail at any row. That is one warning, and the page is shown
+without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import fields, replace
+from functools import cache, wraps
+from typing import Any, TypeVar, cast
+
+import jinja2
+from jinja2.runtime import Context
+from markupsafe import Markup
+
+from adjudge.core.domain.json_types import JsonDict
+from adjudge.core.domain.judge_configuration import JudgeConfiguration
+from adjudge.core.domain.record import JudgmentRecord
+from adjudge.plugins import Parts, warn
+from adjudge.web.page import ListPart, NavigationLink, Page, RowContext, RowPart
+
+PAGES: Parts[Page] = Parts("pages")
+AnyPart = TypeVar("AnyPart", RowPart, ListPart)
+
+
+@cache
+def pages() -> tuple[Page, ...]:
+    """Return all pages that can be used. A package with a broken one is one warning."""
+    return tuple(
+        _guarded_page(page) if is_foreign(page.name) else page for page in PAGES.load_all()
+    )
+
+
+def is_foreign(name: str) -> bool:
+    """Return True if an installed package brings the page of this name."""
+    return name in PAGES and name not in PAGES.ours
+
+
+def links() -> list[NavigationLink]:
+    """Return the entries of the top bar."""
+    return [page.link for page in pages() if page.link]
+
+
+@cache
+def row_parts() -> tuple[RowPart, ...]:
+    """Return what features add to the pages of single rows."""
+    return tuple(page.row for page in pages() if page.row)
+
+
+@cache
+def list_parts() -> tuple[ListPart, ...]:
+    """Return what features add to the list of a run's rows."""
+    return tuple(page.rows for page in pages() if page.rows)
+
+
+def owner_of(record: JudgmentRecord | None) -> RowPart | None:
+    """Return the part that shows what was judged; None if the page shows its texts."""
+    owners = (part for part in row_parts() if record and part.owns and part.owns(record))
+    return next(owners, None)
+
+
+def hidden_fields(record: JudgmentRecord) -> set[str]:
+    """Return the fields of a row whose texts are not shown."""
+    hidden = (part.hidden_fields(record) for part in row_parts() if part.hidden_fields)
+    return {name for names in hidden for name in names or ()}
+
+
+def row_data(row: RowContext) -> JsonDict:
+    """Return what all parts add to the data of a row."""
+    return merged(part.data(row) for part in row_parts() if part.data)
+
+
+def merged(added: Iterator[JsonDict]) -> JsonDict:
+    """Merge what parts add; of two values of one name the first one counts."""
+    found: JsonDict = {}
+    for data in added:
+        found = {**(data or {}), **found}
+    return found
+
+
+def dimensions_of(configuration: JudgeConfiguration) -> list[JsonDict]:
+    """Return what each dimension of a judge is called, and each of its scores."""
+    lists = (part.dimensions(configuration) for part in list_parts() if part.dimensions)
+    return [one for dimensions in lists for one in dimensions or ()]
+
+
+@jinja2.pass_context
+def fragment(context: Context, part: RowPart | ListPart, template: str) -> Markup:
+    """Render a template of a part in the middle of ours, which it sees."""
+    if not template:
+        return Markup("")
+    try:
+        rendered = context.environment.get_template(template).render(
+            {**context.get_all(), "part": part}
+        )
+    except Exception as error:
+        name = template.partition("/")[0]
+        if not is_foreign(name):
+            raise
+        _warn_of(name, error)
+        return Markup("")
+    return Markup(rendered)  # noqa: S704 - escaped by the template
+
+
+def _warn_of(name: str, error: Exception) -> None:
+    """Log, once, which package brings a part that fails."""
+    if part := PAGES.find(name):
+        warn(str(part.error(f"{type(error).__name__}: {error}")))
+
+
+def _guarded_page(page: Page) -> Page:
+    return replace(
+        page,
+        row=page.row and _guarded_part(page.name, page.row),
+        rows=page.rows and _guarded_part(page.name, page.rows),
+        style=page.style and cast(Any, _guarded(page.name, page.style)),
+        document=page.document and cast(Any, _guarded(page.name, page.document)),
+    )
+
+
+def _guarded_part(name: str, part: AnyPart) -> AnyPart:
+    values = {one.name: getattr(part, one.name) for one in fields(part)}
+    calls = {key: _guarded(name, value) for key, value in values.items() if callable(value)}
+    return replace(part, **cast("dict[str, Any]", calls))
+
+
+def _guarded(name: str, call: Callable[..., object]) -> Callable[..., object]:
+    """Return a function that returns None if ``call`` fails, after one warning."""
+
+    @wraps(call)
+    def guarded(*values: object) -> object:
+        try:
+            result = call(*values)
+        except Exception as error:  # noqa: BLE001 - whatever a package raises
+            _warn_of(name, error)
+            return None
+        return _guarded(name, result) if callable(result) else result
+
+    return guarded

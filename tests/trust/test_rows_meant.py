@@ -1,0 +1,268 @@
+"""Which rows a corrected number is about: rows that came later, rows that were skipped, exactly
+these rows, copies of one text.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from statistics import fmean
+
+import pytest
+
+from adjudge import AspectCritic, Instance
+from adjudge.core.domain.label import Answer
+from adjudge.errors import SetupError
+from adjudge.runs.results.summary import GateConfidence, LostRows
+from adjudge.trust import Calibration, calibrate_run
+from adjudge.trust.calibration import CalibrationSettings
+from adjudge.trust.labels.session import Annotator, labelling
+from adjudge.trust.labels.store import LabelStore
+from adjudge.trust.report import trust_sentence
+from support import commands
+from support.labels import identity, judged, model
+from support.trust import Row, labelled, labels_of, population, run_of
+
+NUMBER_ONLY = CalibrationSettings(agreement=None)
+
+
+def only(found: Sequence[Calibration]) -> Calibration:
+    (one,) = found
+    return one
+
+
+def renamed(rows: Sequence[Row]) -> list[Row]:
+    """Rows that come later, with texts of their own."""
+    return [(text.replace("row", "new row"), good, passed) for text, good, passed in rows]
+
+
+def label_rows(run: Path, rows: Sequence[Row], count: int, skip: Sequence[str] = ()) -> None:
+    """Label the queue as somebody does who is always right, and skips some texts."""
+    truth = {identity(text): good for text, good, _ in rows}
+    skipped = {identity(text) for text in skip}
+    work = labelling(run, Annotator("ann", count=count))
+    while shown := work.next():
+        row = shown.queued.identity
+        if row in skipped:
+            work.skip(shown)
+        else:
+            work.answer(shown, Answer(option="PASS" if truth[row] else "FAIL"))
+
+
+def test_rows_that_were_added_after_labelling_are_left_out_and_counted(tmp_path: Path) -> None:
+    """The old rows are mostly good and the new ones mostly bad: no label can say so of them."""
+    old = population(100)
+    new = renamed(population(300, good=0.1, seed=1))
+    run = run_of(tmp_path / "run", old)
+    label_rows(run, old, 60)
+    before = only(calibrate_run(run, settings=NUMBER_ONLY))
+    run_of(run, [*old, *new])
+    found = only(calibrate_run(run, settings=NUMBER_ONLY))
+    assert (found.rows, found.added) == (100, 300)
+    assert (found.corrected, found.naive) == (before.corrected, before.naive)
+    assert "left out: 300 rows added since the labels were drawn" in trust_sentence(found)
+    shown = commands.adjudge("calibrate", run)
+    assert "300 rows were added after the labels were drawn" in shown.stdout
+    (data,) = json.loads(commands.adjudge("calibrate", run, "--json").stdout)["results"]
+    assert (data["rows"], data["rows_added_since_draw"]) == (100, 300)
+    report = commands.adjudge("runs", "show", run)
+    assert "left out: 300 rows added since the labels were drawn" in report.stdout
+
+
+def test_labels_from_before_and_after_a_run_grew_are_weighed_apart(tmp_path: Path) -> None:
+    """Old rows have far more labels for their number than new ones, and other errors."""
+    held, shown = 0, 0
+    for seed in range(5):
+        old = population(100, good=0.95, seed=seed)
+        new = renamed(population(300, good=0.3, seed=100 + seed))
+        run = run_of(tmp_path / f"run{seed}", old)
+        label_rows(run, old, 50)
+        run_of(run, [*old, *new])
+        label_rows(run, [*old, *new], 90)
+        found = only(calibrate_run(run, settings=NUMBER_ONLY))
+        assert (found.rows, found.added) == (400, 0)
+        if found.refusal:
+            assert "–" in found.refusal.text  # which rows lack labels
+            continue
+        truth = fmean(good for _, good, _ in [*old, *new])
+        assert found.corrected is not None
+        assert found.corrected.lower is not None and found.corrected.upper is not None
+        held += found.corrected.lower <= truth <= found.corrected.upper
+        shown += 1
+        assert "rows were added between the labels" in str(found.labels_only.reason)
+        assert found.confusion.sensitivity is not None
+        assert found.confusion.sensitivity.reason == (
+            "rows were added between the draws of labels: no limits"
+        )
+    assert shown >= 3 and held >= shown - 1
+
+
+def test_a_label_keeps_of_how_many_rows_it_was_drawn_also_in_files(tmp_path: Path) -> None:
+    rows = population(80)
+    run = run_of(tmp_path / "run", rows)
+    label_rows(run, rows, 40)
+    assert {one.drawn_of for one in LabelStore(run).current()} == {80}
+    commands.adjudge("label", run, "--export", tmp_path / "labels.csv")
+    other = run_of(tmp_path / "other", [*rows, *renamed(rows)])
+    commands.adjudge("label", other, "--import", tmp_path / "labels.csv")
+    found = only(calibrate_run(other, settings=NUMBER_ONLY))
+    assert (found.rows, found.added) == (80, 80)
+
+
+def test_a_file_of_drawn_rows_speaks_of_the_rows_that_the_run_has(tmp_path: Path) -> None:
+    rows = population(90)
+    run = run_of(tmp_path / "run", rows)
+    lines = [f"r{place},{'PASS' if good else 'FAIL'}" for place, (_, good, _) in enumerate(rows)]
+    (tmp_path / "people.csv").write_text("\n".join(["id,ann", *lines[:60]]))
+    commands.adjudge("label", run, "--import", tmp_path / "people.csv", "--design", "random")
+    run_of(run, [*rows, *renamed(rows)])
+    found = only(calibrate_run(run, settings=NUMBER_ONLY))
+    assert (found.rows, found.added) == (90, 90)
+
+
+def test_labels_of_an_earlier_release_say_that_rows_may_have_been_added(tmp_path: Path) -> None:
+    rows = population(120)
+    run = labelled(run_of(tmp_path / "run", rows), labels_of(rows[:60], seed=0, drawn_at=1.0))
+    found = only(calibrate_run(run, settings=NUMBER_ONLY))
+    assert found.corrected is not None and found.added == 0
+    assert any("60 labels do not say how many rows" in note for note in found.notes)
+
+
+def test_a_label_drawn_of_no_rows_is_refused() -> None:
+    (label,) = labels_of(population(1))
+    with pytest.raises(SetupError, match="drawn_of of a label must be a number of rows from 1"):
+        replace(label, drawn_of=0)
+
+
+def test_skipped_rows_are_counted_and_the_interval_holds_whatever_they_are(tmp_path: Path) -> None:
+    """Who skips bad rows makes the others look good."""
+    rows = population(300, good=0.7, sensitivity=0.9, specificity=0.7)
+    bad = [text for text, good, _ in rows if not good]
+    run, honest = (run_of(tmp_path / name, rows) for name in ("run", "honest"))
+    label_rows(run, rows, 80, skip=random.Random(1).sample(bad, round(0.6 * len(bad))))
+    label_rows(honest, rows, 80)
+    found, wanted = (only(calibrate_run(one, settings=NUMBER_ONLY)) for one in (run, honest))
+    assert found.skipped > 5 and wanted.skipped == 0
+    assert found.corrected is not None and wanted.corrected is not None
+    for one in (found.corrected, found.labels_only):
+        assert one.lower is not None and one.upper is not None and one.value is not None
+    assert found.corrected.lower is not None and wanted.corrected.lower is not None
+    assert found.corrected.lower <= wanted.corrected.lower + 0.03
+    assert (found.corrected.value or 0) > (wanted.corrected.value or 0) + 0.05
+    shown = commands.adjudge("calibrate", run).stdout
+    assert f"{found.skipped} drawn rows were skipped or marked unsure and have no label" in shown
+    assert found.to_dict()["rows_skipped"] == found.skipped
+
+
+def test_the_interval_holds_whatever_unsure_rows_are(tmp_path: Path) -> None:
+    """People are unsure about most bad rows: the others look good."""
+    rows = population(300, good=0.7, sensitivity=0.9, specificity=0.7)
+    bad = {identity(text) for text, good, _ in rows if not good}
+    truth = {identity(text): good for text, good, _ in rows}
+    run = run_of(tmp_path / "run", rows)
+    work = labelling(run, Annotator("ann", count=80))
+    unsure = 0
+    while shown := work.next():
+        row = shown.queued.identity
+        if row in bad and int(row[:8], 16) % 4:
+            work.unsure(shown)
+            unsure += 1
+        else:
+            work.answer(shown, Answer(option="PASS" if truth[row] else "FAIL"))
+    found = only(calibrate_run(run, settings=NUMBER_ONLY))
+    assert found.skipped == unsure > 8
+    for one in (found.corrected, found.labels_only):
+        assert one is not None and one.lower is not None and one.value is not None
+        assert one.lower < 0.7 < one.value
+    shown_text = commands.adjudge("calibrate", run).stdout
+    assert f"{unsure} drawn rows were skipped or marked unsure and have no label" in shown_text
+    assert f"{unsure} labels unsure, left out" in shown_text
+
+
+def test_a_row_that_one_skips_and_another_labels_is_labelled(tmp_path: Path) -> None:
+    rows = population(60)
+    run = run_of(tmp_path / "run", rows)
+    label_rows(run, rows, 50, skip=[text for text, _, _ in rows[:20]])
+    assert only(calibrate_run(run, settings=NUMBER_ONLY)).skipped > 0
+    labelled(run, labels_of(rows, "bob"))
+    assert only(calibrate_run(run, settings=NUMBER_ONLY)).skipped == 0
+
+
+def test_the_limits_at_every_look_hold_whatever_skipped_rows_are(tmp_path: Path) -> None:
+    rows = population(60)
+    run = run_of(tmp_path / "run", rows)
+    settings = replace(NUMBER_ONLY, sequential=True)
+    label_rows(run, rows, 50, skip=[text for text, _, _ in rows[:20]])
+    found = only(calibrate_run(run, settings=settings))
+    label_rows(run, rows, 50)
+    all_given = only(calibrate_run(run, settings=settings))
+    assert found.skipped > 0 and all_given.skipped == 0
+    assert found.corrected is not None and all_given.corrected is not None
+    assert (found.corrected.width or 0) > (all_given.corrected.width or 1) + 0.1
+
+
+def test_exactly_these_rows_are_known_better_than_rows_like_them(tmp_path: Path) -> None:
+    rows = population(120)
+    run = labelled(run_of(tmp_path / "run", rows), labels_of(rows[:60]))
+    like, these = (
+        only(calibrate_run(run, settings=replace(NUMBER_ONLY, these_rows=meant)))
+        for meant in (False, True)
+    )
+    assert like.corrected is not None and these.corrected is not None
+    assert these.corrected.value == like.corrected.value
+    assert (these.corrected.width or 1) < 0.8 * (like.corrected.width or 0)
+    assert (these.labels_only.width or 1) < 0.8 * (like.labels_only.width or 0)
+    shown = commands.adjudge("calibrate", run).stdout
+    assert "intervals are about rows like these; --these-rows gives" in shown
+    shown = commands.adjudge("calibrate", run, "--these-rows").stdout
+    assert "at 95%, exactly these 120 rows)" in shown.splitlines()[0]
+    assert "intervals are about exactly these 120 rows" in shown
+    refused = commands.adjudge("calibrate", run, "--these-rows", "--sequential")
+    assert refused.returncode == 1 and "leave one of them out" in refused.stderr
+
+
+def test_a_run_whose_every_row_is_labelled_leaves_no_doubt_about_these_rows(
+    tmp_path: Path,
+) -> None:
+    rows = population(40)
+    run = labelled(run_of(tmp_path / "run", rows), labels_of(rows))
+    found = only(calibrate_run(run, settings=replace(NUMBER_ONLY, these_rows=True)))
+    truth = fmean(good for _, good, _ in rows)
+    assert found.corrected is not None
+    assert (found.corrected.lower, found.corrected.upper) == (
+        pytest.approx(truth),
+        pytest.approx(truth),
+    )
+
+
+def test_one_number_has_one_interval_in_report_calibration_and_gate(tmp_path: Path) -> None:
+    """Ten texts are on forty rows: rows of their own, but each label of theirs counts once."""
+    texts = [f"text {number} says {'yes' if number % 4 else 'no'}." for number in range(10)] * 4
+    run = judged(tmp_path / "run", texts, lambda prompt: "PASS" if "yes" in prompt else "FAIL")
+    labels = labels_of([(text, "yes" in text, True) for text in dict.fromkeys(texts)])
+    shown = json.loads(commands.adjudge("runs", "show", run, "--json").stdout)
+    found = only(calibrate_run(labelled(run, labels), settings=NUMBER_ONLY))
+    limits = shown["summary"]["interval"]
+    assert (found.naive.lower, found.naive.upper) == (limits["lower"], limits["upper"])
+    gate = GateConfidence(0.95).interval([float("yes" in text) for text in texts], [], LostRows())
+    assert gate is not None and (gate.lower, gate.upper) == (limits["lower"], limits["upper"])
+    assert (found.labels_only.width or 0) > 1.5 * (found.naive.width or 1)
+
+
+def test_a_row_without_a_value_in_the_column_counts_alone_as_in_gates(tmp_path: Path) -> None:
+    rows = [{"response": f"{n} yes" if n % 3 else f"{n} no", "talk": ""} for n in range(40)]
+    critic = AspectCritic(
+        "Says yes.", model(lambda text: "PASS" if "yes" in text else "FAIL"), name="dates"
+    )
+    instances = [Instance({"response": one["response"]}, metadata={"row": one}) for one in rows]
+    critic.evaluate(instances, run=tmp_path / "run")
+    labels = labels_of([(one["response"], "yes" in one["response"], True) for one in rows[:30]])
+    run = labelled(tmp_path / "run", labels)
+    plain, by_talk = (
+        only(calibrate_run(run, settings=replace(NUMBER_ONLY, cluster=column)))
+        for column in (None, "talk")
+    )
+    assert by_talk.naive.width == pytest.approx(plain.naive.width, rel=0.1)
