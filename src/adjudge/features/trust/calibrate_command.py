@@ -21,6 +21,7 @@ from adjudge.features.trust.calibration import CalibrationSettings, calibrate_ru
 from adjudge.features.trust.cascades import CascadeReport, CascadeSettings, calibrate_cascades
 from adjudge.features.trust.labels.files import LabelDefaults, read_labels, run_rows
 from adjudge.features.trust.labels.scales import label_command, label_scale, label_scales
+from adjudge.features.trust.labels.store import counting_labels
 from adjudge.features.trust.learnt_weights import learnt_weights
 from adjudge.features.trust.terminal import show_calibration, show_cascades
 from adjudge.messages import Message
@@ -352,4 +353,4 @@ def _write(path: Path, learnt: Learnt, nothing: str) -> None:
 
 def _labels(run: Path, file: Path, defaults: LabelDefaults) -> list[Label]:
     with run_rows(run) as rows:
-        return list(read_labels(file, rows, defaults))
+        return list(counting_labels(read_labels(file, rows, defaults)))

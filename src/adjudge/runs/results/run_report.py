@@ -23,6 +23,7 @@ from adjudge.runs.results.report import ENTRIES, Report, ReportTally, Skipped
 from adjudge.runs.results.setup import KEPT, Baseline, Setup
 
 if TYPE_CHECKING:
+    from adjudge.core.domain.judge_configuration import JudgeConfiguration
     from adjudge.features.trust.calibration import Calibration
     from adjudge.runs.results.score_slices import ScoreSlices
 
@@ -64,7 +65,7 @@ def report_of_run(
         used=info.usage,
         counts=join(", ", (count_judgments(made.judged), votes_message(info))),
         calibrations=calibrations,
-        slices=_slices(run, by, calibrations) if by else (),
+        slices=_slices(run, by, calibrations, setup.judges) if by else (),
         told_in=language,
         failed_calls=info.failed_calls,
         unanswered=info.failed_votes,
@@ -76,12 +77,15 @@ def report_of_run(
 
 
 def _slices(
-    run: str | Path, by: str, calibrations: Sequence[Calibration]
+    run: str | Path,
+    by: str,
+    calibrations: Sequence[Calibration],
+    judges: Mapping[str, JudgeConfiguration],
 ) -> tuple[ScoreSlices, ...]:
     from adjudge.runs.results.score_slices import score_slices_by_judge  # loaded only if asked for
 
     corrected = [one for one in calibrations if one.slices]
-    return score_slices_by_judge(records_of(run), by, corrected)
+    return score_slices_by_judge(records_of(run), by, corrected, judges)
 
 
 def baseline_of(run: Path) -> Baseline:

@@ -9,13 +9,14 @@ from statistics import fmean
 
 from adjudge.core.domain.frozen import some_of
 from adjudge.core.domain.json_types import JsonDict
+from adjudge.core.domain.judge_configuration import JudgeConfiguration
 from adjudge.core.domain.judge_criterion import JudgeCriterion
 from adjudge.core.domain.record import JudgmentRecord
 from adjudge.core.domain.slices import MOST, slice_rows, value_in
 from adjudge.errors import SetupError
 from adjudge.features.agents.item import TRAJECTORY
 from adjudge.messages import Message
-from adjudge.stats.intervals import Interval, rows_interval
+from adjudge.stats.intervals import Interval, scaled_interval
 from adjudge.stats.slices import level_of_each
 
 _LEVEL = 0.95
@@ -92,9 +93,11 @@ def _value(record: JudgmentRecord, column: str) -> str:
         return ""
 
 
-def score_slices(records: Sequence[JudgmentRecord], column: str) -> list[ScoreSlices]:
-    """The mean of each slice by each criterion, the largest slice first; criteria whose rows lack
-    the column are left out where others have it.
+def score_slices(
+    records: Sequence[JudgmentRecord], column: str, configuration: JudgeConfiguration
+) -> list[ScoreSlices]:
+    """The mean of each slice by each criterion of a judge, the largest slice first; criteria whose
+    rows lack the column are left out where others have it.
     """
     by_criterion: dict[str, list[JudgmentRecord]] = {}
     for one in records:
@@ -102,11 +105,17 @@ def score_slices(records: Sequence[JudgmentRecord], column: str) -> list[ScoreSl
     with_it = {
         name: own for name, own in by_criterion.items() if any(value_in(one, column) for one in own)
     }
-    return [_slices(name, own, column) for name, own in (with_it or by_criterion).items()]
+    return [
+        _slices(name, own, column, configuration.score_range(name))
+        for name, own in (with_it or by_criterion).items()
+    ]
 
 
 def score_slices_by_judge(
-    records: Iterable[JudgmentRecord], column: str, corrected: Collection[JudgeCriterion]
+    records: Iterable[JudgmentRecord],
+    column: str,
+    corrected: Collection[JudgeCriterion],
+    configurations: Mapping[str, JudgeConfiguration],
 ) -> tuple[ScoreSlices, ...]:
     """The slices of every judge and criterion of a run, apart from those in ``corrected``, whose
     slices are shown with what labels say.
@@ -120,8 +129,8 @@ def score_slices_by_judge(
         slices
         if any(one.scores for one in slices.slices)
         else _without_table(slices, is_comparison=own[0].detail.kind == "pairwise")
-        for own in by_judge.values()
-        for slices in score_slices(own, column)
+        for judge, own in by_judge.items()
+        for slices in score_slices(own, column, configurations.get(judge, JudgeConfiguration()))
     )
 
 
@@ -138,7 +147,12 @@ def _without_table(slices: ScoreSlices, *, is_comparison: bool) -> ScoreSlices:
     return replace(slices, slices=(), notes=(reason,))
 
 
-def _slices(criterion: str, records: Sequence[JudgmentRecord], column: str) -> ScoreSlices:
+def _slices(
+    criterion: str,
+    records: Sequence[JudgmentRecord],
+    column: str,
+    scale: tuple[float, float],
+) -> ScoreSlices:
     slicing = slice_rows([value_in(one, column) for one in records], column)
     rows = Counter(slicing.of_rows)
     scores: Mapping[str, list[float]] = {name: [] for name in slicing.names}
@@ -146,15 +160,14 @@ def _slices(criterion: str, records: Sequence[JudgmentRecord], column: str) -> S
         if one.scored and one.score is not None:
             scores[name].append(one.score)
     each = level_of_each(_LEVEL, len(scores))
-    is_share = all(0 <= one <= 1 for own in scores.values() for one in own)
-    plain = is_share and not any(one.detail.is_count for one in records)
+    plain = not any(one.detail.is_count for one in records)
     found = tuple(
         ScoreSlice(
             name,
             rows[name],
             len(own),
             fmean(own) if own else None,
-            rows_interval(own, level=each) if plain else None,
+            scaled_interval(own, scale, level=each) if plain else None,
         )
         for name, own in scores.items()
     )
