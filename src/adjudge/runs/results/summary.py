@@ -70,8 +70,8 @@ class Summary:
     excluded: Mapping[str, int] = field(default_factory=dict)
     """Of a panel: each model that did not count somewhere, and on how many rows."""
     interval: Interval | None = None
-    """Of the mean; None with too few rows, or with scores outside their scale (0 to 1, or the scores
-    of the options).
+    """Of the mean; None with too few rows, or with scores outside their scale: that of the options,
+    else 0 to 1.
     """
     confident: Interval | None = None
     """Limits of the mean for gates, at the confidence that they ask for. They hold whatever the
