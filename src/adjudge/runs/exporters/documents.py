@@ -514,6 +514,9 @@ class CorrectedSliceShape(TypedDict):
     corrected: FigureShape
     more: Annotated[int, "labels that it lacks for a number of its own"]
     pooled: PooledShape | None
+    rows_added_since_draw: NotRequired[
+        Annotated[int, "of its rows; the figures are about the others, if there are any"]
+    ]
 
 
 class SlicesShape(TypedDict):
@@ -622,6 +625,7 @@ class LeaderboardShape(TypedDict):
     judge: str
     criteria: str
     rows: int
+    rows_left_out: Annotated[int, "rows without a score: none of their contests counts"]
     contests: int
     places: Annotated[Sequence[PlaceShape], "the best first"]
 
