@@ -176,6 +176,8 @@ def test_counts_rates_and_ranks_are_about_the_same_contests(tmp_path: Path) -> N
     terminal = commands.adjudge("runs", "show", folder).stdout
     assert "10 rows without a score are left out of wins, ties, losses and win rates." in terminal
     assert "counts as good" not in terminal
+    # both orders of three contests on 20 rows; two contests of ten rows say nothing
+    assert "120 votes, all answered, 40 without a verdict" in terminal
     commands.adjudge("report", folder, "--to", "md")
     page = (folder / "results.md").read_text("utf-8")
     assert "10 rows without a score are left out of wins, ties, losses and win rates." in page

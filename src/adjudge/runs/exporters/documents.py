@@ -291,6 +291,7 @@ class RunShape(TypedDict):
     excluded_models: NotRequired[Mapping[str, Count]]
     votes: NotRequired[int]
     failed_votes: NotRequired[int]
+    undecided_votes: NotRequired[Annotated[int, "votes with an answer that holds no verdict"]]
     failed_calls: NotRequired[int]
     calls: NotRequired[Count]
     cost_usd: NotRequired[float | None]
