@@ -468,8 +468,10 @@ def _import(run: Path, source: Path, defaults: LabelDefaults, *, skip: bool) -> 
         )
     store = LabelStore(run)
     found = _last_lines(lines, defaults.at)
-    keep_draws(run, found)
-    new = store.merge(*found)
+    new: list[Label] = []
+    if found:
+        keep_draws(run, found)
+        new = store.merge(*found)
     for row in bad:
         echo(Message("skipped {row}", row=str(row)), err=True)
     values = {"labels": count_labels(len(new)), "file": source}

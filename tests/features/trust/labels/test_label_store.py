@@ -350,3 +350,10 @@ def test_labels_of_the_version_without_steps_are_read_and_taken_along(store: Lab
 def test_a_step_is_a_number_from_one(step: object) -> None:
     with pytest.raises(SetupError, match="step of a label"):
         label(step=step)
+
+
+def test_labels_by_a_name_that_has_no_utf8_are_added_once(store: LabelStore) -> None:
+    odd = label(annotator="a\udc80")
+    store.add(odd)
+    assert store.merge(odd) == []
+    assert [one.annotator for one in store.history()] == ["a\\udc80"]

@@ -97,7 +97,7 @@ class LabelStore(LabelDatabase):
         """
         latest = f"SELECT max(at) FROM labels WHERE {_ABOUT}"  # noqa: S608 - names of ours
         with self._writing() as connection:
-            for label in labels:
+            for label in map(_as_stored, labels):
                 (at,) = connection.execute(latest, _about(label)).fetchone()
                 is_older = at is not None and at > label.at
                 connection.execute(_ADD, _row(replace(label, at=at) if is_older else label))
@@ -111,7 +111,7 @@ class LabelStore(LabelDatabase):
         """
         same_time = f"{_SELECT_ALL} WHERE {_ABOUT} AND at = ?"
         distinct: dict[Label, Label] = {}
-        for label in labels:
+        for label in map(_as_stored, labels):
             # of equal ones the last stays: another answer with the same time may be between them
             distinct.pop(_content(label), None)
             distinct[_content(label)] = label
@@ -130,7 +130,7 @@ class LabelStore(LabelDatabase):
         """
         latest = f"SELECT max(at) FROM labels WHERE {_ABOUT}"  # noqa: S608 - names of ours
         with self._writing() as connection:
-            for one in labels:
+            for one in map(_as_stored, labels):
                 if connection.execute(latest, _about(one)).fetchone() == (one.at,):
                     connection.execute(_ADD, _row(one))
 
@@ -379,6 +379,11 @@ def _blind(label: Label, history: Sequence[Label]) -> Label:
 def _row(label: Label) -> tuple[object, ...]:
     values = [_storable(name, value) for name, value in label.to_dict().items()]
     return (*values, _checksum(values))
+
+
+def _as_stored(label: Label) -> Label:
+    """Return a label as it will be read: SQLite cannot even look for half a surrogate pair."""
+    return _label(_row(label))
 
 
 def _checksum(values: Sequence[object]) -> int:
