@@ -127,3 +127,58 @@ def test_several_judges_are_named_in_the_headings(tmp_path: Path) -> None:
     for heading in headings:
         assert f"{heading}: 8 contests on 8 rows" in shown.stdout
         assert f"## {heading}\n" in written
+
+
+def test_counts_rates_and_ranks_are_about_the_same_contests(tmp_path: Path) -> None:
+    """On ten of twenty rows the contests with the third system have no outcome."""
+
+    def verdict(prompt: str) -> str:
+        if "broken" in prompt and "cc answers" in prompt:
+            return ""
+        if "broken" in prompt:  # on these rows a beats b
+            return "A" if prompt.index("aa answers") < prompt.index("bb answers") else "B"
+        strongest = max(name for name in ("aa", "bb", "cc") if f"{name} answers" in prompt)
+        places = sorted(
+            prompt.index(f"{name} answers")
+            for name in ("aa", "bb", "cc")
+            if f"{name} answers" in prompt
+        )
+        return "AB"[places.index(prompt.index(f"{strongest} answers"))]
+
+    instances = [
+        PairwiseInstance(
+            {
+                "user_input": f"question {number}{' broken' if number < 10 else ''}",
+                "response": ["aa answers", "bb answers", "cc answers"],
+            },
+            metadata={"systems": ["a", "b", "c"]},
+        )
+        for number in range(20)
+    ]
+    folder = tmp_path / "run"
+    PairwiseJudge(model(verdict), contests="pairs", max_repairs=0).evaluate(
+        instances, "Which is better?", run=folder
+    )
+    expected = {"a": (0, 20, 0.0), "b": (10, 10, 0.5), "c": (20, 0, 1.0)}
+    (board,) = json.loads(commands.adjudge("rank", folder, "--json").stdout)["results"]
+    assert {
+        one["system"]: (one["wins"], one["losses"], one["win_rate"]) for one in board["places"]
+    } == expected
+    assert (board["contests"], board["failed"], board["rows_left_out"]) == (30, 30, 10)
+    assert "10 rows without a score are left out, with 30 contests" in board["notes"]
+    assert "30 contests on 10 rows" in commands.adjudge("rank", folder).stdout
+    shown = json.loads(commands.adjudge("runs", "show", folder, "--json").stdout)
+    (section,) = shown["criteria"]
+    assert {
+        one["system"]: (one["wins"], one["losses"], one["win_rate"]) for one in section["systems"]
+    } == expected
+    assert "good_answer" not in section
+    terminal = commands.adjudge("runs", "show", folder).stdout
+    assert "10 rows without a score are left out of wins, ties, losses and win rates." in terminal
+    assert "counts as good" not in terminal
+    # three contests on each of 20 rows; of ten rows two contests have no verdict
+    assert "60 votes, all answered, 20 without a verdict" in terminal
+    commands.adjudge("report", folder, "--to", "md")
+    page = (folder / "results.md").read_text("utf-8")
+    assert "10 rows without a score are left out of wins, ties, losses and win rates." in page
+    assert "counts as good" not in page

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import sqlite3
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -126,6 +127,8 @@ class RunInfo(RunFacts, HtmlRepr):
     votes: int
     failed_votes: int
     """Votes without an answer: every call for them failed."""
+    undecided_votes: int
+    """Votes with an answer that holds no verdict."""
     failed_calls: int
     """Requests that were sent and brought no reply, tries that were repeated included.
 
@@ -223,7 +226,7 @@ def run_info(folder: str | Path) -> RunInfo:
         judges: dict[str, dict[str, int]] = {name: {} for name in configurations}
         for judge, status, count in rows:
             judges.setdefault(judge, {})[status] = count
-        votes, failed = _count_votes(connection, forked="forked_from" in facts)
+        votes, failed, undecided = _count_votes(connection, forked="forked_from" in facts)
         by_criteria = _by_criteria(connection)
         return RunInfo(
             folder=Path(folder),
@@ -231,6 +234,7 @@ def run_info(folder: str | Path) -> RunInfo:
             criteria=tuple(sorted(by_criteria, key=lambda one: list(judges).index(one.judge))),
             votes=votes,
             failed_votes=failed,
+            undecided_votes=undecided,
             failed_calls=_failed_calls(facts, failed),
             excluded=_excluded(connection, configurations),
             usage=used_in(connection),
@@ -240,15 +244,14 @@ def run_info(folder: str | Path) -> RunInfo:
         )
 
 
-def _count_votes(connection: sqlite3.Connection, *, forked: bool) -> tuple[int, int]:
-    """How many votes were answered, and for how many every call failed. Of answers that were taken
-    over from another run, those count that a judgment rests on.
+def _count_votes(connection: sqlite3.Connection, *, forked: bool) -> tuple[int, int, int]:
+    """How many votes there are, for how many every call failed, and how many answers hold no
+    verdict. Of answers that were taken over from another run, those count that a judgment rests on.
     """
     newest = f"FROM votes WHERE {_NEWEST} AND {_FINISHED}"
     if not forked:
-        counts = f"SELECT count(*), coalesce(sum(outcome = 'model_error'), 0) {newest}"
-        votes, failed = connection.execute(counts).fetchone()
-        return votes, failed
+        counts = f"SELECT outcome, count(*) {newest} GROUP BY outcome"
+        return _by_outcome(Counter(dict(connection.execute(counts).fetchall())))
     answers = f"coalesce(json_extract(result, '$.{ANSWERS}'), '')"
     query, width = f"SELECT ballots, {answers} FROM judgments", 2 * KEY_BYTES  # noqa: S608
     used = {
@@ -257,9 +260,13 @@ def _count_votes(connection: sqlite3.Connection, *, forked: bool) -> tuple[int, 
         for keys in (ballots.hex(), str(asked))
         for place in range(0, len(keys), width)
     }
-    found = connection.execute(f"SELECT ballot, outcome = 'model_error' {newest}")
-    kept = [failed for ballot, failed in found if ballot.hex() in used]
-    return len(kept), sum(kept)
+    found = connection.execute(f"SELECT ballot, outcome {newest}")
+    return _by_outcome(Counter(outcome for ballot, outcome in found if ballot.hex() in used))
+
+
+def _by_outcome(votes: Counter[str]) -> tuple[int, int, int]:
+    failed = votes["model_error"]
+    return votes.total(), failed, votes.total() - failed - votes["ok"] - votes["repaired"]
 
 
 def prices_of(facts: JsonObject) -> PriceTable:

@@ -30,6 +30,7 @@ from adjudge.stats.intervals import (
     effective_units,
     interval_with_both_ends,
     limits_with_both_ends,
+    rows_interval,
     share_interval,
     share_limits,
 )
@@ -400,8 +401,16 @@ def _unlabelled_verdicts(parts: Sequence[Stratum], lowest: float, highest: float
 
 
 def naive(values: Sequence[float], *, level: float = 0.95, clusters: Clusters = None) -> Estimate:
-    """What the judge says of all rows it judged, as if it were never wrong."""
-    return estimate_mean(values, "naive", Message("no row has a verdict"), level, clusters)
+    """What the judge says of all rows it judged, as if it were never wrong: with the interval that
+    reports give the same number.
+    """
+    if not values:
+        return undefined("naive", 0, Message("no row has a verdict"), level=level)
+    mean, limits = fmean(values), rows_interval(values, level=level, clusters=clusters)
+    if limits is None:
+        few = Message("fewer than 8 rows have no interval")
+        return Estimate(mean, None, None, len(values), "naive", level, few)
+    return Estimate(mean, limits.lower, limits.upper, len(values), "naive", level)
 
 
 def labels_only(

@@ -236,6 +236,23 @@ def rows_interval(
     return interval(values, level=level, clusters=clusters)
 
 
+def scaled_interval(
+    values: Sequence[float],
+    scale: tuple[float, float],
+    *,
+    level: float = 0.95,
+    clusters: Clusters = None,
+) -> Interval | None:
+    """Like :func:`rows_interval`, but for values on any scale; None also if one is outside it."""
+    low, high = scale
+    shares = [(value - low) / (high - low) for value in values]
+    if not all(0 <= share <= 1 for share in shares):
+        return None
+    if (found := rows_interval(shares, level=level, clusters=clusters)) is None:
+        return None
+    return Interval(low + found.lower * (high - low), low + found.upper * (high - low), level)
+
+
 def interval_of_bounds(
     limits: Callable[[Sequence[float]], Interval | None],
     lows: Sequence[float],

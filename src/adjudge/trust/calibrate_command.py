@@ -45,6 +45,7 @@ from adjudge.trust.calibration import CalibrationSettings, calibrate_run
 from adjudge.trust.cascades import CascadeReport, CascadeSettings, calibrate_cascades
 from adjudge.trust.labels.files import LabelDefaults, read_labels, run_rows
 from adjudge.trust.labels.scales import label_command, label_scale, label_scales
+from adjudge.trust.labels.store import counting_labels
 from adjudge.trust.learnt_weights import learnt_weights
 from adjudge.trust.terminal import show_calibration, show_cascades
 
@@ -352,4 +353,4 @@ def _write(path: Path, learnt: Learnt, nothing: str) -> None:
 
 def _labels(run: Path, file: Path, defaults: LabelDefaults) -> list[Label]:
     with run_rows(run) as rows:
-        return list(read_labels(file, rows, defaults))
+        return list(counting_labels(read_labels(file, rows, defaults)))

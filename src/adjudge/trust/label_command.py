@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import getpass
 import shlex
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -56,6 +55,7 @@ from adjudge.trust.labels.store import LabelStore
 
 if TYPE_CHECKING:
     from adjudge.core.data.sources.row import BadRow
+    from adjudge.trust.labels.files import LabelDefaults
 
 _ONE_KEY = 9
 """Options that have a key each."""
@@ -180,19 +180,18 @@ def label(options: LabelOptions) -> int:
     with reading(options.run):
         _check_alone(options)
     if options.source is not None:
-        return _import(
-            options.run,
-            options.source,
-            (
-                options.annotator,
-                options.criteria,
-                options.kind,
-                options.design,
-                options.judge_visible,
-                options.id,
-            ),
-            skip=options.skip_bad_rows,
+        from adjudge.trust.labels.files import LabelDefaults, written_at
+
+        defaults = LabelDefaults(
+            options.annotator,
+            options.criteria,
+            options.kind,
+            options.design,
+            options.judge_visible,
+            options.id,
+            written_at(options.source),
         )
+        return _import(options.run, options.source, defaults, skip=options.skip_bad_rows)
     if options.target is not None:
         return _export(
             options.run,
@@ -456,29 +455,23 @@ class _Session:
         return True
 
 
-def _import(
-    run: Path,
-    source: Path,
-    said: tuple[tuple[str, ...], str | None, Kind, Design, bool, str | None],
-    *,
-    skip: bool,
-) -> int:
-    from adjudge.trust.labels.files import LabelDefaults, keep_draws, read_labels, run_rows
+def _import(run: Path, source: Path, defaults: LabelDefaults, *, skip: bool) -> int:
+    from adjudge.trust.labels.files import keep_draws, read_labels, run_rows
 
     bad: list[BadRow] = []
     with run_rows(run) as rows:
-        found = list(read_labels(source, rows, LabelDefaults(*said), bad.append if skip else None))
-    if not found and not bad:
+        lines = list(read_labels(source, rows, defaults, bad.append if skip else None))
+    if not lines and not bad:
         raise SetupError(
             "{source} holds no labels: a line of column names and a label a line are the least",
             source=source,
         )
     store = LabelStore(run)
-    known = {_about(one): one for one in store.current_of_copies()}
-    new = [one for one in found if not _says_the_same(one, known.get(_about(one)))]
-    if new:
-        keep_draws(run, new)
-        store.add(*new)
+    found = _last_lines(lines, defaults.at)
+    new: list[Label] = []
+    if found:
+        keep_draws(run, found)
+        new = store.merge(*found)
     for row in bad:
         echo(Message("skipped {row}", row=str(row)), err=True)
     values = {"labels": count_labels(len(new)), "file": source}
@@ -491,6 +484,20 @@ def _import(
         if len(new) < len(found)
         else Message("{labels} imported from {file}", **values)
     )
+    if replaced := len(lines) - len(found):
+        echo(
+            Message(
+                "lines left out, because a later line of the file labels the same row: {count}",
+                count=replaced,
+            )
+        )
+    if older := _count_older(new, store):
+        echo(
+            Message(
+                "labels that do not count, because their annotator labelled the row later: {count}",
+                count=older,
+            )
+        )
     if chosen := sum(not one.is_random for one in new):
         echo(
             Message(
@@ -502,16 +509,26 @@ def _import(
     return ExitCode.UNSCORED if bad else ExitCode.OK
 
 
+def _last_lines(labels: list[Label], at: float) -> list[Label]:
+    """Leave out labels without a time of their own (theirs is ``at``) that a later line of their
+    file replaces.
+    """
+    last = {_about(label): place for place, label in enumerate(labels) if label.at == at}
+    return [
+        label
+        for place, label in enumerate(labels)
+        if label.at != at or last[_about(label)] == place
+    ]
+
+
+def _count_older(labels: list[Label], store: LabelStore) -> int:
+    """Count given labels that a later one of the same annotator replaces, or takes back."""
+    standing = {_about(one): one.at for one in store.current_of_copies()} if labels else {}
+    return sum(one.state == "given" and one.at != standing.get(_about(one)) for one in labels)
+
+
 def _about(label: Label) -> tuple[str, str, str, str | None]:
     return label.criteria, label.row, label.annotator, label.id
-
-
-def _says_the_same(one: Label, other: Label | None) -> bool:
-    """But for the time: so that a file can be imported again."""
-    same, also = (
-        each and replace(each, at=0.0, criteria_identity=None).to_dict() for each in (one, other)
-    )
-    return same == also
 
 
 def _export(run: Path, target: Path, criteria: str | None, *, wide: bool, history: bool) -> int:

@@ -39,7 +39,10 @@ class Leaderboard(JudgeCriterion):
     contests: int
     rows: int
     failed: int
-    """Comparisons without an outcome."""
+    """Contests that are left out: all those of rows without a score. A row has none if one of its
+    contests has no outcome.
+    """
+    rows_left_out: int
     first: Estimate
     """How often the response listed first wins, of contests with a winner that were asked in one
     order. If both orders were asked, the outcome says nothing of the place.
@@ -53,7 +56,7 @@ class Leaderboard(JudgeCriterion):
     def to_dict(self) -> JsonDict:
         found = self.ranking
         return {
-            **some_of(self, "judge", "criteria", "rows", "contests", "failed"),
+            **some_of(self, "judge", "criteria", "rows", "rows_left_out", "contests", "failed"),
             "places": [
                 {
                     "rank": one.rank,
@@ -122,9 +125,10 @@ class Leaderboard(JudgeCriterion):
             yield from self._unbounded()
         if self.failed:
             yield plural(
-                "{count} contest has no outcome and is left out",
-                "{count} contests have no outcome and are left out",
-                self.failed,
+                "{count} row without a score is left out, with {contests}",
+                "{count} rows without a score are left out, with {contests}",
+                self.rows_left_out,
+                contests=plural("{count} contest", "{count} contests", self.failed),
             )
         lower, upper = self.first.lower, self.first.upper
         if self.always_first:
@@ -150,12 +154,16 @@ class _Collected:
     """Of each contest, whether it was asked in one order."""
     rows: int = 0
     failed: int = 0
+    rows_left_out: int = 0
 
     def add(self, record: JudgmentRecord) -> None:
         self.rows += 1
+        self.rows_left_out += not record.scored
         prompt, texts = _prompt(record)
         for contest, (one, other) in _contests(record):
-            if contest is None:
+            # as in the report of the run: win rates of rows whose contests are not all known would
+            # speak of other rows for each system
+            if contest is None or not record.scored:
                 self.failed += 1
                 continue
             self.contests.append(contest)
@@ -248,6 +256,7 @@ def _ranked(judge: str, criteria: str, found: _Collected, settings: RankingSetti
         len(found.contests),
         found.rows,
         found.failed,
+        found.rows_left_out,
         first_rate(
             [first for first, _ in won],
             clusters=[prompt for _, prompt in won] or None,

@@ -33,7 +33,7 @@ def leaderboard_title(found: Leaderboard, boards: Sequence[Leaderboard]) -> Mess
         "{name}: {contests} on {rows}",
         name=leaderboard_name(found, boards),
         contests=plural("{count} contest", "{count} contests", found.contests),
-        rows=count_rows(found.rows),
+        rows=count_rows(found.rows - found.rows_left_out),
     )
 
 
@@ -101,7 +101,7 @@ def _about(board: Leaderboard) -> Message:
         "{contests} contests on {rows} rows, judged by {judge}. Intervals at {level:.0f}%, "
         "prompts drawn {draws} times with seed {seed}.",
         contests=board.contests,
-        rows=board.rows,
+        rows=board.rows - board.rows_left_out,
         judge=board.judge,
         level=100 * board.ranking.level,
         draws=board.ranking.draws.count,

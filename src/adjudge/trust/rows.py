@@ -165,6 +165,10 @@ class Rows:
     """
     late: int = 0
     """Rows that were added after the last draw and are left out: they could not be drawn."""
+    late_groups: list[str] = field(default_factory=list)
+    """What each of them holds in the column ``group``."""
+    late_answers: list[Answer | None] = field(default_factory=list)
+    """What the judge says of each of them; None without a verdict."""
     late_labelled: set[str] = field(default_factory=set)
     """Identities of those that have labels all the same."""
     skipped_rows: Mapping[tuple[str, str | None], bool] = field(default_factory=dict)
@@ -193,7 +197,7 @@ class Rows:
             return
         draw = bisect_right(self.drawn_of, number)
         if self.drawn_of and draw == len(self.drawn_of):
-            self.late += 1
+            self._add_late(record, verdict)
             if self.labels and record.identity in self.labels:
                 self.late_labelled.add(record.identity)
             return
@@ -226,6 +230,13 @@ class Rows:
             for about in ((record.identity, None), (record.identity, record.name)):
                 if about in self.skipped_rows:
                     self.skipped[place] = self.skipped.get(place, False) or self.skipped_rows[about]
+
+    def _add_late(self, record: JudgmentRecord, verdict: str) -> None:
+        self.late += 1
+        if self.group:
+            self.late_groups.append(value_in(record, self.group))
+            said = None if verdict == FAILED else self._named(record, verdict)
+            self.late_answers.append(record.score if said and self.scale.range else said)
 
     def _draws_of(self, record: JudgmentRecord, draw: int) -> tuple[int, int]:
         if len(self.drawn_of) < 2:
@@ -398,8 +409,12 @@ class Rows:
 
     @property
     def slicing(self) -> Slicing | None:
-        """The rows by the column ``group``."""
-        return slice_rows(self.groups, self.group) if self.group and self.groups else None
+        """The rows by the column ``group``; those that were added after the last draw at the
+        end.
+        """
+        if not self.group or not self.groups:
+            return None
+        return slice_rows([*self.groups, *self.late_groups], self.group)
 
     @property
     def verdict_groups(self) -> list[str | None]:

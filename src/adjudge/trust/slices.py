@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean
 
-from adjudge.core.domain.frozen import some_of
+from adjudge.core.domain.frozen import nonempty, some_of
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.messages import Message
-from adjudge.stats.correction import corrected_mean, from_scale, from_unit, stratify
+from adjudge.stats.correction import METHOD, corrected_mean, from_scale, from_unit, stratify
 from adjudge.stats.distributions import z_two_sided
 from adjudge.stats.estimate import Estimate, undefined
 from adjudge.stats.intervals import clusters_at
 from adjudge.stats.slices import OwnValue, PooledValue, labels_missing, level_of_each, pool
 from adjudge.trust.measure import Measure
-from adjudge.trust.rows import LabelledRow, Rows, repeats
+from adjudge.trust.rows import Answer, LabelledRow, Rows, repeats
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,7 @@ class CorrectedSlice:
 
     name: str
     rows: int
+    """All rows of the slice, those that were added after the draw included."""
     labels: int
     """Labelled rows of the slice that count."""
     naive: float | None
@@ -35,12 +36,15 @@ class CorrectedSlice:
     """Labels that it lacks for a number of its own."""
     pooled: PooledValue | None = None
     """The same pulled towards what the judge's errors on all rows let expect of this slice."""
+    added: int = 0
+    """Rows that were added after the draw: if there are others, all figures are about those."""
 
     def to_dict(self) -> JsonDict:
         return {
             "name": str(self.name),
             **some_of(self, "rows", "labels", "naive", "corrected", "more"),
             "pooled": self.pooled._asdict() if self.pooled else None,
+            **nonempty(rows_added_since_draw=self.added),
         }
 
 
@@ -75,21 +79,32 @@ def slices_of(
     if slicing is None:
         return None
     labels = rows.label_values(drawn)
-    places: dict[str, list[int]] = {name: [] for name in slicing.names}
-    for place, name in enumerate(slicing.of_rows):
-        places[name].append(place)
+    drawable = len(rows.groups)
+    places: dict[str, list[int]] = {}
+    for place, name in enumerate(slicing.of_rows[:drawable]):
+        places.setdefault(name, []).append(place)
+    added: dict[str, list[Answer | None]] = {}
+    for name, answer in zip(slicing.of_rows[drawable:], rows.late_answers, strict=True):
+        added.setdefault(name, []).append(answer)
     identities = {one.place: one.unit for one in drawn}
     parts = [_Part(rows, name, own, labels, identities, these_rows) for name, own in places.items()]
     each = level_of_each(level, sum(not one.missing for one in parts))
     means = _means_by_verdict(rows, labels)
     owns = [one.own_value(each, means) for one in parts]
     said = _said(rows)
+    found = {
+        one.name: one.corrected(each, said, rows.measure, best)
+        for one, best in zip(parts, pool(owns), strict=True)
+    }
+    for name, answers in added.items():
+        found[name] = (
+            replace(found[name], rows=found[name].rows + len(answers), added=len(answers))
+            if name in found
+            else _added_slice(name, answers, rows.measure, each)
+        )
     return SliceReport(
         slicing.column,
-        tuple(
-            one.corrected(each, said, rows.measure, best)
-            for one, best in zip(parts, pool(owns), strict=True)
-        ),
+        tuple(found[name] for name in slicing.names),
         level,
         each,
         slicing.notes,
@@ -107,6 +122,23 @@ def _means_by_verdict(rows: Rows, labels: Sequence[float | None]) -> dict[str | 
         if (mean := means[key]) is not None:
             of_rows[verdict].append(mean)
     return {verdict: fmean(each) for verdict, each in of_rows.items()}
+
+
+def _added_slice(
+    name: str, answers: Sequence[Answer | None], measure: Measure, level: float
+) -> CorrectedSlice:
+    """Return a slice whose rows were all added after the draw: no label speaks for them."""
+    judged = [measure.value(answer) for answer in answers if answer is not None]
+    why = Message("not corrected: added after the draw")
+    return CorrectedSlice(
+        name,
+        len(answers),
+        0,
+        from_scale(fmean(judged), measure.range) if judged else None,
+        undefined(METHOD, 0, why, level=level),
+        0,
+        added=len(answers),
+    )
 
 
 def _said(rows: Rows) -> dict[int, float]:
@@ -127,7 +159,7 @@ class _Part:
         these_rows: bool,
     ) -> None:
         keys, self._order = rows.strata
-        self._name = name
+        self.name = name
         self._places = places
         self._keys = [keys[at] for at in places]
         verdicts = rows.verdict_groups
@@ -168,7 +200,7 @@ class _Part:
             found = undefined(found.method, found.count, why, level=level)
         judged = [said[at] for at in self._places if at in said]
         return CorrectedSlice(
-            self._name,
+            self.name,
             len(self._places),
             found.count,
             from_scale(fmean(judged), measure.range) if judged else None,

@@ -17,7 +17,7 @@ from typing import NamedTuple, TypeVar
 
 from adjudge.core.domain.frozen import some_of
 from adjudge.core.domain.json_types import JsonDict, JsonObject, JsonValue
-from adjudge.core.domain.judge_configuration import judges_of
+from adjudge.core.domain.judge_configuration import JudgeConfiguration, judges_of
 from adjudge.core.domain.judge_criterion import of_system
 from adjudge.core.domain.numbers import number_of
 from adjudge.core.ledger.browse import judges_in
@@ -344,10 +344,10 @@ def _counts(place: RunPlace) -> dict[str, JudgeCounts]:
     with reading(place.folder) as connection:
         known = read_judges(connection)
         for judge in judges_in(connection):
-            several = judge in known and len(known[judge].criteria) > 1
-            one = figures_of(
-                connection, judge, whole=several and not is_large(place), several=several
-            )
+            configuration = known.get(judge, JudgeConfiguration())
+            several = len(configuration.criteria) > 1
+            whole = several and not is_large(place)
+            one = figures_of(connection, judge, configuration, whole=whole)
             found[judge] = JudgeCounts(one.statuses, {"": one.mean} if one.mean else one.means)
     return found
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 import pytest
 
 from adjudge.core.domain.json_types import JsonValue
+from adjudge.core.domain.judge_configuration import JudgeConfiguration
 from adjudge.core.ledger import browse
 from adjudge.core.ledger.browse import Filters, Page, judges_in, page_of
 from adjudge.core.ledger.codec import flag_bit
@@ -195,7 +196,7 @@ def test_what_is_rare_is_looked_for_in_parts(
 
 
 def test_figures_count_what_is_there(ledger: sqlite3.Connection) -> None:
-    figures = figures_of(ledger, "judge")
+    figures = figures_of(ledger, "judge", JudgeConfiguration())
     assert sum(figures.statuses.values()) == ROWS
     scored = ledger.execute("SELECT count(score) FROM judgments").fetchone()[0]
     assert sum(count for *_, count in figures.histogram) == scored
@@ -211,7 +212,7 @@ def test_a_place_that_nobody_gave_is_refused(ledger: sqlite3.Connection, after: 
 def test_the_mean_is_that_of_the_scores_and_bars_reach_from_end_to_end(
     ledger: sqlite3.Connection,
 ) -> None:
-    figures = figures_of(ledger, "judge")
+    figures = figures_of(ledger, "judge", JudgeConfiguration())
     mean, statuses = ledger.execute(
         "SELECT avg(score), count(*) FROM judgments WHERE status = 'scored'"
     ).fetchone()

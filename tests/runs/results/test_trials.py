@@ -100,7 +100,7 @@ def test_slices_take_trials_together(tmp_path: Path) -> None:
     write_trials(tmp_path, lambda task: task % 2 == 0, tasks=7)
     sections(tmp_path, "--run", "one")
     records = list(records_of(tmp_path / "one"))
-    for slices in score_slices_by_judge(records, "tool", ()):
+    for slices in score_slices_by_judge(records, "tool", (), {}):
         (only,) = slices.slices
         assert (only.rows, only.interval) == (70, None)
 

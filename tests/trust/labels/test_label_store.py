@@ -20,6 +20,8 @@ from adjudge.errors import RunError, SetupError
 from adjudge.trust.labels.store import Conflict, LabelStore
 from support.labels import identity, label
 
+LATER = 4e9
+"""A time after every test."""
 TEXTS = st.text(max_size=12)
 
 
@@ -65,8 +67,9 @@ def test_a_label_without_an_id_and_one_taken_back_are_of_all_copies(store: Label
     assert [found.option for found in store.of_each_copy()] == ["FAIL"]
     store.withdraw(one)
     assert list(store.of_each_copy()) == []
-    store.add(two)
-    assert list(store.of_each_copy()) == [two]
+    again = replace(two, at=LATER)
+    store.add(again)
+    assert list(store.of_each_copy()) == [again]
 
 
 def test_criteria_are_labelled_apart(store: LabelStore) -> None:
@@ -306,7 +309,7 @@ def test_a_change_after_the_verdict_was_seen_leaves_the_correction(store: LabelS
     store.add(blind)
     store.withdraw(blind, judge_visible=True)
     assert list(store.of_each_copy()) == []
-    changed = label(option="FAIL", design="random", judge_visible=True)
+    changed = label(option="FAIL", design="random", judge_visible=True, at=LATER)
     store.add(changed)
     assert list(store.current()) == [changed]
     assert list(store.of_each_copy()) == [blind]
@@ -316,7 +319,7 @@ def test_a_label_taken_back_before_the_verdict_was_seen_counts_no_more(store: La
     slip = label(option="PASS", design="random")
     store.add(slip)
     store.withdraw(slip)
-    later = label(option="FAIL", design="random", judge_visible=True)
+    later = label(option="FAIL", design="random", judge_visible=True, at=LATER)
     store.add(later)
     assert list(store.of_each_copy()) == [later]
 
@@ -347,3 +350,10 @@ def test_labels_of_the_version_without_steps_are_read_and_taken_along(store: Lab
 def test_a_step_is_a_number_from_one(step: object) -> None:
     with pytest.raises(SetupError, match="step of a label"):
         label(step=step)
+
+
+def test_labels_by_a_name_that_has_no_utf8_are_added_once(store: LabelStore) -> None:
+    odd = label(annotator="a\udc80")
+    store.add(odd)
+    assert store.merge(odd) == []
+    assert [one.annotator for one in store.history()] == ["a\\udc80"]

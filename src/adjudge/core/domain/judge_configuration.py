@@ -95,6 +95,20 @@ class JudgeConfiguration:
         )
         return {one.name: one.points for one in options}
 
+    def score_range(self, criterion: str) -> tuple[float, float]:
+        """Return the least and the most that a judgment by a criterion can score: by its options,
+        if all of them have scores, else by the judge's own ``min`` and ``max``; otherwise 0 and 1.
+        """
+        points = self.option_scores(criterion).values()
+        scores = {score for score in points if score is not None}
+        if len(scores) > 1 and None not in points:
+            return min(scores), max(scores)
+        low, high = number_of(self.settings.get("min")), number_of(self.settings.get("max"))
+        asks_for_number = not points and "expression" in self.settings
+        if asks_for_number and low is not None and high is not None and low < high:
+            return low, high
+        return 0.0, 1.0
+
     def without(self, *settings: str) -> JudgeConfiguration:
         """The same judge, some of its settings left out."""
         kept = {name: value for name, value in self.settings.items() if name not in settings}

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from adjudge.stats.intervals import Interval, rows_interval
+from adjudge.core.domain.judge_configuration import JudgeConfiguration
+from adjudge.stats.intervals import Interval, scaled_interval
 
 _BARS = 20
 _MOST_SCORES = 100_000
@@ -25,8 +26,8 @@ class Mean(NamedTuple):
     value: float
     scores: int
     interval: Interval | None
-    """None of few scores, of those outside 0 to 1, of counts, and of so many that it would be no
-    wider than the figure's last digit.
+    """None of few scores, of those outside their scale, of counts, and of so many that it would be
+    no wider than the figure's last digit.
     """
     is_count: bool = False
     """Whether it is a mean of counts: 0 is the good end, and there is no other."""
@@ -76,26 +77,34 @@ class Figures:
 
 
 def figures_of(
-    connection: sqlite3.Connection, judge: str, *, whole: bool = True, several: bool = False
+    connection: sqlite3.Connection,
+    judge: str,
+    configuration: JudgeConfiguration,
+    *,
+    whole: bool = True,
 ) -> Figures:
     """Counts and scores are read from the index alone, where the ledger has it, in one pass.
 
-    ``whole``: with what only the judgments themselves say, each of which is read. ``several``: the
-    judge has several criteria.
+    ``configuration``: of the judge. ``whole``: with what only the judgments themselves say, each of
+    which is read.
     """
+    several = len(configuration.criteria) > 1
     low, high = _ends(connection, judge)
     scale = _scale(connection, judge)
     width = (high - low) / _BARS or 1.0
     statuses: Counter[str] = Counter()
     bars: Counter[int] = Counter()
-    scores = _Scores()
+    name = configuration.criteria[0].get("name") if configuration.criteria else ""
+    scores = _Scores(configuration.score_range(str(name)))
     groups = "SELECT status, score, count(*) FROM judgments WHERE judge = ? GROUP BY status, score"
     for status, score, count in connection.execute(groups, (judge,)):
         statuses[status] += count
         if status == "scored" and score is not None:
             bars[min(int((score - low) / width), _BARS - 1)] += count
             scores.add(score, count, scale)
-    means = _means(connection, judge) if whole and (several or scale.is_special) else {}
+    means = (
+        _means(connection, judge, configuration) if whole and (several or scale.is_special) else {}
+    )
     return Figures(
         dict(statuses),
         None if several else next(iter(means.values()), scores.mean()),
@@ -143,7 +152,8 @@ def _scale(connection: sqlite3.Connection, judge: str) -> _Scale:
 
 
 class _Scores:
-    def __init__(self) -> None:
+    def __init__(self, ends: tuple[float, float]) -> None:
+        self._ends = ends
         self._total, self._count, self._values = 0.0, 0, array("d")
         self._clusters: list[str | int] = []
         self._is_count = False
@@ -160,20 +170,22 @@ class _Scores:
     def mean(self) -> Mean | None:
         if not self._count:
             return None
-        known = len(self._values) == self._count and all(0 <= one <= 1 for one in self._values)
+        known = len(self._values) == self._count
         several = len({*self._clusters}) < self._count
         together = self._clusters if several else None
         return Mean(
             self._total / self._count,
             self._count,
-            rows_interval(self._values, clusters=together)
+            scaled_interval(self._values, self._ends, clusters=together)
             if known and not self._is_count
             else None,
             self._is_count,
         )
 
 
-def _means(connection: sqlite3.Connection, judge: str) -> dict[str, Mean]:
+def _means(
+    connection: sqlite3.Connection, judge: str, configuration: JudgeConfiguration
+) -> dict[str, Mean]:
     found: dict[str, _Scores] = {}
     groups = (
         f"SELECT criterion AS asked, score, count(*), {_SCALE} FROM judgments "  # noqa: S608
@@ -181,7 +193,9 @@ def _means(connection: sqlite3.Connection, judge: str) -> dict[str, Mean]:
     )
     for asked, score, count, is_count, cluster in connection.execute(groups, (judge,)):
         scale = _Scale(bool(is_count), cluster)
-        found.setdefault(str(asked), _Scores()).add(score, count, scale)
+        if asked not in found:
+            found[asked] = _Scores(configuration.score_range(asked))
+        found[asked].add(score, count, scale)
     return {asked: mean for asked, scores in found.items() if (mean := scores.mean())}
 
 

@@ -210,7 +210,7 @@ class ImportedRun:
 
     def _flush(self) -> None:
         if self._waiting:
-            self._labels.add(*self._waiting)
+            self._labels.merge(*self._waiting)
             self._waiting = []
 
     def _identity(self, model: str) -> str:

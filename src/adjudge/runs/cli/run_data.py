@@ -41,7 +41,7 @@ def run_data(info: RunInfo | tuple[Path, RunError]) -> JsonDict:
         "judgments": info.judges,
         "judge_identities": info.identities,
         "excluded_models": info.excluded,
-        **some_of(info, "votes", "failed_votes", "failed_calls"),
+        **some_of(info, "votes", "failed_votes", "undecided_votes", "failed_calls"),
         "calls": {model: usage.calls for model, usage in info.usage.items()},
         **cost_of(info.usage, info.prices).to_dict(),
         **({"batches": [_batch(one) for one in info.batches]} if info.batches else {}),

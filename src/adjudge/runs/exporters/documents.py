@@ -291,6 +291,7 @@ class RunShape(TypedDict):
     excluded_models: NotRequired[Mapping[str, Count]]
     votes: NotRequired[int]
     failed_votes: NotRequired[int]
+    undecided_votes: NotRequired[Annotated[int, "votes with an answer that holds no verdict"]]
     failed_calls: NotRequired[int]
     calls: NotRequired[Count]
     cost_usd: NotRequired[float | None]
@@ -514,6 +515,9 @@ class CorrectedSliceShape(TypedDict):
     corrected: FigureShape
     more: Annotated[int, "labels that it lacks for a number of its own"]
     pooled: PooledShape | None
+    rows_added_since_draw: NotRequired[
+        Annotated[int, "of its rows; the figures are about the others, if there are any"]
+    ]
 
 
 class SlicesShape(TypedDict):
@@ -622,6 +626,7 @@ class LeaderboardShape(TypedDict):
     judge: str
     criteria: str
     rows: int
+    rows_left_out: Annotated[int, "rows without a score: none of their contests counts"]
     contests: int
     places: Annotated[Sequence[PlaceShape], "the best first"]
 

@@ -39,7 +39,9 @@ is.
 
 @dataclass(frozen=True)
 class SystemSummary:
-    """How one system fared against the others."""
+    """How one system fared against the others, on the rows that have a score: if a contest of a row
+    has no outcome, none of the row's contests counts.
+    """
 
     name: str
     wins: int
@@ -134,6 +136,18 @@ class ContestSummary:
     """Those of them that were asked in both orders and have a verdict in one only."""
 
     @property
+    def left_out(self) -> Message | None:
+        """Say how many rows are in none of the figures."""
+        missing = max((one.missing for one in self.systems), default=0)
+        if not missing:
+            return None
+        return plural(
+            "{count} row without a score is left out of wins, ties, losses and win rates.",
+            "{count} rows without a score are left out of wins, ties, losses and win rates.",
+            missing,
+        )
+
+    @property
     def leader(self) -> SystemSummary | None:
         """The system that is better beyond doubt: its interval lies above one half, or above all
         others'.
@@ -154,14 +168,14 @@ class _System:
         self.one_order, self.one_order_wins = 0, 0.0
 
     def add(self, contests: Sequence[float | None], rate: float | None, unit: Unit) -> None:
+        if rate is None:
+            self.lost.add(unit)
+            return
         for each in contests:
             if each is not None and each in _OUTCOMES:
                 self.outcomes[_OUTCOMES[each]] += 1
-        if rate is None:
-            self.lost.add(unit)
-        else:
-            self.rates.append(rate)
-            self.units.append(unit)
+        self.rates.append(rate)
+        self.units.append(unit)
 
     def add_one_order(self, rate: float) -> None:
         """Count a row that has a verdict in one of two orders."""

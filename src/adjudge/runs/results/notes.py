@@ -21,6 +21,7 @@ from adjudge.messages import Message
 from adjudge.runs.criteria_entry import CRITERIA_FILES, Aspect, CriteriaEntry
 from adjudge.runs.eval_file import AspectEntry, DirectEntry, EvalFile
 from adjudge.runs.results.counts import count_tokens
+from adjudge.runs.results.numbers import percent
 
 if TYPE_CHECKING:
     from adjudge.core.ledger.pending import Batch
@@ -209,10 +210,10 @@ def format_notes(missed: Mapping[str, tuple[int, int]]) -> Iterator[Message]:
     for model, (repeated, votes) in missed.items():
         if repeated >= _OFTEN and repeated / votes > _OFTEN_SHARE:
             yield Message(
-                "{model} often misses the reply format: {repeated} of {votes} votes were asked "
-                "again, or have no verdict for it. Each repeat costs a call; a model that supports "
-                "JSON schemas needs none",
+                "{model} often misses the reply format: {share} of its votes were asked again, or "
+                "have no verdict for it. Each repeat costs a call; a model that supports JSON "
+                "schemas needs none",
                 model=model,
-                repeated=repeated,
-                votes=votes,
+                # no count of votes: rows with the same content share theirs, and are counted here
+                share=percent(repeated / votes),
             )

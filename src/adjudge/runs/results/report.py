@@ -287,10 +287,12 @@ class Report(HtmlRepr):
         return {(one.judge, one.criteria, one.system): one for one in self.sections}
 
     def good_answer(self, one: Section) -> str | None:
-        """The option with the higher score, if there are two; None of other criteria, and if it is
-        PASS, which needs no explanation.
+        """The option with the higher score, if there are two; None of other criteria, of
+        comparisons, and if it is PASS, which needs no explanation.
         """
-        criterion = self._criterion_of(one) if one.summary.options else None
+        if one.contests or not one.summary.options:
+            return None
+        criterion = self._criterion_of(one)
         good = criterion.good_answer if criterion else None
         return None if good == "PASS" else good
 
@@ -533,7 +535,9 @@ class _SectionTally:
         self._sureness = sureness
         self._steps = setup.steps.get(first.judge, ())
         self._cascade = CascadeTally(setup.prices) if self._steps else None
-        self._tally = Tally(sureness)
+        judge = setup.judges.get(first.judge)
+        scale = judge.score_range(first.criterion) if judge else (0.0, 1.0)
+        self._tally = Tally(sureness, scale)
         self._evidence: EvidenceTally | None = None
         self._repeats: RepeatTally | None = None
         self._rag = _rag_tally(first.judge, setup, sureness) if first.detail.kind == "rag" else None

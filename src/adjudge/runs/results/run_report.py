@@ -64,7 +64,7 @@ def report_of_run(
         used=info.usage,
         counts=join(", ", (count_judgments(made.judged), votes_message(info))),
         calibrations=calibrations,
-        slices=_slices(run, by, calibrations, setup.cluster) if by else (),
+        slices=_slices(run, by, calibrations, setup) if by else (),
         told_in=language,
         failed_calls=info.failed_calls,
         unanswered=info.failed_votes,
@@ -76,12 +76,12 @@ def report_of_run(
 
 
 def _slices(
-    run: str | Path, by: str, calibrations: Sequence[Calibration], cluster: str
+    run: str | Path, by: str, calibrations: Sequence[Calibration], setup: Setup
 ) -> tuple[ScoreSlices, ...]:
     from adjudge.runs.results.score_slices import score_slices_by_judge  # loaded only if asked for
 
     corrected = [one for one in calibrations if one.slices]
-    return score_slices_by_judge(records_of(run), by, corrected, cluster)
+    return score_slices_by_judge(records_of(run), by, corrected, setup.judges, setup.cluster)
 
 
 def baseline_of(run: Path) -> Baseline:
@@ -98,21 +98,21 @@ def baseline_of(run: Path) -> Baseline:
 
 
 def votes_message(info: RunInfo) -> Message:
-    """How many votes were asked for, and how many calls failed: where every vote was answered, each
-    of them was repeated.
+    """How many votes were asked for, how many of them have no answer or no verdict, and how many
+    calls failed: where every vote was answered, each of them was repeated.
     """
-    votes = count_votes(info.votes)
-    if info.failed_votes:
-        return Message(
-            "{votes}, {unanswered} without an answer; {failed}",
-            votes=votes,
-            unanswered=info.failed_votes,
-            failed=count_failed_calls(info.failed_calls),
-        )
-    if info.failed_calls:
-        return Message(
-            "{votes}, all answered; {retries}",
-            votes=votes,
-            retries=count_retries(info.failed_calls),
-        )
-    return Message("{votes}, all answered", votes=votes)
+    if not info.votes:
+        return count_votes(0)
+    answered = (
+        Message("{count} without an answer", count=info.failed_votes)
+        if info.failed_votes
+        else Message("all answered")
+    )
+    parts = [count_votes(info.votes), answered]
+    if info.undecided_votes:
+        parts.append(Message("{count} without a verdict", count=info.undecided_votes))
+    told = join(", ", parts)
+    if not info.failed_calls:
+        return told
+    count = count_failed_calls if info.failed_votes else count_retries
+    return join("; ", (told, count(info.failed_calls)))

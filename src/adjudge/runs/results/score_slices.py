@@ -9,6 +9,7 @@ from statistics import fmean
 
 from adjudge.core.domain.frozen import some_of
 from adjudge.core.domain.json_types import JsonDict
+from adjudge.core.domain.judge_configuration import JudgeConfiguration
 from adjudge.core.domain.judge_criterion import JudgeCriterion
 from adjudge.core.domain.record import JudgmentRecord
 from adjudge.core.domain.repeated import Unit
@@ -17,7 +18,7 @@ from adjudge.errors import SetupError
 from adjudge.features.agents.item import TRAJECTORY
 from adjudge.messages import Message
 from adjudge.runs.results.summary import UNSURE, GateConfidence
-from adjudge.stats.intervals import Interval, rows_interval
+from adjudge.stats.intervals import Interval, scaled_interval
 from adjudge.stats.slices import level_of_each
 
 _LEVEL = 0.95
@@ -95,10 +96,13 @@ def _value(record: JudgmentRecord, column: str) -> str:
 
 
 def score_slices(
-    records: Sequence[JudgmentRecord], column: str, sureness: GateConfidence = UNSURE
+    records: Sequence[JudgmentRecord],
+    column: str,
+    configuration: JudgeConfiguration,
+    sureness: GateConfidence = UNSURE,
 ) -> list[ScoreSlices]:
-    """The mean of each slice by each criterion, the largest slice first; criteria whose rows lack
-    the column are left out where others have it. ``sureness``: which rows belong together.
+    """The mean of each slice by each criterion of a judge, the largest slice first; criteria whose
+    rows lack the column are left out if others have it. ``sureness``: which rows belong together.
     """
     by_criterion: dict[str, list[JudgmentRecord]] = {}
     for one in records:
@@ -106,13 +110,17 @@ def score_slices(
     with_it = {
         name: own for name, own in by_criterion.items() if any(value_in(one, column) for one in own)
     }
-    return [_slices(name, own, column, sureness) for name, own in (with_it or by_criterion).items()]
+    return [
+        _slices(name, own, column, configuration.score_range(name), sureness)
+        for name, own in (with_it or by_criterion).items()
+    ]
 
 
 def score_slices_by_judge(
     records: Iterable[JudgmentRecord],
     column: str,
     corrected: Collection[JudgeCriterion],
+    configurations: Mapping[str, JudgeConfiguration],
     cluster: str = "",
 ) -> tuple[ScoreSlices, ...]:
     """The slices of every judge and criterion of a run, apart from those in ``corrected``, whose
@@ -127,8 +135,13 @@ def score_slices_by_judge(
         slices
         if any(one.scores for one in slices.slices)
         else _without_table(slices, is_comparison=own[0].detail.kind == "pairwise")
-        for own in by_judge.values()
-        for slices in score_slices(own, column, GateConfidence(cluster=cluster))
+        for judge, own in by_judge.items()
+        for slices in score_slices(
+            own,
+            column,
+            configurations.get(judge, JudgeConfiguration()),
+            GateConfidence(cluster=cluster),
+        )
     )
 
 
@@ -146,7 +159,11 @@ def _without_table(slices: ScoreSlices, *, is_comparison: bool) -> ScoreSlices:
 
 
 def _slices(
-    criterion: str, records: Sequence[JudgmentRecord], column: str, sureness: GateConfidence
+    criterion: str,
+    records: Sequence[JudgmentRecord],
+    column: str,
+    scale: tuple[float, float],
+    sureness: GateConfidence,
 ) -> ScoreSlices:
     slicing = slice_rows([value_in(one, column) for one in records], column)
     rows = Counter(slicing.of_rows)
@@ -157,15 +174,14 @@ def _slices(
             scores[name].append(one.score)
             units[name].append(sureness.unit(one))
     each = level_of_each(_LEVEL, len(scores))
-    is_share = all(0 <= one <= 1 for own in scores.values() for one in own)
-    plain = is_share and not any(one.detail.is_count for one in records)
+    plain = not any(one.detail.is_count for one in records)
     found = tuple(
         ScoreSlice(
             name,
             rows[name],
             len(own),
             fmean(own) if own else None,
-            rows_interval(own, level=each, clusters=sureness.clusters(units[name]))
+            scaled_interval(own, scale, level=each, clusters=sureness.clusters(units[name]))
             if plain
             else None,
         )

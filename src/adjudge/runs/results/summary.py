@@ -70,7 +70,9 @@ class Summary:
     excluded: Mapping[str, int] = field(default_factory=dict)
     """Of a panel: each model that did not count somewhere, and on how many rows."""
     interval: Interval | None = None
-    """Of the mean; None with too few rows, or with scores outside 0 to 1."""
+    """Of the mean; None with too few rows, or with scores outside their scale: that of the options,
+    else 0 to 1.
+    """
     confident: Interval | None = None
     """Limits of the mean for gates, at the confidence that they ask for. They hold whatever the
     results without a score are. None also if no confidence is asked for.
@@ -209,8 +211,10 @@ UNSURE = GateConfidence()
 class Tally:
     """Adds up judgments by one criterion as they come."""
 
-    def __init__(self, sureness: GateConfidence = UNSURE) -> None:
-        self._sureness = sureness
+    def __init__(
+        self, sureness: GateConfidence = UNSURE, scale: tuple[float, float] = (0.0, 1.0)
+    ) -> None:
+        self._sureness, self._scale = sureness, scale
         self._units: list[Unit] = []
         self._counts: Counter[str] = Counter()
         self._scores, self._without_number, self._usage = array("d"), 0, Usage()
@@ -321,9 +325,10 @@ class Tally:
         return found if len(found) + len(self._excluded) > 1 else {}
 
     def _interval(self) -> Interval | None:
-        if self._is_count or not all(0 <= score <= 1 for score in self._scores):
+        if self._is_count:
             return None
-        return interval_of(self._scores, self._sureness.clusters(self._units))
+        clusters = self._sureness.clusters(self._units)
+        return interval_of(self._scores, clusters, self._scale)
 
 
 def _best(points: Mapping[str, float | None]) -> float:
@@ -347,14 +352,16 @@ def interval_dict(interval: Interval | None) -> JsonDict | None:
 
 
 def interval_of(
-    values: Sequence[float], clusters: Sequence[Hashable] | None = None
+    values: Sequence[float],
+    clusters: Sequence[Hashable] | None = None,
+    scale: tuple[float, float] = (0.0, 1.0),
 ) -> Interval | None:
-    """Of the mean of ``values`` from 0 to 1, where there are enough. Fewer need no time to load it.
+    """Of the mean of ``values`` on a scale, where there are enough. Fewer need no time to load it.
 
     ``clusters``: that of each; None where all are independent.
     """
     if len(values) < FEWEST:
         return None
-    from adjudge.stats.intervals import rows_interval
+    from adjudge.stats.intervals import scaled_interval
 
-    return rows_interval(values, clusters=clusters)
+    return scaled_interval(values, scale, clusters=clusters)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from adjudge.messages import Message, term
+from adjudge.messages import Message, plural, term
 from adjudge.runs.results.numbers import figure, level_text, limits
 from adjudge.runs.results.score_slices import ScoreSlices
 from adjudge.stats.slices import PooledValue
@@ -61,6 +61,7 @@ def slice_headings(found: SliceReport) -> list[str]:
 
 def slice_rows(found: SliceReport) -> Iterator[Sequence[str]]:
     """A line for each slice, the largest first."""
+    is_pooled = _is_pooled(found)
     for one in found.slices:
         yield [
             one.name,
@@ -69,7 +70,7 @@ def slice_rows(found: SliceReport) -> Iterator[Sequence[str]]:
             figure(one.naive, 3),
             value_text(one.corrected),
             limits_text(one.corrected),
-            *([pooled_text(one.pooled)] if one.pooled else []),
+            *([pooled_text(one.pooled) if one.pooled else "–"] if is_pooled else []),
         ]
 
 
@@ -94,4 +95,15 @@ def slice_lines(found: SliceReport) -> Iterator[Message]:
             "let expect of it, the more the fewer labels it has; right on average over slices, "
             "not for each of them"
         )
+    for one in found.slices:
+        if 0 < one.added < one.rows:
+            yield plural(
+                "{name}: {count} of {rows} rows was added after the draw; the figures are about "
+                "the others",
+                "{name}: {count} of {rows} rows were added after the draw; the figures are about "
+                "the others",
+                one.added,
+                name=one.name,
+                rows=one.rows,
+            )
     yield from found.notes

@@ -224,6 +224,8 @@ def _show_order(found: ContestSummary, screen: Screen) -> None:
         screen.say(Message("No row could be compared."), "dim")
     elif not found.leader:
         screen.say(Message("Too close to call on these rows."), "dim")
+    if found.left_out:
+        screen.say(found.left_out)
     if found.order is not None:
         screen.say(order_message(found.order))
 

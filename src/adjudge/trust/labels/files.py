@@ -40,6 +40,8 @@ _TABLE = (
     "responses INTEGER, systems TEXT)"
 )
 _IDENTITY = 32
+_CLOCK_TICK = 0.01
+"""Seconds by which a system's time of writing may be behind its clock."""
 _TRUTH = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 
 
@@ -55,6 +57,8 @@ class LabelDefaults:
     judge_visible: bool = False
     id: str | None = None
     """The column that names the rows, where it is not called id."""
+    at: float = 0.0
+    """When they were given."""
 
 
 _DEFAULTS = LabelDefaults()
@@ -206,6 +210,13 @@ def read_labels(
             on_bad_row(read)
 
 
+def written_at(path: Path) -> float:
+    """Return when a file was last written, which is the time of labels that have none: an older
+    file that is imported later does not overrule a correction.
+    """
+    return path.stat().st_mtime + _CLOCK_TICK if path.is_file() else time.time()
+
+
 def keep_draws(folder: str | Path, labels: Iterable[Label]) -> None:
     """Go on as the labels of a file were drawn, where their rows had chances of their own by a
     judge of this run: otherwise further labels could not be joined with them.
@@ -352,7 +363,7 @@ class _RowReader:
             "design": self._text("design") or self._defaults.design,
             "judge_visible": self._as(_truth, "judge_visible", self._defaults.judge_visible),
             "note": self._note(),
-            "at": self._as(_float, "at", time.time()),
+            "at": self._as(_float, "at", self._defaults.at),
             "seed": self._as(_integer, "seed", None),
             "drawn_at": self._as(_float, "drawn_at", None),
             "drawn_under": self._text("drawn_under"),

@@ -1,7 +1,8 @@
 """The labels of a run: a file beside its ledger to which labels are only ever added.
 
 Several processes may write at once, and what ``add`` returned from is on the disk. Of one
-annotator's labels of a row and criteria the last counts; the earlier ones stay.
+annotator's labels of a row and criteria the one with the latest time counts, of several with the
+same time the one that was added last; the earlier ones stay.
 """
 
 from __future__ import annotations
@@ -36,8 +37,10 @@ _ADD = f"INSERT INTO labels ({_NAMES}, checksum) VALUES ({_MARKS})"  # noqa: S60
 _WHICH = (
     "(:criteria IS NULL OR criteria = :criteria) AND (:annotator IS NULL OR annotator = :annotator)"
 )
-_SELECT = f"SELECT {_NAMES}, checksum FROM labels WHERE {_WHICH}"  # noqa: S608 - names of ours
+_SELECT_ALL = f"SELECT {_NAMES}, checksum FROM labels"  # noqa: S608 - names of ours
+_SELECT = f"{_SELECT_ALL} WHERE {_WHICH}"
 _ADD_DRAW = "INSERT OR IGNORE INTO draws (criteria, seed, drawn_at) VALUES (?, ?, ?)"
+_ABOUT = "criteria = ? AND row = ? AND annotator = ?"
 _SAID = (
     "(SELECT min(said.number) FROM labels AS said WHERE said.criteria = labels.criteria AND "
     "said.row = labels.row AND said.annotator = labels.annotator AND said.at = labels.at)"
@@ -86,27 +89,53 @@ class LabelStore(LabelDatabase):
     DAMAGED = Message("it is damaged: put it aside and import the labels from an export")
 
     def add(self, *labels: Label) -> None:
-        """Append labels, all or none; they are on the disk when this returns."""
-        rows = [_row(label) for label in labels]
+        """Append labels that count from now on, all or none; they are on the disk when this
+        returns.
+
+        A label that is older than one that its annotator gave to the row (a clock was set back, or
+        it has no time) gets the time of that one.
+        """
+        latest = f"SELECT max(at) FROM labels WHERE {_ABOUT}"  # noqa: S608 - names of ours
         with self._writing() as connection:
-            connection.executemany(_ADD, rows)
+            for label in map(_as_stored, labels):
+                (at,) = connection.execute(latest, _about(label)).fetchone()
+                is_older = at is not None and at > label.at
+                connection.execute(_ADD, _row(replace(label, at=at) if is_older else label))
+
+    def merge(self, *labels: Label) -> list[Label]:
+        """Append labels of a file with the times that they have, all or none, and return those that
+        were not there yet.
+
+        A label that is older than another one of its annotator does not count, whichever of them
+        is added first.
+        """
+        same_time = f"{_SELECT_ALL} WHERE {_ABOUT} AND at = ?"
+        distinct: dict[Label, Label] = {}
+        for label in map(_as_stored, labels):
+            # of equal ones the last stays: another answer with the same time may be between them
+            distinct.pop(_content(label), None)
+            distinct[_content(label)] = label
+        added = []
+        with self._writing() as connection:
+            for label in distinct.values():
+                found = connection.execute(same_time, (*_about(label), label.at))
+                if _content(label) not in [_content(_label(row)) for row in found.fetchall()]:
+                    connection.execute(_ADD, _row(label))
+                    added.append(label)
+        return added
 
     def draw_anew(self, *labels: Label) -> None:
         """Append labels that say what stands, of rows that count as drawn in another way by now.
         Where their annotator has said something else meanwhile, that stands.
         """
-        last = (
-            "SELECT at FROM labels WHERE criteria = ? AND row = ? AND annotator = ? "
-            "ORDER BY number DESC LIMIT 1"
-        )
+        latest = f"SELECT max(at) FROM labels WHERE {_ABOUT}"  # noqa: S608 - names of ours
         with self._writing() as connection:
-            for one in labels:
-                about = (one.criteria, one.row, one.annotator)
-                if connection.execute(last, about).fetchone() == (one.at,):
+            for one in map(_as_stored, labels):
+                if connection.execute(latest, _about(one)).fetchone() == (one.at,):
                     connection.execute(_ADD, _row(one))
 
     def current(self, criteria: str | None = None) -> Iterator[Label]:
-        """What each annotator says of each row: the last label counts, and one that was withdrawn
+        """What each annotator says of each row: the latest label counts, and one that was withdrawn
         does not.
         """
         for history in self._of_each_row(criteria):
@@ -125,14 +154,12 @@ class LabelStore(LabelDatabase):
         had seen the judge's verdict meanwhile, the one from before that.
         """
         for known in self._of_each_row(criteria):
-            yield from (_blind(label, known) for own in _copies(known) if (label := _standing(own)))
+            yield from _counting(known)
 
     def _of_each_row(self, criteria: str | None) -> Iterator[list[Label]]:
-        """What each annotator has said of each row, in that order."""
-        found = self._read(f"{_SELECT} ORDER BY criteria, row, annotator, number", criteria)
-        for _, history in groupby(
-            found, lambda label: (label.criteria, label.row, label.annotator)
-        ):
+        """What each annotator has said of each row, the earliest first."""
+        found = self._read(f"{_SELECT} ORDER BY criteria, row, annotator, at, number", criteria)
+        for _, history in groupby(found, _about):
             yield list(history)
 
     def newest(self) -> tuple[int, int]:
@@ -164,14 +191,13 @@ class LabelStore(LabelDatabase):
         undo takes back. One that was drawn anew is as old as what was said.
         """
         newest = (
-            "number IN (SELECT max(number) FROM labels GROUP BY criteria, row, annotator) AND "
-            "state <> 'withdrawn'"
+            "NOT EXISTS (SELECT 1 FROM labels AS later WHERE later.criteria = labels.criteria AND "
+            "later.row = labels.row AND later.annotator = labels.annotator AND "
+            "(later.at, later.number) > (labels.at, labels.number)) AND state <> 'withdrawn'"
         )
         which = f"{newest} AND design {'=' if chosen else '<>'} 'chosen'"
-        return next(
-            self._read(f"{_SELECT} AND {which} ORDER BY {_SAID} DESC LIMIT 1", criteria, annotator),
-            None,
-        )
+        order = f"ORDER BY at DESC, {_SAID} DESC LIMIT 1"
+        return next(self._read(f"{_SELECT} AND {which} {order}", criteria, annotator), None)
 
     def withdraw(self, label: Label, *, judge_visible: bool = False) -> None:
         """Take a label back: it stays in the history and counts no more.
@@ -273,6 +299,34 @@ class LabelStore(LabelDatabase):
                     connection.execute(f"ALTER TABLE {table} ADD COLUMN {column}")
 
 
+def counting_labels(labels: Iterable[Label]) -> Iterator[Label]:
+    """Return the labels that count of those that a file holds, as ``LabelStore.of_each_copy`` does
+    of those of a run.
+    """
+    histories: dict[tuple[str, str, str], list[Label]] = {}
+    for label in labels:
+        histories.setdefault(_about(label), []).append(label)
+    for history in histories.values():
+        yield from _counting(sorted(history, key=lambda label: label.at))
+
+
+def _counting(history: Sequence[Label]) -> Iterator[Label]:
+    for copy in _copies(history):
+        if label := _standing(copy):
+            yield _blind(label, history)
+
+
+def _about(label: Label) -> tuple[str, str, str]:
+    return label.criteria, label.row, label.annotator
+
+
+def _content(label: Label) -> Label:
+    """Return all that makes a label another one. An import may not know how the criterion was
+    worded, and takes the number of rows that could be drawn from the run as it is by then.
+    """
+    return replace(label, criteria_identity=None, drawn_of=None)
+
+
 def _copies(history: Iterable[Label]) -> Iterable[list[Label]]:
     """By id, the one that was labelled last at the end.
 
@@ -288,8 +342,8 @@ def _copies(history: Iterable[Label]) -> Iterable[list[Label]]:
 
 
 def _standing(history: Sequence[Label]) -> Label | None:
-    """The last label. A row that was once drawn at random stays in the random sample, also when its
-    label is corrected later, and a text that the queue drew stays one if a file corrects it.
+    """The latest label. A row that was once drawn at random stays in the random sample, also when
+    its label is corrected later, and a text that the queue drew stays one if a file corrects it.
     """
     taken_back = [place for place, label in enumerate(history) if label.state == "withdrawn"]
     since = history[taken_back[-1] + 1 :] if taken_back else history
@@ -325,6 +379,11 @@ def _blind(label: Label, history: Sequence[Label]) -> Label:
 def _row(label: Label) -> tuple[object, ...]:
     values = [_storable(name, value) for name, value in label.to_dict().items()]
     return (*values, _checksum(values))
+
+
+def _as_stored(label: Label) -> Label:
+    """Return a label as it will be read: SQLite cannot even look for half a surrogate pair."""
+    return _label(_row(label))
 
 
 def _checksum(values: Sequence[object]) -> int:

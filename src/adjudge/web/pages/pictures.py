@@ -18,7 +18,7 @@ from adjudge.core.engine.identity import judge_identity
 from adjudge.core.gateway.prices import PriceTable
 from adjudge.core.ledger.browse import judges_in
 from adjudge.core.ledger.course import Stretch, course_of
-from adjudge.core.ledger.file import holds_labels, read_judges, read_meta
+from adjudge.core.ledger.file import holds_labels, read_judge, read_judges, read_meta
 from adjudge.core.ledger.records import records
 from adjudge.errors import AdjudgeError
 from adjudge.runs.folder import prices_of, reading
@@ -147,7 +147,7 @@ def _slices(library: Library, place: RunPlace, judge: str, by: str) -> list[Json
         corrected = _corrected(place, judge, by) if holds_labels(place.folder) else {}
         return [
             {**one.to_dict(), "corrected": corrected.get(one.criterion)}
-            for one in score_slices(own, by)
+            for one in score_slices(own, by, read_judge(run, judge))
         ]
 
     return library.read(place, f"slices {judge} {by}", find)

@@ -540,8 +540,7 @@ def _figures(place: RunPlace, judge: str) -> tuple[Figures, str | None]:
     """With the judge's identity: one hash over everything that decides its verdicts."""
     with reading(place.folder) as connection:
         configuration = read_judge(connection, judge)
-        several = len(configuration.criteria) > 1
-        found = figures_of(connection, judge, whole=not is_large(place), several=several)
+        found = figures_of(connection, judge, configuration, whole=not is_large(place))
     return found, judge_identity(configuration)
 
 

@@ -1,0 +1,93 @@
+"""One number has one interval: in reports, in ``calibrate`` and on the page."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from adjudge import DirectJudge, Instance, PairwiseJudge
+from adjudge.core.domain.criteria import Criteria, CriteriaOption
+from adjudge.core.ledger.figures import figures_of
+from adjudge.core.ledger.file import read_judge
+from adjudge.runs.folder import reading, records_of
+from adjudge.stats.intervals import rows_interval
+from adjudge.trust.labels.store import LabelStore
+from support import commands
+from support.labels import label, model
+
+OPTIONS = ("bad", "fair", "good")
+
+
+def graded(folder: Path, scores: tuple[float, ...], rows: int) -> Path:
+    """Rows of which a third each is bad, fair and good; a label on the first."""
+    options = [
+        CriteriaOption(name, score=score) for name, score in zip(OPTIONS, scores, strict=True)
+    ]
+    quality = Criteria("quality", "How good is it?", options)
+
+    def verdict(prompt: str) -> str:
+        return OPTIONS[int(prompt.split("number ")[1].split(maxsplit=1)[0]) % 3]
+
+    DirectJudge(model(verdict), max_repairs=0).evaluate(
+        [Instance({"response": f"number {number} ."}, f"r{number}") for number in range(rows)],
+        quality,
+        run=folder,
+    )
+    LabelStore(folder).add(label("number 0 .", "bad", criteria="quality", design="random"))
+    return folder
+
+
+def intervals(folder: Path) -> tuple[object, object]:
+    """Of the report, and of ``calibrate`` without a correction."""
+    shown = json.loads(commands.adjudge("runs", "show", folder, "--json").stdout)
+    (section,) = shown["criteria"]
+    reported = (section.get("systems") or [section])[0]["interval"]
+    done = commands.adjudge("calibrate", folder, "--json")
+    (calibration,) = json.loads(done.stdout)["results"]
+    naive = calibration["naive"]
+    return (
+        reported and (reported["lower"], reported["upper"]),
+        naive["lower"] and (naive["lower"], naive["upper"]),
+    )
+
+
+@pytest.mark.parametrize("scores", [(0.0, 0.3, 1.0), (1.0, 2.0, 4.0), (0.2, 0.5, 0.8)])
+def test_graded_options_have_one_interval_on_their_own_scale(
+    tmp_path: Path, scores: tuple[float, ...]
+) -> None:
+    folder = graded(tmp_path / "run", scores, 40)
+    reported, calibrated = intervals(folder)
+    low, high = scores[0], scores[-1]
+    expected = rows_interval([(scores[number % 3] - low) / (high - low) for number in range(40)])
+    assert expected is not None
+    ends = (low + expected.lower * (high - low), low + expected.upper * (high - low))
+    assert reported == pytest.approx(ends)
+    assert calibrated == pytest.approx(ends)
+    with reading(folder) as ledger:
+        (judge,) = {one.judge for one in records_of(folder)}
+        mean = figures_of(ledger, judge, read_judge(ledger, judge)).mean
+    assert mean is not None and mean.interval is not None
+    assert (mean.interval.lower, mean.interval.upper) == pytest.approx(ends)
+    assert f"{ends[0]:.2f}–{ends[1]:.2f}" in commands.adjudge("runs", "show", folder).stdout
+
+
+def test_fewer_than_eight_rows_have_no_interval_anywhere(tmp_path: Path) -> None:
+    assert intervals(graded(tmp_path / "run", (1.0, 2.0, 4.0), 7)) == (None, None)
+
+
+def test_a_win_rate_has_one_interval(tmp_path: Path) -> None:
+    def verdict(prompt: str) -> str:
+        return "tie" if "zeven" in prompt else "A" if "zfirst" in prompt else "B"
+
+    pairs = [[("zeven", "zfirst", "z")[number % 3], f"other {number}"] for number in range(40)]
+    folder = tmp_path / "run"
+    PairwiseJudge(model(verdict)).evaluate(pairs, "Which is better?", run=folder)
+    row = next(iter(records_of(folder)))
+    LabelStore(folder).add(
+        label(option=None, row=row.identity, criteria=row.criterion, winner=0, design="random")
+    )
+    reported, calibrated = intervals(folder)
+    assert reported is not None
+    assert reported == calibrated
