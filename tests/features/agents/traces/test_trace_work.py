@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import json
 import sys
@@ -151,6 +152,15 @@ def test_a_trace_that_no_memory_holds_is_one_line(
         assert list(files.read_traces(tmp_path / name, on_bad_row=bad.append)) == []
         (found,) = bad
         assert "6 MB is too large: up to 5 MB are read" in str(found), name
+
+
+def test_a_table_of_traces_leaves_the_limit_of_cells_as_it_was(tmp_path: Path) -> None:
+    """The limit is one per process: without it, a data set with an open quote fills the memory."""
+    before = csv.field_size_limit()
+    path = tmp_path / "traces.csv"
+    path.write_text("id,messages\n1,[]\n", encoding="utf-8")
+    list(files.read_traces(path, on_bad_row=lambda row: None))
+    assert csv.field_size_limit() == before
 
 
 def test_a_file_that_unpacks_to_a_thousand_times_its_size_is_one_line(

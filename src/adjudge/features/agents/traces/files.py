@@ -330,7 +330,7 @@ def _line(line: str, number: int, origin: Origin) -> Object | BadRow:
 
 
 def _table(file: BinaryIO, delimiter: str) -> Iterator[Object]:
-    csv.field_size_limit(sys.maxsize)
+    before = csv.field_size_limit(sys.maxsize)  # of the process: tables of rows have their own
     text = io.TextIOWrapper(file, "utf-8-sig", newline="")
     try:
         for row in csv.DictReader(text, delimiter=delimiter):
@@ -338,4 +338,5 @@ def _table(file: BinaryIO, delimiter: str) -> Iterator[Object]:
     except (UnicodeDecodeError, csv.Error) as error:
         raise WrongData("cannot be read as a table in UTF-8: {error}", error=str(error)) from error
     finally:
+        csv.field_size_limit(before)
         text.detach()
