@@ -10,9 +10,11 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import count
 from typing import Any, ClassVar
 
 CACHED_TOKENS = 64
+_REPLIES = count(1)
 Json = dict[str, Any]
 
 
@@ -134,7 +136,7 @@ class OpenAI(Protocol):
 
     def answer(self, body: Json, said: list[Said]) -> Json:
         return {
-            "id": "chatcmpl-1",
+            "id": f"chatcmpl-{next(_REPLIES)}",
             "object": "chat.completion",
             "created": 1700000000,
             "model": f"{body['model']}-2024-07-18" if "model" in body else body["model_id"],
