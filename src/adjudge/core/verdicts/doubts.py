@@ -291,10 +291,15 @@ def explains_otherwise(text: str, verdict: Verdict, question: Question) -> bool:
 
 def _may_answer(text: str, question: Question) -> bool:
     """Return True if the options are yes and no, or pass and fail, and the text has such a word."""
-    if isinstance(question, Comparison) or not any(map(polarity, question.labels)):
+    if isinstance(question, Comparison) or not _have_polarity(question.labels):
         return False
     text = text.casefold()
     return any(word in text for word in TWO_WAY_WORDS)
+
+
+@lru_cache(maxsize=256)
+def _have_polarity(labels: tuple[str, ...]) -> bool:
+    return any(map(polarity, labels))
 
 
 def _concludes_otherwise(sentence: str, verdict: Verdict, question: Question) -> bool:

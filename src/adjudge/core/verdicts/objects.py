@@ -151,7 +151,7 @@ def _says_otherwise(
     if not isinstance(question, Choice) or question.numeric:
         return False
     points = dict(zip(question.options, question.points, strict=False))
-    scores = (_score(data.get(name)) for name in _TWO_WAY_SCORE_KEYS)
+    scores = (_score(data[name]) for name in _TWO_WAY_SCORE_KEYS if name in data)
     return any(
         score is not None and score in points.values() and points.get(verdict.option) != score
         for score in scores
