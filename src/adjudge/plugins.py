@@ -168,7 +168,7 @@ OURS: Mapping[str, Mapping[str, str]] = {
             "doctor": "runs.cli.doctor:doctor",
             "schema": "runs.cli.schema:schema",
             "serve": "web.serve_command:serve",
-            "mcp": "runs.cli.mcp:serve_mcp",
+            "mcp": "features.integrations.mcp_command:serve_mcp",
             "completion": "runs.cli.completion:completion",
             "serve-model": "features.local.serve_command:serve_model",
         },

@@ -104,7 +104,7 @@ def adjudge(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
     """A command in this process, without a terminal: its exit code and what it says."""
 
     # the question comes before the server, which may not be installed
-    monkeypatch.setattr("adjudge.runs.cli.mcp.find_spec", lambda name: name)
+    monkeypatch.setattr("adjudge.features.integrations.mcp_command.find_spec", lambda name: name)
 
     def run(*words: str) -> tuple[int, str]:
         monkeypatch.setattr(sys, "argv", ["adjudge", *words])

@@ -45,11 +45,10 @@ from adjudge.core.ledger.file import (
     under_lock,
     used_in,
 )
-from adjudge.core.ledger.pending import Batch, batches_in, collectable
+from adjudge.core.ledger.pending import BATCHES, Batch, batches_in, collectable
 from adjudge.core.ledger.records import records
 from adjudge.core.ledger.rows import KEY_BYTES
 from adjudge.errors import RunError, SetupError
-from adjudge.features.batches.ledger import FOLDER as BATCHES
 from adjudge.features.scale.ray.place import kept_facts
 from adjudge.messages import Message
 from adjudge.runs.eval_file import OUTPUTS

@@ -14,8 +14,8 @@ from adjudge.core.domain.vote import Ballot, Outcome, Vote
 from adjudge.core.engine.estimate import Known
 from adjudge.core.ledger.file import FILE, connect, ledger_error
 from adjudge.core.ledger.ledger import BloomFilter
+from adjudge.core.ledger.pending import asked_in
 from adjudge.core.ledger.rows import checked_key, wordings_in
-from adjudge.features.batches.ledger import asked_in
 from adjudge.runs.folder import reading, run_facts
 
 _ANSWERED = (

@@ -29,7 +29,7 @@ from adjudge.core.engine import ask
 from adjudge.core.gateway.layers.budget import Budget
 from adjudge.core.gateway.prices import PriceTable
 from adjudge.core.ledger.file import FILE
-from adjudge.core.ledger.pending import BatchState
+from adjudge.core.ledger.pending import BATCHES, BatchState
 from adjudge.core.ledger.rows import CHECKSUM_SQL, COLUMNS, checksum
 from adjudge.core.prompts.render import render
 from adjudge.errors import (
@@ -42,7 +42,6 @@ from adjudge.errors import (
     Unreachable,
 )
 from adjudge.features.batches import backend, collect, send, transfer
-from adjudge.features.batches.ledger import FOLDER
 from adjudge.features.batches.providers import command
 from adjudge.features.batches.providers.api import Phase
 from adjudge.features.batches.providers.find import batch_api
@@ -88,7 +87,7 @@ def test_a_batch_gives_what_asking_one_by_one_gives(
     assert exported(tmp_path / "run") == exported(tmp_path / "live")
     assert [one.row for one in results(seen)] == list(range(rows))
     assert {"sent", "collected"} <= set(news(seen))
-    assert not any((tmp_path / "run" / FOLDER).iterdir())
+    assert not any((tmp_path / "run" / BATCHES).iterdir())
 
 
 def test_lines_name_the_endpoint_as_each_provider_wants_it(
@@ -1006,7 +1005,7 @@ def test_requests_that_are_gone_are_planned_again(tmp_path: Path, batches: Batch
     detached(tmp_path, batches, "openai")
     as_killed_before_the_answer(tmp_path / "run")
     batches.batches.clear()
-    for path in (tmp_path / "run" / FOLDER).glob("*.jsonl"):
+    for path in (tmp_path / "run" / BATCHES).glob("*.jsonl"):
         path.write_text("something else")
     judged(eval_run(tmp_path, batches))
     assert sizes(batches) == [6]
@@ -1021,7 +1020,7 @@ def test_a_full_disk_is_said_and_the_run_can_be_resumed(
     opened, ending = Path.open, ".jsonl" if what == "requests" else ".part"
 
     def full(path: Path, mode: str = "r", *more: Any, **named: Any) -> Any:
-        is_it = path.parent.name == FOLDER if what == "requests" else path.name.endswith(ending)
+        is_it = path.parent.name == BATCHES if what == "requests" else path.name.endswith(ending)
         return opened(
             Path("/dev/full") if is_it and mode in ("wb", "ab") else path, mode, *more, **named
         )
@@ -1036,7 +1035,7 @@ def test_a_full_disk_is_said_and_the_run_can_be_resumed(
 
 
 def test_files_of_others_are_left_alone(tmp_path: Path, batches: BatchProvider) -> None:
-    own = tmp_path / "run" / FOLDER / "notes.txt"
+    own = tmp_path / "run" / BATCHES / "notes.txt"
     own.parent.mkdir(parents=True)
     own.write_text("mine")
     judged(eval_run(tmp_path, batches))
@@ -1046,7 +1045,7 @@ def test_files_of_others_are_left_alone(tmp_path: Path, batches: BatchProvider) 
 def test_a_link_to_elsewhere_is_refused(tmp_path: Path, batches: BatchProvider) -> None:
     (tmp_path / "run").mkdir()
     (tmp_path / "elsewhere").mkdir()
-    (tmp_path / "run" / FOLDER).symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "run" / BATCHES).symlink_to(tmp_path / "elsewhere")
     with pytest.raises(RunError, match="is a symbolic link"):
         judged(eval_run(tmp_path, batches))
     assert not batches.batches

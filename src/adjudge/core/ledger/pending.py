@@ -29,6 +29,13 @@ from adjudge.errors import RunError
 
 _KEPT_BY_PROVIDERS = 29 * 86_400
 """Seconds for which providers keep a batch at most."""
+BATCHES = "batches"
+"""In a run's folder: what is about to be sent, and what was fetched."""
+ADRIFT = (
+    "state = 'sent' AND batch NOT IN (SELECT id FROM batches WHERE state IN ('intended', "
+    "'open', 'cancelling'))"
+)
+"""Requests whose batch was lost to damage."""
 
 
 class BatchState(StrEnum):
@@ -174,3 +181,18 @@ def refuse_to_fork(folder: Path) -> None:
             count=len(found),
             sum=sum(one.requests for one in found),
         )
+
+
+def asked_in(connection: sqlite3.Connection, ballots: Sequence[bytes]) -> set[bytes]:
+    """Return the ballots that batches have asked: an answer is there, or under way.
+
+    An older ledger has no batches.
+    """
+    if not ballots or not columns_in(connection, "batch_ballots"):
+        return set()
+    marks = ",".join("?" * len(ballots))
+    asked = (
+        f"SELECT ballot FROM batch_ballots WHERE ballot IN ({marks}) "  # noqa: S608
+        f"AND state IN ('sent', 'answered') AND NOT ({ADRIFT})"
+    )
+    return {key for (key,) in connection.execute(asked, ballots)}

@@ -23,13 +23,13 @@ from adjudge.core.gateway.layers.account import measured
 from adjudge.core.gateway.layers.limit import bounded
 from adjudge.core.gateway.model import Model
 from adjudge.core.gateway.open import OpenModel
-from adjudge.core.ledger.pending import Batch, BatchState
+from adjudge.core.ledger.pending import BATCHES, Batch, BatchState
 from adjudge.core.prompts.render import LANGUAGES, wordings
 from adjudge.errors import BatchesOpen, BudgetSpent, RunError, RunStopped, SetupError
 from adjudge.features.batches.book import BatchBook, reserved_by
 from adjudge.features.batches.collect import reply_from
 from adjudge.features.batches.keys import KeyCheck
-from adjudge.features.batches.ledger import FOLDER, BatchBallot, BatchTable, RequestState
+from adjudge.features.batches.ledger import BatchBallot, BatchTable, RequestState
 from adjudge.features.batches.look import Watcher
 from adjudge.features.batches.providers.api import BatchApi, error_from
 from adjudge.features.batches.providers.find import APIS, batch_api
@@ -68,7 +68,7 @@ class Batches:
         self._table = BatchTable(run.ledger)
         self._budget = run.open_budget
         self._budget.puts_off = True
-        self._folder = folder.absolute() / FOLDER
+        self._folder = folder.absolute() / BATCHES
         self._tell = tell
         self._book = BatchBook(
             settings, self._models, self._table, self._budget, self._folder, tell

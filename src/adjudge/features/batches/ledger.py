@@ -4,7 +4,6 @@ came of its requests before anybody reads it.
 
 from __future__ import annotations
 
-import sqlite3
 import time
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
@@ -12,29 +11,21 @@ from enum import StrEnum
 from adjudge.core.domain.json_types import JsonObject
 from adjudge.core.domain.light import light_dataclass
 from adjudge.core.ledger.ledger import Ledger
-from adjudge.core.ledger.pending import Batch, batches_under_way
+from adjudge.core.ledger.pending import ADRIFT, Batch, batches_under_way
 from adjudge.core.ledger.rows import (
     CHECKSUM_SQL,
     COLUMNS,
     checked,
-    columns_in,
     insert,
     read_fact,
     select,
     with_checksum,
 )
 
-FOLDER = "batches"
-"""In a run's folder: what is about to be sent, and what was fetched."""
 Statement = tuple[str, Sequence[object]]
 _KEEP = insert("batches")
 _KEEP_BALLOT = insert("batch_ballots")
 _CONSUMED = "DELETE FROM batch_ballots WHERE ballot = ? AND state IN ('answered', 'retry')"
-_ADRIFT = (
-    "state = 'sent' AND batch NOT IN (SELECT id FROM batches WHERE state IN ('intended', "
-    "'open', 'cancelling'))"
-)
-"""Requests whose batch was lost to damage."""
 
 
 class RequestState(StrEnum):
@@ -163,19 +154,5 @@ class BatchTable:
     async def forget_failures(self) -> None:
         """Have what failed before asked again."""
         await self._ledger.write_all(
-            [(f"DELETE FROM batch_ballots WHERE state = 'failed' OR ({_ADRIFT})", ())]  # noqa: S608
+            [(f"DELETE FROM batch_ballots WHERE state = 'failed' OR ({ADRIFT})", ())]  # noqa: S608
         )
-
-
-def asked_in(connection: sqlite3.Connection, ballots: Sequence[bytes]) -> set[bytes]:
-    """Those of the ballots that batches have asked: an answer is there, or under way. An older
-    ledger has no batches.
-    """
-    if not ballots or not columns_in(connection, "batch_ballots"):
-        return set()
-    marks = ",".join("?" * len(ballots))
-    asked = (
-        f"SELECT ballot FROM batch_ballots WHERE ballot IN ({marks}) "  # noqa: S608
-        f"AND state IN ('sent', 'answered') AND NOT ({_ADRIFT})"
-    )
-    return {key for (key,) in connection.execute(asked, ballots)}
