@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar
 
 import pytest
@@ -109,6 +110,7 @@ def test_an_export_cannot_move_a_judgment_to_another_row() -> None:
 def test_records_of_core_are_read_without_loading_a_feature() -> None:
     code = (
         "import sys\n"
+        "sys.path.insert(0, sys.argv[1])\n"
         "from adjudge.core.domain.record import AspectDetail\n"
         "from adjudge.core.ledger.codec import judgment_of, judgment_row\n"
         "from support.plain_record import plain_record\n"
@@ -119,5 +121,6 @@ def test_records_of_core_are_read_without_loading_a_feature() -> None:
         "assert judgment_of((*row[:10], old)).verdict == 'PASS'\n"
         "print([name for name in sys.modules if name.startswith('adjudge.features.')])\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    command = [sys.executable, "-c", code, str(Path(__file__).parents[2])]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -35,7 +35,7 @@ class Dialect:
     """A blank after the delimiter does not belong to the cell."""
 
     def cells(self, lines: Iterator[str], *, strict: bool) -> Reader:
-        csv.field_size_limit(max(_LONGEST_CELL, csv.field_size_limit()))
+        csv.field_size_limit(_LONGEST_CELL)  # one for the process, and others change it
         return csv.reader(
             lines,
             delimiter=self.delimiter,
