@@ -19,7 +19,7 @@ if the row is independent of all others.
 
 
 def asked_row(one: JudgmentRecord) -> str | None:
-    """The row that was asked, whoever answered it and for whichever time; None where no row is
+    """Return the row that was asked, for any system and any repeat; None if no row is
     answered more than once.
     """
     found = one.input.get(ROW)

@@ -42,7 +42,7 @@ class BatchState(StrEnum):
     """How far a batch is, as the run knows."""
 
     INTENDED = "intended"
-    """About to be sent, or sent: whoever was killed then did not learn which."""
+    """About to be sent, or sent: a process that was killed at this moment cannot tell which."""
     OPEN = "open"
     CANCELLING = "cancelling"
     COLLECTED = "collected"

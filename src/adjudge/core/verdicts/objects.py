@@ -163,18 +163,18 @@ def _score(value: object) -> float | None:
 
 
 def _is_unclear(name: str, value: object, verdict: Verdict, question: Question) -> bool:
-    """Return True for a second verdict that is no option: null, "unknown", "reject".
+    """Return True for a second verdict that is no option, and for a flag with an unknown name.
 
     "passed": false beside a "No" agrees with it if the score of "No" is not the best.
     """
-    if name not in _FIRM_KEYS or question.numeric:  # "verdict": "good" beside a score
+    if question.numeric:  # "verdict": "good" beside a score
         return False
-    if isinstance(value, bool) and name in (*_PASS_KEYS, *_FAIL_KEYS):
-        return isinstance(question, Choice) and (value == (name in _PASS_KEYS)) != _is_best(
-            verdict, question
-        )
+    if isinstance(value, bool):
+        if name in (*_PASS_KEYS, *_FAIL_KEYS) and isinstance(question, Choice):
+            return (value == (name in _PASS_KEYS)) != _is_best(verdict, question)
+        return value or "tie" not in name.split("_")
     is_brief = isinstance(value, str) and len(value.split()) <= _LONGEST_VERDICT
-    return value is None or isinstance(value, bool) or is_brief
+    return name in _FIRM_KEYS and (value is None or is_brief)
 
 
 def _is_loser(name: str, value: object, verdict: Verdict, question: Question) -> bool:

@@ -46,7 +46,7 @@ class BatchBallot:
     attempt: int
     state: RequestState
     reply: str | None = None
-    """What came of it, as JSON."""
+    """The outcome, as JSON."""
 
     def row(self) -> tuple[object, ...]:
         return with_checksum(
@@ -126,7 +126,7 @@ class BatchTable:
         await self.keep(batch)
 
     async def answer(self, requests: Iterable[BatchBallot], spending: JsonObject) -> None:
-        """Store what came of requests, with what was spent by then, in one commit."""
+        """Store the outcomes of requests and the spending so far in one commit."""
         statements: list[Statement] = [(_KEEP_BALLOT, one.row()) for one in requests]
         self._ledger.note_soon("spending", spending)
         await self._ledger.write_all(statements)
