@@ -411,7 +411,7 @@ class Anthropic(Protocol):
         text = said[0].text
         thinking = {"type": "thinking", "thinking": "FAIL? PASS?", "signature": "c2ln"}
         return {
-            "id": "msg_1",
+            "id": f"msg_{next(_REPLIES)}",
             "type": "message",
             "role": "assistant",
             "model": body["model"],
