@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 import adjudge as adjudge_package
+from adjudge.core.gateway.proxies import proxy_for
 from adjudge.core.ledger.file import FILE, connect, write_meta
 from adjudge.core.reading.types import keys_of
 from adjudge.runs.cli.main import main
@@ -66,15 +67,18 @@ def server() -> Iterator[Witness]:
 
 @pytest.fixture
 def witness(server: Witness) -> Witness:
-    """One for the module: which proxy an address is reached by is looked up once."""
+    """The server of the module, with nothing seen so far."""
     server.requests.clear()
     server.tokens = 10
     return server
 
 
 @pytest.fixture
-def environment(witness: Witness, untrusting: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def environment(
+    witness: Witness, untrusting: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[None]:
     """Everything that leaves passes the witness."""
+    proxy_for.cache_clear()  # an earlier test may have asked one of these addresses without it
     for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
         monkeypatch.setenv(name.lower(), witness.address)
         monkeypatch.setenv(name, witness.address)
@@ -82,6 +86,8 @@ def environment(witness: Witness, untrusting: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.delenv("no_proxy", raising=False)
     for name, value in ENVIRONMENT.items():
         monkeypatch.setenv(name, value)
+    yield
+    proxy_for.cache_clear()
 
 
 @pytest.fixture

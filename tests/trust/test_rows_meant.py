@@ -44,12 +44,13 @@ def label_rows(run: Path, rows: Sequence[Row], count: int, skip: Sequence[str] =
     truth = {identity(text): good for text, good, _ in rows}
     skipped = {identity(text) for text in skip}
     work = labelling(run, Annotator("ann", count=count))
-    while shown := work.next():
-        row = shown.queued.identity
-        if row in skipped:
-            work.skip(shown)
-        else:
-            work.answer(shown, Answer(option="PASS" if truth[row] else "FAIL"))
+    while ahead := work.upcoming():
+        for shown in ahead:
+            row = shown.queued.identity
+            if row in skipped:
+                work.skip(shown)
+            else:
+                work.answer(shown, Answer(option="PASS" if truth[row] else "FAIL"))
 
 
 def test_rows_that_were_added_after_labelling_are_left_out_and_counted(tmp_path: Path) -> None:
@@ -165,13 +166,14 @@ def test_the_interval_holds_whatever_unsure_rows_are(tmp_path: Path) -> None:
     run = run_of(tmp_path / "run", rows)
     work = labelling(run, Annotator("ann", count=80))
     unsure = 0
-    while shown := work.next():
-        row = shown.queued.identity
-        if row in bad and int(row[:8], 16) % 4:
-            work.unsure(shown)
-            unsure += 1
-        else:
-            work.answer(shown, Answer(option="PASS" if truth[row] else "FAIL"))
+    while ahead := work.upcoming():
+        for shown in ahead:
+            row = shown.queued.identity
+            if row in bad and int(row[:8], 16) % 4:
+                work.unsure(shown)
+                unsure += 1
+            else:
+                work.answer(shown, Answer(option="PASS" if truth[row] else "FAIL"))
     found = only(calibrate_run(run, settings=NUMBER_ONLY))
     assert found.skipped == unsure > 8
     for one in (found.corrected, found.labels_only):
