@@ -31,7 +31,6 @@ from adjudge.core.reading.objects import ObjectFile
 from adjudge.core.reading.user_code import is_reference, is_there
 from adjudge.errors import SetupError
 from adjudge.features.local.weights.store import KNOWN
-from adjudge.lazy import lazy_pattern
 from adjudge.messages import Message, term
 from adjudge.runs.criteria_entry import CRITERIA_FILES
 from adjudge.runs.eval_file import (
@@ -56,7 +55,7 @@ MOST_CALLS = 1000
 """Like ``MOST_USD``, but if the price of a model is not known."""
 _OUR_FOLDER = ".adjudge"
 """The only hidden folder that an eval file may name: runs and baselines are kept there."""
-_PLAIN_ADDRESS = lazy_pattern(
+_PLAIN_ADDRESS = re.compile(
     r"https?://(localhost|[0-9.]+|\[[0-9a-f:]+\])(?::\d+)?(?:/[^\s\\@?#]*)?", re.IGNORECASE
 )
 _MOST_LINKS = 10

@@ -6,6 +6,7 @@ one whose default is None is left out while it is None.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import field, fields, is_dataclass
 from functools import cache
@@ -28,7 +29,6 @@ from adjudge.core.domain.verdict import (
 )
 from adjudge.core.domain.vote_counts import vote_count
 from adjudge.errors import SetupError
-from adjudge.lazy import lazy_pattern
 from adjudge.messages import Message
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 StatusName = Literal["scored", "abstained", "failed", "skipped"]
 OutcomeName = Literal["ok", "repaired", "abstained", "unreadable", "refused", "model_error"]
 Flag = Literal["tie", "bias", "low", "split", "disagree", "repaired", "shortened"]
-_STEPS = lazy_pattern(r"([^.\[\]]+)|\[(-?\d+)\]")
+_STEPS = re.compile(r"([^.\[\]]+)|\[(-?\d+)\]")
 """What a path into a row begins with."""
 KIND = "kind"
 """Key of a kind's tag in ledgers. Exports leave out the tags of built-in kinds: the keys tell."""

@@ -24,7 +24,6 @@ from adjudge.core.verdicts.values import (
     scale_top,
     signs_otherwise,
 )
-from adjudge.lazy import lazy_pattern
 
 _TAKEN_BACK = phrase("taken_back")
 _TURNS_ROUND = phrase("turns_round")
@@ -42,32 +41,32 @@ _WINS, _LOSES = phrase("wins", re.NOFLAG), phrase("loses", re.NOFLAG)
 _PREFERRED = phrase("preferred", re.NOFLAG)
 _EVEN, _CONTRASTS, _COMPARES = phrase("even"), phrase("contrasts"), phrase("compares")
 _RATED_ABOVE, _NOT_AS, _ORDINAL = phrase("rated_above"), phrase("not_as"), phrase("ordinal")
-_LETTER = lazy_pattern(r"(?<![\w'’])[A-HJ-Z](?![\w'’])")
-_SCORED_LETTER = lazy_pattern(
+_LETTER = re.compile(r"(?<![\w'’])[A-HJ-Z](?![\w'’])")
+_SCORED_LETTER = re.compile(
     r"(?<![\w'’])(?P<name>[A-Z])\W{0,3}[:=]\s*(?P<number>\d{1,3}(?:\.\d+)?)(?![\w.]*\w)"
 )
-_CHOSEN_LETTER = lazy_pattern(
+_CHOSEN_LETTER = re.compile(
     r"\W*+(?:[A-Z](?:,?\s+(?:because|since)\b| it is\W*\Z)|(?:\w+\s+){1,3}[A-Z]\W*\Z)"
 )
 """A sentence that chooses a response: "B because …", "Clearly B."."""
 _CONCLUDING, _CONCLUDING_WINNER = words("concluding"), words("concluding_winner")
 _SPARES = phrase("spares")
 """Sentences that name an option without choosing it: "Nothing in it is unsafe"."""
-_FORM = lazy_pattern(r"[-*•\s]*+(?:\[ \]|☐)|(?:</?[\w-]{1,40}>\s*)+\Z")
+_FORM = re.compile(r"[-*•\s]*+(?:\[ \]|☐)|(?:</?[\w-]{1,40}>\s*)+\Z")
 """An empty box, or tags alone: they say nothing."""
-_SIGN = lazy_pattern(r"\s*(?:[-+#]|[.,]\d+)\s*")
-_GOES_ON = lazy_pattern(r"(?:\.{3}|…|[^\W\d_A-ZА-ЯЁ])(?![\w ]{0,40}[:=])")
+_SIGN = re.compile(r"\s*(?:[-+#]|[.,]\d+)\s*")
+_GOES_ON = re.compile(r"(?:\.{3}|…|[^\W\d_A-ZА-ЯЁ])(?![\w ]{0,40}[:=])")
 """A line that continues the one above: "is what a careless grader would say"."""
-_TAIL = lazy_pattern(r"→|\n|:\s")
-_QUOTING = lazy_pattern(r"[{}\"“”«»]")
-_WORDS = lazy_pattern(r"\w+")
-_FIRST_WORD = lazy_pattern(
+_TAIL = re.compile(r"→|\n|:\s")
+_QUOTING = re.compile(r"[{}\"“”«»]")
+_WORDS = re.compile(r"\w+")
+_FIRST_WORD = re.compile(
     r"\W*\w+(?=\s*[,;:–—])(?!\W+(?:there\s\w+\s)?(?:no|nothing|none|нет|ничего)\b)"
     r"(?!.*\b(?:but|however|но|однако)\b)"
 )
 _CJK = "\u3040-\u30ff\u3400-\u9fff"
 """Scripts without spaces between words."""
-_NUMBER = lazy_pattern(rf"(?<![^\W{_CJK}])(?<![.,/])\d+(?:[.,]\d+)?(?![^\W{_CJK}])")
+_NUMBER = re.compile(rf"(?<![^\W{_CJK}])(?<![.,/])\d+(?:[.,]\d+)?(?![^\W{_CJK}])")
 _JOINERS = frozenset(("but", "and", "or", "not", "но", "и", "aber", "mais", "pero"))
 _ENDING = 160
 """Characters of an explanation in which it may come to another verdict."""

@@ -15,41 +15,40 @@ from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.plain import plain
 from adjudge.core.verdicts.lenient import MOST_OBJECTS, Found, next_object, object_at, was_inside
 from adjudge.core.verdicts.phrases import phrase, words
-from adjudge.lazy import lazy_pattern
 
 OBJECT = "\ufffc"
 """Stands for an object in a line."""
-EMPHASIS = lazy_pattern(r"\*++|`++|__++")
+EMPHASIS = re.compile(r"\*++|`++|__++")
 _CODE = "\ufffb"
 """Stands for a program."""
 _MOST_LINES, _LONGEST_LINE = 2_000, 20_000
-_FENCE = lazy_pattern(r"^[ \t]*+(`{3,}+|~{3,}+)[ \t]*+([\w+#.-]*+)[^\n`]*+$", re.MULTILINE)
+_FENCE = re.compile(r"^[ \t]*+(`{3,}+|~{3,}+)[ \t]*+([\w+#.-]*+)[^\n`]*+$", re.MULTILINE)
 _ANSWER_FENCES = frozenset(("", *words("answer_fences")))
 """Fence tags whose content may be the answer if the fence is the whole reply."""
-_COMMENTS = lazy_pattern(r"(?:\s*+(?://|#)[^\n]*+\n)*+\s*+")
-_BLOCK_QUOTE = lazy_pattern(r"\s*+>(?!=|\s*+\d)\s?")
-_INDENTED = lazy_pattern(r"(?: {4}|\t)(?!\s*(?:[-*+•]|\d{1,3}[.)])\s)")
+_COMMENTS = re.compile(r"(?:\s*+(?://|#)[^\n]*+\n)*+\s*+")
+_BLOCK_QUOTE = re.compile(r"\s*+>(?!=|\s*+\d)\s?")
+_INDENTED = re.compile(r"(?: {4}|\t)(?!\s*(?:[-*+•]|\d{1,3}[.)])\s)")
 _MATERIAL = phrase("shown_material", re.DOTALL | re.IGNORECASE)
 """What was shown to the judge, in the marks of the prompt."""
 _BLOCK_TAG, _INLINE_TAG = phrase("block_tag"), phrase("inline_tag")
-_CALL_MARK = lazy_pattern(
+_CALL_MARK = re.compile(
     r"(?:</?[\w|:=\-\"' .]{1,60}>|\[/?[A-Z_]{3,20}\]|[-*•#>\[(]|\d{1,2}[.)]|\s)*"
     r"(?:[\w.]{1,40}\s*[=(]?)?",
 )
 """What may stand before an object without being a sentence: tags, a tool's name, a bullet."""
-_AFTER_OBJECT = lazy_pattern(rf"(?:</?[\w|:=]{{1,40}}>|[\]}})`.,;*\s{OBJECT}]|</?s>)*")
+_AFTER_OBJECT = re.compile(rf"(?:</?[\w|:=]{{1,40}}>|[\]}})`.,;*\s{OBJECT}]|</?s>)*")
 _FIELD = phrase("field")
 """A part of what was judged: "Question: Is it open?"."""
-_PROSE = lazy_pattern(r"(?![-*+•#|>\d])(?=[^\W\d_])[^:：|]*\Z")
+_PROSE = re.compile(r"(?![-*+•#|>\d])(?=[^\W\d_])[^:：|]*\Z")
 """A line that is neither a heading, a list item, a table row nor a label with its value."""
-_ANNOUNCES = lazy_pattern(r"\A#|\bfollow(?:s|ing)\b", re.IGNORECASE)
+_ANNOUNCES = re.compile(r"\A#|\bfollow(?:s|ing)\b", re.IGNORECASE)
 _COMPLETE = (".", "!", "?", "。", "！", "？", "”", '"', "»", ")", "]", ">", "`", "}", ";")
 _COLONS = (":", "：")
 _OWN_LEAD, _FOREIGN_LEAD = phrase("own_lead"), phrase("foreign_lead")
 _LONGEST_LEAD = 160
-_SENTENCE_END = lazy_pattern(r"(?<=[.!?。！？])[*_\"'”»)]*\s+(?=\S)|(?<=[。！？])(?=\S)")
-_QUOTATION = lazy_pattern(r'"[^"\n]{0,2000}"|“[^“”\n]{0,2000}”|«[^«»\n]{0,2000}»|`[^`\n]{0,2000}`')
-_LONG_QUOTATION = lazy_pattern(r'"[^"]*+"|[“„][^“”„]*+[”“]|«[^«»]*+»')
+_SENTENCE_END = re.compile(r"(?<=[.!?。！？])[*_\"'”»)]*\s+(?=\S)|(?<=[。！？])(?=\S)")
+_QUOTATION = re.compile(r'"[^"\n]{0,2000}"|“[^“”\n]{0,2000}”|«[^«»\n]{0,2000}»|`[^`\n]{0,2000}`')
+_LONG_QUOTATION = re.compile(r'"[^"]*+"|[“„][^“”„]*+[”“]|«[^«»]*+»')
 
 
 class Held(NamedTuple):

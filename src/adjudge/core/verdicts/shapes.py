@@ -26,7 +26,6 @@ from adjudge.core.verdicts.values import (
     match_value,
     scale_top,
 )
-from adjudge.lazy import lazy_pattern
 
 _LABELLED = phrase("labelled", re.IGNORECASE | re.DOTALL)
 _POLAR = phrase("polar")
@@ -36,20 +35,20 @@ _ONLY_WINS = phrase("only_wins", re.NOFLAG)
 """A sentence that names the winner and nothing else."""
 _OPENS_SECTION, _RANKS, _COUNTS = phrase("opens_section"), phrase("ranks"), phrase("counts")
 _REASON_LABEL, _FOREIGN_LEAD = phrase("reason_label"), phrase("foreign_lead")
-_MARK = lazy_pattern(
+_MARK = re.compile(
     r"\[\[(?P<inner>[^\[\]\n]{1,40})\]\]|\[RESULT\](?:\W*score\s*[:=])?(?P<rest>(?:(?!\[RESULT\]).)*+)",
     re.IGNORECASE | re.DOTALL,
 )
-_CALL = lazy_pattern(r"[\[`\s]*+(?P<name>[\w.]{1,60})\((?P<arguments>.*)\)[\]`;\s]*", re.DOTALL)
-_KEYWORD = lazy_pattern(r"""(\w{1,40})\s*=\s*("[^"\n]{0,2000}"|'[^'\n]{0,2000}'|[\w.-]{1,40})""")
-_YAML = lazy_pattern(r"(?P<key>[^\W\d][\w ]{0,30}?)\s*[:=]\s*(?P<value>\S.*)")
-_BOX = lazy_pattern(r"[-*•\s]*+\[(?P<tick>[ xX✓✔])\]\s*+(?P<option>.+)")
-_PLACED = lazy_pattern(r"\W*+(\d{1,2})[.)]\s++(.{1,60})")
-_CELLS = lazy_pattern(r"\|([^|]*)\|([^|]*)\|(?P<more>(?:[^|]*\|)*)")
-_TITLE = lazy_pattern(r"\s*#")
-_HEADING = lazy_pattern(r"\s*#|\*\*.{1,40}\*\*\Z|(?:\S+\s*){1,4}[:：]\Z")
-_LIST_ITEM = lazy_pattern(r"[-*•]\s+\d")
-_TWO_WAY = lazy_pattern(r"\W*(yes|no|true|false|да|нет|верно|неверно)\b", re.IGNORECASE)
+_CALL = re.compile(r"[\[`\s]*+(?P<name>[\w.]{1,60})\((?P<arguments>.*)\)[\]`;\s]*", re.DOTALL)
+_KEYWORD = re.compile(r"""(\w{1,40})\s*=\s*("[^"\n]{0,2000}"|'[^'\n]{0,2000}'|[\w.-]{1,40})""")
+_YAML = re.compile(r"(?P<key>[^\W\d][\w ]{0,30}?)\s*[:=]\s*(?P<value>\S.*)")
+_BOX = re.compile(r"[-*•\s]*+\[(?P<tick>[ xX✓✔])\]\s*+(?P<option>.+)")
+_PLACED = re.compile(r"\W*+(\d{1,2})[.)]\s++(.{1,60})")
+_CELLS = re.compile(r"\|([^|]*)\|([^|]*)\|(?P<more>(?:[^|]*\|)*)")
+_TITLE = re.compile(r"\s*#")
+_HEADING = re.compile(r"\s*#|\*\*.{1,40}\*\*\Z|(?:\S+\s*){1,4}[:：]\Z")
+_LIST_ITEM = re.compile(r"[-*•]\s+\d")
+_TWO_WAY = re.compile(r"\W*(yes|no|true|false|да|нет|верно|неверно)\b", re.IGNORECASE)
 _PLAIN_VALUES: Final[Mapping[str, JsonValue]] = {"True": True, "False": False, "None": None}
 _SENTENCE_ENDS = (".", "!", "?", "。", ")", "*", "”", '."', "_", "！", OBJECT)
 _DECORATION = " *_:|"
