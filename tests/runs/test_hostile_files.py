@@ -18,21 +18,21 @@ import adjudge as adjudge_package
 from adjudge.core.gateway.proxies import proxy_for
 from adjudge.core.ledger.file import FILE, connect, write_meta
 from adjudge.core.reading.types import keys_of
+from adjudge.features.agents.kind import AgentEntry
+from adjudge.features.evidence.kind import EvidenceEntry
+from adjudge.features.rag.kind import RagEntry
 from adjudge.runs.cli.main import main
 from adjudge.runs.eval_file import (
-    AgentEntry,
     AspectEntry,
     CascadeEntry,
     CheckEntry,
     DataEntry,
     DirectEntry,
     EvalFile,
-    EvidenceEntry,
     Gates,
     JudgeEntry,
     PairwiseEntry,
     PythonEntry,
-    RagEntry,
 )
 from adjudge.runs.folder import run_info
 from adjudge.runs.project import ModelEntry, Project, StepEntry
@@ -513,11 +513,14 @@ def test_nobody_opens_an_eval_file_or_a_project_by_another_way() -> None:
     source = Path(adjudge_package.__file__).parent
     users = {
         str(path.relative_to(source)): set(
-            re.findall(r"\b(load_eval|parse_eval|find_project|EnvFile)\(?", path.read_text())
+            re.findall(
+                r"\b(load_eval|parse_eval|read_eval_text|find_project|EnvFile)\(?", path.read_text()
+            )
         )
         for path in source.rglob("*.py")
     }
-    assert {name for name, found in users.items() if found & {"load_eval", "parse_eval"}} == {
+    readers = {"load_eval", "parse_eval", "read_eval_text"}
+    assert {name for name, found in users.items() if found & readers} == {
         "runs/eval_file.py",
         "runs/trusted.py",
     }
@@ -529,7 +532,6 @@ def test_nobody_opens_an_eval_file_or_a_project_by_another_way() -> None:
         "runs/variables.py",
     }
     assert {name for name, found in users.items() if "find_project" in found} == {
-        "runs/cli/chosen.py",
         "runs/cli/doctor.py",
         "runs/cli/init.py",
         "runs/cli/on_change.py",

@@ -13,11 +13,11 @@ from click import UsageError
 from adjudge.core.data.dataset import OddRows
 from adjudge.core.domain.light import light_dataclass
 from adjudge.features.agents.expected import Order
+from adjudge.features.agents.kind import AgentEntry, ArgumentsEntry
 from adjudge.features.agents.matching import Texts, Types
 from adjudge.features.agents.measures import BlameMethod
 from adjudge.features.agents.steps_of import PER, Per
 from adjudge.messages import Message
-from adjudge.runs.build import instances
 from adjudge.runs.cli.estimates import estimated, show_estimate
 from adjudge.runs.cli.execute import (
     RunDisplay,
@@ -43,9 +43,10 @@ from adjudge.runs.cli.options import (
     shared,
 )
 from adjudge.runs.cli.output import echo
-from adjudge.runs.eval_file import AgentEntry, ArgumentsEntry, EvalFile
+from adjudge.runs.eval_file import EvalFile
 from adjudge.runs.exporters.table import check_writable
 from adjudge.runs.results.exit_code import ExitCode
+from adjudge.runs.row_reader import RowReader
 
 _OTHER = {
     "fail_under": gate(
@@ -227,7 +228,7 @@ def _show(file: EvalFile, number: int, budget: int | None) -> int:
     def tell(odd: OddRows) -> None:
         echo(Message("skipped {row}", row=str(odd)), err=True)
 
-    found = next(islice(instances(file, tell), number - 1, None), None)
+    found = next(islice(RowReader(file).read(tell), number - 1, None), None)
     if found is None:
         raise UsageError(Message("there are fewer than {number} trajectories", number=number))
     run = trajectory_in(found)

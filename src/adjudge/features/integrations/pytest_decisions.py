@@ -97,7 +97,7 @@ class JudgedRun:
         __tracebackhide__ = True
         if not gates:
             raise SetupError(
-                "{path} has no gates: add gates with fail_under", path=self.outcome.run.file.path
+                "{path} has no gates: add gates with fail_under", path=self.outcome.plan.file.path
             )
         reasons = join(" ", (gate.sentence() for gate in gates if gate.verdict != "holds"))
         if worst_of(gates) == "failed":

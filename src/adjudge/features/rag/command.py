@@ -19,7 +19,9 @@ from adjudge.core.data.dataset import BlankRows
 from adjudge.core.domain.light import light_dataclass
 from adjudge.core.gateway.registry import MISTRAL, key_for
 from adjudge.errors import SetupError
+from adjudge.features.evidence.kind import Method
 from adjudge.features.rag.joint import Checks
+from adjudge.features.rag.kind import RagEntry
 from adjudge.messages import Message, reason_of
 from adjudge.runs.cli.estimates import estimated, show_estimate
 from adjudge.runs.cli.execute import (
@@ -49,7 +51,6 @@ from adjudge.runs.cli.options import (
     shared,
 )
 from adjudge.runs.cli.show import print_json, say_columns, warn
-from adjudge.runs.eval_file import Method, RagEntry
 from adjudge.runs.execute import ColumnsChosen, Event
 from adjudge.runs.exporters.pages import report_paths, write_reports
 from adjudge.runs.results.exit_code import ExitCode
@@ -223,7 +224,7 @@ def rag(options: RagOptions, flags: Flags) -> int:
     report = outcome.report()
     paths = [] if outcome.halted else write_reports(report, judgments, options.output)
     if options.as_json:
-        print_json(report, judgments, files=paths, run=kept_in(outcome.run.folder))
+        print_json(report, judgments, files=paths, run=kept_in(outcome.plan.folder))
         warn(report)
     elif flags.quiet:
         for path in paths:

@@ -30,7 +30,7 @@ from adjudge.core.reading.types import Record
 from adjudge.core.reading.values import Place
 from adjudge.errors import RunError, SetupError
 from adjudge.runs.cli.chosen import current_project
-from adjudge.runs.code_in import program_files
+from adjudge.runs.code_files import CodeFiles
 from adjudge.runs.eval_file import BudgetEntry, EvalFile, Gates
 from adjudge.runs.kept_eval import read_eval, write_eval, written
 from adjudge.runs.project import Project
@@ -109,9 +109,17 @@ class Kept:
     """The defaults that held where the run was begun."""
 
 
-def facts_to_keep(what: EvalFile | str, prices: PriceTable, *, but: Sequence[str] = ()) -> JsonDict:
-    """What the run folder keeps of the command under way, which this user has given. ``but``:
-    options that mean something else in ``adjudge run``.
+def facts_to_keep(
+    what: EvalFile | str,
+    prices: PriceTable,
+    *,
+    but: Sequence[str] = (),
+    code: CodeFiles | None = None,
+) -> JsonDict:
+    """Return what the run folder keeps of the command under way, which this user has given.
+
+    ``but``: options that mean something else in ``adjudge run``. ``code``: that of the file, if it
+    was looked up already.
     """
     context, project = click.get_current_context(), current_project()
     given = _given_options(context, as_run=isinstance(what, EvalFile))
@@ -123,7 +131,7 @@ def facts_to_keep(what: EvalFile | str, prices: PriceTable, *, but: Sequence[str
         "project": written(replace(project, prices=None)),
         **({"eval": _write_eval(what)} if isinstance(what, EvalFile) else {"command": what}),
     }
-    remember(record, what if isinstance(what, EvalFile) else None)
+    remember(record, what if isinstance(what, EvalFile) else None, code)
     return {FACT: record}
 
 
@@ -219,21 +227,21 @@ def is_known(record: object, file: EvalFile | None = None) -> bool:
     return stat.S_ISREG(about.st_mode) and (os.name != "posix" or about.st_uid == os.getuid())
 
 
-def remember(record: object, file: EvalFile | None = None) -> None:
-    """That this user has given just this here. Where the user's cache folder cannot be written to,
-    it is asked about the next time.
+def remember(record: object, file: EvalFile | None = None, code: CodeFiles | None = None) -> None:
+    """Note that this user has given just this here. If the user's cache folder cannot be written
+    to, it is asked about the next time.
     """
     with suppress(OSError, SetupError):
-        for mark in {_mark(record), _mark(record, file)}:
+        for mark in {_mark(record), _mark(record, file, code)}:
             mark.parent.mkdir(parents=True, exist_ok=True)
             mark.touch()
 
 
-def _mark(record: object, file: EvalFile | None = None) -> Path:
-    """The empty file in the user's cache folder that says so."""
+def _mark(record: object, file: EvalFile | None = None, code: CodeFiles | None = None) -> Path:
+    """Return the empty file in the user's cache folder that notes it."""
     text = json.dumps(record, sort_keys=True, separators=(",", ":"))
     if file is not None and not file.typed:
-        used = {**program_files(file), **_env_hash(file)}
+        used = {**(code or file.code).programs, **_env_hash(file)}
         text += json.dumps(used, sort_keys=True) if used else ""
     return cache_folder() / "begun" / hashlib.sha256(text.encode()).hexdigest()
 

@@ -14,7 +14,7 @@ from adjudge.messages import Message, plural
 
 if TYPE_CHECKING:
     from adjudge.core.domain.record import JudgmentRecord
-    from adjudge.runs.execute import EvalRun
+    from adjudge.runs.plan import Plan
 
 _MOST_NAMED = 10
 
@@ -26,18 +26,18 @@ class LeftRows:
     to know it.
     """
 
-    def __init__(self, run: EvalRun) -> None:
+    def __init__(self, plan: Plan) -> None:
         self._names: dict[str, str] = {}
         self._left: Counter[str] = Counter()
-        self._is_answered = bool(run.file.target)
+        self._is_answered = bool(plan.file.target)
         self._line: tuple[str, str] | None = None
-        if run.folder is None or not holds_run(run.folder):
+        if plan.folder is None or not holds_run(plan.folder):
             return
         from adjudge.core.ledger.records import records  # loaded only if a run is continued
         from adjudge.runs.folder import reading
 
-        with reading(run.folder) as ledger:
-            for record in records(ledger, judge=run.judges[0].label, trajectory=False):
+        with reading(plan.folder) as ledger:
+            for record in records(ledger, judge=plan.judges[0].label, trajectory=False):
                 self._line = self._line or (record.judge, record.criterion)
                 if (record.judge, record.criterion) == self._line:
                     key = self._key(record)
