@@ -23,7 +23,7 @@ from adjudge.features.rag.report import RagSummary
 from adjudge.messages import render
 from adjudge.runs.exporters import pages as files
 from adjudge.runs.exporters.table import flat
-from adjudge.runs.results.numbers import figure
+from adjudge.runs.numbers import figure
 from adjudge.runs.results.report import Report, is_barred, judgments_of, report_of
 from adjudge.runs.view.pages import markdown_page
 from support.rag import EXAMPLE, GOOD, ROW, gives, varied

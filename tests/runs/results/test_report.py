@@ -19,8 +19,8 @@ from adjudge.features.rag import RagEvaluator
 from adjudge.messages import abridge, render
 from adjudge.runs.exporters.export import export
 from adjudge.runs.exporters.table import flat
+from adjudge.runs.numbers import figure
 from adjudge.runs.results.gate import Bar, mean_gate
-from adjudge.runs.results.numbers import figure
 from adjudge.runs.results.report import Report, ReportTally, judgments_of, report_of
 from adjudge.runs.results.run_report import report_of_run
 from adjudge.runs.results.setup import Setup

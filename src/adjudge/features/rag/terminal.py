@@ -10,7 +10,7 @@ from adjudge.core.domain.record import JudgmentRecord
 from adjudge.features.rag.measure_numbers import MeasuresSummary, blamed, measured
 from adjudge.features.rag.measure_titles import measure_title
 from adjudge.messages import Message, term
-from adjudge.runs.results.numbers import figure, limits
+from adjudge.runs.numbers import figure, limits
 from adjudge.runs.view.terminal import Screen
 
 _MOST_ROWS = 10

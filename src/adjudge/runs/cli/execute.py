@@ -39,10 +39,10 @@ from adjudge.runs.cli.options import Flags, RowFlags
 from adjudge.runs.cli.output import Output, echo, language, output
 from adjudge.runs.cli.show import print_json, warn
 from adjudge.runs.cli.watch import Watch
+from adjudge.runs.counts import count_calls, count_judgments, count_rows, count_tokens
 from adjudge.runs.eval_file import BudgetEntry, DataEntry, EvalFile, Gates, JudgeEntry
 from adjudge.runs.execute import EvalRun, Event, JudgmentDone, RowsReadable, Stopping, VoteCast
 from adjudge.runs.exporters.table import write_judgments
-from adjudge.runs.results.counts import count_calls, count_judgments, count_rows, count_tokens
 from adjudge.runs.results.exit_code import INTERRUPTED, ExitCode
 from adjudge.runs.results.notes import polarity_notes
 from adjudge.runs.results.outcome import RunOutcome

@@ -29,9 +29,9 @@ from adjudge.core.gateway.prices import TARGET
 from adjudge.errors import NOT_ASKED
 from adjudge.features.rag.report_row import rule_of
 from adjudge.messages import Message, abridge, join, plural
+from adjudge.runs.counts import rows_without_group
 from adjudge.runs.results.cascades import CascadeSummary, CascadeTally
 from adjudge.runs.results.cost import Cost, cost_of
-from adjudge.runs.results.counts import rows_without_group
 from adjudge.runs.results.gate import Bar, GateResult, Measure, limits_or, mean_gate, most_gate
 from adjudge.runs.results.notes import answering_notes, format_notes
 from adjudge.runs.results.option_order import OptionOrder, OptionOrderTally

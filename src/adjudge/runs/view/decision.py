@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from adjudge.messages import Message, join, plural, term
-from adjudge.runs.results.counts import count_judgments
+from adjudge.runs.counts import count_judgments
+from adjudge.runs.numbers import figure
 from adjudge.runs.results.gate import GateResult
-from adjudge.runs.results.numbers import figure
 from adjudge.runs.results.report import Report, Section
-from adjudge.runs.view.terms import rule_title
+from adjudge.runs.terms import rule_title
 from adjudge.trust.report import trust_clause
 
 if TYPE_CHECKING:

@@ -34,11 +34,12 @@ from adjudge.features.rag.report import BINS
 from adjudge.features.rag.report_row import explanation_of, rag_detail, rule_of, score_of
 from adjudge.features.rag.rows import MAY_BE_ABSENT
 from adjudge.messages import Message, abridge, capitalize, join, plural, render, term
+from adjudge.runs.counts import count_labels, count_rows
+from adjudge.runs.numbers import figure
 from adjudge.runs.results.contests import order_message
-from adjudge.runs.results.counts import count_labels, count_rows
-from adjudge.runs.results.numbers import figure
 from adjudge.runs.results.report import Report, Section, is_barred
 from adjudge.runs.results.summary import Summary
+from adjudge.runs.terms import STATUSES, field_title, parameter_title, rule_title
 from adjudge.runs.view.decision import decision
 from adjudge.runs.view.markdown import quoted
 from adjudge.runs.view.order_effect import order_html
@@ -53,7 +54,6 @@ from adjudge.runs.view.slices import (
     slice_title,
 )
 from adjudge.runs.view.template import environment
-from adjudge.runs.view.terms import STATUSES, field_title, parameter_title, rule_title
 from adjudge.trust.report import titled, trust_sentence
 
 _LONGEST_LINE = 200

@@ -5,8 +5,8 @@ from __future__ import annotations
 import jinja2
 
 from adjudge.messages import Message, capitalize, plural, render, term
-from adjudge.runs.results.counts import grouped
-from adjudge.runs.results.numbers import figure, limits, short_figure
+from adjudge.runs.counts import grouped
+from adjudge.runs.numbers import figure, limits, short_figure
 from adjudge.runs.view.markdown import escaped
 
 

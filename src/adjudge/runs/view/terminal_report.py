@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from adjudge.core.domain.judge_criterion import of_system
 from adjudge.messages import Message, join, plural, term
-from adjudge.runs.results.counts import count_judgments, count_rows, grouped
-from adjudge.runs.results.numbers import figure, limits, percent, percent_range
+from adjudge.runs.counts import count_judgments, count_rows, grouped
+from adjudge.runs.numbers import figure, limits, percent, percent_range
 from adjudge.runs.results.summary import ModelMean, Summary
+from adjudge.runs.terms import rule_title
 from adjudge.runs.view.terminal import Screen
-from adjudge.runs.view.terms import rule_title
 from adjudge.trust.report import trust_sentence
 
 if TYPE_CHECKING:

@@ -12,10 +12,10 @@ from adjudge.core.domain.record import JudgmentRecord, PairwiseDetail, VoteRecor
 from adjudge.core.domain.verdict import TIE
 from adjudge.features.rag.record import RagDetail
 from adjudge.messages import Message
-from adjudge.runs.results.numbers import figure, percent
+from adjudge.runs.numbers import figure, percent
+from adjudge.runs.terms import option_title, rule_title
 from adjudge.runs.view.reasons import falling_short, how_sure, reason_of
 from adjudge.runs.view.terminal import Screen
-from adjudge.runs.view.terms import option_title, rule_title
 
 if TYPE_CHECKING:
     from rich.table import Table
