@@ -532,7 +532,7 @@ def _written(rows: Reiterable[JudgmentRecord], report: Report, output: Path) -> 
         elif ending == ".md":
             write_markdown(report, output)
         else:
-            write_judgments(output, rows, report.setup.dimensions)
+            write_judgments(output, rows)
     except OSError as error:
         return RunError(
             "{output} cannot be written: {reason}", output=output, reason=reason_of(error)
