@@ -33,11 +33,12 @@ KINDS: Mapping[str, str] = {
     "commands": "click:Command",
     "clusters": "collections.abc:Callable",  # adjudge.core.engine.cluster:JudgeOn
     "details": "adjudge.core.domain.record:Detail",  # a subclass, named by its ``kind``
+    "sections": "adjudge.runs.sections:SectionTally",  # a subclass, named by its ``name``
     "pages": "adjudge.web.page:Page",
 }
 """Kind → what each of its parts is."""
-_OF_CLASSES = ("details",)
-"""Kinds whose parts are classes."""
+_NAMED_BY = {"details": "kind", "sections": "name"}
+"""Kinds whose parts are classes → the attribute that holds the name."""
 
 
 def _below(room: str, **targets: str) -> dict[str, str]:
@@ -152,10 +153,10 @@ OURS: Mapping[str, Mapping[str, str]] = {
             "report": "runs.cli.report:report",
             "import": "features.importers.command:import_run",
             "view": "web.view_command:view",
-            "label": "trust.label_command:label",
-            "calibrate": "trust.calibrate_command:calibrate",
-            "plan": "trust.plan_command:plan_sample",
-            "rank": "trust.rank_command:rank",
+            "label": "features.trust.label_command:label",
+            "calibrate": "features.trust.calibrate_command:calibrate",
+            "plan": "features.trust.plan_command:plan_sample",
+            "rank": "features.trust.rank_command:rank",
             "follow": "features.traffic.command:follow",
             "bench": "features.bench.command:bench",
             "attack": "features.stress.attack_command:attack",
@@ -189,6 +190,12 @@ OURS: Mapping[str, Mapping[str, str]] = {
         candidate="features.generate.candidate_record:CandidateDetail",
         check="core.domain.check_result:CheckDetail",
         agent="features.agents.record:AgentDetail",
+    ),
+    "sections": _below(  # by the names in ``Detail.sections``
+        "features.",
+        rag="rag.report:RagTally",
+        evidence="evidence.report:EvidenceTally",
+        steps="agents.section:StepsTally",
     ),
     "pages": _below(  # in the order of the top bar and of the help
         "",
@@ -263,7 +270,7 @@ class Part(NamedTuple):
             found = resolve(self.target)
         wanted = cast(type, resolve(KINDS[self.kind]))
         is_class = isinstance(found, type) and issubclass(found, wanted)
-        if not (is_class if self.kind in _OF_CLASSES else isinstance(found, wanted)):
+        if not (is_class if self.kind in _NAMED_BY else isinstance(found, wanted)):
             raise self.error(
                 Message(
                     "{target} is a {found}, not a {wanted}",
@@ -272,7 +279,7 @@ class Part(NamedTuple):
                     wanted=wanted.__name__,
                 )
             )
-        name = getattr(found, "kind" if self.kind in _OF_CLASSES else "name", None)
+        name = getattr(found, _NAMED_BY.get(self.kind, "name"), None)
         if isinstance(name, str) and name != self.name:
             raise self.error(
                 Message(

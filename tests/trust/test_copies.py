@@ -12,10 +12,10 @@ from adjudge import AspectCritic
 from adjudge.core.domain.instance import Instance
 from adjudge.core.domain.label import Label
 from adjudge.core.domain.results import Result
+from adjudge.features.trust.label_files import write_labels
 from adjudge.trust import Calibration, calibrate
 from adjudge.trust.calibrated import calibration_lines
 from adjudge.trust.calibration import CalibrationSettings
-from adjudge.trust.label_files import write_labels
 from adjudge.trust.labels.files import read_labels, run_rows
 from adjudge.trust.labels.store import LabelStore
 from support.labels import model

@@ -20,8 +20,8 @@ from adjudge.core.domain.verdict import TIE
 from adjudge.core.ledger.records import records, votes_of
 from adjudge.errors import SetupError
 from adjudge.messages import Message, plural
+from adjudge.runs.counts import rows_without_group
 from adjudge.runs.folder import reading
-from adjudge.runs.results.counts import rows_without_group
 from adjudge.runs.traffic_rows import is_of_sample
 from adjudge.stats.correction import (
     Stratum,

@@ -23,8 +23,8 @@ from adjudge.core.domain.pairing import Pairing
 from adjudge.core.domain.slices import SliceNames, slice_names
 from adjudge.core.pooling.majority import ONE_ORDER
 from adjudge.messages import Message, plural
+from adjudge.runs.counts import rows_without_group
 from adjudge.runs.diff import Pair, RunDiff
-from adjudge.runs.results.counts import rows_without_group
 from adjudge.stats import FEWEST
 from adjudge.stats.difference import (
     ComparisonOutcome,

@@ -28,3 +28,10 @@ def text_of(cell: str) -> str:
 def _runs(text: str) -> bool:
     """Apostrophes in front count as well, or one of the text's own could not be told from ours."""
     return text.lstrip("'").startswith(_FORMULA)
+
+
+def with_line_breaks(text: str) -> str:
+    r"""Exports that write \n for a line break are read with one, unless the text has line breaks of
+    its own.
+    """
+    return text if "\n" in text else text.replace("\\r\\n", "\n").replace("\\n", "\n")

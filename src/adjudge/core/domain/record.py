@@ -76,6 +76,8 @@ class Detail:
 
     kind: ClassVar[str]
     """Tells the kinds apart where a record is kept."""
+    sections: ClassVar[tuple[str, ...]] = ()
+    """The sections of a report that tally such records, besides the counts that all have."""
 
     @property
     def chosen(self) -> str | None:
@@ -141,6 +143,10 @@ class Detail:
     def blamed_step(self) -> int | None:
         """The step of a trajectory that is blamed for its failure, if one is."""
         return None
+
+    def columns(self) -> JsonDict:
+        """Return it as a table has it, one level deep."""
+        return self.to_dict()
 
     def to_dict(self) -> JsonDict:
         """As ``--json`` and exports have it."""
@@ -575,6 +581,13 @@ class JudgmentRecord:
 
     def outcome(self) -> JsonDict:
         """The same without where the judgment stands, what was judged, and the votes."""
+        return self._outcome(self.detail.to_dict())
+
+    def columns(self) -> JsonDict:
+        """Like ``outcome``, but one level deep, as a table has it."""
+        return self._outcome(self.detail.columns())
+
+    def _outcome(self, detail: JsonDict) -> JsonDict:
         found: JsonDict = {
             "criteria": self.criterion,
             "status": self.status,
@@ -593,7 +606,7 @@ class JudgmentRecord:
             found["excluded_models"] = dict(self.excluded_models)
         if self.steps:
             found |= {"decided_by": self.decided_by, "steps": json_ready(self.steps)}
-        found |= self.detail.to_dict()
+        found |= detail
         if self.detail.lists_excluded:
             found["excluded_models"] = dict(self.excluded_models)
         return found

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 
+from adjudge.core.data.cells import with_line_breaks
 from adjudge.core.domain.criteria import Criteria, CriteriaOption
 from adjudge.core.domain.instance import Instance
 from adjudge.core.domain.json_types import JsonObject
@@ -27,7 +28,6 @@ from adjudge.features.evidence.evidence import (
 )
 from adjudge.features.evidence.facts import unseen_facts
 from adjudge.features.evidence.flags import flag_of, odds_in, odds_of
-from adjudge.features.evidence.fragments import with_line_breaks
 from adjudge.features.evidence.quotes import most_alike
 from adjudge.features.evidence.result import EvidenceResult, SentenceSupport, worst
 from adjudge.features.evidence.sentences import Sentence

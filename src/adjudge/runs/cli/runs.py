@@ -36,12 +36,7 @@ from adjudge.runs.cli.options import (
 from adjudge.runs.cli.output import echo, language
 from adjudge.runs.cli.run_data import print_run, run_data
 from adjudge.runs.cli.show_diff import DiffFlags, print_diff, show_diff
-from adjudge.runs.exporters.export import ENDINGS, FORMATS, export, export_format
-from adjudge.runs.exporters.files import STDOUT
-from adjudge.runs.folder import RunInfo, delete_run, find_runs, last_written, reading, run_info
-from adjudge.runs.recover import recover
-from adjudge.runs.results.cost import cost_message, cost_of
-from adjudge.runs.results.counts import (
+from adjudge.runs.counts import (
     count_calls,
     count_judgments,
     count_replies,
@@ -50,12 +45,17 @@ from adjudge.runs.results.counts import (
     count_votes,
     grouped,
 )
+from adjudge.runs.exporters.export import ENDINGS, FORMATS, export, export_format
+from adjudge.runs.exporters.files import STDOUT
+from adjudge.runs.folder import RunInfo, delete_run, find_runs, last_written, reading, run_info
+from adjudge.runs.recover import recover
+from adjudge.runs.results.cost import cost_message, cost_of
 from adjudge.runs.results.run_report import report_of_run, votes_message
 from adjudge.runs.run_place import earlier_run
+from adjudge.runs.terms import run_state
 from adjudge.runs.view.clean_text import clean
 from adjudge.runs.view.ending import RunEnding, show_ending
 from adjudge.runs.view.terminal import Screen
-from adjudge.runs.view.terms import run_state
 
 _DAY = 86_400
 _LEAST_STATE = 12

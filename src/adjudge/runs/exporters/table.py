@@ -8,26 +8,17 @@ import csv
 import json
 import os
 import tempfile
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TextIO
 
 from adjudge.core.data.cells import cell
 from adjudge.core.domain.json_types import JsonDict, JsonObject
 from adjudge.core.domain.record import JudgmentRecord
 from adjudge.core.reading.objects import ObjectFile
 from adjudge.errors import SetupError
-from adjudge.features.rag.report_row import explanation_of, rag_detail, score_of
 from adjudge.messages import reason_of
 from adjudge.runs.exporters.files import STDOUT, text_file
-
-if TYPE_CHECKING:
-    from adjudge.features.rag.dimensions import Dimension
-
-_IN_COLUMNS_OF_THEIR_OWN = ("composite", "scores", "normalized", "explanations", "agreements")
-"""What a RAG result holds for every dimension."""
-_MEASURED = ("measures", "parts", "blame", "votes_on_measures")
-"""What it holds of its measures."""
 
 
 def check_writable(path: Path | ObjectFile | None) -> None:
@@ -53,26 +44,17 @@ def check_writable(path: Path | ObjectFile | None) -> None:
         ) from error
 
 
-def write_judgments(
-    path: Path, judgments: Iterable[JudgmentRecord], dimensions: Mapping[str, Sequence[Dimension]]
-) -> None:
-    """A .csv file, or JSONL under any other name. ``dimensions``: of the judges of RAG answers."""
+def write_judgments(path: Path, judgments: Iterable[JudgmentRecord]) -> None:
+    """Write a .csv file, or JSONL under any other name."""
     if path.suffix.lower() == ".csv":
-        write_rows(path, (flat(one, dimensions.get(one.judge, ())) for one in judgments))
+        write_rows(path, map(flat, judgments))
     else:
         write_rows(path, (one.to_dict() for one in judgments))
 
 
-def flat(one: JudgmentRecord, dimensions: Sequence[Dimension] = ()) -> JsonDict:
+def flat(one: JudgmentRecord) -> JsonDict:
     """One level: the columns of the input by their names, the result beside them."""
-    own: JsonDict = {"judge": one.judge, "row": one.row, "id": one.id}
-    rag = rag_detail(one)
-    scored, measures = bool(dimensions or rag), (rag.measures if rag else None) or {}
-    apart = (*(_IN_COLUMNS_OF_THEIR_OWN if scored else ()), *(_MEASURED if measures else ()))
-    own |= {name: value for name, value in one.outcome().items() if name not in apart}
-    own |= _scores(one, dimensions) if scored else {}
-    own |= _measures(one, measures) if measures else {}
-    own |= _evidence(own.pop("evidence")) if isinstance(own.get("evidence"), Mapping) else {}
+    own: JsonDict = {"judge": one.judge, "row": one.row, "id": one.id, **one.columns()}
     given = {
         **one.input,
         **{name: value for name, value in one.fields.items() if not _stands_in(value, one.input)},
@@ -84,56 +66,12 @@ def flat(one: JudgmentRecord, dimensions: Sequence[Dimension] = ()) -> JsonDict:
     } | own
 
 
-def _evidence(found: object) -> JsonDict:
-    """The counts of sentences, and the sentences themselves as JSON."""
-    held: JsonObject = found if isinstance(found, Mapping) else {}
-    counts = {
-        f"evidence_{name}": held.get(name)
-        for name in ("claims", "supported", "contradicted", "not_found", "unanswered")
-    }
-    return {**counts, "evidence_sentences": json.dumps(held.get("sentences"), ensure_ascii=False)}
-
-
 def _free(name: str, own: Collection[str], given: Collection[str]) -> str:
     """What a column of the input is called beside ours and its own kind."""
     free = name
     while free in own or (free != name and free in given):
         free = f"input_{free}"
     return free
-
-
-def _scores(one: JudgmentRecord, dimensions: Sequence[Dimension]) -> JsonDict:
-    """Each dimension's score and its explanation, and the composite with its bounds. A run that was
-    imported does not say what its dimensions were: there the judgment does.
-    """
-    own: JsonDict = {}
-    rag, known = rag_detail(one), {each.name: each for each in dimensions}
-    for name in known or (rag.scores if rag else ()):
-        score, kept = score_of(one, name), rag.normalized.get(name) if rag else None
-        own[f"{name}_score"] = score
-        own[f"{name}_normalized"] = (
-            None if score is None else known[name].normalized(score) if name in known else kept
-        )
-        own[f"{name}_explanation"] = explanation_of(one, name) or None
-    made = rag.composite if rag else None
-    own["composite"] = made.value if made else None
-    own["composite_lower"] = made.lower if made else None
-    own["composite_upper"] = made.upper if made else None
-    return {**own, "rule": made.rule if made else None}
-
-
-def _measures(one: JudgmentRecord, names: Iterable[str]) -> JsonDict:
-    """Each measure, why it has no number where it has none, and whom the row blames."""
-    from adjudge.features.rag.measure_numbers import (  # not loaded where only models judge
-        blamed,
-        measured,
-    )
-
-    own: JsonDict = {}
-    for name in names:
-        own[name], reason = measured(one, name)
-        own[f"{name}_reason"] = reason or None
-    return {**own, "blame": blamed(one)}
 
 
 def _stands_in(value: object, row: JsonObject) -> bool:

@@ -18,10 +18,10 @@ from adjudge.core.gateway.layers.account import Spent
 from adjudge.core.gateway.prices import dollars
 from adjudge.core.ledger.file import READERS
 from adjudge.messages import Message
+from adjudge.runs.counts import count_tokens
 from adjudge.runs.criteria_entry import CRITERIA_FILES, Aspect, CriteriaEntry
 from adjudge.runs.eval_file import AspectEntry, DirectEntry, EvalFile
-from adjudge.runs.results.counts import count_tokens
-from adjudge.runs.results.numbers import percent
+from adjudge.runs.numbers import percent
 
 if TYPE_CHECKING:
     from adjudge.core.ledger.pending import Batch

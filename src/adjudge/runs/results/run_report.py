@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 from adjudge.core.ledger.file import repeated_usage
 from adjudge.messages import Message, join
-from adjudge.runs.folder import RunInfo, reading, records_of, run_info
-from adjudge.runs.results.counts import (
+from adjudge.runs.counts import (
     count_failed_calls,
     count_judgments,
     count_retries,
     count_votes,
 )
+from adjudge.runs.folder import RunInfo, reading, records_of, run_info
 from adjudge.runs.results.notes import lost_in, lost_reply_notes, payment_notes, reader_notes
 from adjudge.runs.results.paired_gate import compared_with_baseline, paired_gates
 from adjudge.runs.results.report import ENTRIES, Report, ReportTally, Skipped

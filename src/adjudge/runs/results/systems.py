@@ -18,8 +18,8 @@ from adjudge.core.engine.run import RunLike
 from adjudge.features.agents.evaluator import AgentEvaluator, Given, instances_of
 from adjudge.features.agents.systems import by_task, runs_in
 from adjudge.messages import Message, join
-from adjudge.runs.results.counts import count_rows, count_tasks
-from adjudge.runs.results.numbers import level_text
+from adjudge.runs.counts import count_rows, count_tasks
+from adjudge.runs.numbers import level_text
 from adjudge.stats.difference import ComparisonOutcome, Difference, PairedScores, holm
 
 Scores = Mapping[str, Sequence[float]]

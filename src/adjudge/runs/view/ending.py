@@ -17,14 +17,14 @@ from adjudge.core.aio.files import from_here
 from adjudge.core.domain.light import light_dataclass
 from adjudge.core.reading.objects import ObjectFile
 from adjudge.messages import Message, join, plural, term
-from adjudge.runs.results.cost import cost_message
-from adjudge.runs.results.counts import (
+from adjudge.runs.counts import (
     count_calls,
     count_judgments,
     count_retries,
     count_rows,
     count_tokens,
 )
+from adjudge.runs.results.cost import cost_message
 from adjudge.runs.view.terminal import Screen
 from adjudge.runs.view.terminal_report import excluded_lines, reason_lines, show_figures
 from adjudge.runs.view.terminal_rows import few_rows, rows_table, show_single, worst_rows

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from adjudge.messages import Message, plural, term
-from adjudge.runs.results.numbers import figure, level_text, limits
+from adjudge.runs.numbers import figure, level_text, limits
 from adjudge.runs.results.score_slices import ScoreSlices
 from adjudge.stats.slices import PooledValue
 from adjudge.trust.calibrated import limits_text, value_text

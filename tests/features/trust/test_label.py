@@ -18,7 +18,7 @@ import pytest
 
 from adjudge import DirectJudge, Instance, ScriptedModel
 from adjudge.core.domain.criteria import Criteria, CriteriaOption
-from adjudge.trust.label_screen import screen
+from adjudge.features.trust.label_screen import screen
 from adjudge.trust.labels.session import Annotator, labelling
 from adjudge.trust.labels.store import LabelStore
 from support import commands
