@@ -143,7 +143,7 @@ def show_run(folder: Path, config: bool, as_json: bool) -> int:
 
 
 def _yaml_of(configuration: JsonObject) -> str:
-    """Return a configuration as YAML, with messages (the names of checks) in the user's language."""
+    """Return a configuration as YAML; the names of checks are in the language of the user."""
     import yaml  # not loaded by those who look at no configuration
 
     class Dumper(yaml.SafeDumper):
