@@ -144,3 +144,19 @@ def test_an_export_keeps_the_labels_of_copies(tmp_path: Path, ids: bool) -> None
             again = list(read_labels(tmp_path / name, known))
         about = {(one.row, one.id, one.option) for one in written}
         assert len(again) == 40 and {(one.row, one.id, one.option) for one in again} == about
+
+
+def test_limits_at_every_look_bound_the_share_of_rows_not_of_texts() -> None:
+    """30 texts with nine copies pass, 90 single ones fail: of all rows .75 pass, of all texts .25.
+    The limits held the share of texts, and ended at the printed .75.
+    """
+    texts = [f"short {n % 30}" for n in range(270)] + [f"long {n}" for n in range(90)]
+    results = judged(texts)
+    drawn = {one.instance.identity: one for one in results}.values()
+    labels = [label(one, drawn_of=360, seed=1) for one in drawn]
+    often = CalibrationSettings(agreement=None, sequential=True)
+    calibration = calibrate(results, labels, settings=often)
+    for found in (calibration.corrected, calibration.labels_only):
+        assert found.value == pytest.approx(0.75)
+        assert found.lower is not None and found.upper is not None
+        assert 0.25 < found.lower < 0.75 < found.upper < 1

@@ -203,7 +203,6 @@ def _introduces(before: str, earlier: Sequence[str]) -> bool:
 
 def _spoken(lines: Sequence[str]) -> Iterator[Line]:
     """Yield the lines of a reply without its programs; quotations are marked as foreign."""
-    is_all_quote = all(_BLOCK_QUOTE.match(line) for line in lines if line.strip())
     several = sum(bool(line.strip()) for line in lines) > 1
     quoted = _quoted_lines("\n".join(lines))
     lead = previous = ""
@@ -226,7 +225,7 @@ def _spoken(lines: Sequence[str]) -> Iterator[Line]:
             foreign = False
             continue
         is_quote = _BLOCK_QUOTE.match(line) is not None
-        own = not (foreign or code or number in quoted or (is_quote and not is_all_quote))
+        own = not (foreign or code or number in quoted or is_quote)
         shown = _BLOCK_QUOTE.sub("", line, count=1) if is_quote else line
         for piece in _BLOCK_TAG.split(shown) if "</" in shown else (shown,):
             if text := plain(_INLINE_TAG.sub("", piece)).strip():

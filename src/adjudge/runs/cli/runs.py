@@ -18,7 +18,7 @@ from adjudge.core.gateway.prices import dollars
 from adjudge.core.ledger.pending import Batch
 from adjudge.core.reading.objects import ObjectFile
 from adjudge.errors import RunError
-from adjudge.messages import Message
+from adjudge.messages import Message, render
 from adjudge.runs.cli.inputs import as_usage_error
 from adjudge.runs.cli.json_text import print_results
 from adjudge.runs.cli.options import (
@@ -138,11 +138,21 @@ def show_run(folder: Path, config: bool, as_json: bool) -> int:
     for line in _judge_lines(info):
         screen.say(line, "dim")
     if config:
-        import yaml  # not loaded by those who look at no configuration
-
-        shown = plain(_without_hashes(info.configuration))
-        screen.show("", Text(clean(yaml.safe_dump(shown, allow_unicode=True, sort_keys=False))))
+        screen.show("", Text(clean(_yaml_of(_without_hashes(info.configuration)))))
     return 0
+
+
+def _yaml_of(configuration: JsonObject) -> str:
+    """Return a configuration as YAML; the names of checks are in the language of the user."""
+    import yaml  # not loaded by those who look at no configuration
+
+    class Dumper(yaml.SafeDumper):
+        pass
+
+    Dumper.add_multi_representer(
+        str, lambda dumper, message: dumper.represent_str(render(message, language()))
+    )
+    return yaml.dump(plain(configuration), Dumper=Dumper, allow_unicode=True, sort_keys=False)
 
 
 def _judge_lines(info: RunInfo) -> Iterator[Message]:
