@@ -45,3 +45,21 @@ def test_comparisons_have_no_slices_and_say_so(folder: Path) -> None:
     told = page.stdout.replace("\\", "")
     assert "No slices: win rates are not shown by slice here." in told, page.stderr
     assert "no row has a score" not in told
+
+
+def test_a_column_that_is_named_exactly_goes_before_one_that_differs_in_case(
+    tmp_path: Path,
+) -> None:
+    lines = "".join(f"text {n},N{n % 2},{'east' if n < 12 else 'west'}\n" for n in range(20))
+    (tmp_path / "rows.csv").write_text(f"answer,Region,region\n{lines}")
+    adjudge("check", "-f", "rows.csv", "--contains", "text", "--run", "kept", cwd=tmp_path)
+    shown = {
+        name: adjudge(
+            "report", "kept", "--by", name, "--to", "md", "-o", "-", cwd=tmp_path
+        ).stdout
+        for name in ("region", "Region", "REGION")
+    }
+    assert "| east | 12 |" in shown["region"]
+    assert "| N0 | 10 |" not in shown["region"]
+    assert "| N0 | 10 |" in shown["Region"]
+    assert "| N0 | 10 |" in shown["REGION"]  # no column is written so: the first that is alike
