@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from adjudge.core.data.cells import cell, text_of
 from adjudge.runs.exporters.table import write_rows
+from support.commands import adjudge
 from support.tables import read_rows
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=30) | st.text(
@@ -87,3 +88,19 @@ def test_the_systems_own_links_are_written_through(tmp_path: Path) -> None:
             subprocess.run([sys.executable, "-c", code, link], stdout=out, check=True)
         assert (tmp_path / "out").read_text() == '{"a": 1}\n'
         assert Path(link).is_symlink()
+
+
+def test_a_column_of_the_input_named_like_ours_keeps_every_value(tmp_path: Path) -> None:
+    """A human's verdict must not be lost on the rows on which the judge agrees."""
+    people = ["PASS", "FAIL", "PASS", "FAIL"]
+    lines = "".join(f"r{n},text {n},{verdict},scored\n" for n, verdict in enumerate(people))
+    (tmp_path / "rows.csv").write_text(f"id,answer,verdict,status\n{lines}")
+    asked = ("check", "-f", "rows.csv", "--criterion", "It is polite.", "-m", "scripted/PASS")
+    adjudge(*asked, "--run", "kept", "-o", "out.csv", cwd=tmp_path)
+    adjudge("export", "kept", "--to", "csv", "-o", "again.csv", cwd=tmp_path)
+    for name in ("out.csv", "again.csv"):
+        rows = list(read_rows(tmp_path / name))
+        assert [row["input_verdict"] for row in rows] == people
+        assert [row["verdict"] for row in rows] == ["PASS"] * 4
+        assert [row["input_status"] for row in rows] == ["scored"] * 4
+        assert "input_id" not in rows[0]

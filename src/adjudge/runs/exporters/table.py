@@ -77,10 +77,12 @@ def flat(one: JudgmentRecord, dimensions: Sequence[Dimension] = ()) -> JsonDict:
         **one.input,
         **{name: value for name, value in one.fields.items() if not _stands_in(value, one.input)},
     }
+    # An id is ours and the row's at once. Any other name of ours means something else in the input,
+    # also on rows on which the values are equal: a human's verdict next to the judge's.
     return {
         _free(name, own, given): value
         for name, value in given.items()
-        if own.get(name, own) != value
+        if name != "id" or own["id"] != value
     } | own
 
 
