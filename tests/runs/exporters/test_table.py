@@ -104,3 +104,22 @@ def test_a_column_of_the_input_named_like_ours_keeps_every_value(tmp_path: Path)
         assert [row["verdict"] for row in rows] == ["PASS"] * 4
         assert [row["input_status"] for row in rows] == ["scored"] * 4
         assert "input_id" not in rows[0]
+
+
+def test_an_answer_that_equals_a_column_is_written(tmp_path: Path) -> None:
+    """The cell of a right answer was empty, since the expected answer has the same text."""
+    (tmp_path / "app.py").write_text("def say(question):\n    return 'Paris'\n")
+    (tmp_path / "rows.csv").write_text("question,gold\nFrance?,Paris\nSpain?,Madrid\n")
+    (tmp_path / "eval.yaml").write_text(
+        "data: rows.csv\ntarget: app.py:say\njudges:\n- {kind: check, checks: [{words: {most: 6}}]}\n"
+    )
+    adjudge("run", "eval.yaml", "--yes", "--run", "asked", cwd=tmp_path)
+    messages = [{"role": "user", "content": "?"}, {"role": "assistant", "content": "Paris"}]
+    lines = [json.dumps({"messages": messages, "gold": gold}) for gold in ("Paris", "Madrid")]
+    (tmp_path / "talks.jsonl").write_text("\n".join(lines))
+    adjudge("check", "-f", "talks.jsonl", "--contains", "P", "--run", "talks", cwd=tmp_path)
+    for run in ("asked", "talks"):
+        adjudge("export", run, "--to", "csv", "-o", "out.csv", cwd=tmp_path)
+        rows = list(read_rows(tmp_path / "out.csv"))
+        assert [row["response"] for row in rows] == ["Paris", "Paris"], run
+        assert [row["gold"] for row in rows] == ["Paris", "Madrid"], run

@@ -28,6 +28,10 @@ _IN_COLUMNS_OF_THEIR_OWN = ("composite", "scores", "normalized", "explanations",
 """What a RAG result holds for every dimension."""
 _MEASURED = ("measures", "parts", "blame", "votes_on_measures")
 """What it holds of its measures."""
+_ANSWERED = ("response", "contexts", "tool_call")
+"""Fields that a target fills."""
+_OF_ANSWERS = {"system", "latency"}
+"""Columns that a row gets with a target's answer."""
 
 
 def check_writable(path: Path | ObjectFile | None) -> None:
@@ -75,7 +79,11 @@ def flat(one: JudgmentRecord, dimensions: Sequence[Dimension] = ()) -> JsonDict:
     own |= _evidence(own.pop("evidence")) if isinstance(own.get("evidence"), Mapping) else {}
     given = {
         **one.input,
-        **{name: value for name, value in one.fields.items() if not _stands_in(value, one.input)},
+        **{
+            name: value
+            for name, value in one.fields.items()
+            if _is_made(name, one.input) or not _stands_in(value, one.input)
+        },
     }
     # An id is ours and the row's at once. Any other name of ours means something else in the input,
     # also on rows on which the values are equal: a human's verdict next to the judge's.
@@ -136,6 +144,17 @@ def _measures(one: JudgmentRecord, names: Iterable[str]) -> JsonDict:
         own[name], reason = measured(one, name)
         own[f"{name}_reason"] = reason or None
     return {**own, "blame": blamed(one)}
+
+
+def _is_made(field: str, row: JsonObject) -> bool:
+    """Return True if a field was not read from a cell, but answered by a target or taken out of
+    messages. It may equal a cell by chance, as a right answer equals the expected one.
+    """
+    has_messages = any(
+        isinstance(value, list) and any(isinstance(each, Mapping) for each in value)
+        for value in row.values()
+    )
+    return has_messages or (field in _ANSWERED and row.keys() >= _OF_ANSWERS)
 
 
 def _stands_in(value: object, row: JsonObject) -> bool:
