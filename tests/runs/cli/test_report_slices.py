@@ -54,9 +54,7 @@ def test_a_column_that_is_named_exactly_goes_before_one_that_differs_in_case(
     (tmp_path / "rows.csv").write_text(f"answer,Region,region\n{lines}")
     adjudge("check", "-f", "rows.csv", "--contains", "text", "--run", "kept", cwd=tmp_path)
     shown = {
-        name: adjudge(
-            "report", "kept", "--by", name, "--to", "md", "-o", "-", cwd=tmp_path
-        ).stdout
+        name: adjudge("report", "kept", "--by", name, "--to", "md", "-o", "-", cwd=tmp_path).stdout
         for name in ("region", "Region", "REGION")
     }
     assert "| east | 12 |" in shown["region"]
