@@ -37,14 +37,20 @@ def test_a_column_that_no_row_has_is_refused(folder: Path) -> None:
     assert "no row has anything in a column 'lang'" in done.stderr
 
 
-def test_comparisons_have_no_slices_and_say_so(folder: Path) -> None:
-    (folder / "pairs.csv").write_text("question,old,new\nq,a,b\nr,a,b\n")
-    asked = ("compare", "-f", "pairs.csv", "--column", "old", "--column", "new")
-    adjudge(*asked, "--criterion", "Which?", "-m", "scripted/A", "--run", "pairs", cwd=folder)
-    page = adjudge("report", "pairs", "--to", "md", "--by", "question", "-o", "-", cwd=folder)
+def test_comparisons_have_the_win_rate_of_each_slice(folder: Path) -> None:
+    """The new answer is the better one of all kettles and of a quarter of the lamps."""
+    lines = [f"{n},{'kettle' if n < 12 else 'lamp'},a,b\n" for n in range(24)]
+    (folder / "pairs.csv").write_text(f"question,product,new,old\n{''.join(lines)}")
+    replies = ",".join(["A,B"] * 15 + ["B,A"] * 9)  # in the order of the file, then turned round
+    asked = ("compare", "-f", "pairs.csv", "--column", "new", "--column", "old", "-j", "1")
+    asked += ("--criterion", "Which?", "-m", f"scripted/{replies}", "--no-cache")
+    adjudge(*asked, "--run", "pairs", cwd=folder)
+    page = adjudge("report", "pairs", "--to", "md", "--by", "product", "-o", "-", cwd=folder)
     told = page.stdout.replace("\\", "")
-    assert "No slices: win rates are not shown by slice here." in told, page.stderr
-    assert "no row has a score" not in told
+    assert "win rate of new by product: the intervals of all slices hold together at 95%" in told
+    assert "(each at 97.5%)" in told
+    assert "| kettle | 12 | 12 | 1.000 |" in told
+    assert "| lamp | 12 | 12 | 0.250 |" in told
 
 
 def test_a_column_that_is_named_exactly_goes_before_one_that_differs_in_case(

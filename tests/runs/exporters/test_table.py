@@ -111,7 +111,8 @@ def test_an_answer_that_equals_a_column_is_written(tmp_path: Path) -> None:
     (tmp_path / "app.py").write_text("def say(question):\n    return 'Paris'\n")
     (tmp_path / "rows.csv").write_text("question,gold\nFrance?,Paris\nSpain?,Madrid\n")
     (tmp_path / "eval.yaml").write_text(
-        "data: rows.csv\ntarget: app.py:say\njudges:\n- {kind: check, checks: [{words: {most: 6}}]}\n"
+        "data: rows.csv\ntarget: app.py:say\n"
+        "judges:\n- {kind: check, checks: [{words: {most: 6}}]}\n"
     )
     adjudge("run", "eval.yaml", "--yes", "--run", "asked", cwd=tmp_path)
     messages = [{"role": "user", "content": "?"}, {"role": "assistant", "content": "Paris"}]
