@@ -103,7 +103,9 @@ class Pair(NamedTuple):
     row alone has a value of its own.
     """
     slice: str = ""
-    """What the row holds in the column that rows are told apart by."""
+    """What the row holds in the column that rows are told apart by, in the first run."""
+    slice_after: str = ""
+    """Like ``slice``, in the second run."""
     ids: tuple[str | None, str | None] = (None, None)
     """The row's own id in either run, by which labels of copies are told apart."""
     numbers: tuple[int, int] = (0, 0)
@@ -242,7 +244,7 @@ class RunDiff:
         )
         wanted = (
             f"SELECT {_BOTH}, a.identity, b.identity, a.id, b.id, a.number, b.number, a.slice, "
-            f"{together} AS unit {_PAIRED} AND (:line IS NULL OR a.line = :line) "
+            f"b.slice, {together} AS unit {_PAIRED} AND (:line IS NULL OR a.line = :line) "
             f"ORDER BY {'unit, ' if line else ''}a.place"
         )
         for (
@@ -254,10 +256,11 @@ class RunDiff:
             number_one,
             number_two,
             slice,
+            slice_after,
             cluster,
         ) in self._table.execute(wanted, {"line": line}):
             ids, numbers = (id_one, id_two), (number_one, number_two)
-            yield Pair(*_two(values), (one, two), cluster, slice, ids, numbers)
+            yield Pair(*_two(values), (one, two), cluster, slice, slice_after, ids, numbers)
 
     def units(self, line: str) -> Iterator[list[Pair | LoneRow]]:
         """The rows of one judge and criteria, those that belong together at once: pairs, and rows

@@ -618,10 +618,13 @@ def place_names(count: int) -> tuple[str, ...]:
 
 
 def column_of(fields: GivenFields, row: JsonObject, column: str) -> object:
-    """What a row holds in a column, or a field, whatever the case of the name, or at a path into
-    one (``meta.user``, ``turns[0].id``); None: nothing.
+    """Return what a row holds in a column or a field, or at a path into one (``meta.user``,
+    ``turns[0].id``); None if there is nothing. A name that is written exactly like that goes
+    first, then one that differs in case.
     """
     held = {**fields, **row}
+    if column in held:
+        return held[column]
     for name, value in held.items():
         if name.casefold() == column.casefold():
             return value

@@ -390,6 +390,9 @@ class ComparisonShape(TypedDict):
     level: float
     notes: Sequence[str]
     slices: NotRequired[Annotated[Sequence[ComparedSliceShape], "with --by"]]
+    rows_in_another_slice: NotRequired[
+        Annotated[int, "with --by: rows with another value in either run; they are in no slice"]
+    ]
 
 
 class ModelShape(TypedDict):
