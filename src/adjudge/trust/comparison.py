@@ -17,7 +17,7 @@ from typing import Literal, NamedTuple
 from adjudge.core.domain.frozen import nonempty, plain, some_of
 from adjudge.core.domain.html_repr import HtmlRepr
 from adjudge.core.domain.json_types import JsonDict
-from adjudge.core.domain.judge_configuration import incomparable_because
+from adjudge.core.domain.judge_configuration import OptionScores, incomparable_because
 from adjudge.core.domain.judge_criterion import JudgeCriterion, of_system
 from adjudge.core.domain.pairing import Pairing
 from adjudge.core.domain.slices import SliceNames, slice_names
@@ -423,10 +423,9 @@ class _Line:
         sides = zip(self._sides, judges, strict=True)
         before, now = (side.option_scores(judge, self._criteria) for side, judge in sides)
         if any(side.is_imported for side in self._sides):  # it need not hold every option
-            shared = before.keys() & now.keys()
-            before, now = (
-                {name: own[name] for name in own if name in shared} for own in (before, now)
-            )
+            first, second = (_without_case(own) for own in (before, now))
+            if shared := first.keys() & second.keys():
+                before, now = ({name: own[name] for name in shared} for own in (first, second))
         return incomparable_because(before, now)
 
     def _changed_between(self, judges: tuple[str, str]) -> Iterator[Message]:
@@ -442,6 +441,11 @@ class _Line:
                     "part of the difference may be the judge's",
                     date=moment_text(moment),
                 )
+
+
+def _without_case(scores: OptionScores) -> OptionScores:
+    """Return the scores with lower-case names: imports spell Yes and No their own way."""
+    return {name.casefold(): score for name, score in scores.items()}
 
 
 NO_BOUNDS = Message(

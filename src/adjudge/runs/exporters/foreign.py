@@ -23,6 +23,7 @@ from adjudge.features.compat.evalassist_export import (
     instance_out,
     judge_out,
 )
+from adjudge.runs.exporters.exported_options import exported_options
 from adjudge.runs.exporters.files import text_file
 from adjudge.runs.folder import RunInfo, records_of, run_info
 from adjudge.runs.results.passed import Ends, says_pass
@@ -41,6 +42,8 @@ _STATS = ("successes", "failures", "errors")
 RECORDED = "result"
 """Where a vote of EvalAssist's keeps the result as it was recorded."""
 _TRUTHS = {"PASS": True, "FAIL": False}
+_INSPECT_SCORES = {"c": 1.0, "p": 0.5, "i": 0.0, "yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
+"""What Inspect counts a word as, in lower case; any other is 0 there."""
 
 
 def to_evalassist(run: Path, target: Path) -> int:
@@ -272,8 +275,9 @@ def _marked(run: Path) -> Iterator[tuple[Label, JsonDict]]:
 
 def to_inspect(run: Path, target: Path) -> int:
     """A log of version 2: each judgment is a sample with the score of one scorer; what has no
-    verdict is NaN.
+    verdict is NaN. An option that Inspect would count otherwise is its score there.
     """
+    options = exported_options(run)
     head = {
         "version": 2,
         "status": "success",
@@ -291,15 +295,17 @@ def to_inspect(run: Path, target: Path) -> int:
         file.write(json.dumps(head)[:-1] + ', "samples": [')
         for row in records_of(run, votes=True):
             _refuse_comparison(row, "Inspect")
-            file.write((",\n" if count else "\n") + json.dumps(_inspect_sample(row)))
+            file.write((",\n" if count else "\n") + json.dumps(_inspect_sample(row, options(row))))
             count += 1
         file.write("\n]}\n")
     return count
 
 
-def _inspect_sample(row: JudgmentRecord) -> JsonDict:
+def _inspect_sample(row: JudgmentRecord, options: JsonObject) -> JsonDict:
     fields = row.fields
-    option = row.verdict if isinstance(row.detail, DirectDetail) else None
+    word = row.verdict if isinstance(row.detail, DirectDetail) else None
+    is_read = word is None or not options or _INSPECT_SCORES.get(word.casefold()) == row.score
+    option = word if is_read else row.score
     chosen = option if option is not None else _TRUTHS.get(row.verdict or "")
     value = (chosen if chosen is not None else row.score) if row.scored else math.nan
     answer = {"role": "assistant", "content": in_one(fields.get("response", ""))}
@@ -310,8 +316,9 @@ def _inspect_sample(row: JudgmentRecord) -> JsonDict:
     }
     score: JsonDict = {
         "value": value,
+        **({} if is_read else {"answer": word}),
         "explanation": row.explanation or row.reason,
-        "metadata": {"model": _models(row)},
+        "metadata": {"model": _models(row), **options},
         "history": [],
     }
     return {
