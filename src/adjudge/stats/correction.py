@@ -190,7 +190,31 @@ def corrected_mean(
     strata = stratify(verdicts, labels, order, clusters, skipped)
     means = {stratum.verdict: stratum.mean or 0.0 for stratum in strata}
     effect = design_effect([means[verdict] for verdict in verdicts], clusters)
-    return post_stratified(strata, level=level, row_effect=effect, these_rows=these_rows)
+    estimate = post_stratified(strata, level=level, row_effect=effect, these_rows=these_rows)
+    if not these_rows:
+        return estimate
+    return within_possible(estimate, [one for one in labels if one is not None], len(labels))
+
+
+def within_possible(estimate: Estimate, labels: Sequence[float], rows: int) -> Estimate:
+    """Return an estimate of exactly ``rows`` rows, cut off at what the labels of some of them leave
+    possible: the other rows are all 0 at the least and all 1 at the most.
+
+    Rows that count as one have wide limits, since a unit may differ from all others. Its labelled
+    rows are known all the same.
+    """
+    lowest = math.fsum(labels) / rows
+    highest = lowest + (rows - len(labels)) / rows
+
+    def cut(value: float | None) -> float | None:
+        return None if value is None else min(max(value, lowest), highest)
+
+    return replace(
+        estimate,
+        value=cut(estimate.value),
+        lower=cut(estimate.lower),
+        upper=cut(estimate.upper),
+    )
 
 
 def prevalences(

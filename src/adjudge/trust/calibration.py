@@ -31,6 +31,7 @@ from adjudge.stats.correction import (
     naive,
     prevalences,
     stratify,
+    within_possible,
 )
 from adjudge.stats.dawid_skene import MemberVote
 from adjudge.stats.estimate import Estimate, undefined
@@ -660,13 +661,18 @@ def _alone(rows: Rows, drawn: Sequence[LabelledRow], settings: CalibrationSettin
         why = grown if rows.is_grown else Message("no labelled row was drawn among all rows")
         count = len(drawn) if rows.is_grown else 0
         return undefined(Message("labels only"), count, why, level=settings.level)
-    return labels_only(
+    alone = labels_only(
         [one.value(rows.measure) for one in own],
         level=settings.level,
         clusters=clusters_at(rows.together, [one.place for one in own]),
         skipped=sum(rows.skipped.values()),
         of_rows=len(rows.verdicts) if settings.these_rows else None,
     )
+    if not settings.these_rows:
+        return alone
+    # rows that were drawn within a verdict say nothing of the others, but they are known
+    values = [one.value(rows.measure) for one in drawn]
+    return within_possible(alone, values, len(rows.verdicts))
 
 
 def _doubts(estimates: _Estimates, rows: Rows, drawn: Sequence[LabelledRow]) -> list[Message]:
