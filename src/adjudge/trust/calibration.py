@@ -637,8 +637,9 @@ def _stream(stratum: Stratum, rows: int, end: float) -> Stream:
     for place, label in enumerate(stratum.labels):
         text = place if stratum.clusters is None else stratum.clusters[place]
         texts.setdefault(text, []).append(label)
-    hits = sum(sum(own) / len(own) for own in texts.values()) + end * stratum.skipped
-    return Stream(stratum.rows / rows, hits, len(texts) + stratum.skipped - hits)
+    skipped = len(set(stratum.skipped))
+    hits = sum(sum(own) / len(own) for own in texts.values()) + end * skipped
+    return Stream(stratum.rows / rows, hits, len(texts) + skipped - hits)
 
 
 def _price(found: Estimate, once: Estimate, settings: CalibrationSettings) -> Iterator[Message]:
@@ -661,11 +662,12 @@ def _alone(rows: Rows, drawn: Sequence[LabelledRow], settings: CalibrationSettin
         why = grown if rows.is_grown else Message("no labelled row was drawn among all rows")
         count = len(drawn) if rows.is_grown else 0
         return undefined(Message("labels only"), count, why, level=settings.level)
+    skipped = [place for place, is_drawn in rows.skipped.items() if is_drawn]
     alone = labels_only(
         [one.value(rows.measure) for one in own],
         level=settings.level,
         clusters=clusters_at(rows.together, [one.place for one in own]),
-        skipped=sum(rows.skipped.values()),
+        skipped=clusters_at(rows.together, skipped) or skipped,
         of_rows=len(rows.verdicts) if settings.these_rows else None,
     )
     if not settings.these_rows:
