@@ -110,6 +110,26 @@ def test_a_skipped_row_is_not_labelled_by_its_copy() -> None:
     assert (found.count, found.skipped) == (60, 10)
 
 
+def test_a_skipped_text_leaves_as_much_open_as_its_labels_can_say() -> None:
+    """Twelve rows are copies of one text. Each counted as a row that was skipped by itself, so that
+    a skipped text had a narrower interval than a labelled one.
+    """
+    results = judged(["canned"] * 12 + [f"{'short' if n % 2 else 'long'} {n}" for n in range(100)])
+    drawn = [results[0], *results[12:72]]
+
+    def limits(canned: Label) -> list[tuple[float, float]]:
+        labels = [canned, *(label(one, seed=1) for one in drawn[1:])]
+        found = calibrate(results, labels, settings=NUMBER_ONLY)
+        assert found.corrected is not None
+        return [(one.lower or 0, one.upper or 0) for one in (found.corrected, found.labels_only)]
+
+    skipped = limits(label(drawn[0], seed=1, state="skipped", option=None))
+    for option in ("PASS", "FAIL"):
+        given = limits(label(drawn[0], seed=1, option=option))
+        for (low, high), (lower, upper) in zip(skipped, given, strict=True):
+            assert low <= lower + 1e-9 and high >= upper - 1e-9
+
+
 def test_named_estimators_do_not_promise_to_hold_for_skipped_rows() -> None:
     results = judged([f"short {n}" for n in range(120)])
     labels = [label(one) for one in results[:60]]

@@ -32,6 +32,7 @@ from adjudge.stats.correction import (
     naive,
     prevalences,
     stratify,
+    within_possible,
 )
 from adjudge.stats.dawid_skene import MemberVote
 from adjudge.stats.estimate import Estimate, undefined
@@ -638,13 +639,10 @@ def _stream(stratum: Stratum, rows: int, end: float) -> Stream:
     Labels of one text or task belong together; each row counts, as in the printed rate.
     """
     clusters = stratum.clusters or range(len(stratum.labels))
-    counts = Counter(clusters).values()
-    total = math.fsum(stratum.labels) + end * stratum.skipped
-    sizes = ClusterSizes(
-        len(stratum.labels) + stratum.skipped,
-        len(counts) + stratum.skipped,
-        max(counts, default=1),
-    )
+    counts = [*Counter(clusters).values(), *Counter(stratum.skipped).values()]
+    rows_drawn = len(stratum.labels) + len(stratum.skipped)
+    total = math.fsum(stratum.labels) + end * len(stratum.skipped)
+    sizes = ClusterSizes(rows_drawn, len(counts), max(counts, default=1))
     return Stream.of_clusters(stratum.rows / rows, total, sizes)
 
 
@@ -668,13 +666,19 @@ def _alone(rows: Rows, drawn: Sequence[LabelledRow], settings: CalibrationSettin
         why = grown if rows.is_grown else Message("no labelled row was drawn among all rows")
         count = len(drawn) if rows.is_grown else 0
         return undefined(Message("labels only"), count, why, level=settings.level)
-    return labels_only(
+    skipped = [place for place, is_drawn in rows.skipped.items() if is_drawn]
+    alone = labels_only(
         [one.value(rows.measure) for one in own],
         level=settings.level,
         clusters=clusters_at(rows.together, [one.place for one in own]),
-        skipped=sum(rows.skipped.values()),
+        skipped=clusters_at(rows.together, skipped) or skipped,
         of_rows=len(rows.verdicts) if settings.these_rows else None,
     )
+    if not settings.these_rows:
+        return alone
+    # rows that were drawn within a verdict say nothing of the others, but they are known
+    values = [one.value(rows.measure) for one in drawn]
+    return within_possible(alone, values, len(rows.verdicts))
 
 
 def _doubts(estimates: _Estimates, rows: Rows, drawn: Sequence[LabelledRow]) -> list[Message]:
