@@ -524,7 +524,7 @@ def test_nobody_opens_an_eval_file_or_a_project_by_another_way() -> None:
     }
     assert {name for name, found in users.items() if "find_project" in found} == {
         "runs/cli/chosen.py",
-        "runs/cli/doctor.py",
+        "features/doctor/command.py",
         "runs/cli/init.py",
         "runs/cli/on_change.py",
         "runs/cli/output.py",

@@ -95,7 +95,7 @@ def _read_traces(
     from adjudge.core.ledger.file import holds_run
 
     if holds_run(file.local_source):
-        from adjudge.runs.rows_again import trajectories_of_run
+        from adjudge.features.agents.kept_rows import trajectories_of_run
 
         yield from islice(trajectories_of_run(file.local_source), limit)
         return

@@ -57,19 +57,3 @@ def _width(criteria: Mapping[int, str]) -> int:
     width = len(set(criteria.values()))
     turns = {(index % width, criterion) for index, criterion in criteria.items()}
     return width if len(turns) == width else 1
-
-
-def trajectories_of_run(folder: Path) -> Iterator[Instance]:
-    """What agents did, as a run keeps it with the first measure of each row."""
-    from adjudge.features.agents.item import TRAJECTORY
-    from adjudge.features.agents.record import AgentDetail
-
-    seen: set[tuple[str, int]] = set()
-    for record, place in places_of_run(folder):
-        detail = record.detail
-        run = detail.trajectory if isinstance(detail, AgentDetail) else None
-        if run is None or place in seen:
-            continue
-        seen.add(place)
-        about = {"place": record.name, "row": record.input, TRAJECTORY: run}
-        yield Instance(run.fields or {"response": ""}, record.id, about)

@@ -194,6 +194,10 @@ class SectionTally:
 
     name: ClassVar[str]
     """The name of the section, as in ``Detail.sections``."""
+    shape: ClassVar[type | None] = None
+    """A ``TypedDict`` of the keys that ``SectionPart.to_dict`` adds, for the schema of ``--json``;
+    mark them as ``NotRequired``.
+    """
 
     @classmethod
     def begin(cls, setup: Setup, judge: str, sureness: GateConfidence) -> Self:

@@ -30,7 +30,6 @@ from adjudge.core.reading.objects import ObjectFile
 from adjudge.core.reading.reiterable import Reiterable
 from adjudge.errors import BatchesOpen, BudgetSpent, RunError, RunStopped, SetupError
 from adjudge.features.batches.settings import BatchNews, BatchSettings
-from adjudge.features.scale.ray.place import kept_facts
 from adjudge.messages import Message, plural, reason_of
 from adjudge.runs.build import asks_no_model
 from adjudge.runs.cli.chosen import model_entries, price_table
@@ -43,6 +42,7 @@ from adjudge.runs.counts import count_calls, count_judgments, count_rows, count_
 from adjudge.runs.eval_file import BudgetEntry, DataEntry, EvalFile, Gates, JudgeEntry
 from adjudge.runs.execute import EvalRun, Event, JudgmentDone, RowsReadable, Stopping, VoteCast
 from adjudge.runs.exporters.table import write_judgments
+from adjudge.runs.partitions import kept_facts
 from adjudge.runs.results.exit_code import INTERRUPTED, ExitCode
 from adjudge.runs.results.notes import polarity_notes
 from adjudge.runs.results.outcome import RunOutcome
