@@ -49,9 +49,9 @@ from adjudge.core.ledger.pending import BATCHES, Batch, batches_in, collectable
 from adjudge.core.ledger.records import records
 from adjudge.core.ledger.rows import KEY_BYTES
 from adjudge.errors import RunError, SetupError
-from adjudge.features.scale.ray.place import kept_facts
 from adjudge.messages import Message
 from adjudge.runs.eval_file import OUTPUTS
+from adjudge.runs.partitions import kept_facts
 
 UNFINISHED = ".importing"
 """How the folder ends in which an import is written before it takes its place."""

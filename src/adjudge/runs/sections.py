@@ -13,8 +13,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 from adjudge.core.domain.frozen import FrozenDict
+from adjudge.errors import SetupError
 from adjudge.messages import Message
-from adjudge.plugins import Parts
+from adjudge.plugins import Parts, warn
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -194,6 +195,10 @@ class SectionTally:
 
     name: ClassVar[str]
     """The name of the section, as in ``Detail.sections``."""
+    shape: ClassVar[type | None] = None
+    """A ``TypedDict`` of the keys that ``SectionPart.to_dict`` adds, for the schema of ``--json``;
+    mark them as ``NotRequired``.
+    """
 
     @classmethod
     def begin(cls, setup: Setup, judge: str, sureness: GateConfidence) -> Self:
@@ -201,7 +206,7 @@ class SectionTally:
         return cls()
 
     def add(self, record: JudgmentRecord) -> None:
-        """Count a judgment; one of a row that was skipped is not passed."""
+        """Count a judgment whose detail names this section; those of skipped rows do not come."""
         raise NotImplementedError
 
     def summary(self) -> SectionPart | None:
@@ -214,3 +219,16 @@ class SectionTally:
 
 
 SECTIONS: Parts[type[SectionTally]] = Parts("sections")
+
+
+def section_kind(name: str) -> type[SectionTally] | None:
+    """Return the section of this name; None if there is none. One of a broken plugin is left out,
+    with a warning: the counts that all sections have are right without it.
+    """
+    try:
+        return SECTIONS.get(name)
+    except SetupError as error:
+        if name in SECTIONS.ours:
+            raise
+        warn(str(error))
+        return None

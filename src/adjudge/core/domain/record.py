@@ -34,6 +34,10 @@ from adjudge.messages import Message
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
+    from adjudge.core.domain.criteria import Criteria
+    from adjudge.core.domain.instance import Instance
+    from adjudge.core.domain.judge_configuration import JudgeConfiguration
+
 StatusName = Literal["scored", "abstained", "failed", "skipped"]
 OutcomeName = Literal["ok", "repaired", "abstained", "unreadable", "refused", "model_error"]
 Flag = Literal["tie", "bias", "low", "split", "disagree", "repaired", "shortened"]
@@ -147,6 +151,18 @@ class Detail:
     def columns(self) -> JsonDict:
         """Return it as a table has it, one level deep."""
         return self.to_dict()
+
+    def shown_to(self, criteria: Criteria, instance: Instance, language: str) -> Instance:  # noqa: ARG002
+        """Return what the question about a criterion showed of the row; ``language``: of the
+        prompt.
+        """
+        return instance
+
+    def label_criteria(self, judge: JudgeConfiguration) -> Criteria | None:  # noqa: ARG002
+        """Return what people are asked about a row if the judge's configuration names no
+        criterion.
+        """
+        return None
 
     def to_dict(self) -> JsonDict:
         """As ``--json`` and exports have it."""

@@ -6,7 +6,9 @@ import json
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal
 
+from adjudge.core.domain.criteria import Criteria
 from adjudge.core.domain.json_types import JsonDict
+from adjudge.core.domain.judge_configuration import JudgeConfiguration
 from adjudge.core.domain.light import light_dataclass
 from adjudge.core.domain.record import Detail
 from adjudge.core.domain.verdict import KeptQuote
@@ -108,3 +110,15 @@ class EvidenceDetail(SearchedDetail):
     def chosen(self) -> str | None:
         """The worst that is said of a claim."""
         return self.verdict
+
+    def label_criteria(self, judge: JudgeConfiguration) -> Criteria | None:
+        """People are asked what the sentences come to. Rules and flags give no verdict."""
+        if judge.settings.get("method") in ("rules", "flags"):
+            return None
+        from adjudge.features.evidence.wording import text_criteria  # reading a run asks nobody
+
+        named = (
+            str(judge.settings.get(name, usual))
+            for name, usual in (("text_field", "response"), ("source_field", "contexts"))
+        )
+        return text_criteria(judge.language, *named)

@@ -6,34 +6,18 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, NotRequired, TypedDict
 
 from adjudge.core.domain.frozen import nonempty, some_of
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.record import JudgmentRecord
 from adjudge.features.evidence.evidence import FLAGS, Flag
-from adjudge.features.evidence.record import EvidenceRecord, SearchedDetail
+from adjudge.features.evidence.marks import MARKS, found_in
 from adjudge.messages import Message, join
 from adjudge.runs.sections import SectionPart, SectionTally
 
 COUNTED = ("claims", "supported", "contradicted", "not_found", "unanswered")
-Mark = Literal["supported", "contradicted", "not found", "unanswered", "unchecked"] | Flag
-MARKS: Mapping[Mark, Message] = {
-    "supported": Message("supported"),
-    "contradicted": Message("contradicted"),
-    "not found": Message("not found"),
-    "unanswered": Message("no verdict"),
-    "unchecked": Message("nothing found by rule; not asked"),
-    "unsupported": Message("unsupported (sure)"),
-    "look here": Message("look here"),
-    "nothing found against it": Message("nothing found against it"),
-}
 _SPARED = Message("surely unsupported and asked no further")
-
-
-def found_in(one: JudgmentRecord) -> EvidenceRecord | None:
-    """What a judgment found in the sources; None where they were not looked up."""
-    return one.detail.evidence if isinstance(one.detail, SearchedDetail) else None
 
 
 def is_unsupported(one: JudgmentRecord) -> bool:
@@ -46,6 +30,17 @@ def is_contradicted(one: JudgmentRecord) -> bool:
     """Whether a sentence is contradicted."""
     found = found_in(one)
     return found is not None and found.contradicted > 0
+
+
+class EvidenceShape(TypedDict):
+    """What ``--json`` says of sentences."""
+
+    evidence: NotRequired[
+        Annotated[
+            object,
+            "sentences looked up: claims, supported, contradicted, not_found, rows with some",
+        ]
+    ]
 
 
 @dataclass(frozen=True)
@@ -134,6 +129,7 @@ class EvidenceTally(SectionTally):
     """Adds up judgments as they come."""
 
     name: ClassVar[str] = "evidence"
+    shape: ClassVar[type] = EvidenceShape
 
     def __init__(self) -> None:
         self._counts: Counter[str] = Counter()

@@ -15,8 +15,8 @@ from adjudge.core.domain.record import JudgmentRecord
 from adjudge.core.domain.verdict import KeptQuote
 from adjudge.features.evidence.evidence import FLAGS, SUPPORTS
 from adjudge.features.evidence.fragments import fragments_in
+from adjudge.features.evidence.marks import MARKS, Mark, found_in
 from adjudge.features.evidence.record import EvidenceRecord, SentenceRecord
-from adjudge.features.evidence.report import MARKS, EvidenceSummary, Mark, found_in
 from adjudge.runs.view.template import environment
 
 _SIGNS: Mapping[Mark, str] = {
@@ -221,8 +221,8 @@ def evidence_html(one: JudgmentRecord, language: str) -> Markup:
 
 def evidence_style() -> str:
     """How a page shows them: the rules of its style sheet."""
-    name = EvidenceSummary.templates["style.html"]
-    return environment("en", html=True).get_template(name).render()
+    style = environment("en", html=True).get_template("adjudge.features.evidence:style.css")
+    return style.render()
 
 
 def evidence_markdown(one: JudgmentRecord, language: str) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, ClassVar
 
+from adjudge.core.domain.criteria import Criteria
+from adjudge.core.domain.instance import Instance
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.light import light_dataclass
 from adjudge.features.evidence.record import EvidenceRecord, SearchedDetail, evidence_columns
@@ -108,6 +110,13 @@ class RagDetail(SearchedDetail):
     def blamed(self) -> str:
         """Whom the measures blame."""
         return self.blame.who if self.blame and self.blame.who in BLAMED else "unknown"
+
+    def shown_to(self, criteria: Criteria, instance: Instance, language: str) -> Instance:
+        """A dimension sees its own fields and no other."""
+        from adjudge.features.rag.dimensions import Dimension, absent  # reading a run needs neither
+        from adjudge.features.rag.rows import shown
+
+        return shown(instance, Dimension(criteria), absent(language))
 
     def columns(self) -> JsonDict:
         """Each dimension and each measure has columns of its own, and so has the composite."""

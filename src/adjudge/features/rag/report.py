@@ -9,7 +9,7 @@ from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, Annotated, ClassVar, NotRequired, Self, TypedDict
 
 from adjudge.core.domain.record import JudgmentRecord
 from adjudge.core.domain.repeated import Unit
@@ -28,7 +28,14 @@ from adjudge.features.rag.report_row import explanation_of, rag_detail, rule_of,
 from adjudge.messages import Message, join, plural, term
 from adjudge.runs.numbers import figure
 from adjudge.runs.results.setup import NamedFigure, Setup
-from adjudge.runs.results.summary import UNSURE, GateConfidence, LostRows, Summary, Tally
+from adjudge.runs.results.summary import (
+    UNSURE,
+    GateConfidence,
+    IntervalShape,
+    LostRows,
+    Summary,
+    Tally,
+)
 from adjudge.runs.sections import Rank, SectionPart, SectionTally
 from adjudge.runs.terms import rule_title
 from adjudge.stats.correlation import spearman
@@ -45,6 +52,36 @@ if TYPE_CHECKING:
 
 _NONE = -1
 """Stands for a missing score where scores are kept as bytes."""
+
+
+class MeasureMeanShape(TypedDict):
+    """A measure over all rows."""
+
+    mean: float | None
+    interval: IntervalShape | None
+    rows: int
+    missing: int
+    of: str
+    reasons: Mapping[str, int]
+
+
+class RagShape(TypedDict):
+    """What ``--json`` says of RAG answers."""
+
+    dimensions: NotRequired[
+        Annotated[Mapping[str, float | None], "RAG: dimension: mean, from 0 to 1"]
+    ]
+    rules: NotRequired[
+        Annotated[Mapping[str, int], "RAG: rule of the composite: how often it fired"]
+    ]
+    measures: NotRequired[
+        Annotated[Mapping[str, MeasureMeanShape], "RAG: by the name of the measure"]
+    ]
+    blame: NotRequired[
+        Annotated[
+            Mapping[str, int], "RAG: retriever, generator, both, neither, unknown: how many rows"
+        ]
+    ]
 
 
 @dataclass(frozen=True)
@@ -326,6 +363,7 @@ class RagTally(SectionTally):
     """Adds up answers as they come; a row takes a few bytes."""
 
     name: ClassVar[str] = "rag"
+    shape: ClassVar[type] = RagShape
 
     def __init__(
         self,

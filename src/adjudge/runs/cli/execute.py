@@ -28,7 +28,6 @@ from adjudge.core.reading.objects import ObjectFile
 from adjudge.core.reading.reiterable import Reiterable
 from adjudge.errors import BatchesOpen, BudgetSpent, RunError, RunStopped, SetupError
 from adjudge.features.batches.settings import BatchNews, BatchSettings
-from adjudge.features.scale.ray.place import kept_facts
 from adjudge.messages import Message, plural, reason_of
 from adjudge.runs.cli.chosen import model_entries, price_table
 from adjudge.runs.cli.inputs import as_usage_error
@@ -47,6 +46,7 @@ from adjudge.runs.execute import (
     execute,
 )
 from adjudge.runs.exporters.table import write_judgments
+from adjudge.runs.partitions import kept_facts
 from adjudge.runs.plan import Plan, resolve
 from adjudge.runs.results.exit_code import INTERRUPTED, ExitCode
 from adjudge.runs.results.notes import polarity_notes

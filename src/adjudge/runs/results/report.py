@@ -38,7 +38,7 @@ from adjudge.runs.results.option_order import OptionOrder, OptionOrderTally
 from adjudge.runs.results.repeats import REPEAT, Repeats, RepeatTally
 from adjudge.runs.results.setup import FigureChange, NamedFigure, ReportedJudge, Setup
 from adjudge.runs.results.summary import GateConfidence, Summary, Tally
-from adjudge.runs.sections import SECTIONS, SectionPart, SectionTally
+from adjudge.runs.sections import SectionPart, SectionTally, section_kind
 
 if TYPE_CHECKING:
     from adjudge.runs.results.contests import ContestSummary, ContestTally, SystemSummary
@@ -565,8 +565,8 @@ class _SectionTally:
         self._tally = Tally(sureness, scale)
         self._setup = setup
         self._parts: dict[str, SectionTally] = {}
-        self._kinds: set[type[Detail]] = set()
-        """The kinds of records that have been seen."""
+        self._parts_of: dict[type[Detail], list[SectionTally]] = {}
+        """Kind of record → the parts that tally it."""
         self._repeats: RepeatTally | None = None
         self._contests: ContestTally | None = None
         self._option_order = OptionOrderTally() if first.detail.kind == "direct" else None
@@ -579,9 +579,9 @@ class _SectionTally:
 
     def add(self, one: JudgmentRecord) -> None:
         self._tally.add(one)
-        if type(one.detail) not in self._kinds:
-            self._kinds.add(type(one.detail))
-            self._begin(one.detail.sections)
+        parts = self._parts_of.get(type(one.detail))
+        if parts is None:
+            parts = self._parts_of[type(one.detail)] = self._begin(one.detail.sections)
         if STEPS in one.fields:  # the section of this name shows them, whatever judges the row
             self._begin((STEPS,))
         if self._repeats is None and (REPEAT in one.input or TRIAL in one.input):
@@ -593,13 +593,14 @@ class _SectionTally:
         for more in (self._contests, self._cascade, self._option_order):
             if more:
                 more.add(one)
-        for part in self._parts.values():
+        for part in parts:
             part.add(one)
 
-    def _begin(self, sections: Iterable[str]) -> None:
+    def _begin(self, sections: Collection[str]) -> list[SectionTally]:
         for name in sections:
-            if name not in self._parts and (kind := SECTIONS.get(name)):
+            if name not in self._parts and (kind := section_kind(name)):
                 self._parts[name] = kind.begin(self._setup, self.judge, self._sureness)
+        return [self._parts[name] for name in sections if name in self._parts]
 
     def badness(self, one: JudgmentRecord) -> tuple[int, float, int]:
         return badness(one, self._parts.values(), self._tally.best_score, self._tally.largest)

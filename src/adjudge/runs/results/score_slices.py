@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 
 from adjudge.core.domain.frozen import some_of
+from adjudge.core.domain.instance import TRAJECTORY
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.judge_configuration import JudgeConfiguration
 from adjudge.core.domain.judge_criterion import JudgeCriterion
@@ -15,7 +16,6 @@ from adjudge.core.domain.record import JudgmentRecord
 from adjudge.core.domain.repeated import Unit
 from adjudge.core.domain.slices import MOST, slice_rows, value_in
 from adjudge.errors import SetupError
-from adjudge.features.agents.item import TRAJECTORY
 from adjudge.messages import Message
 from adjudge.runs.results.contests import ContestTally, one_order_message
 from adjudge.runs.results.summary import UNSURE, GateConfidence

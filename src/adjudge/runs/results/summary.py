@@ -8,7 +8,7 @@ from array import array
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
 from adjudge.core.domain.frozen import nonempty, some_of
 from adjudge.core.domain.json_types import JsonDict
@@ -359,6 +359,14 @@ def mean_bounds(mean: float | None, scored: int, missing: int) -> tuple[float, f
     """A mean of scores from 0 to 1 if every missing one were 0, and if every one were 1."""
     total, rows = (mean or 0.0) * scored, scored + missing
     return (total / rows, (total + missing) / rows) if rows else (0.0, 1.0)
+
+
+class IntervalShape(TypedDict):
+    """Where the mean would lie on other rows of the same kind."""
+
+    lower: float
+    upper: float
+    level: float
 
 
 def interval_dict(interval: Interval | None) -> JsonDict | None:
