@@ -85,8 +85,9 @@ def test_what_decides_the_verdicts_is_put_together_once_for_run_and_report(
     with execute(plan, kept=outcome.facts) as events:
         for event in events:
             outcome.see(event)
-    assert outcome.report().option_scores
-    assert outcome.report().setup.parameters["judge identity"]
+    report = outcome.report()
+    assert report.good_answer_lines
+    assert report.setup.parameters["judge identity"]
     assert made == {"judge": 1}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import partial, wraps
 from pathlib import Path
@@ -20,7 +20,7 @@ from adjudge.core.gateway.open import ModelLike, OpenModel, open_model
 from adjudge.core.gateway.prices import PriceTable
 from adjudge.core.judges.case import CaseJudge
 from adjudge.core.judges.judge import Judge
-from adjudge.core.reading.types import Record, Schema
+from adjudge.core.reading.types import FilePath, Record, Schema, keys_of
 from adjudge.core.reading.user_code import beside, load_code
 from adjudge.core.reading.values import Place, WrongValue
 from adjudge.errors import KeyMissing, ModelError, SetupError
@@ -270,6 +270,24 @@ def common_settings(file: EvalFile, entry: JudgeEntry) -> dict[str, Any]:
     """Return the settings that every judge is made with, by the names of its parameters."""
     names = ("temperature", "seed", "mode", "on_failure")
     return {"language": file.language, **{name: getattr(entry, name) for name in names}}
+
+
+def kind_settings(file: EvalFile, entry: JudgeEntry, but: Collection[str] = ()) -> dict[str, Any]:
+    """Return ``common_settings``, the votes, and the settings that the entry's own kind declares:
+    for a judge whose parameters have the same names. Paths are seen from here.
+
+    ``but``: settings that the judge is not made with.
+    """
+    kind, shared = cast(type, type(entry)), keys_of(JudgeEntry)
+    values = {
+        setting.name: getattr(entry, setting.name)
+        for name, setting in keys_of(kind).items()
+        if name not in shared and name not in but
+    }
+    for name, setting in keys_of(kind).items():
+        if isinstance(setting.metadata["type"], FilePath) and values.get(name):
+            values[name] = file.beside(values[name])
+    return {**common_settings(file, entry), "strictness": entry.strictness, **values}
 
 
 def _aspects(file: EvalFile, entry: AspectEntry, models: Models) -> list[ReadyJudge]:

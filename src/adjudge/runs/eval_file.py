@@ -21,6 +21,7 @@ from adjudge.core.domain.vote import Mode
 from adjudge.core.prompts.render import LANGUAGES
 from adjudge.core.reading.objects import ObjectFile, location_of
 from adjudge.core.reading.types import (
+    FilePath,
     Flag,
     JsonNames,
     Kinds,
@@ -37,10 +38,10 @@ from adjudge.core.reading.types import (
     WholeNumber,
     Word,
     key,
+    keys_of,
 )
 from adjudge.core.reading.values import Place, load_yaml, text_in, unfolded_size
 from adjudge.errors import SetupError
-from adjudge.features.agents.traces.names import TRACE_FORMATS
 from adjudge.plugins import Parts
 from adjudge.runs.code_files import CodeFiles
 from adjudge.runs.criteria_entry import (
@@ -51,6 +52,7 @@ from adjudge.runs.criteria_entry import (
     fields_of_criteria,
 )
 from adjudge.runs.project import ModelEntry, Project, StepEntry
+from adjudge.runs.row_source import FormatType
 from adjudge.runs.variables import with_variables
 
 if TYPE_CHECKING:
@@ -86,7 +88,7 @@ class DataEntry:
         "s3://…, gs://…, az://… or file://….",
     )
     as_: str | None = key(
-        Word(TRACE_FORMATS),
+        FormatType(),
         "The format of agents' traces, where their structure does not tell it.",
         None,
     )
@@ -247,8 +249,13 @@ class JudgeEntry:
 
     def named_files(self) -> Iterator[tuple[str, str]]:
         """Yield the setting and the path of each file that the judge reads, relative to the eval
-        file.
+        file: every setting of the type ``FilePath``, and criteria.
         """
+        kind: type = type(self)
+        for name, setting in keys_of(kind).items():
+            path = getattr(self, setting.name)
+            if isinstance(setting.metadata["type"], FilePath) and path:
+                yield name, path
         criteria: tuple[CriteriaEntry, ...] = getattr(self, "criteria", ())
         for number, entry in enumerate(criteria, 1):
             if isinstance(entry.what, str) and Path(entry.what).suffix.lower() in CRITERIA_FILES:
@@ -275,7 +282,7 @@ class CascadeEntry(JudgeEntry):
         (),
     )
     calibration: str | None = key(
-        Text((".json",)),
+        FilePath((".json",)),
         "What 'adjudge calibrate RUN -o FILE' learnt from labels: thresholds of a cascade, "
         "or weights; relative to this file.",
         None,
@@ -290,11 +297,6 @@ class CascadeEntry(JudgeEntry):
     def own_models(self) -> tuple[ModelEntry, ...]:
         return (*self.models, *self.cascade)
 
-    def named_files(self) -> Iterator[tuple[str, str]]:
-        if self.calibration:
-            yield "calibration", self.calibration
-        yield from super().named_files()
-
 
 @light_dataclass(frozen=True, kw_only=True)
 class AspectEntry(CascadeEntry):
@@ -304,9 +306,13 @@ class AspectEntry(CascadeEntry):
         Many(CriteriaType("aspect")), "What a response must meet, or a ready-made aspect."
     )
     early_stop: bool = key(
-        Flag(), "Stop as soon as further votes cannot change the verdict.", False
+        Flag(),
+        "Stop as soon as further votes cannot change the verdict.",
+        False,
+        option="--early-stop/--no-early-stop",
     )
     min_valid: int = key(_COUNT, "A model with fewer valid votes is excluded.", 1)
+    strictness: int = key(_COUNT, "Votes per model.", 1)
     weights: Weights = key(
         WeightsType(),
         "How much each model of the panel counts: numbers by model, or 'from labels': as "
@@ -323,13 +329,14 @@ class DirectEntry(CascadeEntry):
         Many(CriteriaType("direct")), "A question, a ready-made criteria, a file, or written out."
     )
     early_stop: bool = key(Flag(), "Stop as soon as further votes cannot change the option.", False)
-    check_positional_bias: bool = key(Flag(), "Ask again with the options reversed.", False)
+    check_positional_bias: bool = key(Flag(), "Ask again in reversed order.", False)
     feedback: bool = key(Flag(), "Ask what would make the text better.", False)
     persona: str | None = key(
         Text(),
         "Who the judge is told to be; 'invented': the model invents that, for each criteria.",
         None,
     )
+    strictness: int = key(_COUNT, "Votes per model and order.", 1, option="--self-consistency")
 
     def fields_read(self, file: EvalFile) -> FieldsRead:
         criteria = criteria_said(self.criteria, "direct", file.language, file.beside)
@@ -345,16 +352,19 @@ class PairwiseEntry(JudgeEntry):
     )
     order: Order = key(
         Word[Order](ORDERS),
-        "both: ask again with the responses reversed; one: as they stand alone.",
+        "both: ask again with the responses reversed; one: as they stand.",
         "both",
     )
     check_positional_bias: bool | None = key(
         Flag(), "The judges' own name of it: true is order both, false is order one.", None
     )
     contests: Literal["joint", "pairs"] = key(
-        Word(("joint", "pairs")), "One call for all responses, or one for every two.", "joint"
+        Word(("joint", "pairs")),
+        "joint: one call ranks all; pairs: every two are a contest.",
+        "joint",
     )
-    tie_enabled: bool = key(Flag(), "Whether a tie is allowed.", True)
+    tie_enabled: bool = key(Flag(), "Whether a tie is allowed.", True, option="--tie/--no-tie")
+    strictness: int = key(_COUNT, "Votes per model and order.", 1, option="--self-consistency")
 
     @property
     def compares_responses(self) -> bool:

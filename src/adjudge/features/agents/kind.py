@@ -10,6 +10,7 @@ from adjudge.core.data.dataset import OddRows
 from adjudge.core.domain.instance import Instance
 from adjudge.core.domain.json_types import JsonValue
 from adjudge.core.reading.types import (
+    FilePath,
     Flag,
     Json,
     JsonNames,
@@ -22,7 +23,10 @@ from adjudge.core.reading.types import (
 )
 from adjudge.core.reading.values import Place
 from adjudge.errors import SetupError
-from adjudge.runs.build import JudgeKind, Models, common_settings, ready_judge
+from adjudge.features.agents.expected import ORDERS, Order
+from adjudge.features.agents.matching import TEXTS, TYPES, Texts, Types
+from adjudge.features.agents.measures import BLAME_METHODS, BlameMethod
+from adjudge.runs.build import JudgeKind, Models, common_settings, kind_settings, ready_judge
 from adjudge.runs.eval_file import EvalFile, FieldsRead, JudgeEntry
 from adjudge.runs.ready_judge import ReadyJudge
 
@@ -31,11 +35,15 @@ from adjudge.runs.ready_judge import ReadyJudge
 class ArgumentsEntry:
     """When two arguments of calls are the same."""
 
-    types: Literal["strict", "loose"] = key(
-        Word(("strict", "loose")), "loose: the text 1 is the number 1.", "strict"
+    types: Types = key(
+        Word[Types](TYPES),
+        "When two arguments are the same; loose: the text 1 is the number 1.",
+        "strict",
     )
-    text: Literal["exact", "folded"] = key(
-        Word(("exact", "folded")), "folded: case and white space are put aside.", "exact"
+    text: Texts = key(
+        Word[Texts](TEXTS),
+        "When two texts in arguments are the same; folded: case and white space are put aside.",
+        "exact",
     )
 
 
@@ -44,26 +52,31 @@ class AgentEntry(JudgeEntry):
     """What an agent did: rules without a model, and questions with evidence."""
 
     measures: tuple[str, ...] = key(
-        Many(Text()), "What to measure, such as calls_f1, errors or goal.", ()
+        Many(Text(), commas=True),
+        "What to measure, such as calls_f1, errors or goal. Default: rules that need no model, and "
+        "what expect and policy are for, if they are given; required, forbidden and before are "
+        "always measured if given.",
+        (),
+        option="--measure",
     )
     policy: str | None = key(
-        Text(),
-        "A file with the rules that policy judges by, relative to this file; left out: the "
-        "system prompt.",
+        FilePath(),
+        "A file with the rules that policy judges by. Default: the system prompt.",
         None,
     )
     expect: str | None = key(
-        Text(),
-        "A file with the expected calls by task, relative to this file; or the column "
-        "reference_calls.",
+        FilePath(),
+        "A file with the expected calls by task. Default: the column reference_calls.",
         None,
     )
-    order: Literal["exact", "in_order", "any_order", "only"] = key(
-        Word(("exact", "in_order", "any_order", "only")),
+    order: Order = key(
+        Word[Order](ORDERS),
         "Of expected calls: exactly these, these with others between, in any order, or no others.",
         "in_order",
     )
-    required: JsonValue = key(Json(), "Calls that must be made, by name or with arguments.", ())
+    required: JsonValue = key(
+        Json(), "Calls that must be made, by name; in eval files also with arguments.", ()
+    )
     forbidden: JsonValue = key(Json(), "Calls that must not be made.", ())
     before: JsonValue = key(
         Json(), "Pairs of calls, such as [confirm, pay]: no pay before a confirm.", ()
@@ -76,33 +89,32 @@ class AgentEntry(JudgeEntry):
     )
     steps_tokens: int | None = key(
         WholeNumber(least=100),
-        "How many tokens of steps a model is shown; what does not fit is shortened. Left out: "
+        "How many tokens of steps a model is shown; what does not fit is shortened. Default: "
         "what the models take.",
         None,
     )
     steps: str | None = key(
-        Text(), "With per: step: which, such as errors, last 3 or calls of pay.", None
+        Text(), "With per step: which, such as errors, 'last 3' or 'calls of pay'.", None
     )
     only: tuple[tuple[str, JsonValue], ...] = key(
         JsonNames(), "Measure: option. Judge only where it says so, as goal: Not reached.", ()
     )
     derive: bool = key(
-        Flag(), "Have a model write the checklist of a task, where a row has none.", False
+        Flag(), "Have a model write the checklist of a task if a row has none.", False
     )
-    blame: Literal["at once", "step by step", "halves"] = key(
-        Word(("at once", "step by step", "halves")),
-        "How the first mistake is looked for.",
-        "at once",
+    blame: BlameMethod = key(
+        Word[BlameMethod](BLAME_METHODS), "How blame looks for the first mistake.", "at once"
     )
     compare: Literal["systems"] | None = key(
         Word[Literal["systems"]](("systems",)),
-        "systems: put the runs of the same tasks by several systems side by side; with the measure "
-        "better a model says which of two is better.",
+        "Compare the systems that did the same tasks: by the column system_name, or a file or "
+        "folder for each. With the measure better, a model says which of two runs is better.",
         None,
     )
     kinds: tuple[str, ...] = key(
         Many(Text()), "Kinds of mistakes that blame chooses from, instead of the eleven.", ()
     )
+    strictness: int = key(WholeNumber(least=1), "Votes per model and question.", 1)
 
     @property
     def asks_no_model(self) -> bool:
@@ -125,11 +137,6 @@ class AgentEntry(JudgeEntry):
 
     def fields_read(self, file: EvalFile) -> FieldsRead:  # noqa: ARG002
         return FieldsRead()
-
-    def named_files(self) -> Iterator[tuple[str, str]]:
-        for name, path in (("policy", self.policy), ("expect", self.expect)):
-            if path:
-                yield name, path
 
     def check_per(self) -> None:
         """Every part of a trajectory can be judged; ``_make`` refuses conversations."""
@@ -159,27 +166,17 @@ def _make(file: EvalFile, entry: AgentEntry, models: Models) -> list[ReadyJudge]
         )
         contest = _contest(file, entry, models)
         return [*(_make(file, replace(entry, measures=rest), models) if rest else []), contest]
+    settings = kind_settings(file, entry, but=("arguments", "compare"))
     judge = AgentEvaluator(
         models,
-        measures=entry.measures or DEFAULT,
-        policy=file.beside(entry.policy) if entry.policy else None,
-        expect=file.beside(entry.expect) if entry.expect else None,
-        order=entry.order,
-        required=entry.required,
-        forbidden=entry.forbidden,
-        before=entry.before,
-        ignore=entry.ignore,
-        types=entry.arguments.types,
-        text=entry.arguments.text,
-        steps_tokens=entry.steps_tokens,
-        steps=entry.steps,
-        only=dict(entry.only),
-        per="trajectory" if entry.per == "row" else entry.per,
-        derive=entry.derive,
-        blame=entry.blame,
-        kinds=entry.kinds,
-        strictness=entry.strictness,
-        **common_settings(file, entry),
+        **{
+            **settings,
+            "measures": entry.measures or DEFAULT,
+            "types": entry.arguments.types,
+            "text": entry.arguments.text,
+            "only": dict(entry.only),
+            "per": "trajectory" if entry.per == "row" else entry.per,
+        },
     )
     ready = ready_judge(file, entry, entry.name or "agent", judge)
     return [replace(ready, criteria=judge.criteria, each_row=judge.rows, per="row")]

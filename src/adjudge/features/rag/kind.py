@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import get_args
 
-from adjudge.core.reading.types import Flag, Many, Text, Word, key
+from adjudge.core.reading.types import FilePath, Flag, Many, Text, WholeNumber, Word, key
 from adjudge.features.evidence.kind import (
     CLAIMS,
     LOOK_UP,
@@ -14,7 +13,8 @@ from adjudge.features.evidence.kind import (
     Method,
     check_not_conversation,
 )
-from adjudge.runs.build import JudgeKind, Models, common_settings, ready_judge
+from adjudge.features.rag.joint import Checks
+from adjudge.runs.build import JudgeKind, Models, kind_settings, ready_judge
 from adjudge.runs.eval_file import WEIGHTS, EvalFile, FieldsRead, JudgeEntry
 from adjudge.runs.ready_judge import ReadyJudge
 
@@ -24,28 +24,36 @@ class RagEntry(JudgeEntry):
     """Answers that rest on retrieved texts, on each dimension."""
 
     dimensions: tuple[str, ...] = key(
-        Many(Text()), "Which to score; all when left out; none: only what measures says.", ()
+        Many(Text(), commas=True), "Which to score. Default: all; none: only the measures.", ()
     )
     measures: tuple[str, ...] = key(
-        Many(Text()), "What else to measure, such as ndcg@5 or context_recall.", ()
+        Many(Text(), commas=True),
+        "What else to measure of retriever and generator, such as ndcg@5 or context_recall.",
+        (),
     )
     weights: tuple[tuple[str, float], ...] = key(
         WEIGHTS, "Dimension or measure: its weight in the composite.", ()
     )
-    checks: Literal["each", "joint"] = key(
-        Word(("each", "joint")), "How measures ask: part by part, or many in one call.", "each"
+    checks: Checks = key(
+        Word[Checks](get_args(Checks)),
+        "How measures ask: part by part, or many in one call.",
+        "each",
     )
     rewrite_questions: bool = key(
         Flag(), "Have follow-up questions made self-contained, for relevance.", False
     )
     config: str | None = key(
-        Text(),
-        "A file with further dimensions, or other weights and gates; relative to this file.",
+        FilePath(),
+        "A YAML or JSON file with further dimensions, other weights and gates.",
         None,
+        option=("-c", "--config"),
     )
     early_stop: bool = key(Flag(), "Stop as soon as further votes cannot change a score.", False)
-    evidence: Method | None = key(METHOD, f"{LOOK_UP} each and joint decide groundedness.", None)
+    evidence: Method | None = key(
+        METHOD, f"{LOOK_UP} each and joint decide groundedness.", None, bare="each"
+    )
     claims: bool = key(Flag(), CLAIMS, False)
+    strictness: int = key(WholeNumber(least=1), "Votes per model and dimension.", 1)
 
     @property
     def asks_no_model(self) -> bool:
@@ -68,10 +76,6 @@ class RagEntry(JudgeEntry):
             filled=("user_input",),
         )
 
-    def named_files(self) -> Iterator[tuple[str, str]]:
-        if self.config:
-            yield "config", self.config
-
     def check_per(self) -> None:
         super().check_per()
         if self.evidence:
@@ -81,19 +85,14 @@ class RagEntry(JudgeEntry):
 def _make(file: EvalFile, entry: RagEntry, models: Models) -> list[ReadyJudge]:
     from adjudge.features.rag.evaluator import RagEvaluator
 
+    settings = kind_settings(file, entry)
     judge = RagEvaluator(
         models,
-        dimensions=entry.dimensions or None,
-        measures=entry.measures,
-        rewrite_questions=entry.rewrite_questions,
-        checks=entry.checks,
-        weights=dict(entry.weights),
-        config=file.beside(entry.config) if entry.config else None,
-        strictness=entry.strictness,
-        early_stop=entry.early_stop,
-        evidence=entry.evidence,
-        claims=entry.claims,
-        **common_settings(file, entry),
+        **{
+            **settings,
+            "dimensions": entry.dimensions or None,
+            "weights": dict(entry.weights),
+        },
     )
     return [replace(ready_judge(file, entry, entry.name or "rag", judge), columns=judge.columns_of)]
 

@@ -33,6 +33,7 @@ from adjudge.runs.cli.chosen import model_entries, price_table
 from adjudge.runs.cli.inputs import as_usage_error
 from adjudge.runs.cli.options import Flags, RowFlags
 from adjudge.runs.cli.output import Output, echo, language, output
+from adjudge.runs.cli.settings import typed_settings
 from adjudge.runs.cli.show import print_json, warn
 from adjudge.runs.cli.watch import Watch
 from adjudge.runs.counts import count_calls, count_judgments, count_rows, count_tokens
@@ -123,18 +124,9 @@ def eval_file_from_flags(
         models=()
         if not named and judge.asks_no_model
         else model_entries(named, flags.at, flags.max_concurrency),
-        budget=BudgetEntry(
-            max_usd=flags.max_usd, max_calls=flags.max_calls, max_tokens=flags.max_tokens
-        ),
+        budget=BudgetEntry(**typed_settings(flags, BudgetEntry)),
         run=None if flags.run is None else str(flags.run),
-        gates=Gates(
-            fail_under=flags.fail_under,
-            confidence=flags.confidence,
-            sequential=flags.sequential,
-            not_worse_than=flags.not_worse_than,
-            margin=flags.margin or 0.0,
-            cluster=flags.cluster,
-        ),
+        gates=Gates(**typed_settings(flags, Gates)),
         on_bad_row="stop" if flags.stop_at_bad_row else "report",
         typed=True,
         rows=tuple(rows),
@@ -152,11 +144,7 @@ def data_entry(
         path=str(file or ""),
         columns=tuple(columns.items()),
         responses=tuple(responses),
-        id=flags.id,
-        limit=flags.limit,
-        encoding=flags.encoding,
-        sheet=flags.sheet,
-        header_row=flags.header_row,
+        **typed_settings(flags, DataEntry),
     )
 
 
@@ -233,14 +221,7 @@ def outcome_for(
             err=True,
         )
     plan = kept
-    typed_gate = (
-        flags.fail_under,
-        flags.confidence,
-        flags.not_worse_than,
-        flags.margin,
-        flags.cluster,
-    ) != (None,) * 5 or flags.sequential
-    with as_usage_error() if typed_gate else nullcontext():
+    with as_usage_error() if typed_settings(flags, Gates) else nullcontext():
         notes = () if is_good_known else tuple(polarity_notes(plan.file))
         outcome = RunOutcome(plan, flags.fail_under, flags.baseline, shown, notes)
         outcome.gates.check()

@@ -12,6 +12,7 @@ import stat
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ from adjudge.core.reading.toml_text import with_lines
 from adjudge.core.reading.types import Record
 from adjudge.core.reading.values import Place
 from adjudge.errors import RunError, SetupError
+from adjudge.plugins import Parts
 from adjudge.runs.cli.chosen import current_project
 from adjudge.runs.code_files import CodeFiles
 from adjudge.runs.eval_file import BudgetEntry, EvalFile, Gates
@@ -39,50 +41,12 @@ from adjudge.runs.variables import ENV_FILE
 FACT = "resume"
 OTHER_COMMANDS = ("generate", "bench", "attack", "drift check", "criteria improve")
 """Those that are resumed without an eval file."""
-_OF_RUN = frozenset(
-    (
-        "api",
-        "as_json",
-        "baseline",
-        "batch",
-        "batch_only",
-        "cluster",
-        "command",
-        "confidence",
-        "data",
-        "detach",
-        "encoding",
-        "fail_under",
-        "fork",
-        "header_row",
-        "id",
-        "limit",
-        "margin",
-        "max_calls",
-        "max_concurrency",
-        "max_tokens",
-        "max_usd",
-        "most_requests",
-        "no_cache",
-        "not_worse_than",
-        "on",
-        "otel",
-        "output",
-        "poll",
-        "prices",
-        "quiet",
-        "retry_failed",
-        "search",
-        "sequential",
-        "sheet",
-        "stop_at_bad_row",
-        "store",
-        "workers",
-    )
+_IN_FILE = frozenset(
+    ("api_key_env", "base_url", "header", "language", "model", "seed", "target", "temperature")
 )
-"""Options of ``adjudge run`` that say how an eval file is carried out; the others are in the
-file.
-"""
+"""Options of ``adjudge run`` whose values are in the eval file that a run folder keeps."""
+_OF_ONE_TIME = frozenset(("config", "file", "orphans", "show_schema", "watch"))
+"""Options of ``adjudge run`` that mean one call of the command, or where the eval file is."""
 _NEVER = frozenset(("api_key", "dry_run", "folder", "resume", "run"))
 _ANSWERS = frozenset(("trust", "yes"))
 """What a user says of one command is not said of the next."""
@@ -107,6 +71,13 @@ class Kept:
     """Of ``adjudge run``, or of that command, as somebody could type their values."""
     project: Project
     """The defaults that held where the run was begun."""
+
+
+@cache
+def _options_of_run() -> frozenset[str]:
+    """Return the options of ``adjudge run`` that say how an eval file is carried out."""
+    names = {str(one.name) for one in Parts[click.Command]("commands")["run"].params}
+    return frozenset(names) - _IN_FILE - _OF_ONE_TIME - _NEVER - _ANSWERS
 
 
 def facts_to_keep(
@@ -147,7 +118,7 @@ def read_kept(record: object, folder: Path) -> Kept:
     place = f"what {folder} keeps to be resumed"
     match record:
         case {"options": dict(options), "project": dict(project), "eval": kept} if (
-            options.keys() <= _OF_RUN
+            options.keys() <= _options_of_run()
         ):
             what: EvalFile | str = read_eval(kept, place)
         case {"options": dict(options), "project": dict(project), "command": str(what)} if (
@@ -173,7 +144,7 @@ def _given_options(context: click.Context, *, as_run: bool) -> Iterator[tuple[st
     for one in context.command.params:
         name, value = str(one.name), context.params.get(str(one.name))
         is_given = context.get_parameter_source(name) is not ParameterSource.DEFAULT
-        is_kept = name in _OF_RUN if as_run else name not in _NEVER | _ANSWERS
+        is_kept = name in _options_of_run() if as_run else name not in _NEVER | _ANSWERS
         if is_given and is_kept and value is not None:
             typed = list(_typed(name, value))
             several = one.multiple or one.nargs != 1 or (as_run and name == "output")

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import click
 from click import UsageError
@@ -56,9 +55,18 @@ from adjudge.runs.cli.options import (
 from adjudge.runs.cli.output import echo, use_language
 from adjudge.runs.cli.overwriting import refuse_overwriting
 from adjudge.runs.cli.run_data import print_run
+from adjudge.runs.cli.settings import typed_for_judges, typed_settings
 from adjudge.runs.cli.show import warn
 from adjudge.runs.cli.show_diff import show_comparison
-from adjudge.runs.eval_file import EvalFile, FailUnder, JudgeEntry, M, schema, with_models
+from adjudge.runs.eval_file import (
+    DataEntry,
+    EvalFile,
+    FailUnder,
+    Gates,
+    M,
+    schema,
+    with_models,
+)
 from adjudge.runs.execute import check_batches
 from adjudge.runs.exporters.export import check_export, export, export_format
 from adjudge.runs.folder import kept_prices, prices_of, reading
@@ -223,8 +231,27 @@ class RunOptions(RowFlags):
         elif self.at.says_anything:
             file = at_server(file, self.at)
         file = self._at_once(file) if self.max_concurrency else file
-        file = replace(file, judges=tuple(map(self._sampled, file.judges)))
-        return self._gated(self._reading(file))
+        return self._with_typed_settings(file)
+
+    def _with_typed_settings(self, file: EvalFile) -> EvalFile:
+        """Return the file with what was typed of its rows, gates and judges; a path that was typed
+        is seen from here.
+        """
+        data = file.data.named_by(self.id) if self.id else file.data
+        if self.data is not None:
+            data = replace(data, path=str(self.data.absolute()))
+        gates = replace(file.gates, **typed_settings(self, Gates, but=("fail_under",)))
+        if self.not_worse_than is not None:
+            gates = replace(gates, not_worse_than=str(Path(self.not_worse_than).absolute()))
+        if self.stop_at_bad_row is not None:
+            file = replace(file, on_bad_row="stop" if self.stop_at_bad_row else "report")
+        return replace(
+            file,
+            # how many rows are judged is a part of the plan, and not of the file that is kept
+            data=replace(data, **typed_settings(self, DataEntry, but=("limit",))),
+            gates=gates,
+            judges=tuple(replace(judge, **typed_for_judges(self)) for judge in file.judges),
+        )
 
     def _replaced(self) -> list[str]:
         """Return the keys of the eval file that the command line says otherwise."""
@@ -243,11 +270,6 @@ class RunOptions(RowFlags):
         judges = tuple(with_models(one, change) for one in file.judges)
         return replace(file, models=tuple(map(change, file.models)), judges=judges)
 
-    def _sampled(self, judge: JudgeEntry) -> JudgeEntry:
-        if self.temperature is not None:
-            judge = replace(judge, temperature=self.temperature)
-        return judge if self.seed is None else replace(judge, seed=self.seed)
-
     def reused(self) -> Path | None:
         """The run whose answers are taken where they apply: the one named, or the one whose rows
         are judged anew.
@@ -258,33 +280,6 @@ class RunOptions(RowFlags):
             self.data
             if isinstance(self.data, Path) and holds_run(self.data) and may_be_reused(self.data)
             else None
-        )
-
-    def _reading(self, file: EvalFile) -> EvalFile:
-        if self.stop_at_bad_row is not None:
-            file = replace(file, on_bad_row="stop" if self.stop_at_bad_row else "report")
-        if self.data is not None:
-            file = replace(file, data=replace(file.data, path=str(self.data.absolute())))
-        file = replace(file, data=file.data.named_by(self.id)) if self.id else file
-        typed = {"encoding": self.encoding, "sheet": self.sheet, "header_row": self.header_row}
-        said: dict[str, Any] = {name: value for name, value in typed.items() if value is not None}
-        return replace(file, data=replace(file.data, **said)) if said else file
-
-    def _gated(self, file: EvalFile) -> EvalFile:
-        """With the gates of the command line over the file's own; a path that was typed is seen
-        from here.
-        """
-        gates = file.gates
-        if self.confidence is not None:
-            gates = replace(gates, confidence=self.confidence)
-        if self.sequential:
-            gates = replace(gates, sequential=True)
-        if self.not_worse_than is not None:
-            gates = replace(gates, not_worse_than=str(Path(self.not_worse_than).absolute()))
-        if self.cluster is not None:
-            gates = replace(gates, cluster=self.cluster)
-        return replace(
-            file, gates=gates if self.margin is None else replace(gates, margin=self.margin)
         )
 
 
