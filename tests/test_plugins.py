@@ -86,7 +86,7 @@ def test_the_package_of_the_page_is_listed(site: Path, tmp_path: Path) -> None:
     done = adjudge(site, "plugins", "--json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
-    assert found["summary"] == {"plugins": 11, "broken": 0}
+    assert found["summary"] == {"plugins": 12, "broken": 0}
     assert {one["kind"] for one in found["results"]} == set(KINDS)
     assert {(one["package"], one["version"], one["state"]) for one in found["results"]} == {
         ("adjudge-acme", "1.0.0", "works")
