@@ -554,13 +554,15 @@ def refuse_empty(path: Path) -> None:
         raise ledger_error(path, sqlite3.DatabaseError(Message("the file is empty")))
 
 
-def check_rows(connection: sqlite3.Connection, path: Path) -> None:
-    """Refuse a ledger with a row that is not what was written.
+def check_rows(
+    connection: sqlite3.Connection, path: Path, tables: Iterable[str] = tuple(COLUMNS)
+) -> None:
+    """Refuse a ledger with a row that is not what was written, in any of ``tables``.
 
     A large one is checked as its rows are read.
     """
     if _is_small(path):
-        refuse_damaged_rows(connection)
+        refuse_damaged_rows(connection, tables)
 
 
 def _is_small(path: Path) -> bool:

@@ -118,7 +118,8 @@ def show_run(folder: Path, config: bool, as_json: bool) -> int:
     if as_json:
         print_run(report_of_run(folder, shown=0), folder)
         return 0
-    info = run_info(folder)
+    info = run_info(folder, judgments_follow=True)
+    report = report_of_run(folder, info=info)
     screen = Screen(language())
     screen.say(
         Message("{folder}: {state}", folder=info.folder, state=run_state(info.state)), "bold"
@@ -126,7 +127,7 @@ def show_run(folder: Path, config: bool, as_json: bool) -> int:
     screen.show("")
     imported = info.state == "imported"
     ending = RunEnding(
-        report=report_of_run(folder, info=info),
+        report=report,
         folder=folder,
         unfinished=info.state != "complete" and not imported,
         imported=imported,

@@ -254,7 +254,8 @@ class Tally:
                 _count_reason(self._unmeasured, one)
             return
         self._counts[one.status] += 1
-        self._excluded.update(one.left_out)
+        if left_out := one.left_out:
+            self._excluded.update(left_out)
         if not one.steps:  # those of a cascade are no panel
             for model, score in one.model_scores.items():
                 own = self._models.setdefault(model, [0.0, 0.0])
