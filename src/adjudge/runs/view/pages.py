@@ -33,9 +33,9 @@ from adjudge.features.rag.measures import chosen_measures, measure_name
 from adjudge.features.rag.report import BINS
 from adjudge.features.rag.report_row import explanation_of, rag_detail, rule_of, score_of
 from adjudge.features.rag.rows import MAY_BE_ABSENT
-from adjudge.messages import Message, abridge, capitalize, join, plural, render, term
+from adjudge.messages import Message, abridge, capitalize, join, render, term
 from adjudge.runs.results.contests import order_message
-from adjudge.runs.results.counts import count_labels, count_rows
+from adjudge.runs.results.counts import count_labels, count_rows, exclusion
 from adjudge.runs.results.numbers import figure
 from adjudge.runs.results.report import Report, Section, is_barred
 from adjudge.runs.results.summary import Summary
@@ -148,7 +148,7 @@ def _environment(language: str, *, html: bool) -> jinja2.Environment:
         "edges": [render(figure(place / BINS, 1), language) for place in range(BINS + 1)],
         "evidence": partial(shown, language=language),
         "evidence_of": evidence_of,
-        "exclusion": _exclusion,
+        "exclusion": exclusion,
         "explanation_of": explanation_of,
         "field_title": field_title,
         "fragments_seen": fragments_seen,
@@ -201,17 +201,6 @@ def _heading(name: str, language: str) -> str:
 def _mean_between(overall: Summary) -> Message:
     low, high = figure(overall.lower), figure(overall.upper)
     return Message("mean between {low} and {high}", low=low, high=high)
-
-
-def _exclusion(model: str, lost: int, rows: int) -> Message:
-    """That a model has no part in some rows."""
-    return plural(
-        "without {model} on {lost} of {count} row",
-        "without {model} on {lost} of {count} rows",
-        rows,
-        model=model,
-        lost=lost,
-    )
 
 
 def _gate_rule(gate: Gate) -> Message:
