@@ -246,7 +246,7 @@ def _info_in(connection: sqlite3.Connection, folder: Path) -> RunInfo:
         failed_votes=failed,
         undecided_votes=undecided,
         failed_calls=_failed_calls(facts, failed),
-        excluded=_excluded(connection, configurations),
+        excluded=excluded_models(connection, configurations),
         usage=used_in(connection),
         configuration=object_in(facts.pop("configuration", None)),
         facts=facts,
@@ -326,10 +326,12 @@ def settings_in(folder: str | Path) -> list[JsonObject]:
     return [one.settings for one in judges.values()]
 
 
-def _excluded(
+def excluded_models(
     connection: sqlite3.Connection, judges: Mapping[str, JudgeConfiguration]
 ) -> dict[str, dict[str, int]]:
-    """By what the judgments say; a judge of one model is not a panel."""
+    """Return judge → model of its panel → judgments in which it did not count. A judge of one model
+    is not a panel.
+    """
     found: dict[str, dict[str, int]] = {}
     for judge, model, rows in connection.execute(_EXCLUDED):
         if judge in judges and len(judges[judge].models) > 1:

@@ -236,7 +236,7 @@ def _members(kind: type, known: tuple[str, ...] = ()) -> Callable[..., Any]:
 def _quick_reader(
     kind: type[DataclassInstance], hints: Mapping[str, Any], known: tuple[str, ...], read: _Read
 ) -> Callable[..., Any]:
-    """Return a reader of a dataclass that takes 60 % of the time of ``read``: written for its members,
+    """Return a reader of a dataclass that takes 60 % of ``read``'s time: written for its members,
     as ``dataclass`` writes an ``__init__``. If anything is wrong with a value, ``read`` says what.
     """
     # The names that a reader uses itself begin with an underscore, so that no member hides them.

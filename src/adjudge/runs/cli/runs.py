@@ -18,7 +18,7 @@ from adjudge.core.gateway.prices import dollars
 from adjudge.core.ledger.pending import Batch
 from adjudge.core.reading.objects import ObjectFile
 from adjudge.errors import RunError
-from adjudge.messages import Message, render
+from adjudge.messages import Message, join, render
 from adjudge.runs.cli.inputs import as_usage_error
 from adjudge.runs.cli.json_text import print_results
 from adjudge.runs.cli.options import (
@@ -43,6 +43,7 @@ from adjudge.runs.counts import (
     count_requests,
     count_tokens,
     count_votes,
+    exclusion,
     grouped,
 )
 from adjudge.runs.exporters.export import ENDINGS, FORMATS, export, export_format
@@ -162,13 +163,8 @@ def _judge_lines(info: RunInfo) -> Iterator[Message]:
         yield Message("{judge}: judge identity {identity}", judge=judge, identity=identity)
     for judge, excluded in info.excluded.items():
         for model, rows in excluded.items():
-            yield Message(
-                "{judge}: without {model} on {rows} of {asked} rows",
-                judge=judge,
-                model=model,
-                rows=rows,
-                asked=sum(info.judges[judge].values()),
-            )
+            asked = sum(info.judges[judge].values())
+            yield join(": ", (judge, exclusion(model, rows, asked)))
     for model, usage in info.usage.items():
         if info.state == "imported" and not usage.calls:
             continue  # another tool asked, and does not say what it took
