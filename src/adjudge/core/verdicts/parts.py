@@ -52,6 +52,11 @@ _QUOTATION = lazy_pattern(r'"[^"\n]{0,2000}"|“[^“”\n]{0,2000}”|«[^«»\
 _LONG_QUOTATION = lazy_pattern(r'"[^"]*+"|[“„][^“”„]*+[”“]|«[^«»]*+»')
 
 
+CJK = "\u3040-\u30ff\u3400-\u9fff"
+"""Scripts without spaces between words."""
+_WORD = lazy_pattern(rf"[{CJK}]{{1,2}}|[^\W{CJK}]+")
+
+
 class Held(NamedTuple):
     """An object in a reply."""
 
@@ -277,6 +282,11 @@ def _split(text: str, quoted: Sequence[tuple[int, int]]) -> Iterator[str]:
             yield text[at : boundary.start()]
             at = boundary.end()
     yield text[at:]
+
+
+def count_words(text: str) -> int:
+    """Return how many words a text has; two characters of Chinese or Japanese count as one."""
+    return len(_WORD.findall(text))
 
 
 def without_quotations(text: str) -> str:
