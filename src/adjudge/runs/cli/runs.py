@@ -358,11 +358,12 @@ def _left_out(folder: Path, format_: str) -> tuple[int, Message]:
             format=format_,
         )
     if format_ == "promptfoo":
-        from adjudge.runs.exporters.foreign import count_counts
+        from adjudge.runs.exporters.foreign import count_without_place
 
-        count = count_counts(folder)
+        count = count_without_place(folder)
         return count, Message(
-            "{judgments} left out that are counts: in promptfoo everything passes or fails",
+            "{judgments} left out that are counts or were skipped: in promptfoo everything passes "
+            "or fails",
             judgments=count_judgments(count),
         )
     return 0, Message("")
