@@ -23,7 +23,7 @@ from adjudge.runs.results.counts import (
     count_judgments,
     count_retries,
     count_rows,
-    count_tokens,
+    count_used_tokens,
 )
 from adjudge.runs.view.terminal import Screen
 from adjudge.runs.view.terminal_report import excluded_lines, reason_lines, show_figures
@@ -203,10 +203,9 @@ def _was_asked(report: Report) -> bool:
 
 def _cost(report: Report) -> Iterator[Message]:
     used = report.usage
-    tokens = count_tokens(used.tokens)
     yield cost_message(report.used, report.setup.prices)
     yield count_calls(used.calls)
-    yield Message("{tokens} (estimated)", tokens=tokens) if used.estimated else tokens
+    yield count_used_tokens(used)
     if report.reused:
         yield plural(
             "{count} answer reused from the cache or an earlier run (--no-cache leaves out the "
