@@ -41,7 +41,7 @@ from adjudge.runs.counts import (
     count_judgments,
     count_replies,
     count_requests,
-    count_tokens,
+    count_used_tokens,
     count_votes,
     exclusion,
     grouped,
@@ -172,7 +172,7 @@ def _judge_lines(info: RunInfo) -> Iterator[Message]:
             "{model}: {calls}, {tokens}, {cost}",
             model=model,
             calls=count_calls(usage.calls),
-            tokens=count_tokens(usage.prompt_tokens + usage.completion_tokens),
+            tokens=count_used_tokens(usage),
             cost=cost_message({model: usage}, info.prices),
         )
     yield from map(_batch, info.batches)
