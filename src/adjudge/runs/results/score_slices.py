@@ -10,7 +10,7 @@ from statistics import fmean
 from adjudge.core.domain.frozen import some_of
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.judge_configuration import JudgeConfiguration
-from adjudge.core.domain.judge_criterion import JudgeCriterion
+from adjudge.core.domain.judge_criterion import JudgeCriterion, of_system
 from adjudge.core.domain.record import JudgmentRecord
 from adjudge.core.domain.repeated import Unit
 from adjudge.core.domain.slices import MOST, slice_rows, value_in
@@ -58,14 +58,16 @@ class ScoreSlices:
     """The level of the interval of each slice."""
     level: float = _LEVEL
     """The level at which all of them hold together."""
+    system: str = ""
+    """Whose answers they are, if several systems answered."""
 
     @property
     def name(self) -> str:
-        return JudgeCriterion(self.judge, self.criterion).name
+        return of_system(JudgeCriterion(self.judge, self.criterion).name, self.system)
 
     def to_dict(self) -> JsonDict:
         return {
-            "criterion": self.criterion,
+            "criterion": of_system(self.criterion, self.system),
             "slices": [one.to_dict() for one in self.slices],
             "notes": list(self.notes),
         }
@@ -102,17 +104,23 @@ def score_slices(
     sureness: GateConfidence = UNSURE,
 ) -> list[ScoreSlices]:
     """The mean of each slice by each criterion of a judge, the largest slice first; criteria whose
-    rows lack the column are left out if others have it. ``sureness``: which rows belong together.
+    rows lack the column are left out if others have it. Each of several systems is shown alone.
+    ``sureness``: which rows belong together.
     """
-    by_criterion: dict[str, list[JudgmentRecord]] = {}
+    several = len({one.answered_by for one in records}) > 1
+    groups: dict[tuple[str, str], list[JudgmentRecord]] = {}
     for one in records:
-        by_criterion.setdefault(one.criterion, []).append(one)
+        system = one.answered_by if several else ""
+        groups.setdefault((one.criterion, system), []).append(one)
     with_it = {
-        name: own for name, own in by_criterion.items() if any(value_in(one, column) for one in own)
+        name: own for name, own in groups.items() if any(value_in(one, column) for one in own)
     }
     return [
-        _slices(name, own, column, configuration.score_range(name), sureness)
-        for name, own in (with_it or by_criterion).items()
+        replace(
+            _slices(criterion, own, column, configuration.score_range(criterion), sureness),
+            system=system,
+        )
+        for (criterion, system), own in (with_it or groups).items()
     ]
 
 
