@@ -554,6 +554,10 @@ class Report(HtmlRepr):
         return nonempty(baseline=[each.to_dict() for each in changes])
 
 
+_MOST_COUNTED = 20_000
+"""Votes whose format is looked at, so that a long run takes no more memory."""
+
+
 class _SectionTally:
     def __init__(self, key: SectionKey, first: JudgmentRecord, setup: Setup) -> None:
         self.judge, self.criteria, self.system = key
@@ -647,6 +651,7 @@ class ReportTally:
         self._not_asked = 0
         """Judgments without a score because a model was paused."""
         self._missed_formats: dict[str, tuple[int, int]] = {}
+        self._counted_votes: set[int] = set()
         self._used: dict[str, Usage] = {}
         self.failed_calls = self._reused = self._unanswered = 0
         self._targets_failed: Counter[tuple[str, str]] = Counter()
@@ -693,7 +698,11 @@ class ReportTally:
             self._worst = self._shown()
 
     def _count_format(self, vote: VoteRecord) -> None:
-        if vote.text is not None:
+        """Count a vote once: rows with the same content share it."""
+        key = hash((vote.model, vote.sample, vote.prompt, vote.at))
+        is_new = vote.at is None or key not in self._counted_votes
+        if vote.text is not None and is_new and len(self._counted_votes) < _MOST_COUNTED:
+            self._counted_votes.add(key)
             repeated, votes = self._missed_formats.get(vote.model, (0, 0))
             is_missed = vote.repairs > 0 or vote.outcome == "unreadable"
             self._missed_formats[vote.model] = repeated + is_missed, votes + 1
