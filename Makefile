@@ -246,6 +246,7 @@ fuzz: $(VENV)/ready
 docs: $(VENV)/ready
 	$(PIP) install -r requirements/docs.txt
 	$(BIN)/python tools/commands.py
+	$(BIN)/python tools/settings.py
 	NO_MKDOCS_2_WARNING=1 PYTHONPATH=$(CURDIR) $(BIN)/mkdocs build --strict --quiet
 	$(BIN)/python tools/check_site.py build/site
 

@@ -41,7 +41,7 @@ from adjudge.runs.project import find_project
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
 
-from tools import commands, site  # noqa: E402 - not part of the package
+from tools import commands, settings, site  # noqa: E402 - not part of the package
 
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 RAN = (0, 3, 4, 5)
@@ -402,6 +402,12 @@ def test_every_page_has_its_place_in_one_section_of_the_site() -> None:
 def test_the_list_of_commands_is_what_help_says() -> None:
     assert commands.PAGE.read_text(encoding="utf-8") == commands.page(), (
         "write it anew: python tools/commands.py"
+    )
+
+
+def test_the_list_of_settings_is_what_the_code_declares() -> None:
+    assert settings.PAGE.read_text(encoding="utf-8") == settings.page(), (
+        "write it anew: python tools/settings.py"
     )
 
 

@@ -69,7 +69,7 @@ def _paragraphs(text: str) -> Iterator[str]:
         if paragraph.startswith("\b"):
             yield _code(paragraph.strip("\b\n"), "text")
         else:
-            yield _safe(" ".join(paragraph.split()))
+            yield safe(" ".join(paragraph.split()))
 
 
 def _table(title: str, rows: Sequence[tuple[str, str]]) -> Iterator[str]:
@@ -78,14 +78,15 @@ def _table(title: str, rows: Sequence[tuple[str, str]]) -> Iterator[str]:
 
 
 def _row(name: str, text: str) -> str:
-    return f"| `{_in_a_cell(name)}` | {_in_a_cell(_safe(text))} |"
+    return f"| `{in_a_cell(name)}` | {in_a_cell(safe(text))} |"
 
 
-def _in_a_cell(text: str) -> str:
+def in_a_cell(text: str) -> str:
+    """Return the text as one cell of a table."""
     return " ".join(text.split()).replace("|", r"\|")
 
 
-def _safe(text: str) -> str:
+def safe(text: str) -> str:
     """Help is plain text: nothing in it is a mark of Markdown but backticks."""
     return re.sub(r"([*_<\[\]])", r"\\\1", text)
 

@@ -18,9 +18,11 @@ from adjudge.core.judges.aspect import AspectCritic
 from adjudge.core.judges.direct import DirectJudge
 from adjudge.core.judges.pairwise import PairwiseJudge
 from adjudge.errors import RunError, SetupError
-from adjudge.runs.build import instances, judges, needed_fields, open_entry
+from adjudge.runs.build import open_entry
 from adjudge.runs.eval_file import EvalFile, load_eval, parse_eval
+from adjudge.runs.plan import resolve
 from adjudge.runs.project import ModelEntry
+from adjudge.runs.row_reader import RowReader
 
 EXAMPLE = Path(__file__).parent.parent.parent / "examples" / "eval.yaml"
 OWN = (
@@ -44,7 +46,7 @@ def make(tmp_path: Path) -> Any:
 
 def judged(file: EvalFile) -> dict[str, list[object]]:
     """Every judge's scores, asked the way a run does."""
-    rows = list(instances(file, print))
+    rows = list(RowReader(file).read(print))
     return {
         ready.name: [
             result.score
@@ -52,7 +54,7 @@ def judged(file: EvalFile) -> dict[str, list[object]]:
                 ready.judge.judge_items([item for row in rows for item in ready.items(row)])
             )
         ]
-        for ready in judges(file)
+        for ready in resolve(file).judges
     }
 
 
@@ -70,7 +72,7 @@ def test_an_aspect_is_made_of_a_text_a_name_or_written_out(make: Callable[..., A
         "It is new.}],"
         " strictness: 3, min_valid: 2}"
     )
-    made: list[Any] = list(judges(file))
+    made: list[Any] = list(resolve(file).judges)
     assert [(ready.name, ready.judge.definition) for ready in made] == [
         ("It is short.", "It is short."),
         ("harmlessness", AspectCritic.harmlessness(ScriptedModel()).definition),
@@ -86,17 +88,17 @@ def test_an_aspect_is_made_of_a_text_a_name_or_written_out(make: Callable[..., A
 def test_a_name_is_put_before_those_of_several_aspects(make: Callable[..., Any]) -> None:
     assert [
         one.name
-        for one in judges(
+        for one in resolve(
             make("  - {kind: aspect, name: mine, criteria: [It is short., coherence]}")
-        )
+        ).judges
     ] == [
         "mine: It is short.",
         "mine: coherence",
     ]
     ready: Any
-    (ready,) = judges(
+    (ready,) = resolve(
         make("  - {kind: aspect, name: mine, criteria: It is short., fail_under: 0.5}")
-    )
+    ).judges
     assert (ready.name, ready.judge.name, ready.fail_under) == ("mine", "mine", 0.5)
 
 
@@ -107,7 +109,7 @@ def test_a_direct_judge_judges_its_criteria_one_by_one(make: Callable[..., Any])
         "    check_positional_bias: true\n    feedback: true\n    temperature: 0.5\n    "
         "seed: 7\n    on_failure: raise"
     )
-    (ready,) = judges(file)
+    (ready,) = resolve(file).judges
     judge = ready.judge
     assert isinstance(judge, DirectJudge)
     assert (judge.samples, judge.check_positional_bias, judge.generate_feedback) == (2, True, True)
@@ -130,7 +132,9 @@ def test_a_direct_judge_judges_its_criteria_one_by_one(make: Callable[..., Any])
 def test_comparisons_are_asked_in_both_orders_unless_one_is_asked_for(
     make: Callable[..., Any], said: str, both: bool
 ) -> None:
-    (ready,) = judges(make(f"  - kind: pairwise\n    criteria: Which is kinder?\n    {said}"))
+    (ready,) = resolve(
+        make(f"  - kind: pairwise\n    criteria: Which is kinder?\n    {said}")
+    ).judges
     (case,) = ready.items(Instance({"response": ["x", "y"]}))
     assert isinstance(ready.judge, PairwiseJudge)
     assert (ready.judge.check_positional_bias, len(ready.judge.plan(case, []))) == (
@@ -145,7 +149,7 @@ def test_both_orders_and_one_at_once_are_refused(make: Callable[..., Any]) -> No
         "check_positional_bias: true"
     )
     with pytest.raises(SetupError, match="contradict each other"):
-        judges(make(entry))
+        resolve(make(entry))
 
 
 def test_a_pairwise_judge_compares(make: Callable[..., Any], tmp_path: Path) -> None:
@@ -157,10 +161,10 @@ def test_a_pairwise_judge_compares(make: Callable[..., Any], tmp_path: Path) -> 
         "contests: pairs, tie_enabled: false}]",
         tmp_path / "eval.yaml",
     )
-    (row,) = instances(file, print)
+    (row,) = RowReader(file).read(print)
     assert isinstance(row, PairwiseInstance)
     assert row.fields == {"user_input": "q", "response": ("x", "y")}
-    (ready,) = judges(file)
+    (ready,) = resolve(file).judges
     assert isinstance(ready.judge, PairwiseJudge)
     assert (ready.judge.contests, ready.judge.tie_enabled) == ("pairs", False)
     assert [
@@ -183,10 +187,10 @@ def test_pairwise_criteria_of_an_eval_file_need_no_options(written: str, tmp_pat
         "data: {{path: rows.csv, responses: [one, two]}}\nmodels: scripted\njudges: [{{kind: "
         "{}, criteria: {}}}]"
     )
-    (ready,) = judges(parse_eval(text.format("pairwise", written), tmp_path / "eval.yaml"))
+    (ready,) = resolve(parse_eval(text.format("pairwise", written), tmp_path / "eval.yaml")).judges
     assert ready.criteria[0].name == "kinder"
     with pytest.raises(SetupError, match="options: is missing"):
-        judges(parse_eval(text.format("direct", written), tmp_path / "eval.yaml"))
+        resolve(parse_eval(text.format("direct", written), tmp_path / "eval.yaml"))
 
 
 def test_equal_models_are_opened_once_and_a_judge_may_have_its_own(
@@ -202,7 +206,7 @@ def test_equal_models_are_opened_once_and_a_judge_may_have_its_own(
         asked.append(entry.model)
         return open_model(ScriptedModel(name=entry.model))
 
-    first, second = judges(file, opened)
+    first, second = resolve(file, opened=opened).judges
     assert asked == ["scripted", "scripted/x"]
     assert first.judge.panel["scripted"] is second.judge.panel["scripted"]
     assert list(second.judge.panel) == ["scripted", "scripted/x"]
@@ -219,19 +223,19 @@ def test_rag_is_handed_to_the_rag_evaluator(make: Callable[..., Any]) -> None:
         "adjudge.features.rag.evaluator", reason="the RAG evaluator is not there yet"
     )
     file = make("  - {kind: rag, dimensions: [clarity], strictness: 2}")
-    (ready,) = judges(file)
+    (ready,) = resolve(file).judges
     assert isinstance(ready.judge, evaluator.RagEvaluator)
-    assert needed_fields(file) == ["response", "user_input"]
-    assert len(ready.judge.plan(ready.items(next(instances(file, print)))[0], [])) == 2
+    assert RowReader(file).fields.needed == ("response", "user_input")
+    assert len(ready.judge.plan(ready.items(next(RowReader(file).read(print)))[0], [])) == 2
 
 
 def test_what_the_criteria_read_is_needed(make: Callable[..., Any]) -> None:
     file = make(
         "  - {kind: direct, criteria: groundedness}\n  - {kind: aspect, criteria: It is short.}"
     )
-    assert needed_fields(file) == ["response", "contexts"]
+    assert RowReader(file).fields.needed == ("response", "contexts")
     with pytest.raises(RunError, match="has no contexts column"):
-        list(instances(file, print))
+        list(RowReader(file).read(print))
 
 
 def test_bad_rows_are_told_or_stop_as_the_file_says(
@@ -241,11 +245,11 @@ def test_bad_rows_are_told_or_stop_as_the_file_says(
     told: list[OddRows] = []
     file = make(aspect)
     (tmp_path / "rows.csv").write_text("id,answer\n1,one\n2\n3,three\n")
-    assert [row.id for row in instances(file, told.append)] == ["1", "3"]
+    assert [row.id for row in RowReader(file).read(told.append)] == ["1", "3"]
     assert len(told) == 1
     with pytest.raises(RunError, match=r"rows\.csv, line 3"):
-        list(instances(make(aspect, "on_bad_row: stop"), told.append))
-    assert [row.id for row in instances(file, told.append, limit=1)] == ["1"]
+        list(RowReader(make(aspect, "on_bad_row: stop")).read(told.append))
+    assert [row.id for row in RowReader(file).read(told.append, limit=1)] == ["1"]
 
 
 @pytest.mark.parametrize(
@@ -294,4 +298,4 @@ def test_what_cannot_be_made_is_told_with_its_line(
     make: Callable[..., Any], said: str, error: str
 ) -> None:
     with pytest.raises(SetupError, match=error):
-        judges(make(said))
+        resolve(make(said))

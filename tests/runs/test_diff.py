@@ -39,7 +39,8 @@ from adjudge.features.rag import RagEvaluator
 from adjudge.runs.cli.main import main
 from adjudge.runs.diff import Change, JudgedRow, run_diff
 from adjudge.runs.eval_file import load_eval
-from adjudge.runs.execute import EvalRun
+from adjudge.runs.execute import execute
+from adjudge.runs.plan import resolve
 from adjudge.trust.comparison import ComparisonSettings, compare_runs
 from support.rag import ROW, gives
 
@@ -401,7 +402,7 @@ def test_a_judge_of_another_name_with_the_same_criteria_is_compared(tmp_path: Pa
         wanted = {"data": "rows.csv", "models": [f"scripted/{says}"], "judges": [judge]}
         (tmp_path / f"{label}.yaml").write_text(json.dumps(wanted))
         file = load_eval(tmp_path / f"{label}.yaml")
-        with EvalRun.of(file, folder=tmp_path / label).execute() as events:
+        with execute(resolve(file, folder=tmp_path / label)) as events:
             list(events)
     changes, alone, other = compared(tmp_path / "old", tmp_path / "new")
     assert [

@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
-from adjudge.runs import execute
+from adjudge.runs import plan
 from adjudge.runs.eval_file import parse_eval
-from adjudge.runs.execute import EvalRun, JudgmentDone, RowsReadable
+from adjudge.runs.execute import JudgmentDone, RowsReadable, execute
 from adjudge.runs.folder import run_info
+from adjudge.runs.plan import Plan, resolve
 
 JUDGES = (
     "judges:\n  - {kind: aspect, criteria: It is short.}\n  - {kind: direct, name: d, criteria: "
@@ -21,8 +22,8 @@ JUDGES = (
 )
 
 
-def made(folder: Path, data: str = "rows.csv", more: str = "", **settings: Any) -> EvalRun:
-    return EvalRun.of(
+def made(folder: Path, data: str = "rows.csv", more: str = "", **settings: Any) -> Plan:
+    return resolve(
         parse_eval(f"data: {data}\nmodels: scripted\n{more}{JUDGES}", folder / "eval.yaml"),
         **settings,
     )
@@ -31,7 +32,7 @@ def made(folder: Path, data: str = "rows.csv", more: str = "", **settings: Any) 
 def test_the_judgments_are_counted_before_they_are_made(tmp_path: Path) -> None:
     (tmp_path / "rows.csv").write_text("id,answer\n1,one\n2,two\nx,too,many\n3,three\n")
     run = made(tmp_path)
-    with run.execute() as events:
+    with execute(run) as events:
         seen = [event for event in events if isinstance(event, JudgmentDone)]
     assert run.total() == len(seen) == 9
     assert made(tmp_path, limit=2).total() == 6
@@ -43,7 +44,7 @@ def test_rows_that_are_many_or_bad_are_not_counted(
     (tmp_path / "rows.csv").write_text("id,answer\n1,one\nx,too,many\n")
     assert made(tmp_path, more="on_bad_row: stop\n").total() is None
     assert made(tmp_path, "none.csv").total() is None
-    monkeypatch.setattr(execute, "_QUICKLY_COUNTED", 10)
+    monkeypatch.setattr(plan, "_QUICKLY_COUNTED", 10)
     assert made(tmp_path).total() is None
 
 
@@ -59,7 +60,7 @@ def test_what_can_be_read_once_is_not_read_to_be_counted(tmp_path: Path) -> None
 def test_nothing_is_made_before_the_rows_were_found_readable(tmp_path: Path) -> None:
     (tmp_path / "rows.csv").write_text("id,answer\n1,one\n2,two\n")
     folder = tmp_path / "runs" / "eval"
-    with made(tmp_path).execute() as events:
+    with execute(made(tmp_path)) as events:
         assert isinstance(next(events), RowsReadable)
         time.sleep(0.1)
         assert not folder.exists()
@@ -74,7 +75,7 @@ def test_whoever_leaves_early_ends_the_run_and_keeps_what_was_answered(tmp_path:
     folder = tmp_path / "runs" / "eval"
     with (
         pytest.raises(ZeroDivisionError),
-        made(tmp_path).execute() as events,
+        execute(made(tmp_path)) as events,
     ):
         next(event for event in events if isinstance(event, JudgmentDone))
         raise ZeroDivisionError
@@ -93,8 +94,8 @@ def test_a_file_of_criteria_is_read_once_whatever_passes_there_are_over_the_rows
     file = parse_eval(
         f"data: rows.csv\nmodels: scripted\njudges:\n{judges}", tmp_path / "eval.yaml"
     )
-    run = EvalRun.of(file)
+    run = resolve(file)
     named.unlink()
     assert run.total() == 4
-    with run.execute() as events:
+    with execute(run) as events:
         assert sum(isinstance(event, JudgmentDone) for event in events) == 4

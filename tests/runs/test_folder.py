@@ -29,7 +29,7 @@ from adjudge.runs.folder import (
     run_info,
     runs_inside,
 )
-from adjudge.runs.known import KnownVotes
+from adjudge.runs.known_votes import KnownVotes
 from adjudge.runs.recover import recover
 from adjudge.runs.service.run_index import RunIndex
 from adjudge.trust.labels.store import LabelStore

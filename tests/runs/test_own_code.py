@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from adjudge.errors import SetupError
-from adjudge.runs.build import judges
 from adjudge.runs.eval_file import load_eval, parse_eval
 from adjudge.runs.kept_eval import read_eval, write_eval
+from adjudge.runs.plan import resolve
 from adjudge.runs.restricted import RUNS, needs_of_eval
 from support.commands import adjudge
 
@@ -158,7 +158,7 @@ def test_a_model_of_ones_own(project: Path) -> None:
 def test_what_is_wrong_is_said_with_its_line(project: Path, judge: str, said: str) -> None:
     write(project, f"judges:\n  - {judge}\n")
     with pytest.raises(SetupError, match=rf"(?s)line 3.*{said}"):
-        judges(load_eval(project / "eval.yaml"))
+        resolve(load_eval(project / "eval.yaml"))
 
 
 def test_judges_after_checks_are_asked_about_what_passes(project: Path) -> None:
@@ -582,12 +582,12 @@ def test_a_judge_that_is_not_written_is_noticed_before_anybody_is_asked(project:
     (project / "own.py").write_text("from adjudge import BaseDirectJudge as Unwritten\n")
     write(project, f"judges:\n  - {{kind: python, judge: 'own:Unwritten', criteria: {OPTIONS}}}\n")
     with pytest.raises(SetupError, match="has to write _run"):
-        judges(load_eval(project / "eval.yaml"))
+        resolve(load_eval(project / "eval.yaml"))
 
 
 def test_a_judge_of_models_need_not_write_what_judges_of_ones_own_do(project: Path) -> None:
     (project / "own.py").write_text("from adjudge import DirectJudge as Asks\n")
     entry = f"{{kind: python, judge: 'own:Asks', criteria: {OPTIONS}}}"
     write(project, f"models: scripted\njudges:\n  - {entry}\n")
-    (ready,) = judges(load_eval(project / "eval.yaml"))
+    (ready,) = resolve(load_eval(project / "eval.yaml")).judges
     assert list(ready.judge.panel) == ["scripted"]

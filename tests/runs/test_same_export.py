@@ -20,8 +20,8 @@ import pytest
 from adjudge import judge_partition
 from adjudge.features.scale.partition import merge_partitions, partitions
 from adjudge.runs.eval_file import EvalFile, parse_eval
-from adjudge.runs.execute import EvalRun
 from adjudge.runs.folder import run_info
+from adjudge.runs.plan import resolve
 from support.asking import marked
 from support.batching import judged
 from support.fake_batches import BatchProvider
@@ -78,7 +78,7 @@ def made() -> Iterator[Made]:
 
 
 def in_batches(made: Made, run: Path) -> None:
-    judged(EvalRun.of(made.file, cache=False, folder=run))
+    judged(resolve(made.file, cache=False, folder=run))
     assert not made.provider.requests
 
 

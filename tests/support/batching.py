@@ -10,8 +10,9 @@ from typing import Any, Protocol
 from adjudge.core.gateway.layers.budget import Budget
 from adjudge.features.batches.settings import BatchNews, BatchSettings
 from adjudge.runs.eval_file import parse_eval
-from adjudge.runs.execute import EvalRun, Event, JudgmentDone
+from adjudge.runs.execute import Event, JudgmentDone, execute
 from adjudge.runs.exporters.export import export
+from adjudge.runs.plan import Plan, resolve
 from support.asking import marked
 from support.fake_provider import KEY
 
@@ -47,7 +48,7 @@ def eval_run(
     other_judge: str = "",
     models: str = "",
     cache: bool = False,
-) -> EvalRun:
+) -> Plan:
     """An aspect critic over marked texts, asked at the fake provider."""
     folder.mkdir(exist_ok=True)
     (folder / "rows.jsonl").write_text(
@@ -59,16 +60,16 @@ def eval_run(
         f"data: rows.jsonl\nmodels: [{models or server}]\njudges: "
         f"[{judged}{', ' if other_judge else ''}{other_judge}]\n"
     )
-    return EvalRun.of(
+    return resolve(
         parse_eval(text, folder / "eval.yaml"), cache=cache, api_key=key, folder=folder / run
     )
 
 
 def judged(
-    run: EvalRun, settings: BatchSettings | None = QUICK, budget: Budget | None = None
+    plan: Plan, settings: BatchSettings | None = QUICK, budget: Budget | None = None
 ) -> list[Event]:
     """Carry it out; what it told of."""
-    with run.execute(batch=settings, budget=budget) as events:
+    with execute(plan.limited_to(budget), batch=settings) as events:
         return list(events)
 
 

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from adjudge.runs.eval_file import EvalFile, parse_eval
-from adjudge.runs.execute import EvalRun
+from adjudge.runs.execute import execute
 from adjudge.runs.exporters.export import export
+from adjudge.runs.plan import resolve
 
 JUDGES = """judges:
   - {kind: aspect, criteria: The mark must end in Y., strictness: 3}
@@ -34,7 +35,7 @@ def marked_file(
 
 def on_one_machine(file: EvalFile, folder: Path) -> Path:
     """The ordinary run."""
-    with EvalRun.of(file, cache=False, folder=folder).execute() as events:
+    with execute(resolve(file, cache=False, folder=folder)) as events:
         list(events)
     return folder
 

@@ -22,10 +22,10 @@ from adjudge.core.engine.identity import panel_identity
 from adjudge.core.judges.learnt import Learnt
 from adjudge.features.stress.card_view import judge_card_page
 from adjudge.features.stress.judge_card import judge_cards
-from adjudge.runs.build import judges
 from adjudge.runs.eval_file import parse_eval
 from adjudge.runs.folder import run_info
 from adjudge.runs.other_models import by_models
+from adjudge.runs.plan import resolve
 from adjudge.runs.project import ModelEntry
 from adjudge.runs.results.run_report import report_of_run
 from adjudge.stats.selective import Stage, cascade_thresholds
@@ -268,7 +268,7 @@ def decided(row: tuple[tuple[float, bool], ...], needed: list[float | None]) -> 
 )
 def test_what_cannot_be_is_refused_with_its_line(keys: str, text: str) -> None:
     with pytest.raises(SetupError, match=r"eval\.yaml, line 2.*" + text):
-        judges(
+        resolve(
             parse_eval(
                 "data: x.csv\njudges: [{kind: aspect, criteria: 'Is it good?', " + keys + "}]"
             )
@@ -280,14 +280,14 @@ def test_models_of_the_command_line_are_the_steps() -> None:
         "data: x.csv\njudges: [{kind: direct, criteria: 'Is it good?', cascade: "
         "[scripted/Yes, scripted/No]}]"
     )
-    (ready,) = judges(
+    (ready,) = resolve(
         by_models(file, [ModelEntry(model="scripted/No"), ModelEntry(model="scripted/Yes")])
-    )
+    ).judges
     assert isinstance(ready.judge, Cascade) and list(ready.judge.panel) == [
         "scripted/No",
         "scripted/Yes",
     ]
-    (ready,) = judges(by_models(file, [ModelEntry(model="scripted/No")]))
+    (ready,) = resolve(by_models(file, [ModelEntry(model="scripted/No")])).judges
     assert isinstance(ready.judge, DirectJudge) and list(ready.judge.panel) == ["scripted/No"]
 
 
@@ -367,7 +367,7 @@ def test_weights_from_labels_in_an_eval_file(weighed: Path) -> None:
     )
     path = weighed / "eval.yaml"
     with pytest.raises(SetupError, match="the weights for 'good' cannot be used"):
-        judges(
+        resolve(
             parse_eval(
                 f"data: x.csv\njudges: [{{kind: aspect, {keys}, weights: from labels, "
                 f"calibration: weights.json}}]",
@@ -375,17 +375,17 @@ def test_weights_from_labels_in_an_eval_file(weighed: Path) -> None:
             )
         )
     (learnt,) = Learnt.read(weighed / "weights.json").weights
-    (plain,) = judges(parse_eval(f"data: x.csv\njudges: [{{kind: aspect, {keys}}}]", path))
+    (plain,) = resolve(parse_eval(f"data: x.csv\njudges: [{{kind: aspect, {keys}}}]", path)).judges
     identity = panel_identity(JudgeConfiguration.of(plain.judge.configuration()), "good")
     own = replace(learnt, identity=identity, weights={"scripted/PASS": 1.0, "scripted/FAIL": 0.25})
     Learnt(weights=(own,)).write(weighed / "own.json")
-    (ready,) = judges(
+    (ready,) = resolve(
         parse_eval(
             f"data: x.csv\njudges: [{{kind: aspect, {keys}, weights: from labels, "
             f"calibration: own.json}}]",
             path,
         )
-    )
+    ).judges
     assert isinstance(ready.judge, AspectCritic) and ready.judge.shares == own.weights
 
 

@@ -10,9 +10,9 @@ import pytest
 from adjudge import AspectCritic, Instance, ScriptedModel, SetupError
 from adjudge.core.domain.label import Label
 from adjudge.core.engine.identity import judge_identity
-from adjudge.runs.build import judges
 from adjudge.runs.eval_file import parse_eval
 from adjudge.runs.folder import run_info
+from adjudge.runs.plan import resolve
 from adjudge.stats.panels import RightAnswers, against_best_member
 from adjudge.trust import calibrate, calibrate_run
 from adjudge.trust.agreement import AgreementSettings
@@ -224,7 +224,7 @@ def test_weights_of_an_eval_file_reach_the_judge() -> None:
         "judges: [{kind: aspect, criteria: 'Is it good?', weights: {scripted/PASS: 2, "
         "scripted/FAIL: 1}}]"
     )
-    (ready,) = judges(file)
+    (ready,) = resolve(file).judges
     assert isinstance(ready.judge, AspectCritic)
     assert ready.judge.weights == {"scripted/PASS": 2.0, "scripted/FAIL": 1.0}
 

@@ -20,9 +20,9 @@ from starlette.datastructures import QueryParams
 from adjudge import PairwiseJudge
 from adjudge.core.domain.json_types import object_in
 from adjudge.core.ledger.file import FILE, connect, write_meta
-from adjudge.runs.build import judges
 from adjudge.runs.eval_file import load_eval
 from adjudge.runs.folder import run_info
+from adjudge.runs.plan import resolve
 from adjudge.web.guard import Access
 from adjudge.web.plan import plan_of
 from support.asking import wait_until
@@ -315,7 +315,7 @@ def test_a_question_is_a_question_whatever_it_looks_like(
     given = {**ASKED, "question": asked}
     plan = plan_of(site, QueryParams(given))
     (home / "eval.yaml").write_text(plan.to_eval())
-    (judge,) = judges(load_eval(home / "eval.yaml"))
+    (judge,) = resolve(load_eval(home / "eval.yaml")).judges
     (criteria,) = judge.criteria
     assert (criteria.name, criteria.option_names) == (asked, ("Yes", "No"))
 
@@ -329,7 +329,7 @@ def test_comparisons_from_the_page_are_asked_in_both_orders(
     given = {**ASKED, "kind": "pairwise", **more}
     plan = plan_of(page.server.site, QueryParams(given))
     (home / "eval.yaml").write_text(plan.to_eval())
-    (ready,) = judges(load_eval(home / "eval.yaml"))
+    (ready,) = resolve(load_eval(home / "eval.yaml")).judges
     assert isinstance(ready.judge, PairwiseJudge)
     assert ready.judge.check_positional_bias is both
 

@@ -105,6 +105,13 @@ def criteria_said(
     return tuple(each.criteria for _, each in found)
 
 
+def fields_of_criteria(criteria: Sequence[Criteria]) -> tuple[str, ...]:
+    """Return the fields that criteria judge and read."""
+    return tuple(
+        name for one in criteria for name in (one.to_evaluate_field, *(one.context_fields or ()))
+    )
+
+
 def _entries(
     said: CriteriaEntry, kind: Kind, language: str, beside: Callable[[str], Path]
 ) -> list[CatalogEntry]:

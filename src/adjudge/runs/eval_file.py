@@ -5,11 +5,11 @@ The dataclasses are the format: the reader and the schema both follow their fiel
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol, TypeVar, get_args
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeVar, get_args
 
 from adjudge.core.data.conversations import PER, Per
 from adjudge.core.data.dataset import FORMATS, STDIN
@@ -21,8 +21,8 @@ from adjudge.core.domain.vote import Mode
 from adjudge.core.prompts.render import LANGUAGES
 from adjudge.core.reading.objects import ObjectFile, location_of
 from adjudge.core.reading.types import (
+    FilePath,
     Flag,
-    Json,
     JsonNames,
     Kinds,
     LazyType,
@@ -38,17 +38,26 @@ from adjudge.core.reading.types import (
     WholeNumber,
     Word,
     key,
+    keys_of,
 )
 from adjudge.core.reading.values import Place, load_yaml, text_in, unfolded_size
 from adjudge.errors import SetupError
-from adjudge.features.agents.traces.names import TRACE_FORMATS
 from adjudge.plugins import Parts
-from adjudge.runs.criteria_entry import CriteriaEntry, CriteriaType
+from adjudge.runs.code_files import CodeFiles
+from adjudge.runs.criteria_entry import (
+    CRITERIA_FILES,
+    CriteriaEntry,
+    CriteriaType,
+    criteria_said,
+    fields_of_criteria,
+)
 from adjudge.runs.project import ModelEntry, Project, StepEntry
+from adjudge.runs.row_source import FormatType
 from adjudge.runs.variables import with_variables
 
 if TYPE_CHECKING:
     from adjudge.core.checks.check import Expectation
+    from adjudge.core.data.dataset import OddRows
     from adjudge.runs.target_entry import TargetEntry
 
 OUTPUTS = (".csv", ".jsonl", ".parquet", ".md", ".html")
@@ -59,7 +68,7 @@ _COUNT = WholeNumber(least=1)
 _ABOVE_ZERO = Number(above=0)
 _SHARE = Number(least=0, most=1)
 _BARS = NumberOrNamed(_SHARE)
-_WEIGHTS = Numbers(Number(least=0))
+WEIGHTS = Numbers(Number(least=0))
 FromLabels = Literal["from labels"]
 FROM_LABELS: FromLabels = "from labels"
 Weights = tuple[tuple[str, float], ...] | FromLabels
@@ -79,7 +88,7 @@ class DataEntry:
         "s3://…, gs://…, az://… or file://….",
     )
     as_: str | None = key(
-        Word(TRACE_FORMATS),
+        FormatType(),
         "The format of agents' traces, where their structure does not tell it.",
         None,
     )
@@ -121,16 +130,6 @@ class DataEntry:
         )
 
 
-Method = Literal["each", "joint", "rules", "flags"]
-_METHOD = Word[Method](("each", "joint", "rules", "flags"))
-_WITH_FLAGS_FIRST = Word[Literal[Method, "flags-first"]](
-    ("each", "joint", "rules", "flags", "flags-first")
-)
-_LOOK_UP = (
-    "Look every sentence up in the sources: one call for each, one for all (joint), none "
-    "(rules), or what the embedded model points at (flags)."
-)
-_CLAIMS = "Have a model say first what each sentence claims."
 MODELS = Many(Record(ModelEntry, short="model"))
 M = TypeVar("M", bound=ModelEntry)
 
@@ -141,11 +140,11 @@ class WeightsType:
 
     def read(self, value: object, place: Place) -> Weights:
         if isinstance(value, Mapping):
-            return _WEIGHTS.read(value, place)
+            return WEIGHTS.read(value, place)
         return Word[FromLabels]((FROM_LABELS,)).read(value, place)
 
     def schema(self) -> Schema:
-        return {"anyOf": [{"const": FROM_LABELS}, _WEIGHTS.schema()]}
+        return {"anyOf": [{"const": FROM_LABELS}, WEIGHTS.schema()]}
 
 
 Order = Literal["both", "one"]
@@ -153,9 +152,27 @@ ORDERS: tuple[Order, ...] = get_args(Order)
 """In which orders compared responses are shown."""
 
 
+class FieldsRead(NamedTuple):
+    """The fields of a row that a judge reads."""
+
+    needed: tuple[str, ...] = ()
+    """Every row must have them."""
+    also: tuple[str, ...] = ()
+    """They are taken if a row has them."""
+    may_be_empty: tuple[str, ...] = ()
+    filled: tuple[str, ...] = ()
+    """Needed ones that must hold a text: without its question, an answer would be judged against
+    nothing.
+    """
+
+
 @light_dataclass(frozen=True, kw_only=True)
 class JudgeEntry:
-    """What all kinds of judges have."""
+    """The settings of every kind of judge.
+
+    A kind declares its own settings in a subclass. The properties and methods below say what a plan
+    has to know about a judge before there is one; a kind overrides those that differ.
+    """
 
     kind: str = key(
         Text(),
@@ -200,6 +217,59 @@ class JudgeEntry:
     asked_with: str = ""
     """The model that its name says, where the same judge is asked with several."""
 
+    @property
+    def own_models(self) -> tuple[ModelEntry, ...]:
+        """The models that the judge names itself, the steps of a cascade among them."""
+        return self.models
+
+    @property
+    def asks_no_model(self) -> bool:
+        """True if no model has to be named or installed."""
+        return False
+
+    @property
+    def compares_responses(self) -> bool:
+        """True if a row holds several responses, which are compared."""
+        return False
+
+    @property
+    def reads_traces(self) -> bool:
+        """True if a row is what an agent did."""
+        return False
+
+    def read_traces(
+        self, file: EvalFile, tell: Callable[[OddRows], None], limit: int | None
+    ) -> Iterator[Instance]:
+        """Read the rows of a kind that ``reads_traces``."""
+        raise NotImplementedError
+
+    def fields_read(self, file: EvalFile) -> FieldsRead:  # noqa: ARG002
+        """Return the fields that the rows of ``file`` need for this judge."""
+        return FieldsRead(needed=("response",))
+
+    def named_files(self) -> Iterator[tuple[str, str]]:
+        """Yield the setting and the path of each file that the judge reads, relative to the eval
+        file: every setting of the type ``FilePath``, and criteria.
+        """
+        kind: type = type(self)
+        for name, setting in keys_of(kind).items():
+            path = getattr(self, setting.name)
+            if isinstance(setting.metadata["type"], FilePath) and path:
+                yield name, path
+        criteria: tuple[CriteriaEntry, ...] = getattr(self, "criteria", ())
+        for number, entry in enumerate(criteria, 1):
+            if isinstance(entry.what, str) and Path(entry.what).suffix.lower() in CRITERIA_FILES:
+                yield f"criteria[{number}]", entry.what
+
+    def named_code(self) -> Iterator[tuple[str, str]]:
+        """Yield the setting and the reference, or the text, of code that the judge runs."""
+        return iter(())
+
+    def check_per(self) -> None:
+        """Refuse a part of the row that this kind cannot judge."""
+        if self.per == "step":
+            raise SetupError("per: step is for judges of kind agent")
+
 
 @light_dataclass(frozen=True, kw_only=True)
 class CascadeEntry(JudgeEntry):
@@ -212,7 +282,7 @@ class CascadeEntry(JudgeEntry):
         (),
     )
     calibration: str | None = key(
-        Text((".json",)),
+        FilePath((".json",)),
         "What 'adjudge calibrate RUN -o FILE' learnt from labels: thresholds of a cascade, "
         "or weights; relative to this file.",
         None,
@@ -223,6 +293,10 @@ class CascadeEntry(JudgeEntry):
         "abstain",
     )
 
+    @property
+    def own_models(self) -> tuple[ModelEntry, ...]:
+        return (*self.models, *self.cascade)
+
 
 @light_dataclass(frozen=True, kw_only=True)
 class AspectEntry(CascadeEntry):
@@ -232,9 +306,13 @@ class AspectEntry(CascadeEntry):
         Many(CriteriaType("aspect")), "What a response must meet, or a ready-made aspect."
     )
     early_stop: bool = key(
-        Flag(), "Stop as soon as further votes cannot change the verdict.", False
+        Flag(),
+        "Stop as soon as further votes cannot change the verdict.",
+        False,
+        option="--early-stop/--no-early-stop",
     )
     min_valid: int = key(_COUNT, "A model with fewer valid votes is excluded.", 1)
+    strictness: int = key(_COUNT, "Votes per model.", 1)
     weights: Weights = key(
         WeightsType(),
         "How much each model of the panel counts: numbers by model, or 'from labels': as "
@@ -251,13 +329,18 @@ class DirectEntry(CascadeEntry):
         Many(CriteriaType("direct")), "A question, a ready-made criteria, a file, or written out."
     )
     early_stop: bool = key(Flag(), "Stop as soon as further votes cannot change the option.", False)
-    check_positional_bias: bool = key(Flag(), "Ask again with the options reversed.", False)
+    check_positional_bias: bool = key(Flag(), "Ask again in reversed order.", False)
     feedback: bool = key(Flag(), "Ask what would make the text better.", False)
     persona: str | None = key(
         Text(),
         "Who the judge is told to be; 'invented': the model invents that, for each criteria.",
         None,
     )
+    strictness: int = key(_COUNT, "Votes per model and order.", 1, option="--self-consistency")
+
+    def fields_read(self, file: EvalFile) -> FieldsRead:
+        criteria = criteria_said(self.criteria, "direct", file.language, file.beside)
+        return FieldsRead(needed=fields_of_criteria(criteria))
 
 
 @light_dataclass(frozen=True, kw_only=True)
@@ -269,16 +352,30 @@ class PairwiseEntry(JudgeEntry):
     )
     order: Order = key(
         Word[Order](ORDERS),
-        "both: ask again with the responses reversed; one: as they stand alone.",
+        "both: ask again with the responses reversed; one: as they stand.",
         "both",
     )
     check_positional_bias: bool | None = key(
         Flag(), "The judges' own name of it: true is order both, false is order one.", None
     )
     contests: Literal["joint", "pairs"] = key(
-        Word(("joint", "pairs")), "One call for all responses, or one for every two.", "joint"
+        Word(("joint", "pairs")),
+        "joint: one call ranks all; pairs: every two are a contest.",
+        "joint",
     )
-    tie_enabled: bool = key(Flag(), "Whether a tie is allowed.", True)
+    tie_enabled: bool = key(Flag(), "Whether a tie is allowed.", True, option="--tie/--no-tie")
+    strictness: int = key(_COUNT, "Votes per model and order.", 1, option="--self-consistency")
+
+    @property
+    def compares_responses(self) -> bool:
+        return True
+
+    def check_per(self) -> None:
+        if self.per != "row":
+            raise SetupError(
+                "a judge that compares responses takes rows, not turns or conversations: leave per "
+                "out"
+            )
 
     @property
     def both_orders(self) -> bool:
@@ -296,127 +393,6 @@ class PairwiseEntry(JudgeEntry):
 
 
 @light_dataclass(frozen=True, kw_only=True)
-class RagEntry(JudgeEntry):
-    """Answers that rest on retrieved texts, on each dimension."""
-
-    dimensions: tuple[str, ...] = key(
-        Many(Text()), "Which to score; all when left out; none: only what measures says.", ()
-    )
-    measures: tuple[str, ...] = key(
-        Many(Text()), "What else to measure, such as ndcg@5 or context_recall.", ()
-    )
-    weights: tuple[tuple[str, float], ...] = key(
-        _WEIGHTS, "Dimension or measure: its weight in the composite.", ()
-    )
-    checks: Literal["each", "joint"] = key(
-        Word(("each", "joint")), "How measures ask: part by part, or many in one call.", "each"
-    )
-    rewrite_questions: bool = key(
-        Flag(), "Have follow-up questions made self-contained, for relevance.", False
-    )
-    config: str | None = key(
-        Text(),
-        "A file with further dimensions, or other weights and gates; relative to this file.",
-        None,
-    )
-    early_stop: bool = key(Flag(), "Stop as soon as further votes cannot change a score.", False)
-    evidence: Method | None = key(_METHOD, f"{_LOOK_UP} each and joint decide groundedness.", None)
-    claims: bool = key(Flag(), _CLAIMS, False)
-
-
-@light_dataclass(frozen=True, kw_only=True)
-class EvidenceEntry(JudgeEntry):
-    """Texts looked up in their sources, sentence by sentence."""
-
-    method: Literal[Method, "flags-first"] = key(
-        _WITH_FLAGS_FIRST,
-        f"{_LOOK_UP} flags-first: flags, then one call for each sentence that is not sure.",
-        "each",
-    )
-    claims: bool = key(Flag(), _CLAIMS, False)
-    text_field: str = key(Text(), "The field that is looked up.", "response")
-    source_field: str = key(Text(), "The field that holds the sources.", "contexts")
-
-
-@light_dataclass(frozen=True, kw_only=True)
-class ArgumentsEntry:
-    """When two arguments of calls are the same."""
-
-    types: Literal["strict", "loose"] = key(
-        Word(("strict", "loose")), "loose: the text 1 is the number 1.", "strict"
-    )
-    text: Literal["exact", "folded"] = key(
-        Word(("exact", "folded")), "folded: case and white space are put aside.", "exact"
-    )
-
-
-@light_dataclass(frozen=True, kw_only=True)
-class AgentEntry(JudgeEntry):
-    """What an agent did: rules without a model, and questions with evidence."""
-
-    measures: tuple[str, ...] = key(
-        Many(Text()), "What to measure, such as calls_f1, errors or goal.", ()
-    )
-    policy: str | None = key(
-        Text(),
-        "A file with the rules that policy judges by, relative to this file; left out: the "
-        "system prompt.",
-        None,
-    )
-    expect: str | None = key(
-        Text(),
-        "A file with the expected calls by task, relative to this file; or the column "
-        "reference_calls.",
-        None,
-    )
-    order: Literal["exact", "in_order", "any_order", "only"] = key(
-        Word(("exact", "in_order", "any_order", "only")),
-        "Of expected calls: exactly these, these with others between, in any order, or no others.",
-        "in_order",
-    )
-    required: JsonValue = key(Json(), "Calls that must be made, by name or with arguments.", ())
-    forbidden: JsonValue = key(Json(), "Calls that must not be made.", ())
-    before: JsonValue = key(
-        Json(), "Pairs of calls, such as [confirm, pay]: no pay before a confirm.", ()
-    )
-    ignore: tuple[str, ...] = key(
-        Many(Text()), "Arguments that do not count, such as request_id or *.timestamp.", ()
-    )
-    arguments: ArgumentsEntry = key(
-        Record(ArgumentsEntry), "When two arguments are the same.", ArgumentsEntry()
-    )
-    steps_tokens: int | None = key(
-        WholeNumber(least=100),
-        "How many tokens of steps a model is shown; what does not fit is shortened. Left out: "
-        "what the models take.",
-        None,
-    )
-    steps: str | None = key(
-        Text(), "With per: step: which, such as errors, last 3 or calls of pay.", None
-    )
-    only: tuple[tuple[str, JsonValue], ...] = key(
-        JsonNames(), "Measure: option. Judge only where it says so, as goal: Not reached.", ()
-    )
-    derive: bool = key(
-        Flag(), "Have a model write the checklist of a task, where a row has none.", False
-    )
-    blame: Literal["at once", "step by step", "halves"] = key(
-        Word(("at once", "step by step", "halves")),
-        "How the first mistake is looked for.",
-        "at once",
-    )
-    compare: Literal["systems"] | None = key(
-        Word[Literal["systems"]](("systems",)),
-        "systems: put the runs of the same tasks by several systems side by side; with the measure "
-        "better a model says which of two is better.",
-        None,
-    )
-    kinds: tuple[str, ...] = key(
-        Many(Text()), "Kinds of mistakes that blame chooses from, instead of the eleven.", ()
-    )
-
-
-@light_dataclass(frozen=True, kw_only=True)
 class CheckEntry(JudgeEntry):
     """What a program can tell without a model."""
 
@@ -427,6 +403,27 @@ class CheckEntry(JudgeEntry):
     threshold: float = key(
         _SHARE, "The share of the checks, by their weights, that is enough to pass.", 1.0
     )
+
+    @property
+    def asks_no_model(self) -> bool:
+        return True
+
+    def fields_read(self, file: EvalFile) -> FieldsRead:  # noqa: ARG002
+        also = [name for one in self.checks for name in one.check.reads]
+        also += [one.rows_with for one in self.checks if one.rows_with]
+        return FieldsRead(needed=tuple(one.field for one in self.checks), also=tuple(also))
+
+    def named_files(self) -> Iterator[tuple[str, str]]:
+        from adjudge.core.checks.structure import IsJson  # not loaded if nothing is checked
+
+        for number, expectation in enumerate(self.checks, 1):
+            if isinstance(expectation.check, IsJson) and expectation.check.schema:
+                yield f"checks[{number}].schema", expectation.check.schema
+
+    def named_code(self) -> Iterator[tuple[str, str]]:
+        for number, expectation in enumerate(self.checks, 1):
+            if expectation.check.runs:
+                yield f"checks[{number}]", expectation.check.runs
 
 
 @light_dataclass(frozen=True, kw_only=True)
@@ -441,6 +438,19 @@ class PythonEntry(JudgeEntry):
         Many(CriteriaType("direct")), "What it judges by, where its base class takes criteria.", ()
     )
     compares: bool = key(Flag(), "Whether it compares the responses of a row.", False)
+
+    @property
+    def compares_responses(self) -> bool:
+        return self.compares
+
+    def fields_read(self, file: EvalFile) -> FieldsRead:
+        if self.compares:
+            return FieldsRead(needed=("response",))
+        criteria = criteria_said(self.criteria, "direct", file.language, file.beside)
+        return FieldsRead(needed=fields_of_criteria(criteria))
+
+    def named_code(self) -> Iterator[tuple[str, str]]:
+        yield "judge", self.judge
 
 
 @light_dataclass(frozen=True, kw_only=True)
@@ -555,6 +565,16 @@ class EvalFile:
     """True if the budget is the default of a folder that is not trusted."""
 
     @cached_property
+    def code(self) -> CodeFiles:
+        """The code that the file runs on this machine."""
+        return CodeFiles(self)
+
+    @property
+    def all_models(self) -> tuple[ModelEntry, ...]:
+        """The models of the file and of its judges; those of targets are left out."""
+        return (*self.models, *(entry for judge in self.judges for entry in judge.own_models))
+
+    @cached_property
     def source(self) -> Path | ObjectFile:
         """The rows; ``-`` stays what it is."""
         path = self.data.path
@@ -587,6 +607,35 @@ class EvalFile:
     def beside(self, path: str) -> Path:
         """A path of the file, seen from where we are."""
         return self.path.parent / path
+
+
+class ReadEval(NamedTuple):
+    """An eval file as its text says it, before the defaults of a project."""
+
+    file: EvalFile
+    names_language: bool
+
+    def completed(self, project: Project) -> EvalFile:
+        """Return the file with the project's defaults for what it leaves open; checks of the whole
+        file are its first judge.
+        """
+        file = self.file
+        if not file.judges and not file.checks:
+            raise Place(str(file.path), line=1).wrong("the key {name!r} is missing", name="judges")
+        if file.checks:
+            checks = CheckEntry(kind="check", checks=file.checks, line=file.checks[0].place.line)
+            file = replace(file, judges=(checks, *file.judges), checks=())
+        models = file.models
+        if not models and project.model:
+            models = (ModelEntry(model=project.model),)
+            file = replace(file, models_from=Place(str(project.path), field="model"))
+        language = file.language if self.names_language else project.language or file.language
+        return replace(
+            file,
+            models=tuple(map(project.with_defaults, models)),
+            judges=tuple(with_models(one, project.with_defaults) for one in file.judges),
+            language=language,
+        )
 
 
 def load_eval(
@@ -624,6 +673,16 @@ def parse_eval(
     """The eval file whose text is ``content``; ``path`` is what errors call it, and what its paths
     are relative to. ``environ``: what its variables hold, by default those of this process.
     """
+    return read_eval_text(content, path, data, environ).completed(project or Project())
+
+
+def read_eval_text(
+    content: str,
+    path: str | Path,
+    data: Path | ObjectFile | None = None,
+    environ: Mapping[str, str] | None = None,
+) -> ReadEval:
+    """Like ``parse_eval``, but without the defaults of a project."""
     try:
         place = load_yaml(content, Place(str(path)))
         if place.value is None:
@@ -641,10 +700,8 @@ def parse_eval(
         found: EvalFile = Record(EvalFile).read(_with_data(place.value, data), place)
     except RecursionError as error:
         raise SetupError("{path}: is nested too deep", path=path) from error
-    said_language = isinstance(place.value, Mapping) and "language" in place.value
-    return _completed(
-        replace(found, path=Path(path)), project or Project(), said_language=said_language
-    )
+    names_language = isinstance(place.value, Mapping) and "language" in place.value
+    return ReadEval(replace(found, path=Path(path)), names_language)
 
 
 def _holds_rows(place: Place) -> SetupError:
@@ -672,25 +729,6 @@ def _refuse_promptfoo(place: Place) -> None:
 
 def _with_data(value: object, data: Path | ObjectFile | None) -> object:
     return {"data": str(data.absolute()), **value} if data and isinstance(value, Mapping) else value
-
-
-def _completed(file: EvalFile, project: Project, *, said_language: bool) -> EvalFile:
-    """The file with what it leaves open; checks of the whole file are its first judge."""
-    if not file.judges and not file.checks:
-        raise Place(str(file.path), line=1).wrong("the key {name!r} is missing", name="judges")
-    if file.checks:
-        own = CheckEntry(kind="check", checks=file.checks, line=file.checks[0].place.line)
-        file = replace(file, judges=(own, *file.judges), checks=())
-    models = file.models
-    if not models and project.model:
-        models = (ModelEntry(model=project.model),)
-        file = replace(file, models_from=Place(str(project.path), field="model"))
-    return replace(
-        file,
-        models=tuple(map(project.with_defaults, models)),
-        judges=tuple(with_models(one, project.with_defaults) for one in file.judges),
-        language=file.language if said_language else project.language or file.language,
-    )
 
 
 class ChangeModel(Protocol):

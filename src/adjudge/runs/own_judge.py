@@ -13,7 +13,6 @@ from adjudge.core.judges.judge import Judge
 from adjudge.core.judges.own import OwnJudge
 from adjudge.core.reading.user_code import beside, is_reference, load_code
 from adjudge.errors import SetupError
-from adjudge.runs.code_in import code_version
 from adjudge.runs.eval_file import EvalFile, PythonEntry
 
 
@@ -47,7 +46,7 @@ def own_judge(
             error=str(error),
         ) from error
     _check_kind(entry, judge)
-    mark_code(judge, code_version(file, judges=(entry,)))
+    mark_code(judge, file.code.of_judge(entry))
     return judge
 
 

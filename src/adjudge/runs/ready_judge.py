@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from adjudge.core.data.conversations import Per, parts_of
 from adjudge.core.domain.criteria import Criteria
 from adjudge.core.domain.instance import Instance
+from adjudge.core.domain.json_types import JsonObject
 from adjudge.core.domain.light import light_dataclass
 from adjudge.core.judges.case import CaseJudge
 from adjudge.core.judges.judge import Judge
@@ -44,6 +46,11 @@ class ReadyJudge:
     """Who answers its rows, where several do."""
     each_row: Callable[[Instance], Sequence[Any]] | None = None
     """Of a judge with several results for each row: what it looks at."""
+
+    @cached_property
+    def configuration(self) -> JsonObject:
+        """Everything that decides the verdicts."""
+        return self.judge.configuration(self.criteria)
 
     def items(self, instance: Instance) -> list[Any]:
         """What ``judge.plan`` takes, one for each result that the instance will have."""

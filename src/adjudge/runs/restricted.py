@@ -14,7 +14,6 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import cast
 
-from adjudge.core.checks.check import Expectation
 from adjudge.core.data.dataset import STDIN
 from adjudge.core.domain.light import light_dataclass
 from adjudge.core.gateway.prices import PriceTable
@@ -31,20 +30,14 @@ from adjudge.core.gateway.registry import (
 from adjudge.core.reading.objects import ObjectFile
 from adjudge.core.reading.user_code import is_reference, is_there
 from adjudge.errors import SetupError
-from adjudge.lazy import lazy_pattern
 from adjudge.messages import Message, term
 from adjudge.plugins import resolve
-from adjudge.runs.criteria_entry import CRITERIA_FILES
 from adjudge.runs.eval_file import (
     JUDGE_KINDS,
-    AgentEntry,
     BudgetEntry,
     CascadeEntry,
-    CheckEntry,
     EvalFile,
     JudgeEntry,
-    PythonEntry,
-    RagEntry,
 )
 from adjudge.runs.project import ModelEntry, Project, ServerEntry
 from adjudge.runs.variables import EnvFile
@@ -57,7 +50,7 @@ MOST_CALLS = 1000
 """Like ``MOST_USD``, but if the price of a model is not known."""
 _OUR_FOLDER = ".adjudge"
 """The only hidden folder that an eval file may name: runs and baselines are kept there."""
-_PLAIN_ADDRESS = lazy_pattern(
+_PLAIN_ADDRESS = re.compile(
     r"https?://(localhost|[0-9.]+|\[[0-9a-f:]+\])(?::\d+)?(?:/[^\s\\@?#]*)?", re.IGNORECASE
 )
 _MOST_LINKS = 10
@@ -237,22 +230,12 @@ class _EvalNeeds:
             self.add(
                 RUNS, Message("a judge of an installed package: {kind}", kind=judge.kind), field
             )
-        if isinstance(judge, CascadeEntry):
-            if ask_models:
-                self.ask_models(judge.cascade, f"{field}.cascade")
-            self._read_named(judge.calibration, f"{field}.calibration")
-        if isinstance(judge, RagEntry):
-            self._read_named(judge.config, f"{field}.config")
-        if isinstance(judge, AgentEntry):
-            self._read_named(judge.policy, f"{field}.policy")
-            self._read_named(judge.expect, f"{field}.expect")
-        if isinstance(judge, PythonEntry):
-            self.add(RUNS, judge.judge, f"{field}.judge")
-        if isinstance(judge, CheckEntry):
-            self._use_checks(judge.checks, f"{field}.checks")
-        for number, entry in enumerate(getattr(judge, "criteria", ()), 1):
-            if isinstance(entry.what, str) and Path(entry.what).suffix.lower() in CRITERIA_FILES:
-                self._read_named(entry.what, f"{field}.criteria[{number}]")
+        if ask_models and isinstance(judge, CascadeEntry):
+            self.ask_models(judge.cascade, f"{field}.cascade")
+        for name, code in judge.named_code():
+            self.add(RUNS, code, f"{field}.{name}")
+        for name, path in judge.named_files():
+            self._read_named(path, f"{field}.{name}")
 
     def use_targets(self) -> None:
         for number, target in enumerate(self.file.target, 1):
@@ -274,16 +257,6 @@ class _EvalNeeds:
     def _read_named(self, path: str | None, field: str) -> None:
         if path:
             self.read(self.file.beside(path), field)
-
-    def _use_checks(self, checks: Iterable[Expectation], field: str) -> None:
-        from adjudge.core.checks.structure import IsJson  # not loaded by those who check nothing
-
-        for number, expectation in enumerate(checks, 1):
-            check, place = expectation.check, f"{field}[{number}]"
-            if check.runs:
-                self.add(RUNS, check.runs, place)
-            if isinstance(check, IsJson):
-                self._read_named(check.schema, f"{place}.schema")
 
 
 def _needs_of_model(entry: ModelEntry, folder: Path, root: Path) -> Iterator[tuple[Message, str]]:
@@ -315,7 +288,7 @@ def _needs_of_model(entry: ModelEntry, folder: Path, root: Path) -> Iterator[tup
 def _needs_of_provider(spec: ProviderSpec, model: str, root: Path) -> Iterator[tuple[Message, str]]:
     """Yield what a provider needs that is not one of ours with a server of its own."""
     name = model.partition("/" if "/" in model else ":")[2]
-    if spec in our_providers() or spec.name == "scripted":
+    if any(spec is one for one in our_providers()) or spec.name == "scripted":
         return
     if spec.reads:
         listed = cast(Callable[[str], Iterable[str]], resolve(spec.reads))
@@ -412,11 +385,7 @@ def _links_out(folder: Path, root: Path) -> list[str]:
 
 
 def _all_models(file: EvalFile) -> Iterator[ModelEntry]:
-    yield from file.models
-    for judge in file.judges:
-        yield from judge.models
-        if isinstance(judge, CascadeEntry):
-            yield from judge.cascade
+    yield from file.all_models
     for target in file.target:
         if target.model:
             yield _as_model(target.model, target)

@@ -28,8 +28,8 @@ from adjudge.core.reading.user_code import is_there
 from adjudge.core.reading.values import Place, load_yaml
 from adjudge.errors import SetupError
 from adjudge.messages import Message, join
-from adjudge.runs.code_in import TOO_MANY, program_files
-from adjudge.runs.eval_file import WITHOUT_VARIABLES, EvalFile, eval_text, parse_eval
+from adjudge.runs.code_files import TOO_MANY
+from adjudge.runs.eval_file import WITHOUT_VARIABLES, EvalFile, eval_text, read_eval_text
 from adjudge.runs.project import ModelEntry, Project, find_project
 from adjudge.runs.restricted import (
     RUNS,
@@ -299,15 +299,16 @@ class _Opened:
     ) -> _Opened:
         text = eval_text(path)
         environ = {**os.environ, **env.values}
-        own = parse_eval(text, path, None, data, environ)
-        file = parse_eval(text, path, project, data, environ) if project.given else own
+        read = read_eval_text(text, path, data, environ)
+        own = read.completed(Project())
+        file = read.completed(project) if project.given else own
         own = _with_code_of_project(own, project)
         needs = [
             *needs_of_eval(own, _variables_of(text, environ), typed, writes),
             *needs_of_spending(file),
         ]
         hashes = {str(_real(path)): text_hash(text)}
-        hashes |= program_files(own) if needs else {}
+        hashes |= own.code.programs if needs else {}
         return cls(file, TrustedFile(_real(path), tuple(needs), hashes))
 
     def has_changed(self, project: Project, data: Path | ObjectFile | None, env: EnvFile) -> bool:

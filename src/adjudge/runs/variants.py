@@ -14,7 +14,6 @@ from adjudge.core.reading.places import places_in
 from adjudge.core.reading.user_code import beside, load_code
 from adjudge.errors import SetupError
 from adjudge.messages import reason_of
-from adjudge.runs.code_in import code_version
 from adjudge.runs.eval_file import EvalFile
 from adjudge.runs.project import ModelEntry
 from adjudge.runs.target_entry import TargetEntry
@@ -40,7 +39,7 @@ def _variants(file: EvalFile, entry: TargetEntry, opened: OpenEntry) -> Iterator
         if entry.prompts:
             raise SetupError("prompts are for models: {name} takes the row", name=entry.title)
         target = _target(file, entry)
-        if version := code_version(file, target=(entry,)):
+        if version := file.code.of_target(entry):
             target.version = f" {version}"
         yield Variant(entry.title, _opened(target, entry), target.fields)
         return

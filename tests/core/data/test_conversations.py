@@ -13,9 +13,9 @@ from click.testing import CliRunner
 from adjudge import Instance, SetupError
 from adjudge.core.data.conversations import conversation_of, parts_of, turns_of
 from adjudge.core.data.dataset import read_instances
-from adjudge.runs.build import judges
 from adjudge.runs.cli.main import app
 from adjudge.runs.eval_file import parse_eval
+from adjudge.runs.plan import resolve
 from adjudge.runs.results.run_report import report_of_run
 
 CHAT = [
@@ -184,4 +184,4 @@ def test_the_rag_command_judges_each_turn(tmp_path: Path) -> None:
 )
 def test_evidence_is_not_looked_for_in_what_users_say(judge: str) -> None:
     with pytest.raises(SetupError, match="per: turn"):
-        judges(parse_eval(f"data: rows.jsonl\nmodels: scripted\njudges:\n  - {judge}\n"))
+        resolve(parse_eval(f"data: rows.jsonl\nmodels: scripted\njudges:\n  - {judge}\n"))

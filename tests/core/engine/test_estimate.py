@@ -22,7 +22,7 @@ from adjudge.core.gateway.providers.scripted import ScriptedModel
 from adjudge.core.judges.direct import DirectJudge
 from adjudge.features.rag import RagEvaluator
 from adjudge.runs.folder import run_info
-from adjudge.runs.known import KnownVotes
+from adjudge.runs.known_votes import KnownVotes
 from support.fake_provider import KEY, FakeProvider
 from support.rag import ROW, varied
 

@@ -16,7 +16,7 @@ from adjudge.core.domain.results import AspectResult
 from adjudge.core.gateway.layers.budget import Budget
 from adjudge.core.judges.learnt import CascadeThresholds, Learnt
 from adjudge.errors import BudgetSpent
-from adjudge.runs.known import KnownVotes
+from adjudge.runs.known_votes import KnownVotes
 from adjudge.runs.results.run_report import report_of_run
 from adjudge.stats.threshold import Threshold
 from adjudge.trust import calibrate_cascades

@@ -46,6 +46,7 @@ from adjudge.features.batches.providers import command
 from adjudge.features.batches.providers.api import Phase
 from adjudge.features.batches.providers.find import batch_api
 from adjudge.features.batches.providers.openai import AzureBatches, GroqBatches, OpenAIBatches
+from adjudge.runs.execute import estimate
 from adjudge.runs.folder import run_info, spent_in
 from adjudge.runs.results.cost import cost_of
 from adjudge.runs.results.run_report import report_of_run
@@ -264,7 +265,7 @@ def test_with_batches_only_repairs_wait_for_one_too(tmp_path: Path, batches: Bat
 
 def test_early_stop_goes_in_rounds(tmp_path: Path, batches: BatchProvider) -> None:
     run = eval_run(tmp_path, batches, votes=3, judge=", early_stop: true")
-    assert run.estimate().rounds == 2
+    assert estimate(run).rounds == 2
     judged(run)
     assert sizes(batches) == [12]
     assert is_right(tmp_path / "run")
@@ -601,7 +602,7 @@ def test_a_dry_run_does_not_count_what_open_batches_have_asked(
     tmp_path: Path, batches: BatchProvider
 ) -> None:
     detached(tmp_path, batches, "openai")
-    found = eval_run(tmp_path, batches).estimate()
+    found = estimate(eval_run(tmp_path, batches))
     assert (found.in_batches, found.calls, found.tokens, found.usd, found.rounds) == (
         6,
         (0, 0),
@@ -609,10 +610,10 @@ def test_a_dry_run_does_not_count_what_open_batches_have_asked(
         (0.0, 0.0),
         0,
     )
-    found = eval_run(tmp_path, batches, rows=8).estimate()
+    found = estimate(eval_run(tmp_path, batches, rows=8))
     assert (found.in_batches, found.calls, found.rounds) == (6, (2, 2), 1)
     judged(eval_run(tmp_path, batches))
-    assert eval_run(tmp_path, batches).estimate().in_batches == 0
+    assert estimate(eval_run(tmp_path, batches)).in_batches == 0
 
 
 def test_batches_are_read_only_by_who_sent_them(tmp_path: Path, batches: BatchProvider) -> None:

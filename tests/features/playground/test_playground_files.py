@@ -12,9 +12,10 @@ import pytest
 from adjudge.core.catalog.criteria_file import read_entries
 from adjudge.features.bench.labelled import LabelledSource, labelled_set
 from adjudge.features.playground.draft import Draft
-from adjudge.runs.build import instances, judges
 from adjudge.runs.case_file import parse_case
 from adjudge.runs.eval_file import load_eval
+from adjudge.runs.plan import resolve
+from adjudge.runs.row_reader import RowReader
 from support.fake_provider import FakeProvider
 from support.page import Answer, Page
 from support.playground import MODEL, ROWS, Form, direct, pairwise, playground, sent
@@ -140,13 +141,13 @@ def test_an_eval_file_judges_the_same(play: Page, tmp_path: Path, form: Form) ->
     for name, text in written.items():
         (tmp_path / name).write_text(text)
     file, case = load_eval(tmp_path / "My-dates.eval.yaml"), Draft.of_form(form).case_of()
-    assert [dict(one.fields) for one in instances(file, print)] == [
+    assert [dict(one.fields) for one in RowReader(file).read(print)] == [
         dict(one.fields) for one in case.rows
     ]
     (judge,) = file.judges
     assert judge.strictness == case.settings.strictness
     assert judge.kind == case.entry.kind
-    (ready,) = judges(file)
+    (ready,) = resolve(file).judges
     assert ready.criteria == (case.criteria,)
     people = labelled_set(
         LabelledSource(tmp_path / "My-dates.rows.jsonl", human=("label",), compares=case.compares)

@@ -26,8 +26,9 @@ from adjudge.errors import BudgetSpent, SetupError
 from adjudge.features.scale.partition import Partition, Progress
 from adjudge.features.scale.spread import spread
 from adjudge.runs.cli.main import app
-from adjudge.runs.execute import EvalRun
+from adjudge.runs.execute import execute
 from adjudge.runs.folder import RunInfo, run_info
+from adjudge.runs.plan import Plan, resolve
 from support.fake_provider import KEY, FakeProvider, Status, busiest_rate
 from support.partitions import JUDGES, exported, marked_file, on_one_machine
 
@@ -58,22 +59,23 @@ def at(provider: FakeProvider, more: str = "") -> str:
     return f"[{{model: openai/gpt-4o-mini, base_url: {provider.base_url('openai')}{more}}}]"
 
 
-def spread_over(made: EvalRun, workers: int, budget: Budget | None = None) -> list[Partition]:
+def spread_over(made: Plan, workers: int, budget: Budget | None = None) -> list[Partition]:
     parts: list[Partition] = []
 
     def tell(event: object) -> None:
         if isinstance(event, Partition):
             parts.append(event)
 
-    spread(made, Cluster("ray", workers), budget=budget or Budget(), cache=False, tell=tell)
-    with made.execute(budget=budget) as events:
+    plan = made.limited_to(budget)
+    spread(plan, Cluster("ray", workers), cache=False, tell=tell)
+    with execute(plan) as events:
         list(events)
     return parts
 
 
 def test_four_workers_export_what_one_machine_does(tmp_path: Path) -> None:
     file = marked_file(tmp_path, rows=ROWS)
-    made = EvalRun.of(file, cache=False, folder=tmp_path / "run")
+    made = resolve(file, cache=False, folder=tmp_path / "run")
     parts = spread_over(made, 4)
     assert sum(part.rows for part in parts) == ROWS
     assert exported(tmp_path / "run") == exported(on_one_machine(file, tmp_path / "one"))
@@ -86,7 +88,7 @@ def test_rows_that_show_the_same_are_asked_about_once(
     tmp_path: Path, provider: FakeProvider
 ) -> None:
     file = marked_file(tmp_path, rows=60, models=at(provider))
-    spread_over(EvalRun.of(file, cache=False, folder=tmp_path / "run"), 3)
+    spread_over(resolve(file, cache=False, folder=tmp_path / "run"), 3)
     assert len(provider.requests) == 59 * 5
 
 
@@ -127,7 +129,7 @@ def test_a_program_that_is_connected_to_an_open_cluster_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("RAY_AUTH_MODE")
-    made = EvalRun.of(marked_file(tmp_path), cache=False, folder=tmp_path / "run")
+    made = resolve(marked_file(tmp_path), cache=False, folder=tmp_path / "run")
     with pytest.raises(SetupError, match="lets in anybody who reaches it"):
         spread_over(made, 1)
 
@@ -175,7 +177,7 @@ def test_how_far_the_workers_are_is_told_while_they_judge(
     tmp_path: Path, provider: FakeProvider
 ) -> None:
     file = marked_file(tmp_path, rows=40, models=at(provider, ", requests_per_minute: 3600"))
-    made, told = EvalRun.of(file, cache=False, folder=tmp_path / "run"), list[object]()
+    made, told = resolve(file, cache=False, folder=tmp_path / "run"), list[object]()
     spread(made, Cluster("ray", 1), budget=None, cache=False, tell=told.append)
     under_way = [
         one
@@ -192,7 +194,7 @@ def test_one_budget_holds_for_all_workers_and_a_resume_spends_the_rest(
     tmp_path: Path, provider: FakeProvider
 ) -> None:
     file = marked_file(tmp_path, rows=100, models=at(provider))
-    made = EvalRun.of(file, cache=False, folder=tmp_path / "run")
+    made = resolve(file, cache=False, folder=tmp_path / "run")
     with pytest.raises(BudgetSpent, match="max_calls=200"):
         spread_over(made, 8, Budget(max_calls=200))
     assert 150 <= len(provider.requests) <= 200
@@ -211,7 +213,7 @@ def test_eight_workers_keep_to_one_rate(tmp_path: Path, provider: FakeProvider) 
         models=at(provider, f", requests_per_minute: {60 * per_second}"),
         judges=judge,
     )
-    spread_over(EvalRun.of(file, cache=False, folder=tmp_path / "run"), 8)
+    spread_over(resolve(file, cache=False, folder=tmp_path / "run"), 8)
     busiest = busiest_rate(provider, WINDOW)
     print(
         f"in the busiest {WINDOW:g} s {busiest:.1f} requests a second of {per_second} "
@@ -232,7 +234,7 @@ def test_too_many_seen_by_one_worker_has_all_of_them_hold_back(
         models=at(provider),
         judges="judges: [{kind: aspect, criteria: It ends in Y.}]\n",
     )
-    spread_over(EvalRun.of(file, cache=False, folder=tmp_path / "run"), 4)
+    spread_over(resolve(file, cache=False, folder=tmp_path / "run"), 4)
     told = next(one.at for one in provider.requests if one.record == 300)
     held = [one.at - told for one in provider.requests if 4 < one.at - told < 7.9]
     assert (held, len(provider.requests)) == ([], 600)

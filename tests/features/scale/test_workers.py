@@ -25,8 +25,8 @@ from adjudge.features.scale.ray import connect
 from adjudge.features.scale.ray.place import keep_facts, store_of
 from adjudge.features.scale.ray.worker import Worker
 from adjudge.features.scale.spread import work_for
-from adjudge.runs.execute import EvalRun
 from adjudge.runs.partitions import kept_facts
+from adjudge.runs.plan import resolve
 from support.partitions import marked_file
 
 Started = Callable[[PartitionJudge], Worker[Any, Any, Any]]
@@ -95,8 +95,8 @@ def test_a_worker_counts_by_the_prices_of_the_command_that_sent_it(
     own = tmp_path / "prices.yaml"
     own.write_text("acme/dear: {input: 3, output: 4}\n")
     file = marked_file(tmp_path, rows=2, judges=ASPECT)
-    made = EvalRun.of(file, folder=tmp_path / "run", cache=False, prices=PriceTable.load(own))
-    work = work_for(made, Cluster("ray"), None, cache=False)
+    made = resolve(file, folder=tmp_path / "run", cache=False, prices=PriceTable.load(own))
+    work = work_for(made, Cluster("ray"), cache=False)
     assert work is not None
     own.unlink()  # no other machine has it
     sent = pickle.loads(pickle.dumps(work.open))
@@ -105,7 +105,7 @@ def test_a_worker_counts_by_the_prices_of_the_command_that_sent_it(
     worker = started(judge)
     (chunk,) = partitions(file, 9)
     assert worker.judge(0, chunk).rows == 2
-    assert judge.made.prices.of("acme/dear") == Price(3, 4)
+    assert judge.plan.prices.of("acme/dear") == Price(3, 4)
 
 
 def test_what_a_cluster_needs_is_said_before_one_is_looked_for(

@@ -329,7 +329,7 @@ def test_a_comparison_without_an_outcome_is_no_success() -> None:
         (
             ("compare", "a", "b", "--criterion", "c", "--contests", "cup", "-m", "scripted"),
             2,
-            "joint or pairs",
+            "'cup' is not one of 'joint', 'pairs'",
         ),
         (
             ("compare", "--file", "x.txt", "--criterion", "c", "-m", "scripted"),

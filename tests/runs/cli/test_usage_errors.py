@@ -54,7 +54,7 @@ def folder(tmp_path: Path) -> Path:
         ),
         (
             ["compare", "a", "b", "--criterion", "c", "--contests", "many"],
-            "--contests is joint or pairs",
+            "'many' is not one of 'joint', 'pairs'",
         ),
         (["compare", "--criterion", "c"], "say what to compare"),
         (["rag", "--csv", "rows.csv", "--model-provider", "ollama"], "belong together"),

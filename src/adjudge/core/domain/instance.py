@@ -14,9 +14,8 @@ from typing import Any, TypeAlias
 from adjudge.core.domain.frozen import FrozenDict
 from adjudge.core.domain.json_types import JsonDict, JsonValue
 from adjudge.errors import SetupError
-from adjudge.lazy import lazy_pattern
 
-NUMBERED = lazy_pattern(
+NUMBERED = re.compile(
     r"(response|answer|output|completion|model|system|ответ|модель|система)"
     r"(?:[\s_-]*(\d+)|(?:[\s_-]+|(?-i:(?=[A-ZА-Я])))([a-zа-я]))",
     re.IGNORECASE,

@@ -6,6 +6,7 @@ one whose default is None is left out while it is None.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import field, fields, is_dataclass
 from functools import cache
@@ -28,7 +29,6 @@ from adjudge.core.domain.verdict import (
 )
 from adjudge.core.domain.vote_counts import vote_count
 from adjudge.errors import SetupError
-from adjudge.lazy import lazy_pattern
 from adjudge.messages import Message
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 StatusName = Literal["scored", "abstained", "failed", "skipped"]
 OutcomeName = Literal["ok", "repaired", "abstained", "unreadable", "refused", "model_error"]
 Flag = Literal["tie", "bias", "low", "split", "disagree", "repaired", "shortened"]
-_STEPS = lazy_pattern(r"([^.\[\]]+)|\[(-?\d+)\]")
+_STEPS = re.compile(r"([^.\[\]]+)|\[(-?\d+)\]")
 """What a path into a row begins with."""
 KIND = "kind"
 """Key of a kind's tag in ledgers. Exports leave out the tags of built-in kinds: the keys tell."""
@@ -634,10 +634,13 @@ def place_names(count: int) -> tuple[str, ...]:
 
 
 def column_of(fields: GivenFields, row: JsonObject, column: str) -> object:
-    """What a row holds in a column, or a field, whatever the case of the name, or at a path into
-    one (``meta.user``, ``turns[0].id``); None: nothing.
+    """Return what a row holds in a column or a field, or at a path into one (``meta.user``,
+    ``turns[0].id``); None if there is nothing. A name that is written exactly like that goes
+    first, then one that differs in case.
     """
     held = {**fields, **row}
+    if column in held:
+        return held[column]
     for name, value in held.items():
         if name.casefold() == column.casefold():
             return value

@@ -5,6 +5,7 @@ editors as JSON schema.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, Field, field, fields, replace
 from difflib import get_close_matches
@@ -15,7 +16,6 @@ from typing import Any, Generic, Protocol, TypeVar, cast, overload
 from adjudge.core.domain.json_types import JsonValue
 from adjudge.core.domain.light import light_dataclass
 from adjudge.core.reading.values import Place, Scalar, list_of, mapping, nearest, what
-from adjudge.lazy import lazy_pattern
 from adjudge.messages import Message, join
 
 T = TypeVar("T")
@@ -24,7 +24,7 @@ W = TypeVar("W", bound=str)
 N = TypeVar("N", int, float)
 Schema = dict[str, object]
 _COMMA = Message("a text with a comma in it needs quotes between brackets")
-_UNSTORABLE = lazy_pattern("[\0\ud800-\udfff]")
+_UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 _LARGEST = 2**63 - 1
 """What counters and clocks can hold; no setting means more."""
 
@@ -38,12 +38,33 @@ class Type(Protocol[T_co]):
 
 
 @overload
-def key(type: Type[T], help: str) -> T: ...
+def key(type: Type[T], help: str, *, option: str | Sequence[str] = ...) -> T: ...
 @overload
-def key(type: Type[T], help: str, default: T) -> T: ...
-def key(type: Type[T], help: str, default: object = MISSING) -> T:
-    """A field of a dataclass that is a key of the file; without a default it must be there."""
-    return cast(T, field(default=default, metadata={"type": type, "help": help}))
+def key(
+    type: Type[T],
+    help: str,
+    default: T,
+    *,
+    option: str | Sequence[str] = ...,
+    bare: str | None = ...,
+) -> T: ...
+def key(
+    type: Type[T],
+    help: str,
+    default: object = MISSING,
+    *,
+    option: str | Sequence[str] = (),
+    bare: str | None = None,
+) -> T:
+    """A field of a dataclass that is a key of the file; without a default it must be there.
+
+    Commands that offer the key as an option take type, default and help from here. ``option``: what
+    it is called there, if not ``--`` and the name of the field. ``bare``: the value of an option
+    that is typed without one.
+    """
+    names = (option,) if isinstance(option, str) else tuple(option)
+    about = {"type": type, "help": help, "option": names, "bare": bare}
+    return cast(T, field(default=default, metadata=about))
 
 
 @light_dataclass(frozen=True)
@@ -71,6 +92,12 @@ class Text:
             endings = "|".join(ending.replace(".", r"\.") for ending in self.endings)
             return {"type": "string", "pattern": f"({endings})$"}
         return {"type": ["string", "number", "boolean"], "pattern": r"\S"}
+
+
+class FilePath(Text):
+    """The path of a file that is read: relative to the eval file, or to the working folder if it is
+    typed.
+    """
 
 
 @light_dataclass(frozen=True)
@@ -174,6 +201,8 @@ class Many(Generic[T]):
     """One or several of a type; one by itself needs no list."""
 
     item: Type[T]
+    commas: bool = False
+    """True if an option of a command takes several of them in one word, separated by commas."""
 
     def read(self, value: object, place: Place) -> tuple[T, ...]:
         if not isinstance(value, list):

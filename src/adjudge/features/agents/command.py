@@ -5,19 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import get_args
 
 import click
 from click import UsageError
 
 from adjudge.core.data.dataset import OddRows
 from adjudge.core.domain.light import light_dataclass
-from adjudge.features.agents.expected import Order
-from adjudge.features.agents.matching import Texts, Types
-from adjudge.features.agents.measures import BlameMethod
+from adjudge.features.agents.kind import AgentEntry
 from adjudge.features.agents.steps_of import PER, Per
 from adjudge.messages import Message
-from adjudge.runs.build import instances
 from adjudge.runs.cli.estimates import estimated, show_estimate
 from adjudge.runs.cli.execute import (
     RunDisplay,
@@ -43,9 +39,11 @@ from adjudge.runs.cli.options import (
     shared,
 )
 from adjudge.runs.cli.output import echo
-from adjudge.runs.eval_file import AgentEntry, ArgumentsEntry, EvalFile
+from adjudge.runs.cli.settings import Settings, settings, typed_for_judges
+from adjudge.runs.eval_file import EvalFile
 from adjudge.runs.exporters.table import check_writable
 from adjudge.runs.results.exit_code import ExitCode
+from adjudge.runs.row_reader import RowReader
 
 _OTHER = {
     "fail_under": gate(
@@ -62,51 +60,25 @@ class AgentOptions:
     format: str | None = option(
         "--as", help="What the traces are written in, where their structure does not show it."
     )
-    measure: tuple[str, ...] = option(
-        "--measure",
-        multiple=True,
-        help=(
-            "What to measure, such as calls_f1, errors or goal; repeatable, or separated by "
-            "commas. Default: rules that need no model, and what --expect and --policy are for, "
-            "if they are given. --required and --forbidden are always measured if given."
-        ),
-    )
-    policy: Path | None = option(
-        "--policy", type=PATH, help="The rules that policy judges by. Default: the system prompt."
-    )
-    expect: Path | None = option(
-        "--expect",
-        type=PATH,
-        help="The expected calls by task. Default: the column reference_calls.",
-    )
-    order: Order = option(
-        "--order",
-        type=click.Choice(get_args(Order)),
-        default="in_order",
-        help="How expected calls must come.",
-    )
-    required: tuple[str, ...] = option(
-        "--required", multiple=True, help="A tool that must be called; repeatable."
-    )
-    forbidden: tuple[str, ...] = option(
-        "--forbidden", multiple=True, help="A tool that must not be called; repeatable."
-    )
-    ignore: tuple[str, ...] = option(
-        "--ignore",
-        multiple=True,
-        help="An argument that does not count, such as request_id; repeatable.",
-    )
-    types: Types = option(
-        "--types",
-        type=click.Choice(get_args(Types)),
-        default="strict",
-        help="Of arguments; loose: the text 1 is the number 1.",
-    )
-    text: Texts = option(
-        "--text",
-        type=click.Choice(get_args(Texts)),
-        default="exact",
-        help="Of arguments; folded: case and white space are put aside.",
+    settings: Settings = shared(
+        settings(
+            AgentEntry,
+            "measures",
+            "policy",
+            "expect",
+            "order",
+            "required",
+            "forbidden",
+            "ignore",
+            "arguments.types",
+            "arguments.text",
+            "steps_tokens",
+            "steps",
+            "derive",
+            "blame",
+            "compare",
+            "strictness",
+        )
     )
     at_most: tuple[str, ...] = option(
         "--at-most",
@@ -114,44 +86,11 @@ class AgentOptions:
         metavar="NAME=NUMBER",
         help="Exit with 4 when the mean of a count is above this; repeatable.",
     )
-    steps_tokens: int | None = option(
-        "--steps-tokens",
-        type=click.IntRange(min=100),
-        help=(
-            "How many tokens of steps a model is shown; what does not fit is shortened. Default: "
-            "what the models take."
-        ),
-    )
     per: Per = option(
         "--per",
         type=click.Choice(PER),
         default="trajectory",
         help="What is judged: all of a run, each turn, or the steps that --steps picks.",
-    )
-    steps: str | None = option(
-        "--steps", help="With --per step: which, such as errors, 'last 3' or 'calls of pay'."
-    )
-    derive: bool = option(
-        "--derive",
-        is_flag=True,
-        help="Have the model write the checklist of a task, where a row has none.",
-    )
-    blame: BlameMethod = option(
-        "--blame",
-        type=click.Choice(get_args(BlameMethod)),
-        default="at once",
-        help="How blame looks for the first mistake.",
-    )
-    compare: bool = option(
-        "--compare",
-        is_flag=True,
-        help=(
-            "Compare the systems that did the same tasks: by the column system_name, or a file or "
-            "folder for each. With --measure better a model says which of two runs is better."
-        ),
-    )
-    strictness: int = option(
-        "--strictness", type=FROM_ONE, default=1, help="Votes per model and question."
     )
     show: int | None = option(
         "--show",
@@ -169,33 +108,18 @@ def agent(options: AgentOptions, flags: Flags) -> int:
     """Measure what agents did, from anybody's traces: rules without a model, and questions that a
     model answers with steps and quotes.
     """
-    names = tuple(name.strip() for one in options.measure for name in one.split(","))
     check_writable(options.output)
     entry = AgentEntry(
         kind="agent",
-        measures=names,
-        policy=str(options.policy) if options.policy else None,
-        expect=str(options.expect) if options.expect else None,
-        order=options.order,
-        required=options.required,
-        forbidden=options.forbidden,
-        ignore=options.ignore,
-        arguments=ArgumentsEntry(types=options.types, text=options.text),
-        steps_tokens=options.steps_tokens,
         per=options.per,
-        steps=options.steps,
-        derive=options.derive,
-        blame=options.blame,
-        compare="systems" if options.compare else None,
-        strictness=options.strictness,
-        temperature=flags.temperature,
-        seed=flags.seed,
+        **options.settings,
+        **typed_for_judges(flags),
     )
     data = replace(data_entry(flags, options.file, {}), as_=options.format)
     file = eval_file_from_flags(flags, entry, data)
     file = replace(file, gates=replace(file.gates, max=tuple(map(_most, options.at_most))))
     if options.show is not None:
-        return _show(file, options.show, options.steps_tokens)
+        return _show(file, options.show, entry.steps_tokens)
     outcome = outcome_for(prepare_run(file, flags), flags)
     if flags.dry_run:
         show_estimate(estimated(outcome), as_json=options.as_json)
@@ -227,7 +151,7 @@ def _show(file: EvalFile, number: int, budget: int | None) -> int:
     def tell(odd: OddRows) -> None:
         echo(Message("skipped {row}", row=str(odd)), err=True)
 
-    found = next(islice(instances(file, tell), number - 1, None), None)
+    found = next(islice(RowReader(file).read(tell), number - 1, None), None)
     if found is None:
         raise UsageError(Message("there are fewer than {number} trajectories", number=number))
     run = trajectory_in(found)

@@ -15,9 +15,9 @@ from adjudge.core.reading.types import keys_of
 from adjudge.core.reading.values import nearest
 from adjudge.errors import SetupError
 from adjudge.features.agents.evaluator import instances_of
+from adjudge.features.agents.kind import AgentEntry
 from adjudge.features.agents.result import MeasureResult
 from adjudge.messages import Message, join
-from adjudge.runs.eval_file import AgentEntry
 
 Wanted = str | float | Sequence[str]
 

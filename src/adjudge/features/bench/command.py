@@ -20,7 +20,6 @@ from adjudge.core.domain.label import Label
 from adjudge.core.domain.light import light_dataclass
 from adjudge.core.domain.verdict import TIE
 from adjudge.core.domain.vote import Mode
-from adjudge.core.gateway.layers.budget import Budget
 from adjudge.core.ledger.file import holds_run
 from adjudge.errors import RunError, SetupError
 from adjudge.features.bench.answers import Answers
@@ -77,11 +76,12 @@ from adjudge.runs.cli.options import (
 )
 from adjudge.runs.cli.output import echo, language
 from adjudge.runs.cli.typed_values import SHARE
-from adjudge.runs.execute import EvalRun, JudgeStarted
+from adjudge.runs.execute import JudgeStarted, estimate, execute
 from adjudge.runs.exporters.page_files import check_page
 from adjudge.runs.folder import run_info
 from adjudge.runs.named_criteria import NamedCriteria, criteria_to_try, kinds_of
 from adjudge.runs.numbers import figure
+from adjudge.runs.plan import Plan, resolve
 from adjudge.runs.project import ServerEntry
 from adjudge.runs.results.exit_code import ExitCode
 from adjudge.runs.results.outcome import RunOutcome
@@ -441,13 +441,18 @@ def _judge(data: Path, wanted: BenchOptions, language: str) -> int:
         **facts_to_keep("bench", prices),
         FACT: {"data": str(data), "rows": len(rows.rows), "notes": [*_notes(rows), *read_as]},
     }
-    made = EvalRun.of(
-        file, cache=not wanted.no_cache, facts=facts, prices=prices, dry_run=wanted.dry_run
+    plan = resolve(
+        file,
+        cache=not wanted.no_cache,
+        facts=facts,
+        prices=prices,
+        budget=wanted.budget(),
+        dry_run=wanted.dry_run,
     )
     if wanted.dry_run:
-        show_estimate(made.estimate(), as_json=wanted.as_json)
+        show_estimate(estimate(plan), as_json=wanted.as_json)
         return ExitCode.OK
-    skipped = execute_with_labels(made, labels, wanted, wanted.budget())
+    skipped = execute_with_labels(plan, labels, wanted)
     return _tell(folder, wanted, skipped=skipped + told.count)
 
 
@@ -517,22 +522,20 @@ def _notes(rows: LabelledSet) -> list[str]:
     return [*rows.notes, *([missing] if rows.unlabelled else [])]
 
 
-def execute_with_labels(
-    made: EvalRun, labels: Sequence[Label], wanted: Labelled, budget: Budget | None
-) -> int:
+def execute_with_labels(plan: Plan, labels: Sequence[Label], wanted: Labelled) -> int:
     """Judge, and put the labels beside the run as soon as there is one: how many rows could not be
     judged.
     """
-    outcome = RunOutcome(made)
+    outcome = RunOutcome(plan)
     display = RunDisplay(outcome, quiet=wanted.quiet or wanted.as_json)
     with (
-        resumable(made.folder),
+        resumable(plan.folder),
         display,
-        made.execute(budget=budget, kept=outcome.facts) as events,
+        execute(plan, kept=outcome.facts) as events,
     ):
         for event in events:
-            if isinstance(event, JudgeStarted) and made.folder:
-                keep_labels(made.folder, labels)
+            if isinstance(event, JudgeStarted) and plan.folder:
+                keep_labels(plan.folder, labels)
                 labels = ()
             display.show(event)
     if outcome.skipped:

@@ -44,8 +44,9 @@ from adjudge.runs.cli.json_text import print_results
 from adjudge.runs.cli.kept import facts_to_keep
 from adjudge.runs.cli.options import FROM_ONE, LANGUAGE, PATH, command, option, options, positional
 from adjudge.runs.cli.output import echo, language
-from adjudge.runs.execute import EvalRun
+from adjudge.runs.execute import estimate
 from adjudge.runs.named_criteria import NamedCriteria
+from adjudge.runs.plan import Plan, resolve
 from adjudge.runs.results.exit_code import ExitCode
 from adjudge.runs.trusted import own_folder
 from adjudge.runs.view.terminal import Screen
@@ -155,12 +156,12 @@ def improve(options: ImproveOptions) -> int:
     entry = entries[place]
     rows = _rows(options, entry.criteria, compares=entry.kind == "pairwise")
     parts = split(rows, options.held_out, options.seed)
-    before = _run_of(options, rows, entry.criteria, "before", options.run, chosen)
+    before = _plan_of(options, rows, entry.criteria, "before", options.run, chosen)
     if options.dry_run:
-        after = _run_of(
+        after = _plan_of(
             options, parts.held_out, entry.criteria, "after", options.run / AFTER, chosen
         )
-        show_estimate(before.estimate() + after.estimate(), as_json=options.as_json)
+        show_estimate(estimate(before) + estimate(after), as_json=options.as_json)
         echo(
             Message(
                 "and a request to the writer; asked again at most twice where its reply cannot be "
@@ -175,7 +176,7 @@ def improve(options: ImproveOptions) -> int:
         return _nothing(options, old, parts)
     writer = Writer(_model(options), options.change, chosen, rows.compares)
     proposal = _proposal(options, writer, entry.criteria, cases)
-    after = _run_of(
+    after = _plan_of(
         options, parts.held_out, proposal.criteria, "after", options.run / AFTER, chosen
     )
     new = _judged(
@@ -210,14 +211,14 @@ def _rows(wanted: ImproveOptions, criteria: Criteria, *, compares: bool) -> Labe
     return rows.with_fields(needed)
 
 
-def _run_of(
+def _plan_of(
     wanted: ImproveOptions,
     rows: LabelledSet,
     criteria: Criteria,
     name: str,
     folder: Path,
     language: str,
-) -> EvalRun:
+) -> Plan:
     models = model_entries(wanted.model, wanted.at, wanted.max_concurrency)
     matrix = Matrix([NamedCriteria(name, criteria)], models, (wanted.strictness,))
     file = bench_file(rows, matrix, language, folder, stop_at_bad_row=wanted.stop_at_bad_row)
@@ -227,7 +228,7 @@ def _run_of(
         **facts_to_keep("criteria improve", prices),
         FACT: {"data": str(wanted.labels), "rows": len(rows.rows), "notes": list(rows.notes)},
     }
-    return EvalRun.of(
+    return resolve(
         replace(file, judges=(judge,)),
         cache=not wanted.no_cache,
         facts=facts,
@@ -237,20 +238,22 @@ def _run_of(
 
 
 def _judged(
-    made: EvalRun,
+    plan: Plan,
     rows: LabelledSet,
     criteria: Criteria,
     wanted: ImproveOptions,
     beside: Sequence[Path],
 ) -> BenchedJudge:
     limited = budget_left(wanted.budget(), beside)
-    execute_with_labels(made, Answers(wanted.meanings).labels(rows, criteria), wanted, limited)
+    execute_with_labels(
+        plan.limited_to(limited), Answers(wanted.meanings).labels(rows, criteria), wanted
+    )
     settings = BenchSettings(
         level=wanted.confidence,
         agreement=AgreementSettings(draws=Draws(wanted.draws, wanted.seed)),
-        prices=made.prices,
+        prices=plan.prices,
     )
-    (ranking,) = benchmark_of(made.folder or Path(), settings).rankings
+    (ranking,) = benchmark_of(plan.folder or Path(), settings).rankings
     (judge,) = ranking.judges
     if judge.figure != "accuracy":
         raise RunError(

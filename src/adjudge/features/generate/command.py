@@ -51,7 +51,7 @@ from adjudge.runs.cli.output import output
 from adjudge.runs.cli.output_schema import schema_from
 from adjudge.runs.exporters.files import text_file
 from adjudge.runs.exporters.table import check_writable
-from adjudge.runs.known import KnownVotes
+from adjudge.runs.known_votes import KnownVotes
 from adjudge.runs.project import ServerEntry
 from adjudge.runs.results.exit_code import ExitCode
 from adjudge.runs.view.terminal import Screen

@@ -25,7 +25,8 @@ from adjudge.core.engine.identity import judge_identity
 from adjudge.core.engine.session import Call
 from adjudge.errors import SetupError
 from adjudge.features.integrations import otel_names as names
-from adjudge.runs.execute import Called, EvalRun, Event, JudgmentDone
+from adjudge.runs.execute import Called, Event, JudgmentDone
+from adjudge.runs.plan import Plan
 from adjudge.version import __version__
 
 if TYPE_CHECKING:
@@ -81,15 +82,13 @@ class Traces:
         self._parents = _Parents()
 
     @classmethod
-    def of_run(cls, run: EvalRun) -> Traces:
-        """For a run that is about to be carried out."""
+    def of_plan(cls, plan: Plan) -> Traces:
+        """Make the traces of a run that is about to be carried out."""
         locks = {
-            ready.name: judge_identity(
-                JudgeConfiguration.of(ready.judge.configuration(ready.criteria))
-            )
-            for ready in run.judges
+            ready.name: judge_identity(JudgeConfiguration.of(plan.configuration[ready.label]))
+            for ready in plan.judges
         }
-        return cls(run=str(run.folder or ""), locks=locks)
+        return cls(run=str(plan.folder or ""), locks=locks)
 
     def __enter__(self) -> Traces:
         self._span = self._tracer.start_span(

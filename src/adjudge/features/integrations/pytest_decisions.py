@@ -97,7 +97,7 @@ class JudgedRun:
         __tracebackhide__ = True
         if not gates:
             raise SetupError(
-                "{path} has no gates: add gates with fail_under", path=self.outcome.run.file.path
+                "{path} has no gates: add gates with fail_under", path=self.outcome.plan.file.path
             )
         reasons = join(" ", (gate.sentence() for gate in gates if gate.verdict != "holds"))
         if worst_of(gates) == "failed":
@@ -121,7 +121,7 @@ def describe_difference(gate: GateResult) -> Message:
         return gate.sentence()
     if gate.pairing is None:
         return _points(gate)
-    if not gate.pairing.paired:
+    if not gate.pairing.paired or gate.value is None:
         return gate.sentence()
     return join("; ", (_points(gate), pairing_message(gate.pairing)))
 

@@ -34,7 +34,7 @@ from adjudge.features.integrations.pytest_decisions import (
 from adjudge.features.integrations.pytest_purse import Purse, cost_of
 from adjudge.features.integrations.pytest_text import JudgedText, LowestCases, Undecided
 from adjudge.messages import Message, join, render
-from adjudge.runs.build import judges, open_entry
+from adjudge.runs.build import open_entry
 from adjudge.runs.criteria_entry import CriteriaEntry
 from adjudge.runs.eval_file import (
     AspectEntry,
@@ -45,9 +45,10 @@ from adjudge.runs.eval_file import (
     Gates,
     JudgeEntry,
 )
-from adjudge.runs.execute import EvalRun, Event, JudgmentDone, Stopping
+from adjudge.runs.execute import Event, JudgmentDone, Stopping, execute
 from adjudge.runs.folder import run_info
 from adjudge.runs.goldens import Goldens, Tried, accepted
+from adjudge.runs.plan import resolve
 from adjudge.runs.project import ModelEntry, find_project
 from adjudge.runs.results.outcome import RunOutcome
 from adjudge.runs.trusted import open_eval, trusted_project
@@ -262,13 +263,13 @@ class JudgingSession:
                 self.replay
             )  # before a model is opened, whose errors name the place of an eval file
         with self._turn(folder):
-            run = EvalRun(file, tuple(judges(file, self._open)), folder)
-            outcome = RunOutcome(run)
+            plan = resolve(file, folder=folder, opened=self._open)
+            outcome = RunOutcome(plan)
             outcome.gates.check()
 
-            budget, interrupted = self._purse.left(folder), False
+            plan, interrupted = plan.limited_to(self._purse.left(folder)), False
             try:
-                with run.execute(budget=budget, kept=outcome.facts) as events:
+                with execute(plan, kept=outcome.facts) as events:
                     for event in events:
                         outcome.see(event)
                         interrupted = interrupted or isinstance(event, Stopping)

@@ -15,7 +15,7 @@ from adjudge.features.playground.draft import Draft
 from adjudge.features.playground.form_page import Form, TextFile, models_of, posted, said
 from adjudge.messages import Message
 from adjudge.runs.case_file import TestCase
-from adjudge.runs.execute import EvalRun
+from adjudge.runs.plan import resolve
 from adjudge.runs.project import ModelEntry
 from adjudge.web.site import site_of
 
@@ -39,8 +39,8 @@ def preview(request: Request, form: Form) -> Response:
 
 
 def _first_ballot(case: TestCase, models: Sequence[ModelEntry]) -> Ballot:
-    run = EvalRun.of(case.eval_file(models), dry_run=True)
-    instance, ready = run.first_row(), run.judges[0]
+    plan = resolve(case.eval_file(models), dry_run=True)
+    instance, ready = plan.first_row(), plan.judges[0]
     for item in ready.items(instance) if instance else ():
         for ballot in ready.judge.plan_all(item):
             return ballot

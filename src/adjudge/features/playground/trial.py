@@ -23,7 +23,8 @@ from adjudge.core.gateway.prices import PriceTable
 from adjudge.errors import AdjudgeError, SetupError
 from adjudge.messages import Message, join, plural, term
 from adjudge.runs.case_file import TestCase, letter_of
-from adjudge.runs.execute import EvalRun, Event, JudgmentDone, VoteCast
+from adjudge.runs.execute import Event, JudgmentDone, VoteCast, estimate, execute
+from adjudge.runs.plan import Plan, resolve
 from adjudge.runs.project import ModelEntry
 from adjudge.stats.agreement import agreement
 from adjudge.stats.difference import ComparisonOutcome, compare
@@ -134,7 +135,7 @@ class CriterionTrial:
         self, models: Sequence[ModelEntry], prices: PriceTable, changed: Callable[[], None]
     ) -> None:
         try:
-            with _run_of(self.case, models, prices).execute() as events:
+            with execute(_plan_of(self.case, models, prices)) as events:
                 for event in events:
                     self._hear(event)
                     changed()
@@ -340,14 +341,14 @@ def changed_by(
     )
 
 
-def _run_of(case: TestCase, models: Sequence[ModelEntry], prices: PriceTable) -> EvalRun:
-    return EvalRun.of(case.eval_file(models), cache=True, prices=prices)
+def _plan_of(case: TestCase, models: Sequence[ModelEntry], prices: PriceTable) -> Plan:
+    return resolve(case.eval_file(models), cache=True, prices=prices)
 
 
 def estimate_of(case: TestCase, models: Sequence[ModelEntry], prices: PriceTable) -> CostEstimate:
     """What judging by all criteria would take; nothing is asked."""
     first, *others = (
-        _run_of(one, models, prices).estimate() for one in case.by_criterion().values()
+        estimate(_plan_of(one, models, prices)) for one in case.by_criterion().values()
     )
     return sum(others, start=first)
 

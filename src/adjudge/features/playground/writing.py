@@ -37,7 +37,7 @@ from adjudge.features.playground.trial import Trial, verdict_of
 from adjudge.messages import Message
 from adjudge.runs.build import open_entry
 from adjudge.runs.case_file import ExpectedRow, TestCase
-from adjudge.runs.execute import EvalRun
+from adjudge.runs.plan import resolve
 from adjudge.runs.project import ModelEntry
 from adjudge.web.spending import Spending
 
@@ -141,7 +141,7 @@ def improved_text(desk: WritingDesk, trial: Trial, row: int) -> tuple[str, str]:
     result = trial.edited.results.get(row)
     if not isinstance(result, DirectInstanceResult) or not result.feedback:
         raise SetupError("there is no feedback on that instance: judge it with feedback")
-    (ready,) = EvalRun.of(trial.case.eval_file([desk.entry]), cache=True).judges
+    (ready,) = resolve(trial.case.eval_file([desk.entry]), cache=True).judges
     if not isinstance(ready.judge, DirectJudge):
         raise SetupError("compared responses have no feedback")
     desk.opened()

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import get_args
 
 import click
 from click import UsageError
@@ -19,7 +18,7 @@ from adjudge.core.data.dataset import BlankRows
 from adjudge.core.domain.light import light_dataclass
 from adjudge.core.gateway.registry import MISTRAL, key_for
 from adjudge.errors import SetupError
-from adjudge.features.rag.joint import Checks
+from adjudge.features.rag.kind import RagEntry
 from adjudge.messages import Message, reason_of
 from adjudge.runs.cli.estimates import estimated, show_estimate
 from adjudge.runs.cli.execute import (
@@ -35,7 +34,6 @@ from adjudge.runs.cli.execute import (
 )
 from adjudge.runs.cli.inputs import columns_from
 from adjudge.runs.cli.options import (
-    FROM_ONE,
     FROM_ZERO,
     LANGUAGE,
     PATH,
@@ -48,8 +46,8 @@ from adjudge.runs.cli.options import (
     options,
     shared,
 )
+from adjudge.runs.cli.settings import Settings, settings, typed_for_judges
 from adjudge.runs.cli.show import print_json, say_columns, warn
-from adjudge.runs.eval_file import Method, RagEntry
 from adjudge.runs.execute import ColumnsChosen, Event
 from adjudge.runs.exporters.pages import report_paths, write_reports
 from adjudge.runs.results.exit_code import ExitCode
@@ -105,23 +103,18 @@ class RagOptions:
             "The model's key. Default: the provider's own variable; Mistral's may also be $API_KEY."
         ),
     )
-    strictness: int = option(
-        "--strictness", type=FROM_ONE, default=1, help="Votes per model and dimension."
-    )
-    dimensions: str | None = option(
-        "--dimensions", help="Only these, separated by commas; none: only what --measures says."
-    )
-    measures: str | None = option(
-        "--measures",
-        help=(
-            "What else to measure of retriever and generator, separated by commas, such as "
-            "ndcg@5,context_recall."
-        ),
-    )
-    rewrite_questions: bool = option(
-        "--rewrite-questions",
-        is_flag=True,
-        help="Have follow-up questions made self-contained, for relevance.",
+    settings: Settings = shared(
+        settings(
+            RagEntry,
+            "strictness",
+            "dimensions",
+            "measures",
+            "rewrite_questions",
+            "checks",
+            "config",
+            "evidence",
+            "claims",
+        )
     )
     per: Per = option(
         "--per",
@@ -129,37 +122,10 @@ class RagOptions:
         default="row",
         help="Judge each turn of logged conversations.",
     )
-    checks: Checks = option(
-        "--checks",
-        type=click.Choice(get_args(Checks)),
-        default="each",
-        help="How measures ask: part by part, or many in one call.",
-    )
     weight: tuple[str, ...] = option(
         "--weight",
         multiple=True,
         help="Weight in the composite, as NAME=NUMBER, of a dimension or a measure; repeatable.",
-    )
-    config: Path | None = option(
-        "-c",
-        "--config",
-        type=PATH,
-        help="YAML or JSON: further dimensions, other weights and gates.",
-    )
-    evidence: Method | None = option(
-        "--evidence",
-        type=click.Choice(["each", "joint", "rules", "flags"]),
-        is_flag=False,
-        flag_value="each",
-        help=(
-            "Look every sentence up in the fragments: one call for each (the default), one for all "
-            "(joint), none (rules), or what the embedded model points at (flags)."
-        ),
-    )
-    claims: bool = option(
-        "--claims",
-        is_flag=True,
-        help="With --evidence: have the model say first what each sentence claims.",
     )
     column: tuple[str, ...] = option(
         "--column", multiple=True, help="Which column is which field, as FIELD=COLUMN; repeatable."
@@ -190,18 +156,10 @@ def rag(options: RagOptions, flags: Flags) -> int:
         flags = replace(flags, at=replace(flags.at, api_key_env=_SEEDS_KEY))
     entry = RagEntry(
         kind="rag",
-        dimensions=_names(options.dimensions),
-        measures=_names(options.measures),
         weights=tuple(map(_weight, options.weight)),
-        rewrite_questions=options.rewrite_questions,
         per=options.per,
-        checks=options.checks,
-        config=str(options.config) if options.config else None,
-        strictness=options.strictness,
-        temperature=flags.temperature,
-        seed=flags.seed,
-        evidence=options.evidence,
-        claims=options.claims,
+        **options.settings,
+        **typed_for_judges(flags),
     )
     data = data_entry(flags, options.csv, columns_from(options.column))
     file = eval_file_from_flags(flags, entry, data, models=ids)
@@ -223,7 +181,7 @@ def rag(options: RagOptions, flags: Flags) -> int:
     report = outcome.report()
     paths = [] if outcome.halted else write_reports(report, judgments, options.output)
     if options.as_json:
-        print_json(report, judgments, files=paths, run=kept_in(outcome.run.folder))
+        print_json(report, judgments, files=paths, run=kept_in(outcome.plan.folder))
         warn(report)
     elif flags.quiet:
         for path in paths:
@@ -232,10 +190,6 @@ def rag(options: RagOptions, flags: Flags) -> int:
     else:
         show_end(outcome, report, paths)
     return outcome.exit_code()
-
-
-def _names(text: str | None) -> tuple[str, ...]:
-    return tuple(name.strip() for name in text.split(",")) if text else ()
 
 
 def _weight(text: str) -> tuple[str, float]:

@@ -39,11 +39,12 @@ from adjudge.features.scale.stores.shared import Buffer, SharedLedger
 from adjudge.features.scale.stores.store import RowRange, Store
 from adjudge.messages import Message
 from adjudge.plugins import Parts
-from adjudge.runs.build import instances
 from adjudge.runs.eval_file import BudgetEntry, EvalFile, with_models
-from adjudge.runs.execute import EvalRun, Event, JudgmentDone, Listen, VoteCast, limits_of_run
+from adjudge.runs.execute import Event, JudgmentDone, Listen, VoteCast, judgeable_rows
+from adjudge.runs.plan import Plan, limits_of, resolve
 from adjudge.runs.project import ModelEntry, find_project
 from adjudge.runs.ready_judge import ReadyJudge
+from adjudge.runs.row_reader import RowReader
 from adjudge.runs.trusted import open_eval, trusting
 
 _ROWS_AT_ONCE = 1000
@@ -141,7 +142,14 @@ def partitions(
     ``tell`` is called with rows that cannot be judged, or are odd; without it a warning is logged.
     """
     file = eval_file_of(eval_file, trust=trust, typed=("run", "outputs"))
-    numbered = enumerate(instances(file, tell or _log, limit))
+    yield from numbered_chunks(RowReader(file), rows, limit, tell or _log)
+
+
+def numbered_chunks(
+    reader: RowReader, rows: int, limit: int | None, tell: Callable[[OddRows], None]
+) -> Iterator[list[tuple[int, Instance]]]:
+    """Yield so many rows at a time, each with its number."""
+    numbered = enumerate(reader.read(tell, limit))
     while chunk := list(islice(numbered, rows)):
         yield chunk
 
@@ -216,17 +224,14 @@ class PartitionJudge:
                 path=file.path,
             )
         if settings.budget is None and (limited := opened(is_limited=False)).has_default_limit:
-            settings = replace(settings, budget=limits_of_run(None, limited.budget))
-        self.made = EvalRun.of(
+            settings = replace(settings, budget=limits_of(None, limited.budget))
+        self.plan = resolve(
             replace(file, budget=BudgetEntry()), cache=settings.cache, prices=settings.prices
         )
         self.store = opened_store(store)
         self._settings = settings
         if settings.limits:
-            keep_to(settings.limits, models_of(self.made))
-        self.configuration = {
-            ready.label: ready.judge.configuration(ready.criteria) for ready in self.made.judges
-        }
+            keep_to(settings.limits, models_of(self.plan))
 
     async def judge(self, rows: Iterable[Numbered]) -> Partition:
         """Judge the rows; all that was answered is in the store when this returns, or raises."""
@@ -236,18 +241,20 @@ class PartitionJudge:
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[OpenPartitionJudge]:
         """The store, open for as many partitions as come."""
-        prices = self.made.prices
-        check_prices(self._settings.budget, prices, *self.configuration.values())
+        plan = self.plan
+        check_prices(self._settings.budget, plan.prices, *plan.configuration.values())
         named, buffer = self._settings.writer, self._settings.buffer
-        configuration = {"judges": self.configuration}
+        configuration = {"judges": plan.configuration}
         ledger = SharedLedger(
             self.store, named or _own_name(), configuration, buffer, started_anew=named is not None
         )
         try:
-            async with recorded(ledger, Run(self.store.name), self._settings.budget, prices) as run:
+            async with recorded(
+                ledger, Run(self.store.name), self._settings.budget, plan.prices
+            ) as run:
                 if limits := self._settings.limits:
                     run.open_budget.share(limits.more, limits.whole)
-                yield OpenPartitionJudge(self.made, ledger, run)
+                yield OpenPartitionJudge(plan, ledger, run)
         finally:
             ledger.close()
 
@@ -255,8 +262,8 @@ class PartitionJudge:
 class OpenPartitionJudge:
     """Partitions, one after the other, by judges that know what was answered about all of them."""
 
-    def __init__(self, made: EvalRun, ledger: SharedLedger, run: OpenRun) -> None:
-        self.made = made
+    def __init__(self, plan: Plan, ledger: SharedLedger, run: OpenRun) -> None:
+        self.plan = plan
         self._ledger = ledger
         self.run = run
         self._told = _Told()
@@ -279,45 +286,20 @@ class OpenPartitionJudge:
         if not rows:
             return
         await self._ledger.begin(RowRange(min(numbers), max(numbers)))
-        first, *others = self.made.judges
-        judged = _Chunk(replace(self.made.file, rows=rows), self.made.judges, None)
-        await judged.judge_with(first, numbers, self._ledger, self.run, told)
+        first, *others = self.plan.judges
+        chunk_plan = self.plan.over(replace(self.plan.file, rows=rows))
+        await self._judge_with(first, chunk_plan, numbers, told)
         for ready in others:
-            await judged.judge_with(ready, numbers, self._ledger, self.run, told.of_another_judge)
+            await self._judge_with(ready, chunk_plan, numbers, told.of_another_judge)
 
-    def _instances(
-        self, chunk: Sequence[Numbered], told: _Told
-    ) -> tuple[list[int], tuple[Instance, ...]]:
-        """The rows as the judges take them; those that were read elsewhere stay as they are."""
-        if all(isinstance(row, Instance) for _, row in chunk):
-            return [number for number, _ in chunk], tuple(
-                row for _, row in chunk if isinstance(row, Instance)
-            )
-        number_of = {_GIVEN.place(number + 1): number for number, _ in chunk}
-        source = [Row(number + 1, row) for number, row in chunk]
-        try:
-            found = tuple(instances(self.made.file, told, source=source))
-        except NothingToJudge:  # others may have rows that can be judged
-            return [], ()
-        return [number_of[str(one.metadata["place"])] for one in found], found
-
-
-class _Chunk(EvalRun):
-    """Rows that are judged together, each at its place in the whole data set."""
-
-    async def judge_with(
-        self,
-        ready: ReadyJudge,
-        numbers: Sequence[int],
-        ledger: SharedLedger,
-        run: OpenRun,
-        told: Listen,
+    async def _judge_with(
+        self, ready: ReadyJudge, plan: Plan, numbers: Sequence[int], told: Listen
     ) -> None:
-        """Judge all of them by one judge."""
-        places: list[tuple[int, int]] = []
+        """Judge the rows of ``plan`` by one judge, each at its place in the whole data set."""
+        run, places = self.run, list[tuple[int, int]]()
 
         def items() -> Iterator[object]:
-            for row, item in self._items(ready, told):
+            for row, item in judgeable_rows(plan, ready, told):
                 number = numbers[row]
                 places.append(
                     (number, places[-1][1] + 1 if places and places[-1][0] == number else 0)
@@ -336,11 +318,27 @@ class _Chunk(EvalRun):
                 )
             )
 
-        ledger.place(places)
+        self._ledger.place(places)
         cast = lambda vote: told(VoteCast(vote))  # noqa: E731
         await ready.judge.judge_stream(
             items(), on_result, run=run, criteria=ready.criteria, label=ready.label, on_vote=cast
         )
+
+    def _instances(
+        self, chunk: Sequence[Numbered], told: _Told
+    ) -> tuple[list[int], tuple[Instance, ...]]:
+        """The rows as the judges take them; those that were read elsewhere stay as they are."""
+        if all(isinstance(row, Instance) for _, row in chunk):
+            return [number for number, _ in chunk], tuple(
+                row for _, row in chunk if isinstance(row, Instance)
+            )
+        number_of = {_GIVEN.place(number + 1): number for number, _ in chunk}
+        source = [Row(number + 1, row) for number, row in chunk]
+        try:
+            found = tuple(self.plan.reader.read(told, source=source))
+        except NothingToJudge:  # others may have rows that can be judged
+            return [], ()
+        return [number_of[str(one.metadata["place"])] for one in found], found
 
 
 class _Told:
@@ -435,10 +433,9 @@ def _shared(file: EvalFile, share: int) -> EvalFile:
     )
 
 
-def models_of(made: EvalRun) -> list[OpenModel]:
-    """Every model that its judges ask, once."""
-    panels = (ready.judge.panel.values() for ready in made.judges)
-    return list({id(model): model for panel in panels for model in panel}.values())
+def models_of(plan: Plan) -> list[OpenModel]:
+    """Return every model that the judges ask, once."""
+    return list({id(model): model for model in plan.models}.values())
 
 
 def told_elsewhere(odd: OddRows) -> None:

@@ -16,10 +16,10 @@ from adjudge.errors import SetupError
 from adjudge.features.scale.partition import Partition, Progress, eval_file_of
 from adjudge.features.scale.spread import judge_chunks, work_for
 from adjudge.messages import Message
-from adjudge.runs.build import instances
 from adjudge.runs.eval_file import EvalFile
-from adjudge.runs.execute import EvalRun, Stopping
+from adjudge.runs.execute import Stopping
 from adjudge.runs.folder import RunInfo, run_info
+from adjudge.runs.plan import Plan, resolve
 
 _LOG = logging.getLogger("adjudge")
 
@@ -74,24 +74,25 @@ def judge_dataset(
             "judge_dataset takes a ray.data.Dataset, not {name}: ray.data.from_items makes one",
             name=type(dataset).__name__,
         )
-    made = EvalRun.of(
+    plan = resolve(
         eval_file_of(
             eval_file, trust=trust, typed=("data", "run", "outputs"), is_limited=budget is not None
         ),
         cache=cache,
         folder=Path(run) if run is not None else None,
         limit=limit,
+        budget=budget,
     )
-    if made.folder is None:
+    if plan.folder is None:
         raise SetupError("a run on a cluster is kept: say where, with run=FOLDER")
     bad: list[BadRow] = []
     work = work_for(
-        made, Cluster.of(on), budget, cache=cache, rows=lambda: _numbered(made, dataset, bad.append)
+        plan, Cluster.of(on), cache=cache, rows=lambda: _numbered(plan, dataset, bad.append)
     )
     if work:
         judge_chunks(work, _teller(progress))
         _warn_of(bad)
-    found = run_info(made.folder)
+    found = run_info(plan.folder)
     if work and not found.failed_votes:
         work.clear()
     return found
@@ -108,7 +109,7 @@ def _teller(
 
 
 def _numbered(
-    made: EvalRun, dataset: RowSet, on_bad_row: Callable[[BadRow], None]
+    plan: Plan, dataset: RowSet, on_bad_row: Callable[[BadRow], None]
 ) -> Iterator[tuple[int, Instance]]:
 
     def told(row: OddRows) -> None:
@@ -117,7 +118,7 @@ def _numbered(
             on_bad_row(row)
 
     with _in_order(dataset):
-        yield from enumerate(instances(made.file, told, made.limit, dataset.iter_rows()))
+        yield from enumerate(plan.reader.read(told, plan.limit, dataset.iter_rows()))
 
 
 @contextmanager

@@ -25,7 +25,7 @@ from adjudge.features.scale.partition import (
     Progress,
     WorkerSettings,
     models_of,
-    partitions,
+    numbered_chunks,
     told_elsewhere,
 )
 from adjudge.features.scale.ray.cluster import Hearing
@@ -35,9 +35,10 @@ from adjudge.features.scale.ray.worker import Opened
 from adjudge.features.scale.stores.merge import is_newer, merge
 from adjudge.features.scale.stores.segments import SegmentStore
 from adjudge.runs.eval_file import BudgetEntry, EvalFile
-from adjudge.runs.execute import EvalRun, Stopping, limits_of_run
+from adjudge.runs.execute import Stopping
 from adjudge.runs.folder import run_info
 from adjudge.runs.partitions import PARTITIONS, kept_facts
+from adjudge.runs.plan import Plan
 
 _ROWS = 256
 """That a worker is given at once, and judged again by another where it dies."""
@@ -51,15 +52,13 @@ them.
 """
 
 
-def spread(
-    made: EvalRun, cluster: Cluster, *, budget: Budget | None, cache: bool, tell: Tell
-) -> None:
+def spread(plan: Plan, cluster: Cluster, *, cache: bool, tell: Tell) -> None:
     """Have the workers answer all that is not answered yet, then make the run's ledger of it.
 
     A run that was merged and is complete has nothing left for them. Raises what ended the workers
     before the end; what they were answered until then is in the ledger too.
     """
-    if work := work_for(made, cluster, budget, cache=cache):
+    if work := work_for(plan, cluster, cache=cache):
         judge_chunks(work, tell)
         work.clear()
 
@@ -82,38 +81,38 @@ def adopt_partitions(folder: Path) -> None:
     merge(store, folder, {**(kept_facts(folder) or {}), "ended": None})
 
 
-def work_for(
-    made: EvalRun, cluster: Cluster, budget: Budget | None, *, cache: bool, rows: Rows | None = None
-) -> Work | None:
+def work_for(plan: Plan, cluster: Cluster, *, cache: bool, rows: Rows | None = None) -> Work | None:
     """What the workers are to do; None where the run is complete.
 
     ``rows``: in place of the file's own.
     """
-    folder = made.folder
+    folder = plan.folder
     if folder is None:
         raise SetupError("a run on a cluster is kept: say where, with --run FOLDER")
     store = SegmentStore(store_of(cluster, folder))
     if not store.is_begun and holds_run(folder):
         refuse_unfinished(folder)
         return None
-    file = replace(made.file, budget=BudgetEntry(), path=made.file.path.absolute())
-    settings = WorkerSettings(cache=cache, prices=made.prices)
-    judged = PartitionJudge(file, store, settings)  # what is wrong is said before there are workers
+    file = replace(plan.file, budget=BudgetEntry(), path=plan.file.path.absolute())
+    settings = WorkerSettings(cache=cache, prices=plan.prices)
     return ClusterRun(
         folder,
         cluster,
-        judged.configuration,
-        models_of(made),
+        plan.configuration,
+        models_of(plan),
         partial(_opened, file, settings),
         partial(
             _routed,
-            rows
-            or (lambda: chain.from_iterable(partitions(file, _ROWS, made.limit, told_elsewhere))),
+            rows or (lambda: chain.from_iterable(_chunks(plan))),
         ),
-        limits_of_run(budget, made.file.budget),
-        made.facts,
-        made.prices,
+        plan.limits,
+        plan.facts,
+        plan.prices,
     )
+
+
+def _chunks(plan: Plan) -> Iterator[list[tuple[int, Instance]]]:
+    return numbered_chunks(plan.reader, _ROWS, plan.limit, told_elsewhere)
 
 
 def refuse_unfinished(folder: Path) -> None:

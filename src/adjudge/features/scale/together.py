@@ -18,7 +18,6 @@ from adjudge.core.aio import event_loop
 from adjudge.core.domain.instance import Instance
 from adjudge.core.engine.run import check_prices
 from adjudge.core.gateway.layers.account import Spent
-from adjudge.core.gateway.layers.budget import Budget
 from adjudge.core.ledger.file import holds_run
 from adjudge.errors import HALTS, RunError, SetupError
 from adjudge.features.scale.limiter import nothing_of, rates_of
@@ -27,7 +26,7 @@ from adjudge.features.scale.partition import (
     PartitionJudge,
     WorkerSettings,
     models_of,
-    partitions,
+    numbered_chunks,
     told_elsewhere,
 )
 from adjudge.features.scale.postgres_limits import PostgresLimits
@@ -37,9 +36,10 @@ from adjudge.features.scale.stores.merge import merge, refuse_newer
 from adjudge.features.scale.stores.postgres import LEASE_SECONDS, PostgresStore
 from adjudge.features.scale.stores.store import RowRange
 from adjudge.messages import Message
-from adjudge.runs.eval_file import BudgetEntry, EvalFile
-from adjudge.runs.execute import EvalRun, Stopping, limits_of_run
+from adjudge.runs.eval_file import BudgetEntry
+from adjudge.runs.execute import Stopping
 from adjudge.runs.folder import run_info
+from adjudge.runs.plan import Plan
 
 _ROWS = 256
 _LOOK_AGAIN = 1.0
@@ -53,9 +53,7 @@ _NEWS = 0.5
 _LOST = Message("stopped: this process was away for too long, and others have its rows")
 
 
-def judge_together(
-    made: EvalRun, url: str, *, share: int, budget: Budget | None, cache: bool, tell: Tell
-) -> None:
+def judge_together(plan: Plan, url: str, *, share: int, cache: bool, tell: Tell) -> None:
     """Judge ranges until none is left, whoever judged the others; then make the run's ledger of all
     of them.
 
@@ -63,62 +61,66 @@ def judge_together(
     rates and budget are given out. Raises what ended this process before the end; what all were
     answered until then is in the ledger too.
     """
-    folder, limits = made.folder, limits_of_run(budget, made.file.budget)
+    folder = plan.folder
     if folder is None:
         raise SetupError("a run on a cluster is kept: say where, with --run FOLDER")
     if holds_run(folder) and run_info(folder).state == "complete":
         return
     if holds_run(folder):
         refuse_newer(folder)
-    worker = _Worker(made, url, limits, share, cache)
+    worker = _Worker(plan, url, share, cache)
     worker.begin()  # what another eval file was answered is not merged into this one's folder
-    keep_facts(folder, made.facts)
+    keep_facts(folder, plan.facts)
     try:
         worker.judge(tell)
     except (*HALTS, RunError):
-        merge(worker.store, folder, {**made.facts, "ended": None})
+        merge(worker.store, folder, {**plan.facts, "ended": None})
         raise
-    merge(worker.store, folder, {**made.facts, "ended": "complete"})
+    merge(worker.store, folder, {**plan.facts, "ended": "complete"})
     forget_facts(folder)
 
 
 class _Worker:
     """This process, among those that share the run."""
 
-    def __init__(self, made: EvalRun, url: str, budget: Budget, share: int, cache: bool) -> None:
-        self._made, self._url, self._holder = made, url, uuid4().hex
+    def __init__(self, plan: Plan, url: str, share: int, cache: bool) -> None:
+        self._plan, self._url, self._holder = plan, url, uuid4().hex
+        budget = plan.limits
         self.store = PostgresStore(url)
-        models = models_of(made)
+        models = models_of(plan)
         self._limits = PostgresLimits(
-            url, self._holder, rates_of(models), budget, share, made.prices
+            url, self._holder, rates_of(models), budget, share, plan.prices
         )
         self._writer = f"postgres-{self._holder[:12]}"
-        file = replace(made.file, budget=BudgetEntry())
+        file = replace(plan.file, budget=BudgetEntry())
         settings = WorkerSettings(
             budget=nothing_of(budget),
             writer=self._writer,
             cache=cache,
             limits=self._limits,
-            prices=made.prices,
+            prices=plan.prices,
         )
         self._judge = PartitionJudge(file, self.store, settings)
-        check_prices(budget, made.prices, *self._judge.configuration.values())
+        check_prices(budget, plan.prices, *plan.configuration.values())
         self._spent = Spent()
 
     def begin(self) -> None:
         """Refuse a run of that name that is another one."""
-        self.store.begin({"judges": self._judge.configuration})
+        self.store.begin({"judges": self._plan.configuration})
 
     def judge(self, tell: Tell) -> None:
         """Take part until nothing is left."""
-        made, store = self._made, self.store
+        plan, store = self._plan, self.store
         store.offer(
-            [_offered(rows) for rows in partitions(made.file, _ROWS, made.limit, told_elsewhere)]
+            [
+                _offered(rows)
+                for rows in numbered_chunks(plan.reader, _ROWS, plan.limit, told_elsewhere)
+            ]
         )
         store.join(self._holder, self._writer)
         with event_loop.stopping_told(lambda: tell(Stopping())):
             try:
-                event_loop.run(self._serve(_Ranges(made.file, made.limit), WorkerTally(tell)))
+                event_loop.run(self._serve(_Ranges(plan), WorkerTally(tell)))
             finally:
                 store.give_back(self._holder)
                 self._limits.settle(self._spent)
@@ -164,15 +166,17 @@ class _Ranges:
     given up is read again.
     """
 
-    def __init__(self, file: EvalFile, limit: int | None) -> None:
-        self._file, self._limit = file, limit
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
         self._chunks: Iterator[list[tuple[int, Instance]]] = iter(())
         self._next = -1
 
     def of(self, span: RowRange) -> list[tuple[int, Instance]]:
         """The rows from the first to the last."""
         if self._next < 0 or span.first < self._next:
-            self._chunks, self._next = partitions(self._file, _ROWS, self._limit, told_elsewhere), 0
+            plan = self._plan
+            self._chunks = numbered_chunks(plan.reader, _ROWS, plan.limit, told_elsewhere)
+            self._next = 0
         for chunk in self._chunks:
             self._next = chunk[-1][0] + 1
             if chunk[0][0] == span.first:

@@ -27,9 +27,8 @@ from adjudge.features.stress.attacks.report import (
     rows_to_pass,
 )
 from adjudge.features.stress.attacks.rows import draw_rows
-from adjudge.features.stress.attacks.run import attacked_run
+from adjudge.features.stress.attacks.run import attacked_plan
 from adjudge.messages import Message, join
-from adjudge.runs.build import instances
 from adjudge.runs.cli.chosen import price_table
 from adjudge.runs.cli.estimates import show_estimate
 from adjudge.runs.cli.execute import check_resumed, follow_run, with_weights
@@ -51,11 +50,13 @@ from adjudge.runs.cli.options import (
 from adjudge.runs.cli.output import echo, language
 from adjudge.runs.cli.typed_values import SHARE
 from adjudge.runs.eval_file import EvalFile
-from adjudge.runs.execute import EvalRun
+from adjudge.runs.execute import estimate
 from adjudge.runs.exporters.page_files import check_page, envelope, pages_of, write_page
 from adjudge.runs.folder import run_info
 from adjudge.runs.numbers import figure
+from adjudge.runs.plan import resolve
 from adjudge.runs.results.exit_code import ExitCode
+from adjudge.runs.row_reader import RowReader
 from adjudge.runs.trusted import own_folder
 from adjudge.runs.view.document import show_document
 from adjudge.runs.view.ending import show_next
@@ -140,21 +141,22 @@ def attack(options: AttackOptions) -> int:
     if not rows:
         raise SetupError("{path} has no rows to attack", path=file.data.path)
     made = with_weights(
-        lambda: EvalRun.of(
+        lambda: resolve(
             file,
             cache=not options.no_cache,
             folder=folder,
             prices=prices,
+            budget=options.budget(),
             dry_run=options.dry_run,
         )
     )
     defences = tuple(dict.fromkeys(options.defence)) or ("fence",)
-    attacked = attacked_run(made, rows, chosen, defences, options.texts)
+    attacked = attacked_plan(made, rows, chosen, defences, options.texts)
     if options.dry_run:
-        show_estimate(attacked.estimate(), as_json=options.as_json)
+        show_estimate(estimate(attacked), as_json=options.as_json)
         return ExitCode.OK
     attacked = replace(attacked, facts={**attacked.facts, **facts_to_keep("attack", prices)})
-    skipped = follow_run(attacked, options.budget(), quiet=options.quiet or options.as_json)
+    skipped = follow_run(attacked, quiet=options.quiet or options.as_json)
     return _tell(attack_report(folder, options.confidence), options, folder, skipped)
 
 
@@ -168,7 +170,7 @@ def _read(file: EvalFile) -> Iterator[Instance]:
     def tell(odd: OddRows) -> None:
         echo(str(odd), err=True)
 
-    return instances(file, tell)
+    return RowReader(file).read(tell)
 
 
 def _tell(report: AttackReport, wanted: AttackOptions, folder: Path, skipped: int) -> int:

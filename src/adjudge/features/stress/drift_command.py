@@ -19,7 +19,7 @@ from adjudge.features.stress.drift.history import (
     DriftReport,
     drift_report,
     look_folder,
-    look_run,
+    look_plan,
     looks_of,
     next_look,
 )
@@ -44,10 +44,11 @@ from adjudge.runs.cli.options import (
     shared,
 )
 from adjudge.runs.cli.output import echo, language
-from adjudge.runs.execute import EvalRun
+from adjudge.runs.execute import estimate
 from adjudge.runs.exporters.files import text_file
 from adjudge.runs.exporters.page_files import check_page, envelope, pages_of, write_page
 from adjudge.runs.judge_changes import keep_changes
+from adjudge.runs.plan import Plan, resolve
 from adjudge.runs.results.exit_code import ExitCode
 from adjudge.runs.view.document import show_document
 from adjudge.runs.view.terminal import Screen
@@ -128,15 +129,22 @@ def check(options: DriftOptions) -> int:
     file = options.file(options.eval_file, options.anchors)
     prices = price_table(options.prices)
     made = with_weights(
-        lambda: EvalRun.of(file, cache=False, folder=folder, prices=prices, dry_run=options.dry_run)
+        lambda: resolve(
+            file,
+            cache=False,
+            folder=folder,
+            prices=prices,
+            budget=options.budget(),
+            dry_run=options.dry_run,
+        )
     )
-    look = look_run(made, known, number)
+    look = look_plan(made, known, number)
     _check_questions(look, {name for one in known.anchors for name in one.said})
     if options.dry_run:
-        show_estimate(look.estimate(), as_json=options.as_json)
+        show_estimate(estimate(look), as_json=options.as_json)
         return ExitCode.OK
     look = replace(look, facts={**look.facts, **facts_to_keep("drift check", prices)})
-    follow_run(look, options.budget(), quiet=options.quiet or options.as_json)
+    follow_run(look, quiet=options.quiet or options.as_json)
     report = drift_report(known, looks)
     if known.runs:
         _note_changes(options.anchors, known.runs, report.changes(known))
@@ -176,7 +184,7 @@ def history(anchors: Path, looks: Path | None, output: tuple[Path, ...], as_json
     return _tell(found, anchors, output, as_json=as_json)
 
 
-def _check_questions(look: EvalRun, known: set[str]) -> None:
+def _check_questions(look: Plan, known: set[str]) -> None:
     """Refuse a judge that asks nothing of what the anchors are about, before it is paid for."""
     asked = {one.name for ready in look.judges for one in ready.criteria}
     if not asked or len(asked) < len(look.judges):

@@ -29,12 +29,13 @@ from adjudge.features.traffic.source import SourceAway, TrafficSource
 from adjudge.features.traffic.store import TrafficStore
 from adjudge.features.traffic.write_back import WriteBack
 from adjudge.messages import Message, plural
-from adjudge.runs.build import reads_traces
 from adjudge.runs.eval_file import EvalFile
-from adjudge.runs.execute import EvalRun, Event, JudgmentDone
+from adjudge.runs.execute import Event, JudgmentDone, execute
 from adjudge.runs.folder import run_info, spent_in
+from adjudge.runs.plan import resolve
 from adjudge.runs.results.gate import Bar
 from adjudge.runs.results.outcome import RunOutcome
+from adjudge.runs.row_reader import RowReader
 
 _ALARMS, _CLOSED = "alarms", "closed"
 _MOST_TOLD = 3
@@ -252,9 +253,7 @@ class Follower:
         outcome = self._outcome(folder, intake, day)
         judged, waiting, failed = None, 0, False
         try:
-            with outcome.run.execute(
-                budget=self._left_for(folder, day), kept=outcome.facts
-            ) as events:
+            with execute(outcome.plan, kept=outcome.facts) as events:
                 for event in events:
                     outcome.see(event)
                     listen(event)
@@ -269,17 +268,25 @@ class Follower:
         return DayDone(made, waiting, alarms, failed)
 
     def _outcome(self, folder: Path, intake: Intake, day: str) -> RunOutcome:
-        """The run of a day, over the rows that are chosen so far."""
-        of_agents = reads_traces(self.file)
+        """Plan the run of a day, over the rows that are chosen so far, within what is left of the
+        day's budget.
+        """
+        of_agents = RowReader(self.file).reads_traces
         intake.write_rows(day, folder / ROWS, as_trajectories=of_agents)
         data = replace(self.file.data, path=str((folder / ROWS).absolute()), limit=None)
         if of_agents and intake.has_traces(day):
             data = replace(data, as_=None)  # whoever wrote them, they are ATIF now
         file = replace(self.file, data=data, run=str(folder.absolute()))
-        made = EvalRun.of(
-            file, cache=self.cache, folder=folder, facts=self.facts(file), prices=self.prices
+        # a plan for each round: what a target could not answer in one run is asked in the next
+        plan = resolve(
+            file,
+            cache=self.cache,
+            folder=folder,
+            facts=self.facts(file),
+            prices=self.prices,
+            budget=self._left_for(folder, day),
         )
-        outcome = RunOutcome(made)
+        outcome = RunOutcome(plan)
         outcome.gates.check()
         return outcome
 

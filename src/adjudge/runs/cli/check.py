@@ -28,7 +28,6 @@ from adjudge.runs.cli.execute import (
 )
 from adjudge.runs.cli.inputs import as_usage_error, columns_from, rows_in, texts_in
 from adjudge.runs.cli.options import (
-    FROM_ONE,
     Flags,
     accompanying,
     as_json,
@@ -44,6 +43,7 @@ from adjudge.runs.cli.options import (
     shared,
 )
 from adjudge.runs.cli.output import echo
+from adjudge.runs.cli.settings import Settings, settings, typed_for_judges
 from adjudge.runs.criteria_entry import Aspect, CriteriaEntry
 from adjudge.runs.eval_file import AspectEntry, CheckEntry, DirectEntry, JudgeEntry
 from adjudge.runs.exporters.table import check_writable
@@ -84,11 +84,7 @@ class CheckOptions:
             "'not: {contains: sorry}'; repeatable."
         ),
     )
-    strictness: int = option("--strictness", type=FROM_ONE, default=1, help="Votes per model.")
-    early_stop: bool = option(
-        "--early-stop/--no-early-stop",
-        help="Stop as soon as further votes cannot change the verdict.",
-    )
+    settings: Settings = shared(settings(AspectEntry, "strictness", "early_stop"))
     file: Path | None = shared(rows)
     column: tuple[str, ...] = shared(columns)
     given: Mapping[str, str | Sequence[str]] = shared(accompanying)
@@ -161,10 +157,8 @@ def _critic(options: CheckOptions, flags: Flags) -> AspectEntry:
     return AspectEntry(
         kind="aspect",
         criteria=(CriteriaEntry(Aspect(name, definition)),),
-        strictness=options.strictness,
-        early_stop=options.early_stop,
-        temperature=flags.temperature,
-        seed=flags.seed,
+        **options.settings,
+        **typed_for_judges(flags),
     )
 
 
@@ -176,10 +170,8 @@ def _question(options: CheckOptions, flags: Flags) -> DirectEntry:
     return DirectEntry(
         kind="direct",
         criteria=(CriteriaEntry(asked),),
-        strictness=options.strictness,
-        early_stop=options.early_stop,
-        temperature=flags.temperature,
-        seed=flags.seed,
+        **options.settings,
+        **typed_for_judges(flags),
     )
 
 
@@ -221,9 +213,9 @@ def _called(criterion: str, flags: Flags) -> str:
     for folder in (Path(one) for one in folders if one is not None and holds_run(Path(one))):
         from adjudge.runs.folder import settings_in  # loaded only where a run is resumed
 
-        for settings in settings_in(folder):
-            if str(settings.get("definition")).strip() == criterion.strip():
-                return str(settings.get("name"))
+        for kept in settings_in(folder):
+            if str(kept.get("definition")).strip() == criterion.strip():
+                return str(kept.get("name"))
     return criterion
 
 

@@ -13,21 +13,16 @@ from click import UsageError
 from adjudge.core.gateway.open import default_model
 from adjudge.core.gateway.prices import PriceTable
 from adjudge.messages import Message
-from adjudge.runs.cli.output import use_language
-from adjudge.runs.project import ModelEntry, Project, ServerEntry, find_project
+from adjudge.runs.cli.output import output, use_language
+from adjudge.runs.project import ModelEntry, Project, ServerEntry
 
 
 def current_project() -> Project:
-    """The project's defaults, looked for once a command; of a run that is resumed, those that held
-    where it was begun.
+    """Return the project's defaults, looked for once per command; for a run that is resumed, those
+    that held where it was begun.
     """
     context = click.get_current_context(silent=True)
-    found = context.find_object(Project) if context else None
-    if found is None:
-        found = find_project()
-        if context and context.parent:  # the output is the first one's
-            context.obj = found
-    return found
+    return (context and context.find_object(Project)) or output().project or Project()
 
 
 def trusted_project(project: Project | None = None) -> Project:

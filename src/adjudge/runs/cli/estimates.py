@@ -13,6 +13,7 @@ from adjudge.runs.cli.execute import RunDisplay, skipped_rows
 from adjudge.runs.cli.json_text import print_results
 from adjudge.runs.cli.output import echo
 from adjudge.runs.counts import count_votes, grouped
+from adjudge.runs.execute import estimate
 from adjudge.runs.numbers import figure
 from adjudge.runs.results.outcome import RunOutcome
 
@@ -25,8 +26,11 @@ def estimated(
     """What the run would take; rows that it cannot judge are named, as they will be when it
     judges.
     """
-    found = outcome.run.estimate(
-        RunDisplay(outcome, quiet=True).show, fork_of=fork_of, retry_failed=retry_failed
+    found = estimate(
+        outcome.plan,
+        RunDisplay(outcome, quiet=True).show,
+        fork_of=fork_of,
+        retry_failed=retry_failed,
     )
     if outcome.skipped:
         echo(skipped_rows(outcome), err=True)

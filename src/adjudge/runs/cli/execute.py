@@ -23,26 +23,32 @@ from adjudge.core.data.dataset import BadRow, BlankRows, EmptyAnswers, OtherShee
 from adjudge.core.domain.instance import Instance
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.record import JudgmentRecord
-from adjudge.core.gateway.layers.budget import Budget
-from adjudge.core.gateway.prices import PriceTable
 from adjudge.core.ledger.file import holds_run
 from adjudge.core.reading.objects import ObjectFile
 from adjudge.core.reading.reiterable import Reiterable
 from adjudge.errors import BatchesOpen, BudgetSpent, RunError, RunStopped, SetupError
 from adjudge.features.batches.settings import BatchNews, BatchSettings
 from adjudge.messages import Message, plural, reason_of
-from adjudge.runs.build import asks_no_model
 from adjudge.runs.cli.chosen import model_entries, price_table
 from adjudge.runs.cli.inputs import as_usage_error
 from adjudge.runs.cli.options import Flags, RowFlags
 from adjudge.runs.cli.output import Output, echo, language, output
+from adjudge.runs.cli.settings import typed_settings
 from adjudge.runs.cli.show import print_json, warn
 from adjudge.runs.cli.watch import Watch
 from adjudge.runs.counts import count_calls, count_judgments, count_rows, count_tokens
 from adjudge.runs.eval_file import BudgetEntry, DataEntry, EvalFile, Gates, JudgeEntry
-from adjudge.runs.execute import EvalRun, Event, JudgmentDone, RowsReadable, Stopping, VoteCast
+from adjudge.runs.execute import (
+    Event,
+    JudgmentDone,
+    RowsReadable,
+    Stopping,
+    VoteCast,
+    execute,
+)
 from adjudge.runs.exporters.table import write_judgments
 from adjudge.runs.partitions import kept_facts
+from adjudge.runs.plan import Plan, resolve
 from adjudge.runs.results.exit_code import INTERRUPTED, ExitCode
 from adjudge.runs.results.notes import polarity_notes
 from adjudge.runs.results.outcome import RunOutcome
@@ -116,20 +122,11 @@ def eval_file_from_flags(
         judges=(judge,),
         language=flags.language,
         models=()
-        if not named and asks_no_model(judge)
+        if not named and judge.asks_no_model
         else model_entries(named, flags.at, flags.max_concurrency),
-        budget=BudgetEntry(
-            max_usd=flags.max_usd, max_calls=flags.max_calls, max_tokens=flags.max_tokens
-        ),
+        budget=BudgetEntry(**typed_settings(flags, BudgetEntry)),
         run=None if flags.run is None else str(flags.run),
-        gates=Gates(
-            fail_under=flags.fail_under,
-            confidence=flags.confidence,
-            sequential=flags.sequential,
-            not_worse_than=flags.not_worse_than,
-            margin=flags.margin or 0.0,
-            cluster=flags.cluster,
-        ),
+        gates=Gates(**typed_settings(flags, Gates)),
         on_bad_row="stop" if flags.stop_at_bad_row else "report",
         typed=True,
         rows=tuple(rows),
@@ -147,46 +144,44 @@ def data_entry(
         path=str(file or ""),
         columns=tuple(columns.items()),
         responses=tuple(responses),
-        id=flags.id,
-        limit=flags.limit,
-        encoding=flags.encoding,
-        sheet=flags.sheet,
-        header_row=flags.header_row,
+        **typed_settings(flags, DataEntry),
     )
 
 
 def prepare_run(
     file: EvalFile, flags: Flags, api_key: str | None = None, outputs: Sequence[Path] | None = None
-) -> EvalRun:
-    """The run that the file stands for; the file is kept with it, for ``adjudge resume``.
+) -> Plan:
+    """Return the plan of the file, which is kept with the run, for ``adjudge resume``.
 
     ``outputs``: what a resumed run writes, where that is not what ``--output`` says.
     """
     prices = price_table(flags.prices)
     check_resumed(file.run_folder, resume=flags.resume)
-    facts = _facts(file, prices, outputs) if file.run else {}
-    return with_weights(
-        lambda: EvalRun.of(
+    plan = with_weights(
+        lambda: resolve(
             file,
             cache=not flags.no_cache,
             api_key=api_key,
-            facts=facts,
             prices=prices,
             dry_run=flags.dry_run,
         )
     )
+    return replace(plan, facts=_facts(plan, file, outputs)) if file.run else plan
 
 
-def _facts(file: EvalFile, prices: PriceTable, outputs: Sequence[Path] | None) -> JsonDict:
-    from adjudge.runs.cli.kept import facts_to_keep  # loaded only where a run is kept
+def _facts(plan: Plan, file: EvalFile, outputs: Sequence[Path] | None) -> JsonDict:
+    """Return the facts to keep; ``file``: as it was typed, before its criteria were looked up."""
+    from adjudge.runs.cli.kept import facts_to_keep  # loaded only if a run is kept
 
+    code = plan.file.code
     if outputs is None:
-        return facts_to_keep(file, prices)
+        return facts_to_keep(file, plan.prices, code=code)
     paths = tuple(str(path.absolute()) for path in outputs)
-    return facts_to_keep(replace(file, outputs=paths), prices, but=("output",))
+    typed = replace(file, outputs=paths)
+    return facts_to_keep(typed, plan.prices, but=("output",), code=code)
 
 
-def with_weights(make: Callable[[], EvalRun]) -> EvalRun:
+def with_weights(make: Callable[[], Plan]) -> Plan:
     """What ``make`` makes; weights that it needs and that were never pulled are pulled first, and
     that is said.
     """
@@ -207,35 +202,28 @@ def with_weights(make: Callable[[], EvalRun]) -> EvalRun:
 
 
 def outcome_for(
-    run: EvalRun, flags: RowFlags, shown: int = ENTRIES, *, is_good_known: bool = False
+    plan: Plan, flags: RowFlags, shown: int = ENTRIES, *, is_good_known: bool = False
 ) -> RunOutcome:
     """What will come of the run. A gate that was typed and cannot hold is a mistake in usage; a
     limit below the rows that are judged already takes none of them. ``is_good_known``: the user
     said which answer is the good one.
     """
-    kept = run.keeping_rows()
-    if kept is not run:
+    kept = plan.keeping_rows()
+    if kept is not plan:
         echo(
             Message(
                 "{folder} holds {rows} judged rows, more than the limit of {limit}: those that "
                 "are still in the data are shown, and no other is judged.",
-                folder=run.folder,
+                folder=plan.folder,
                 rows=kept.limit,
-                limit=run.limit or run.file.data.limit,
+                limit=plan.limit or plan.file.data.limit,
             ),
             err=True,
         )
-    run = kept
-    typed_gate = (
-        flags.fail_under,
-        flags.confidence,
-        flags.not_worse_than,
-        flags.margin,
-        flags.cluster,
-    ) != (None,) * 5 or flags.sequential
-    with as_usage_error() if typed_gate else nullcontext():
-        notes = () if is_good_known else tuple(polarity_notes(run.file))
-        outcome = RunOutcome(run, flags.fail_under, flags.baseline, shown, notes)
+    plan = kept
+    with as_usage_error() if typed_settings(flags, Gates) else nullcontext():
+        notes = () if is_good_known else tuple(polarity_notes(plan.file))
+        outcome = RunOutcome(plan, flags.fail_under, flags.baseline, shown, notes)
         outcome.gates.check()
     return outcome
 
@@ -305,10 +293,12 @@ class RunDisplay:
         self, outcome: RunOutcome, *, quiet: bool, otel: bool = False, keeps: bool = False
     ) -> None:
         self.outcome = outcome
-        self.traces = _traces(outcome.run) if otel else None
+        self.traces = _traces(outcome.plan) if otel else None
         self.keeps = keeps
         self.quiet = quiet
-        self.watch = Watch(outcome.run.total, outcome.run.prices, quiet=quiet, language=language())
+        self.watch = Watch(
+            outcome.plan.total, outcome.plan.prices, quiet=quiet, language=language()
+        )
         self.judged = JudgmentSpool()
 
     def __enter__(self) -> RunDisplay:
@@ -329,7 +319,6 @@ class RunDisplay:
     def follow(
         self,
         *,
-        budget: Budget | None = None,
         fork_of: Path | None = None,
         retry_failed: bool = False,
         batch: BatchSettings | None = None,
@@ -338,8 +327,8 @@ class RunDisplay:
         """Execute the run and show its events. ``prepare`` is called when its rows can be read,
         before anything is asked.
         """
-        with self.outcome.run.execute(
-            budget=budget,
+        with execute(
+            self.outcome.plan,
             fork_of=fork_of,
             retry_failed=retry_failed,
             kept=self.outcome.facts,
@@ -373,13 +362,13 @@ class RunDisplay:
         elif isinstance(event, VoteCast):
             self.watch.on_vote()
         elif isinstance(event, Stopping):
-            say_stopping(self.outcome.run.folder, output())
+            say_stopping(self.outcome.plan.folder, output())
 
 
-def _traces(run: EvalRun) -> Traces:
+def _traces(plan: Plan) -> Traces:
     from adjudge.features.integrations.otel import Traces  # not loaded by those who send none
 
-    return Traces.of_run(run)
+    return Traces.of_plan(plan)
 
 
 def judge_all(display: RunDisplay, prepare: Callable[[], None] | None = None) -> JudgmentSpool:
@@ -390,11 +379,11 @@ def judge_all(display: RunDisplay, prepare: Callable[[], None] | None = None) ->
     """
     outcome = display.outcome
     try:
-        with resumable(outcome.run.folder), display:
+        with resumable(outcome.plan.folder), display:
             try:
                 display.follow(prepare=prepare)
             except (BudgetSpent, RunStopped, KeyboardInterrupt) as halt:
-                if outcome.run.folder is not None or not len(display.judged):
+                if outcome.plan.folder is not None or not len(display.judged):
                     raise
                 _tell_of(halt, outcome)
     except RunStopped as halt:
@@ -458,7 +447,7 @@ def _limit(text: str) -> str:
 
 def _done(outcome: RunOutcome) -> Message:
     """How far it came: "11 of 300 rows", where a row has one judgment."""
-    done, total, each = outcome.judgments, outcome.run.total(), outcome.run.judgments_per_row
+    done, total, each = outcome.judgments, outcome.plan.total(), outcome.plan.judgments_per_row
     if total is None:
         return count_rows(done) if each == 1 else count_judgments(done)
     if each == 1:
@@ -468,12 +457,14 @@ def _done(outcome: RunOutcome) -> Message:
     )
 
 
-def follow_run(run: EvalRun, budget: Budget | None, *, quiet: bool) -> int:
-    """Execute a run whose judgments somebody else reads: how many rows could not be judged."""
-    outcome = RunOutcome(run)
+def follow_run(plan: Plan, *, quiet: bool) -> int:
+    """Execute a run whose judgments another program reads; return how many rows could not be
+    judged.
+    """
+    outcome = RunOutcome(plan)
     display = RunDisplay(outcome, quiet=quiet)
-    with resumable(run.folder), display:
-        display.follow(budget=budget)
+    with resumable(plan.folder), display:
+        display.follow()
     if outcome.skipped:
         echo(skipped_rows(outcome), err=True)
     return outcome.skipped
@@ -501,7 +492,7 @@ def finish(
     unwritten = _written(rows, report, output) if output else None
     files = (output,) if output and not unwritten else ()
     if as_json:
-        print_json(report, rows, aggregates, files, kept_in(outcome.run.folder))
+        print_json(report, rows, aggregates, files, kept_in(outcome.plan.folder))
         warn(report)
     else:
         show_end(outcome, report, files)
@@ -542,12 +533,12 @@ def _written(rows: Reiterable[JudgmentRecord], report: Report, output: Path) -> 
 
 def judgments_of(outcome: RunOutcome, judged: Iterable[JudgmentDone]) -> Reiterable[JudgmentRecord]:
     """What was judged, as reports read it; if a kept run halted, all that its folder holds."""
-    folder = outcome.run.folder
+    folder = outcome.plan.folder
     if outcome.halted and folder is not None:
         from adjudge.runs.folder import records_of  # loaded only if a kept run halts
 
         return Reiterable(lambda: records_of(folder, votes=True))
-    labels = {one.name: one.label for one in outcome.run.judges}
+    labels = {one.name: one.label for one in outcome.plan.judges}
     return Reiterable(
         lambda: (one.result.record(labels[one.judge], one.number, votes=True) for one in judged)
     )
@@ -562,7 +553,7 @@ def show_end(
     ending = RunEnding(
         report=report,
         stopped=outcome.stopped,
-        folder=outcome.run.folder,
+        folder=outcome.plan.folder,
         files=files,
         earlier=outcome.earlier,
         asked=outcome.asked,

@@ -34,8 +34,9 @@ from adjudge.runs.cli.options import (
 )
 from adjudge.runs.cli.output import echo, language
 from adjudge.runs.eval_file import DataEntry, EvalFile
-from adjudge.runs.execute import Called, EvalRun, JudgmentDone
+from adjudge.runs.execute import Called, JudgmentDone, execute
 from adjudge.runs.goldens import Goldens, Tried, accepted
+from adjudge.runs.plan import resolve
 from adjudge.runs.project import ModelEntry, ServerEntry
 from adjudge.runs.results.exit_code import ExitCode
 from adjudge.runs.results.gate import worst
@@ -173,8 +174,10 @@ def _tried(
     found: dict[int, Result] = {}
     lost = Spent()
 
-    run = with_weights(lambda: EvalRun.of(file, cache=cache, prices=allowed.prices))
-    with run.execute(budget=allowed.left, calls=True) as events:
+    plan = with_weights(
+        lambda: resolve(file, cache=cache, prices=allowed.prices, budget=allowed.left)
+    )
+    with execute(plan, calls=True) as events:
         for event in events:
             if isinstance(event, JudgmentDone):
                 found[event.row] = event.result

@@ -7,9 +7,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import Literal
 
-import click
 from click import UsageError
 
 from adjudge.core.catalog.criteria import criteria_of, read_criteria, ready_made
@@ -46,7 +44,6 @@ from adjudge.runs.cli.options import (
     Flags,
     accompanying,
     as_json,
-    bias,
     both_orders,
     columns,
     command,
@@ -60,10 +57,10 @@ from adjudge.runs.cli.options import (
     positional,
     questions,
     shared,
-    votes,
 )
+from adjudge.runs.cli.settings import Settings, settings, typed_for_judges
 from adjudge.runs.criteria_entry import CriteriaEntry
-from adjudge.runs.eval_file import ORDERS, DataEntry, DirectEntry, EvalFile, Order, PairwiseEntry
+from adjudge.runs.eval_file import DataEntry, DirectEntry, EvalFile, PairwiseEntry
 from adjudge.runs.execute import JudgmentDone
 from adjudge.runs.exporters.table import check_writable
 from adjudge.runs.results.exit_code import ExitCode
@@ -75,7 +72,6 @@ class TextOptions:
     """What both commands can be told."""
 
     given: Mapping[str, str | Sequence[str]] = shared(accompanying)
-    self_consistency: int = shared(votes)
     output: Path | None = shared(output)
     as_json: bool = shared(as_json)
 
@@ -98,8 +94,9 @@ class JudgeOptions(TextOptions):
         help="A text, or rows: .csv, .jsonl, .json, …; - is rows.",
     )
     column: tuple[str, ...] = shared(columns)
-    check_positional_bias: bool = shared(bias)
-    feedback: bool = option("--feedback", is_flag=True, help="Ask what would make the text better.")
+    settings: Settings = shared(
+        settings(DirectEntry, "strictness", "check_positional_bias", "feedback")
+    )
 
 
 @light_dataclass(frozen=True, kw_only=True)
@@ -115,17 +112,8 @@ class CompareOptions(TextOptions):
     column: tuple[str, ...] = option(
         "--column", multiple=True, help="A response's column (repeat), or FIELD=COLUMN."
     )
-    contests: str = option(
-        "--contests",
-        default="joint",
-        help="joint: one call ranks all; pairs: every two are a contest.",
-    )
-    tie: bool = option("--tie/--no-tie", default=True, help="Whether a tie is allowed.")
-    order: Order = option(
-        "--order",
-        type=click.Choice(ORDERS),
-        default="both",
-        help="both: ask again with the responses reversed; one: as they stand.",
+    settings: Settings = shared(
+        settings(PairwiseEntry, "strictness", "contests", "tie_enabled", "order")
     )
     check_positional_bias: bool = shared(both_orders)
 
@@ -148,11 +136,8 @@ def judge(options: JudgeOptions, flags: Flags) -> int:
     entry = DirectEntry(
         kind="direct",
         criteria=tuple(map(CriteriaEntry, wanted)),
-        strictness=options.self_consistency,
-        check_positional_bias=options.check_positional_bias,
-        feedback=options.feedback,
-        temperature=flags.temperature,
-        seed=flags.seed,
+        **options.settings,
+        **typed_for_judges(flags),
     )
     data = data_entry(
         flags, rows_in(options.text, options.file), columns_from(options.column, judged)
@@ -197,7 +182,7 @@ def compare(options: CompareOptions, flags: Flags) -> int:
     wanted = _criteria(options.criterion, options.named, "pairwise", flags.language)
     if len(wanted) > 1:
         raise UsageError(Message("compare takes one criterion at a time on the command line"))
-    if options.check_positional_bias and options.order == "one":
+    if options.check_positional_bias and options.settings["order"] == "one":
         raise UsageError(
             Message(
                 "--check-positional-bias asks in both orders, and --order one in one: leave one "
@@ -208,12 +193,8 @@ def compare(options: CompareOptions, flags: Flags) -> int:
     entry = PairwiseEntry(
         kind="pairwise",
         criteria=tuple(map(CriteriaEntry, wanted)),
-        contests=_contests(options.contests),
-        tie_enabled=options.tie,
-        strictness=options.self_consistency,
-        order=options.order,
-        temperature=flags.temperature,
-        seed=flags.seed,
+        **options.settings,
+        **typed_for_judges(flags),
     )
     data, texts = _comparisons(
         options.responses, options.file, options.column, wanted[0].to_evaluate_field, flags
@@ -343,9 +324,3 @@ def _comparisons(
     named = columns_from([name for name in column if "=" in name])
     texts: list[Instance] = [] if file else [PairwiseInstance({judged: list(responses)})]
     return data_entry(flags, file, named, responses=plain), texts
-
-
-def _contests(name: str) -> Literal["joint", "pairs"]:
-    if name not in ("joint", "pairs"):
-        raise UsageError(Message("--contests is joint or pairs, not {name!r}", name=name))
-    return "joint" if name == "joint" else "pairs"

@@ -12,6 +12,7 @@ import stat
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +30,9 @@ from adjudge.core.reading.toml_text import with_lines
 from adjudge.core.reading.types import Record
 from adjudge.core.reading.values import Place
 from adjudge.errors import RunError, SetupError
+from adjudge.plugins import Parts
 from adjudge.runs.cli.chosen import current_project
-from adjudge.runs.code_in import program_files
+from adjudge.runs.code_files import CodeFiles
 from adjudge.runs.eval_file import BudgetEntry, EvalFile, Gates
 from adjudge.runs.kept_eval import read_eval, write_eval, written
 from adjudge.runs.project import Project
@@ -39,50 +41,12 @@ from adjudge.runs.variables import ENV_FILE
 FACT = "resume"
 OTHER_COMMANDS = ("generate", "bench", "attack", "drift check", "criteria improve")
 """Those that are resumed without an eval file."""
-_OF_RUN = frozenset(
-    (
-        "api",
-        "as_json",
-        "baseline",
-        "batch",
-        "batch_only",
-        "cluster",
-        "command",
-        "confidence",
-        "data",
-        "detach",
-        "encoding",
-        "fail_under",
-        "fork",
-        "header_row",
-        "id",
-        "limit",
-        "margin",
-        "max_calls",
-        "max_concurrency",
-        "max_tokens",
-        "max_usd",
-        "most_requests",
-        "no_cache",
-        "not_worse_than",
-        "on",
-        "otel",
-        "output",
-        "poll",
-        "prices",
-        "quiet",
-        "retry_failed",
-        "search",
-        "sequential",
-        "sheet",
-        "stop_at_bad_row",
-        "store",
-        "workers",
-    )
+_IN_FILE = frozenset(
+    ("api_key_env", "base_url", "header", "language", "model", "seed", "target", "temperature")
 )
-"""Options of ``adjudge run`` that say how an eval file is carried out; the others are in the
-file.
-"""
+"""Options of ``adjudge run`` whose values are in the eval file that a run folder keeps."""
+_OF_ONE_TIME = frozenset(("config", "file", "orphans", "show_schema", "watch"))
+"""Options of ``adjudge run`` that mean one call of the command, or where the eval file is."""
 _NEVER = frozenset(("api_key", "dry_run", "folder", "resume", "run"))
 _ANSWERS = frozenset(("trust", "yes"))
 """What a user says of one command is not said of the next."""
@@ -109,9 +73,24 @@ class Kept:
     """The defaults that held where the run was begun."""
 
 
-def facts_to_keep(what: EvalFile | str, prices: PriceTable, *, but: Sequence[str] = ()) -> JsonDict:
-    """What the run folder keeps of the command under way, which this user has given. ``but``:
-    options that mean something else in ``adjudge run``.
+@cache
+def _options_of_run() -> frozenset[str]:
+    """Return the options of ``adjudge run`` that say how an eval file is carried out."""
+    names = {str(one.name) for one in Parts[click.Command]("commands")["run"].params}
+    return frozenset(names) - _IN_FILE - _OF_ONE_TIME - _NEVER - _ANSWERS
+
+
+def facts_to_keep(
+    what: EvalFile | str,
+    prices: PriceTable,
+    *,
+    but: Sequence[str] = (),
+    code: CodeFiles | None = None,
+) -> JsonDict:
+    """Return what the run folder keeps of the command under way, which this user has given.
+
+    ``but``: options that mean something else in ``adjudge run``. ``code``: that of the file, if it
+    was looked up already.
     """
     context, project = click.get_current_context(), current_project()
     given = _given_options(context, as_run=isinstance(what, EvalFile))
@@ -123,7 +102,7 @@ def facts_to_keep(what: EvalFile | str, prices: PriceTable, *, but: Sequence[str
         "project": written(replace(project, prices=None)),
         **({"eval": _write_eval(what)} if isinstance(what, EvalFile) else {"command": what}),
     }
-    remember(record, what if isinstance(what, EvalFile) else None)
+    remember(record, what if isinstance(what, EvalFile) else None, code)
     return {FACT: record}
 
 
@@ -139,7 +118,7 @@ def read_kept(record: object, folder: Path) -> Kept:
     place = f"what {folder} keeps to be resumed"
     match record:
         case {"options": dict(options), "project": dict(project), "eval": kept} if (
-            options.keys() <= _OF_RUN
+            options.keys() <= _options_of_run()
         ):
             what: EvalFile | str = read_eval(kept, place)
         case {"options": dict(options), "project": dict(project), "command": str(what)} if (
@@ -165,7 +144,7 @@ def _given_options(context: click.Context, *, as_run: bool) -> Iterator[tuple[st
     for one in context.command.params:
         name, value = str(one.name), context.params.get(str(one.name))
         is_given = context.get_parameter_source(name) is not ParameterSource.DEFAULT
-        is_kept = name in _OF_RUN if as_run else name not in _NEVER | _ANSWERS
+        is_kept = name in _options_of_run() if as_run else name not in _NEVER | _ANSWERS
         if is_given and is_kept and value is not None:
             typed = list(_typed(name, value))
             several = one.multiple or one.nargs != 1 or (as_run and name == "output")
@@ -219,21 +198,21 @@ def is_known(record: object, file: EvalFile | None = None) -> bool:
     return stat.S_ISREG(about.st_mode) and (os.name != "posix" or about.st_uid == os.getuid())
 
 
-def remember(record: object, file: EvalFile | None = None) -> None:
-    """That this user has given just this here. Where the user's cache folder cannot be written to,
-    it is asked about the next time.
+def remember(record: object, file: EvalFile | None = None, code: CodeFiles | None = None) -> None:
+    """Note that this user has given just this here. If the user's cache folder cannot be written
+    to, it is asked about the next time.
     """
     with suppress(OSError, SetupError):
-        for mark in {_mark(record), _mark(record, file)}:
+        for mark in {_mark(record), _mark(record, file, code)}:
             mark.parent.mkdir(parents=True, exist_ok=True)
             mark.touch()
 
 
-def _mark(record: object, file: EvalFile | None = None) -> Path:
-    """The empty file in the user's cache folder that says so."""
+def _mark(record: object, file: EvalFile | None = None, code: CodeFiles | None = None) -> Path:
+    """Return the empty file in the user's cache folder that notes it."""
     text = json.dumps(record, sort_keys=True, separators=(",", ":"))
     if file is not None and not file.typed:
-        used = {**program_files(file), **_env_hash(file)}
+        used = {**(code or file.code).programs, **_env_hash(file)}
         text += json.dumps(used, sort_keys=True) if used else ""
     return cache_folder() / "begun" / hashlib.sha256(text.encode()).hexdigest()
 

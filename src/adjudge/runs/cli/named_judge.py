@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import get_args
 
-import click
 from click import UsageError
 
 from adjudge.core.domain.light import light_dataclass
-from adjudge.core.domain.vote import Mode
 from adjudge.errors import SetupError
 from adjudge.messages import Message
 from adjudge.runs.cli.chosen import choose_language, current_project, model_entries
 from adjudge.runs.cli.eval_files import open_eval_file
 from adjudge.runs.cli.inputs import columns_from
 from adjudge.runs.cli.options import (
-    FROM_ONE,
     LANGUAGE,
     SpendingOptions,
     at_once,
@@ -33,6 +29,7 @@ from adjudge.runs.cli.options import (
     yes,
 )
 from adjudge.runs.cli.output import use_language
+from adjudge.runs.cli.settings import Settings, settings
 from adjudge.runs.criteria_entry import CriteriaEntry
 from adjudge.runs.eval_file import (
     AspectEntry,
@@ -63,13 +60,8 @@ class NamedJudge(SpendingOptions):
     model: tuple[str, ...] = shared(models)
     at: ServerEntry = shared(server)
     max_concurrency: int | None = shared(at_once)
-    strictness: int = option(
-        "--strictness", type=FROM_ONE, default=1, help="Votes per model and row."
-    )
+    settings: Settings = shared(settings(JudgeEntry, "strictness", "mode"))
     temperature: float | None = shared(temperature)
-    mode: Mode | None = option(
-        "--mode", type=click.Choice(get_args(Mode)), help="How models are asked."
-    )
     column: tuple[str, ...] = shared(columns)
     language: str | None = option(
         "--language",
@@ -158,9 +150,8 @@ class NamedJudge(SpendingOptions):
                 kind="pairwise" if compares else "direct",
                 name=one.name,
                 criteria=(CriteriaEntry(one.criteria),),
-                strictness=self.strictness,
                 temperature=self.temperature,
-                mode=self.mode,
+                **self.settings,
             )
             for one in found
         ]
@@ -169,9 +160,8 @@ class NamedJudge(SpendingOptions):
                 kind="aspect",
                 name=one,
                 criteria=(CriteriaEntry(one),),
-                strictness=self.strictness,
                 temperature=self.temperature,
-                mode=self.mode,
+                **self.settings,
             )
             for one in self.aspect
         ]

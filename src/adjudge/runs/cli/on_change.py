@@ -15,14 +15,8 @@ from adjudge.core.reading.objects import ObjectFile
 from adjudge.errors import AdjudgeError, SetupError
 from adjudge.messages import Message
 from adjudge.runs.cli.output import echo
-from adjudge.runs.criteria_entry import CRITERIA_FILES
 from adjudge.runs.eval_file import (
-    AspectEntry,
-    CascadeEntry,
-    DirectEntry,
     EvalFile,
-    PairwiseEntry,
-    RagEntry,
 )
 from adjudge.runs.project import find_project
 from adjudge.runs.results.exit_code import ExitCode
@@ -82,15 +76,7 @@ def _files_of(file: EvalFile) -> Iterator[Path]:
     if (project := find_project().path) is not None:
         yield project
     for entry in file.judges:
-        if isinstance(entry, AspectEntry | DirectEntry | PairwiseEntry):
-            named = [one.what for one in entry.criteria if isinstance(one.what, str)]
-            yield from (
-                file.beside(one) for one in named if Path(one).suffix.lower() in CRITERIA_FILES
-            )
-        if isinstance(entry, RagEntry) and entry.config:
-            yield file.beside(entry.config)
-        if isinstance(entry, CascadeEntry) and entry.calibration:
-            yield file.beside(entry.calibration)
+        yield from (file.beside(path) for _, path in entry.named_files())
 
 
 def _stamps(paths: list[Path]) -> list[Stamp]:

@@ -330,10 +330,6 @@ language = click.option(
     type=LANGUAGE,
     help="Language of prompts, explanations, ready-made criteria and reports: en (default) or ru.",
 )
-votes = click.option(
-    "--self-consistency", type=FROM_ONE, default=1, help="Votes per model and order."
-)
-bias = click.option("--check-positional-bias", is_flag=True, help="Ask again in reversed order.")
 both_orders = click.option(
     "--check-positional-bias", is_flag=True, hidden=True, help="The same as --order both."
 )

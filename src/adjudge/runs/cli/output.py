@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,6 +15,9 @@ from adjudge.core.domain.light import light_dataclass
 from adjudge.core.reading.project_files import project_files
 from adjudge.errors import AdjudgeError
 from adjudge.messages import render
+
+if TYPE_CHECKING:
+    from adjudge.runs.project import Project
 
 
 @light_dataclass()
@@ -26,7 +30,22 @@ class Output:
     @cached_property
     def language(self) -> str:
         """What was typed, else what the project's file says, else that of the environment."""
-        return self.typed or _language_of_project() or _language_of_environment()
+        return self.typed or self._language_of_project() or _language_of_environment()
+
+    @cached_property
+    def project(self) -> Project | None:
+        """The project's defaults; None if there is no project."""
+        if next(project_files(Path.cwd()), None) is None:
+            return None
+        from adjudge.runs.project import find_project  # not loaded if there is no project
+
+        return find_project()
+
+    def _language_of_project(self) -> str | None:
+        try:
+            return self.project.language if self.project else None
+        except (AdjudgeError, OSError):  # the folder itself may have been deleted
+            return None  # the command that uses the file says what is wrong with it
 
     def render(self, text: object) -> str:
         """``text`` in this language, harmless to a terminal."""
@@ -49,17 +68,6 @@ def output_of(words: Sequence[str]) -> Output:
         None,
     )
     return Output(typed)
-
-
-def _language_of_project() -> str | None:
-    try:
-        if next(project_files(Path.cwd()), None) is None:
-            return None
-        from adjudge.runs.project import find_project  # not loaded by those who have no project
-
-        return find_project().language
-    except (AdjudgeError, OSError):  # the folder itself may have been deleted
-        return None  # the command that uses the file says what is wrong with it
 
 
 def _language_of_environment() -> str:

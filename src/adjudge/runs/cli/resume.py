@@ -24,7 +24,7 @@ from adjudge.runs.cli.main import COMMANDS
 from adjudge.runs.cli.options import LANGUAGE, PATH, argument, command, use_trust
 from adjudge.runs.cli.output import output, use_language
 from adjudge.runs.criteria_entry import CRITERIA_FILES, Aspect
-from adjudge.runs.eval_file import CascadeEntry, EvalFile, FailUnder, JudgeEntry, RagEntry
+from adjudge.runs.eval_file import EvalFile, FailUnder, JudgeEntry
 from adjudge.runs.folder import run_info
 from adjudge.runs.partitions import kept_facts
 from adjudge.runs.project import ModelEntry, ServerEntry
@@ -257,30 +257,22 @@ def _what_file_does(file: EvalFile) -> Iterator[tuple[Message, str]]:
     for path in file.output_paths:
         yield WRITES, _place(path)
     for judge in file.judges:
-        if isinstance(judge, CascadeEntry) and judge.calibration:
-            yield READS, _place(file.beside(judge.calibration))
-        if isinstance(judge, RagEntry) and judge.config:
-            yield READS, _place(file.beside(judge.config))
-        yield from _what_criteria_say(file, judge)
+        for _, name in judge.named_files():
+            yield READS, _place(file.beside(name))
+        yield from _what_criteria_say(judge)
     if file.gates.not_worse_than:
         yield READS, _place(file.beside(file.gates.not_worse_than))
-    cascades = [one for one in file.judges if isinstance(one, CascadeEntry)]
-    steps = (step for one in cascades for step in one.cascade)
-    for entry in (
-        *file.models,
-        *(model for judge in file.judges for model in judge.models),
-        *steps,
-    ):
+    for entry in file.all_models:
         yield _ASKS, _model(entry)
         yield from _what_it_sends(entry)
 
 
-def _what_criteria_say(file: EvalFile, judge: JudgeEntry) -> Iterator[tuple[Message, str]]:
-    """What is judged by, and the files that say so."""
+def _what_criteria_say(judge: JudgeEntry) -> Iterator[tuple[Message, str]]:
+    """Yield the criteria that stand in the eval file itself, or are ready-made."""
     for said in getattr(judge, "criteria", ()):
         match said.what:
-            case str(text) if Path(text).suffix in CRITERIA_FILES:
-                yield READS, _place(file.beside(text))
+            case str(text) if Path(text).suffix.lower() in CRITERIA_FILES:
+                pass  # the file that is read says them
             case str(text):
                 yield _JUDGES, f"{judge.kind}: {text}"
             case Criteria() | Aspect() as found:

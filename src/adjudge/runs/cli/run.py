@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import click
 from click import UsageError
@@ -56,18 +55,28 @@ from adjudge.runs.cli.options import (
 from adjudge.runs.cli.output import echo, use_language
 from adjudge.runs.cli.overwriting import refuse_overwriting
 from adjudge.runs.cli.run_data import print_run
+from adjudge.runs.cli.settings import typed_for_judges, typed_settings
 from adjudge.runs.cli.show import warn
 from adjudge.runs.cli.show_diff import show_comparison
-from adjudge.runs.continued import EARLIER, ContinuedRun, data_fact, find_place
-from adjudge.runs.eval_file import EvalFile, FailUnder, JudgeEntry, M, schema, with_models
-from adjudge.runs.execute import EvalRun
+from adjudge.runs.eval_file import (
+    DataEntry,
+    EvalFile,
+    FailUnder,
+    Gates,
+    M,
+    schema,
+    with_models,
+)
+from adjudge.runs.execute import check_batches
 from adjudge.runs.exporters.export import check_export, export, export_format
 from adjudge.runs.folder import kept_prices, prices_of, reading
 from adjudge.runs.other_models import at_server, by_models
 from adjudge.runs.partitions import PARTITIONS
+from adjudge.runs.plan import Plan, resolve
 from adjudge.runs.results.exit_code import ExitCode
 from adjudge.runs.results.outcome import RunOutcome
 from adjudge.runs.rows_again import may_be_reused
+from adjudge.runs.run_place import EARLIER, RunPlace, data_fact, find_place
 from adjudge.runs.trusted import trusts_everything
 from adjudge.runs.variables import EnvFile
 
@@ -222,8 +231,27 @@ class RunOptions(RowFlags):
         elif self.at.says_anything:
             file = at_server(file, self.at)
         file = self._at_once(file) if self.max_concurrency else file
-        file = replace(file, judges=tuple(map(self._sampled, file.judges)))
-        return self._gated(self._reading(file))
+        return self._with_typed_settings(file)
+
+    def _with_typed_settings(self, file: EvalFile) -> EvalFile:
+        """Return the file with what was typed of its rows, gates and judges; a path that was typed
+        is seen from here.
+        """
+        data = file.data.named_by(self.id) if self.id else file.data
+        if self.data is not None:
+            data = replace(data, path=str(self.data.absolute()))
+        gates = replace(file.gates, **typed_settings(self, Gates, but=("fail_under",)))
+        if self.not_worse_than is not None:
+            gates = replace(gates, not_worse_than=str(Path(self.not_worse_than).absolute()))
+        if self.stop_at_bad_row is not None:
+            file = replace(file, on_bad_row="stop" if self.stop_at_bad_row else "report")
+        return replace(
+            file,
+            # how many rows are judged is a part of the plan, and not of the file that is kept
+            data=replace(data, **typed_settings(self, DataEntry, but=("limit",))),
+            gates=gates,
+            judges=tuple(replace(judge, **typed_for_judges(self)) for judge in file.judges),
+        )
 
     def _replaced(self) -> list[str]:
         """Return the keys of the eval file that the command line says otherwise."""
@@ -242,11 +270,6 @@ class RunOptions(RowFlags):
         judges = tuple(with_models(one, change) for one in file.judges)
         return replace(file, models=tuple(map(change, file.models)), judges=judges)
 
-    def _sampled(self, judge: JudgeEntry) -> JudgeEntry:
-        if self.temperature is not None:
-            judge = replace(judge, temperature=self.temperature)
-        return judge if self.seed is None else replace(judge, seed=self.seed)
-
     def reused(self) -> Path | None:
         """The run whose answers are taken where they apply: the one named, or the one whose rows
         are judged anew.
@@ -257,33 +280,6 @@ class RunOptions(RowFlags):
             self.data
             if isinstance(self.data, Path) and holds_run(self.data) and may_be_reused(self.data)
             else None
-        )
-
-    def _reading(self, file: EvalFile) -> EvalFile:
-        if self.stop_at_bad_row is not None:
-            file = replace(file, on_bad_row="stop" if self.stop_at_bad_row else "report")
-        if self.data is not None:
-            file = replace(file, data=replace(file.data, path=str(self.data.absolute())))
-        file = replace(file, data=file.data.named_by(self.id)) if self.id else file
-        typed = {"encoding": self.encoding, "sheet": self.sheet, "header_row": self.header_row}
-        said: dict[str, Any] = {name: value for name, value in typed.items() if value is not None}
-        return replace(file, data=replace(file.data, **said)) if said else file
-
-    def _gated(self, file: EvalFile) -> EvalFile:
-        """With the gates of the command line over the file's own; a path that was typed is seen
-        from here.
-        """
-        gates = file.gates
-        if self.confidence is not None:
-            gates = replace(gates, confidence=self.confidence)
-        if self.sequential:
-            gates = replace(gates, sequential=True)
-        if self.not_worse_than is not None:
-            gates = replace(gates, not_worse_than=str(Path(self.not_worse_than).absolute()))
-        if self.cluster is not None:
-            gates = replace(gates, cluster=self.cluster)
-        return replace(
-            file, gates=gates if self.margin is None else replace(gates, margin=self.margin)
         )
 
 
@@ -353,12 +349,12 @@ def _carry_out(file: EvalFile, wanted: RunOptions, batch: BatchSettings | None) 
     for path in wanted.output:
         with as_usage_error():
             export_format(path, written[path])
-    made, place = _made(file, wanted)
-    check_resumed(made.folder, resume=wanted.resume)
-    outcome = outcome_for(made, wanted)
+    plan, place = _planned(file, wanted)
+    check_resumed(plan.folder, resume=wanted.resume)
+    outcome = outcome_for(plan, wanted)
     if wanted.dry_run:
         if batch:
-            made.check_batches(batch)
+            check_batches(plan, batch)
         found = estimated(outcome, fork_of=place.reused, retry_failed=wanted.retry_failed)
         show_estimate(found, as_json=wanted.as_json, in_batches=batch is not None)
         return ExitCode.OK
@@ -367,11 +363,10 @@ def _carry_out(file: EvalFile, wanted: RunOptions, batch: BatchSettings | None) 
     try:
         with resumable(kept), display:
             if wanted.on:
-                _spread(made, wanted, display)
-            elif made.folder and (made.folder / PARTITIONS).is_dir():
-                _adopt(made.folder)
+                _spread(plan, wanted, display)
+            elif plan.folder and (plan.folder / PARTITIONS).is_dir():
+                _adopt(plan.folder)
             display.follow(
-                budget=wanted.budget(),
                 fork_of=place.reused,
                 retry_failed=wanted.retry_failed,
                 batch=batch,
@@ -413,30 +408,31 @@ def _explain_default_limit(file: EvalFile, halt: RunStopped) -> None:
         )
 
 
-def _made(file: EvalFile, wanted: RunOptions) -> tuple[EvalRun, ContinuedRun]:
-    """The run, and where it is kept: there by the prices that held before, unless others are
-    given.
+def _planned(file: EvalFile, wanted: RunOptions) -> tuple[Plan, RunPlace]:
+    """Return the plan, and the place of its run; with the prices that held there before, unless
+    others are given.
     """
     prices = price_table(wanted.prices)
     make = partial(
-        EvalRun.of,
+        resolve,
         file,
         cache=not wanted.no_cache,
         folder=wanted.folder,
         limit=wanted.limit,
+        budget=wanted.budget(),
         dry_run=wanted.dry_run,
     )
-    made = with_weights(lambda: make(prices=prices))
-    data = data_fact(file)
-    place = _find_place(made, wanted, data)
+    plan = with_weights(lambda: make(prices=prices))
+    data = data_fact(plan)
+    place = _find_place(plan, wanted, data)
     if prices.path is None and holds_run(place.folder):
         with reading(place.folder) as ledger:
-            kept = read_meta(ledger)
-        is_own = is_known(kept.get(FACT))
+            facts = read_meta(ledger)
+        is_own = is_known(facts.get(FACT))
         if is_own:  # prices that came with the folder would decide what a limit in dollars means
-            prices = prices_of(kept)
-            made = make(prices=prices) if prices.path else made
-        if is_own and prices.path is None and (gone := kept_prices(kept)):
+            prices = prices_of(facts)
+            plan = make(prices=prices) if prices.path else plan
+        if is_own and prices.path is None and (gone := kept_prices(facts)):
             echo(
                 Message(
                     "The prices of {folder} came from {file}, which cannot be read. Those of "
@@ -447,17 +443,17 @@ def _made(file: EvalFile, wanted: RunOptions) -> tuple[EvalRun, ContinuedRun]:
                 ),
                 err=True,
             )
-    facts = {**facts_to_keep(file, prices), **data}
+    facts = {**facts_to_keep(file, prices, code=plan.file.code), **data}
     facts |= {EARLIER: place.earlier.name} if place.earlier else {}
-    return replace(made, folder=place.folder, facts=facts), place
+    return replace(plan, folder=place.folder, facts=facts), place
 
 
-def _find_place(made: EvalRun, wanted: RunOptions, data: JsonObject) -> ContinuedRun:
+def _find_place(plan: Plan, wanted: RunOptions, data: JsonObject) -> RunPlace:
     """Where it is kept; after a change of the file not where it was, unless that was asked for."""
     if wanted.folder or wanted.on:
-        return ContinuedRun(made.folder or Path(), reused=wanted.reused())
+        return RunPlace(plan.folder or Path(), reused=wanted.reused())
     trusts = wanted.yes or trusts_everything()  # as CI does with what it kept elsewhere
-    place = find_place(made, data, lambda facts: trusts or is_known(facts.get(FACT)))
+    place = find_place(plan, data, lambda facts: trusts or is_known(facts.get(FACT)))
     if place.passed_over:
         echo(
             Message(
@@ -469,7 +465,7 @@ def _find_place(made: EvalRun, wanted: RunOptions, data: JsonObject) -> Continue
             err=True,
         )
     if place.earlier:
-        values = {"file": made.file.path.name, "earlier": place.earlier, "folder": place.folder}
+        values = {"file": plan.file.path.name, "earlier": place.earlier, "folder": place.folder}
         told = (
             Message(
                 "{file}, its rows or its models changed since {earlier}: going on in {folder} with "
@@ -492,31 +488,24 @@ def _format(file: EvalFile, path: Path | ObjectFile) -> str | None:
     return "jsonl" if file.typed and path.suffix in ("", ".ndjson") else None
 
 
-def _spread(made: EvalRun, wanted: RunOptions, display: RunDisplay) -> None:
+def _spread(plan: Plan, wanted: RunOptions, display: RunDisplay) -> None:
     """Have a cluster answer what it can; what follows finds the answers in the run's ledger."""
     from adjudge.features.scale.parts import (
         WorkerDisplay,  # none of this is loaded by those who stay on this machine
     )
 
-    told = WorkerDisplay(display.watch, made.folder, quiet=display.quiet)
+    told = WorkerDisplay(display.watch, plan.folder, quiet=display.quiet)
     on, cache = wanted.on or "", not wanted.no_cache
     try:
         if on.startswith(("postgres://", "postgresql://")):
             from adjudge.features.scale.together import judge_together
 
-            judge_together(
-                made, on, share=wanted.workers or 1, budget=wanted.budget(), cache=cache, tell=told
-            )
+            judge_together(plan, on, share=wanted.workers or 1, cache=cache, tell=told)
         else:
             from adjudge.features.scale.spread import spread
 
-            spread(
-                made,
-                Cluster(on, wanted.workers, wanted.store),
-                budget=wanted.budget(),
-                cache=cache,
-                tell=told,
-            )
+            cluster = Cluster(on, wanted.workers, wanted.store)
+            spread(plan, cluster, cache=cache, tell=told)
     finally:
         told.say()
 
@@ -529,7 +518,7 @@ def _adopt(folder: Path) -> None:
 
 def _tell(
     outcome: RunOutcome,
-    place: ContinuedRun,
+    place: RunPlace,
     written: Sequence[Path | ObjectFile],
     *,
     as_json: bool,

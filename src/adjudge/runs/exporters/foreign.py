@@ -14,6 +14,7 @@ from adjudge.core.domain.json_types import JsonDict, JsonObject
 from adjudge.core.domain.label import Label
 from adjudge.core.domain.record import DirectDetail, JudgmentRecord
 from adjudge.errors import SetupError
+from adjudge.runs.exporters.exported_options import exported_options
 from adjudge.runs.exporters.files import text_file
 from adjudge.runs.folder import records_of, run_info
 from adjudge.runs.results.passed import Ends, says_pass
@@ -30,13 +31,15 @@ _PROMPT = {
 _STATS = ("successes", "failures", "errors")
 """What promptfoo counts, by the ``failureReason`` of a result."""
 _TRUTHS = {"PASS": True, "FAIL": False}
+_INSPECT_SCORES = {"c": 1.0, "p": 0.5, "i": 0.0, "yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
+"""What Inspect counts a word as, in lower case; any other is 0 there."""
 
 
 def to_promptfoo(run: Path, target: Path) -> int:
     """Results of version 3: each judgment is the result of one model-graded assertion.
 
-    Counts are left out: a result there passes or fails, and a count does neither. Returns how many
-    judgments were read.
+    Counts and skipped judgments are left out: a result there passes, fails or is an error, and they
+    are nothing of that. Returns how many judgments were read.
     """
     labels = {(label.row, label.criteria): mark for label, mark in _marked(run)}
     head = {"version": 3, "timestamp": _now(), "prompts": [_PROMPT]}
@@ -48,7 +51,7 @@ def to_promptfoo(run: Path, target: Path) -> int:
         for row in records_of(run, votes=True):
             _refuse_comparison(row, "promptfoo")
             read += 1
-            if row.detail.is_count:
+            if _has_no_place(row):
                 continue
             reason = _failure_reason(row, ends)
             result = _promptfoo_result(row, count, labels, reason)
@@ -60,9 +63,13 @@ def to_promptfoo(run: Path, target: Path) -> int:
     return read
 
 
-def count_counts(run: Path) -> int:
-    """Return how many judgments of a run are counts, which promptfoo has no place for."""
-    return sum(row.detail.is_count for row in records_of(run))
+def count_without_place(run: Path) -> int:
+    """Return how many judgments of a run promptfoo has no place for."""
+    return sum(map(_has_no_place, records_of(run)))
+
+
+def _has_no_place(row: JudgmentRecord) -> bool:
+    return row.detail.is_count or row.status == "skipped"
 
 
 def _failure_reason(row: JudgmentRecord, ends: Ends) -> int:
@@ -148,8 +155,9 @@ def _marked(run: Path) -> Iterator[tuple[Label, JsonDict]]:
 
 def to_inspect(run: Path, target: Path) -> int:
     """A log of version 2: each judgment is a sample with the score of one scorer; what has no
-    verdict is NaN.
+    verdict is NaN. An option that Inspect would count otherwise is its score there.
     """
+    options = exported_options(run)
     head = {
         "version": 2,
         "status": "success",
@@ -167,15 +175,17 @@ def to_inspect(run: Path, target: Path) -> int:
         file.write(json.dumps(head)[:-1] + ', "samples": [')
         for row in records_of(run, votes=True):
             _refuse_comparison(row, "Inspect")
-            file.write((",\n" if count else "\n") + json.dumps(_inspect_sample(row)))
+            file.write((",\n" if count else "\n") + json.dumps(_inspect_sample(row, options(row))))
             count += 1
         file.write("\n]}\n")
     return count
 
 
-def _inspect_sample(row: JudgmentRecord) -> JsonDict:
+def _inspect_sample(row: JudgmentRecord, options: JsonObject) -> JsonDict:
     fields = row.fields
-    option = row.verdict if isinstance(row.detail, DirectDetail) else None
+    word = row.verdict if isinstance(row.detail, DirectDetail) else None
+    is_read = word is None or not options or _INSPECT_SCORES.get(word.casefold()) == row.score
+    option = word if is_read else row.score
     chosen = option if option is not None else _TRUTHS.get(row.verdict or "")
     value = (chosen if chosen is not None else row.score) if row.scored else math.nan
     answer = {"role": "assistant", "content": in_one(fields.get("response", ""))}
@@ -186,8 +196,9 @@ def _inspect_sample(row: JudgmentRecord) -> JsonDict:
     }
     score: JsonDict = {
         "value": value,
+        **({} if is_read else {"answer": word}),
         "explanation": row.explanation or row.reason,
-        "metadata": {"model": _models(row)},
+        "metadata": {"model": _models(row), **options},
         "history": [],
     }
     return {

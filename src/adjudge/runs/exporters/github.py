@@ -16,7 +16,7 @@ from pathlib import Path
 from adjudge.core.domain.record import JudgmentRecord
 from adjudge.core.gateway.prices import dollars
 from adjudge.messages import Message, render
-from adjudge.runs.counts import count_judgments
+from adjudge.runs.counts import count_judgments, exclusion
 from adjudge.runs.folder import run_facts
 from adjudge.runs.results.gate import GateResult
 from adjudge.runs.results.paired_gate import against_baseline, paired_gates
@@ -135,6 +135,7 @@ class GithubReport:
             option_title=option_title,
             statuses=STATUSES,
             cost=None if cost is None else dollars(cost),
+            exclusion=exclusion,
         )
         return _within(page.strip() + "\n", int(most_kib * 1024), self._said(_CUT))
 

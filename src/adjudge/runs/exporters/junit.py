@@ -17,10 +17,13 @@ from xml.sax.saxutils import escape, quoteattr
 from adjudge.core.domain.record import JudgmentRecord
 from adjudge.core.ledger.records import records
 from adjudge.messages import render
+from adjudge.runs.counts import exclusion
 from adjudge.runs.exporters.files import text_file
 from adjudge.runs.folder import RunInfo, reading, run_info
+from adjudge.runs.results.gate import GateResult
 from adjudge.runs.results.paired_gate import against_baseline, paired_gates
 from adjudge.runs.results.passed import Ends, passed
+from adjudge.runs.results.run_report import report_of_run
 from adjudge.runs.results.setup import Setup
 from adjudge.trust.labels.scales import scale_ends
 
@@ -32,8 +35,9 @@ _CASE = ("failure", "error", "skipped")
 
 
 def to_junit(run: Path, target: Path, baseline: Path | None = None) -> int:
-    """Write all judgments of a run; says how many there are. How it compares with ``baseline``, or
-    with the run that it must not be worse than, is told in the properties of each judge's suite.
+    """Write all judgments of a run; says how many there are. The outcome of its gates, and how it
+    compares with ``baseline`` or the run that it must not be worse than, are in the properties of
+    each judge's suite.
     """
     ends, info = scale_ends(run), run_info(run)
     gates = _gates(info, baseline)
@@ -62,6 +66,7 @@ def to_junit(run: Path, target: Path, baseline: Path | None = None) -> int:
             told = [
                 _property(name, str(value)) for name, value in about.items() if value is not None
             ]
+            told += [_property("excluded", text) for text in _excluded(info, judge)]
             told += [_property("gate", gate, _LONGEST_MESSAGE) for gate in gates.get(judge, ())]
             file.write(f"<properties>\n{''.join(told)}</properties>\n")
             for one in records(ledger, judge=judge):
@@ -79,6 +84,13 @@ def _scores(info: RunInfo, judge: str) -> dict[str, float | None]:
     }
 
 
+def _excluded(info: RunInfo, judge: str) -> Iterator[str]:
+    """Say which models of a panel did not count, and on how many rows."""
+    asked, language = sum(info.judges[judge].values()), Setup.of_run(info).language
+    for model, lost in info.excluded.get(judge, {}).items():
+        yield render(exclusion(model, lost, asked), language)
+
+
 def _write_unfinished(file: TextIO, info: RunInfo) -> None:
     """Add a test case that is not green, whatever the judgments so far say."""
     state = render(info.state, Setup.of_run(info).language)
@@ -91,9 +103,13 @@ def _write_unfinished(file: TextIO, info: RunInfo) -> None:
 
 
 def _gates(info: RunInfo, baseline: Path | None) -> dict[str, list[str]]:
-    """Judge → how it compares with another run, in sentences."""
+    """Judge → the outcome of its gates, and how it compares with another run, in sentences."""
     setup, found = against_baseline(Setup.of_run(info), baseline), dict[str, list[str]]()
-    for gate in paired_gates(setup, info.folder):
+    gates: list[GateResult] = []
+    if setup.bars:
+        report = report_of_run(info.folder, shown=0, info=info)
+        gates += [gate for gate in report.gates if gate.measure != "difference"]
+    for gate in (*gates, *paired_gates(setup, info.folder)):
         for judge in [gate.judge] if gate.judge else info.judges:
             found.setdefault(judge, []).append(render(gate.sentence(), setup.language))
     return found

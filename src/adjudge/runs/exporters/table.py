@@ -8,7 +8,7 @@ import csv
 import json
 import os
 import tempfile
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import TextIO
 
@@ -19,6 +19,11 @@ from adjudge.core.reading.objects import ObjectFile
 from adjudge.errors import SetupError
 from adjudge.messages import reason_of
 from adjudge.runs.exporters.files import STDOUT, text_file
+
+_ANSWERED = ("response", "contexts", "tool_call")
+"""Fields that a target fills."""
+_OF_ANSWERS = {"system", "latency"}
+"""Columns that a row gets with a target's answer."""
 
 
 def check_writable(path: Path | ObjectFile | None) -> None:
@@ -57,12 +62,18 @@ def flat(one: JudgmentRecord) -> JsonDict:
     own: JsonDict = {"judge": one.judge, "row": one.row, "id": one.id, **one.columns()}
     given = {
         **one.input,
-        **{name: value for name, value in one.fields.items() if not _stands_in(value, one.input)},
+        **{
+            name: value
+            for name, value in one.fields.items()
+            if _is_made(name, one.input) or not _stands_in(value, one.input)
+        },
     }
+    # An id is ours and the row's at once. Any other name of ours means something else in the input,
+    # also on rows on which the values are equal: a human's verdict next to the judge's.
     return {
         _free(name, own, given): value
         for name, value in given.items()
-        if own.get(name, own) != value
+        if name != "id" or own["id"] != value
     } | own
 
 
@@ -72,6 +83,17 @@ def _free(name: str, own: Collection[str], given: Collection[str]) -> str:
     while free in own or (free != name and free in given):
         free = f"input_{free}"
     return free
+
+
+def _is_made(field: str, row: JsonObject) -> bool:
+    """Return True if a field was not read from a cell, but answered by a target or taken out of
+    messages. It may equal a cell by chance, as a right answer equals the expected one.
+    """
+    has_messages = any(
+        isinstance(value, list) and any(isinstance(each, Mapping) for each in value)
+        for value in row.values()
+    )
+    return has_messages or (field in _ANSWERED and row.keys() >= _OF_ANSWERS)
 
 
 def _stands_in(value: object, row: JsonObject) -> bool:

@@ -238,7 +238,7 @@ class GateResult:
                 "from a better place there.",
                 "{one_order} of {count} rows stand on one order: a better response cannot be told "
                 "from a better place there.",
-                self.rows,
+                self.rows - self.missing,  # as in the note of the report
                 one_order=self.one_order,
             )
             if self.missing:

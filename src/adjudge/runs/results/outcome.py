@@ -24,12 +24,12 @@ from adjudge.errors import RunStopped, SetupError
 from adjudge.runs.eval_file import FailUnder
 from adjudge.runs.execute import (
     ColumnsChosen,
-    EvalRun,
     Event,
     JudgmentDone,
     RowsEnded,
     VoteCast,
 )
+from adjudge.runs.plan import Plan
 from adjudge.runs.results.exit_code import ExitCode
 from adjudge.runs.results.gate import Bar, GateResult, exit_code, worst
 from adjudge.runs.results.left_rows import LeftRows
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 class RunOutcome:
     """Accumulates a run's events into a report and an exit code."""
 
-    run: EvalRun
+    plan: Plan
     fail_under: FailUnder | None = None
     """Bars of the command line; each goes before the file's bar of the same name."""
     baseline: Path | None = None
@@ -76,46 +76,47 @@ class RunOutcome:
     _beside: tuple[RunComparison, ...] | None = field(init=False, repr=False, default=None)
 
     def __post_init__(self) -> None:
-        judges = self.run.judges
+        judges = self.plan.judges
         self._labels = {ready.name: ready.label for ready in judges}
+        by_label = {ready.label: ready for ready in judges}
         made = Setup.of(
-            {ready.label: ready.judge for ready in judges},
-            {ready.label: ready.criteria for ready in judges},
-            self.run.prices,
+            {label: ready.judge for label, ready in by_label.items()},
+            lambda label: by_label[label].configuration,
+            self.plan.prices,
         )
-        against = other_run(self.run)
+        against = other_run(self.plan)
         self._setup = replace(
             made,
-            title=self.run.folder.name if self.run.folder else "",
-            language=self.run.file.language,
-            max_failed=self.run.file.gates.max_failed,
-            confidence=self.run.file.gates.confidence,
-            sequential=is_sequential(self.run),
+            title=self.plan.folder.name if self.plan.folder else "",
+            language=self.plan.file.language,
+            max_failed=self.plan.file.gates.max_failed,
+            confidence=self.plan.file.gates.confidence,
+            sequential=is_sequential(self.plan),
             against=against,
             against_place=str(Path(against).absolute()) if against else "",
-            margin=self.run.file.gates.margin,
-            cluster=cluster_column(self.run),
-            id=self.run.file.data.name_column or "",
-            data=self.run.file.data.path,
+            margin=self.plan.file.gates.margin,
+            cluster=cluster_column(self.plan),
+            id=self.plan.file.data.name_column or "",
+            data=self.plan.file.data.path,
             baseline=self._compared_with(),
             notes=(*made.notes, *self.notes),
         )
-        self.gates = RunGates(self.run, self._setup, self.fail_under)
+        self.gates = RunGates(self.plan, self._setup, self.fail_under)
         bars = self.gates.bars()
         if self._setup.confidence is not None and not bars and not self._setup.against:
             raise SetupError(
                 "confidence says how sure a gate must be: add fail_under or not_worse_than"
             )
         self._tally = ReportTally(replace(self._setup, bars=bars), self.shown)
-        self._left = LeftRows(self.run)
+        self._left = LeftRows(self.plan)
 
     def _compared_with(self) -> Baseline:
         if self.baseline is None:
             return Baseline()
         from adjudge.runs.results.run_report import baseline_of
 
-        if self.run.folder is not None:
-            refuse_itself(self.baseline, self.run.folder)
+        if self.plan.folder is not None:
+            refuse_itself(self.baseline, self.plan.folder)
         return baseline_of(self.baseline)
 
     def see(self, event: Event) -> None:
@@ -145,13 +146,13 @@ class RunOutcome:
 
         A resumed run that halts again has passed over only a part of them.
         """
-        if self.run.folder is None or not holds_run(self.run.folder):
+        if self.plan.folder is None or not holds_run(self.plan.folder):
             return
         from adjudge.runs.folder import records_of, run_info  # loaded only if a kept run halts
 
         self._tally = self._tally.without_judgments()
-        self._tally.failed_calls = run_info(self.run.folder).failed_calls
-        for record in records_of(self.run.folder, votes=True):
+        self._tally.failed_calls = run_info(self.plan.folder).failed_calls
+        for record in records_of(self.plan.folder, votes=True):
             self._tally.add(record)
         self._made = self._compared = self._beside = None
 
@@ -162,11 +163,11 @@ class RunOutcome:
 
     def report(self) -> Report:
         """What it comes to so far; with what people's labels say, where its folder holds some."""
-        made, folder = self._seen_so_far(), self.run.folder
+        made, folder = self._seen_so_far(), self.plan.folder
         if folder is not None and holds_run(folder):
             from adjudge.core.ledger.pending import batches_in
-            from adjudge.runs.continued import ORIGINS, earlier_run
             from adjudge.runs.folder import reading
+            from adjudge.runs.run_place import ORIGINS, earlier_run
 
             labelled = calibrations_of(folder) if holds_labels(folder) else ()
             with reading(folder) as ledger:
@@ -230,7 +231,7 @@ class RunOutcome:
         if self.stopped:
             return self.stopped_code
         report = self._seen_so_far()
-        paired = self._paired(self.run.folder) if self.run.folder else ()
+        paired = self._paired(self.plan.folder) if self.plan.folder else ()
         codes = [exit_code(one.summary) for one in report.sections] + [
             gate.code for gate in (*report.gates, *paired)
         ]

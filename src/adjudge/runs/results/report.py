@@ -675,7 +675,8 @@ class ReportTally:
             self._without_group.add(one.row)
         self.total += 1
         self._not_asked += _NOT_ASKED in (one.reason or "")
-        self._named.update(one.named)
+        if one.named:
+            self._named.update(one.named)
         for model, usage in one.used.items():
             self._used[model] = self._used[model] + usage if model in self._used else usage
         for vote in one.votes or ():
@@ -686,7 +687,8 @@ class ReportTally:
                 self._unanswered += failed
             self._count_format(vote)
             self._reused += vote.text is not None and not failed and not vote.usage.calls
-        self._notes.update(dict.fromkeys(one.notes))
+        if one.notes:
+            self._notes.update(dict.fromkeys(one.notes))
         self._worst += [one] if one.status != "skipped" else []
         if len(self._worst) > 2 * self.shown:
             self._worst = self._shown()

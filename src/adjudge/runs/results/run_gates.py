@@ -12,9 +12,8 @@ from adjudge.core.ledger.file import holds_run
 from adjudge.core.reading.values import nearest
 from adjudge.errors import SetupError
 from adjudge.messages import Message
-from adjudge.runs.build import reads_traces
 from adjudge.runs.eval_file import FailUnder
-from adjudge.runs.execute import EvalRun
+from adjudge.runs.plan import Plan
 from adjudge.runs.ready_judge import ReadyJudge
 from adjudge.runs.results.gate import Bar, bars_of, check_gate
 from adjudge.runs.results.paired_gate import check_against, refuse_itself
@@ -25,7 +24,7 @@ from adjudge.runs.results.setup import Setup
 class RunGates:
     """What a run must reach, by its judges."""
 
-    run: EvalRun
+    plan: Plan
     setup: Setup
     fail_under: FailUnder | None = None
     """Bars of the command line; each goes before the file's bar of the same name."""
@@ -37,8 +36,8 @@ class RunGates:
     @cached_property
     def _held(self) -> list[tuple[ReadyJudge, dict[str, float]]]:
         """The judges, each with the least by name; none where there are no gates."""
-        found = [(ready, self._least(ready)) for ready in self.run.judges]
-        return found if self.run.file.gates.max or any(least for _, least in found) else []
+        found = [(ready, self._least(ready)) for ready in self.plan.judges]
+        return found if self.plan.file.gates.max or any(least for _, least in found) else []
 
     def check(self) -> None:
         """Refuse a gate that cannot hold, before anything is asked."""
@@ -53,7 +52,7 @@ class RunGates:
                 check_gate(ready.name, judged, compares=ready.compares)
             unknown = [
                 (key, name)
-                for key, names in (("fail_under", bars), ("max", dict(self.run.file.gates.max)))
+                for key, names in (("fail_under", bars), ("max", dict(self.plan.file.gates.max)))
                 for name in names
                 if name and name not in known
             ]
@@ -82,7 +81,7 @@ class RunGates:
                     "be, such as max: {{{name}: 0}}, and name the measures under fail_under",
                     name=name or sorted(counts)[0],
                 )
-        for name, _ in self.run.file.gates.max:
+        for name, _ in self.plan.file.gates.max:
             if name in {one.name for one in ready.criteria} - counts:
                 raise SetupError(
                     "max cannot hold for {name!r}, which does not count: name it under fail_under",
@@ -93,7 +92,7 @@ class RunGates:
         """The first row has to have it, here and in the run that this one is held to."""
         from adjudge.runs.folder import records_of  # not loaded by those who judge
 
-        row, other = self.run.first_row(), self.setup.against_folder
+        row, other = self.plan.first_row(), self.setup.against_folder
         if row is not None:
             cell_of_column(row.id or "1", row.fields, row.input, column)
         before = next(records_of(other), None) if self.setup.against and holds_run(other) else None
@@ -108,7 +107,7 @@ class RunGates:
         for name, bar in least.items():
             if name in own or ready.compares:
                 yield Bar(ready.label, bar, name)
-        for name, most in self.run.file.gates.max:
+        for name, most in self.plan.file.gates.max:
             if name in own:
                 yield Bar(ready.label, most, name, most=True)
 
@@ -131,13 +130,13 @@ class RunGates:
         typed = max(
             (
                 len(value)
-                for row in self.run.file.rows
+                for row in self.plan.file.rows
                 for value in row.fields.values()
                 if isinstance(value, tuple)
             ),
             default=0,
         )
-        return list(self.run.file.data.responses) or [
+        return list(self.plan.file.data.responses) or [
             f"response {place}" for place in range(1, typed + 1)
         ]
 
@@ -145,16 +144,16 @@ class RunGates:
         """Return the bars of a judge by name: those of the file, of which the command line replaces
         the ones that it names. Its plain number replaces the file's plain number.
         """
-        file_gates = self.run.file.gates.fail_under
+        file_gates = self.plan.file.gates.fail_under
         own = file_gates if ready.fail_under is None else ready.fail_under
         return {**bars_of(own), **bars_of(self.fail_under)}
 
 
-def other_run(run: EvalRun) -> str:
+def other_run(plan: Plan) -> str:
     """The run that must not be better, as this folder sees it."""
-    other, folder = run.file.gates.not_worse_than, run.folder
+    other, folder = plan.file.gates.not_worse_than, plan.folder
     if other is None:
-        if run.file.gates.margin:
+        if plan.file.gates.margin:
             raise SetupError(
                 "margin needs not_worse_than, the run to compare with (--not-worse-than RUN)"
             )
@@ -163,14 +162,14 @@ def other_run(run: EvalRun) -> str:
         raise SetupError(
             "not worse than another run can only be said of a run that is kept: add --run FOLDER"
         )
-    against = Path(other if run.file.typed else run.file.beside(other))
+    against = Path(other if plan.file.typed else plan.file.beside(other))
     refuse_itself(against, folder)
     return str(against)
 
 
-def is_sequential(run: EvalRun) -> bool:
+def is_sequential(plan: Plan) -> bool:
     """Whether gates may be looked at again and again; refused where they have no limits."""
-    gates = run.file.gates
+    gates = plan.file.gates
     if gates.sequential and gates.confidence is None:
         raise SetupError(
             "sequential is about limits that are looked at again and again: add confidence "
@@ -181,13 +180,13 @@ def is_sequential(run: EvalRun) -> bool:
     return gates.sequential
 
 
-def cluster_column(run: EvalRun) -> str:
+def cluster_column(plan: Plan) -> str:
     """The column whose equal values belong together; refused where there is nothing that it
     could widen. Of agents' runs, the trials of a task are taken together in every interval.
     """
-    gates = run.file.gates
+    gates = plan.file.gates
     limits = gates.confidence is not None or gates.not_worse_than is not None
-    if gates.cluster and not limits and not reads_traces(run.file):
+    if gates.cluster and not limits and not plan.reader.reads_traces:
         raise SetupError(
             "cluster says which rows belong together, for limits: add confidence, or not_worse_than"
         )

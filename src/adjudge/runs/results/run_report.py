@@ -39,10 +39,9 @@ def report_of_run(
 
     ``baseline``: a run to compare with, instead of the one that it was compared with when it was
     made. ``by``: the column that corrected numbers and comparisons are told apart by. ``language``:
-    by default the judges'. ``info``: what ``run_info`` read, which goes through all rows, if the
-    caller has it.
+    by default the judges'. ``info``: what ``run_info`` read, if the caller has it.
     """
-    info = info or run_info(run)
+    info = info or run_info(run, judgments_follow=True)
     setup = Setup.of_run(info)
     setup = replace(setup, baseline=baseline_of(baseline)) if baseline else setup
     tally = ReportTally(setup, shown)

@@ -4,7 +4,7 @@ a run folder describes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from functools import cached_property
 from pathlib import Path
@@ -198,17 +198,19 @@ class Setup:
     def of(
         cls,
         judges: Mapping[str, ReportedJudge],
-        criteria: Mapping[str, Sequence[Criteria]],
+        configured: Callable[[str], JsonObject],
         prices: PriceTable | None = None,
     ) -> Setup:
-        """Of judges that are there, by what their judgments are filed under."""
+        """Describe judges that are there, by what their judgments are filed under. ``configured``:
+        returns the configuration of one of them.
+        """
         models = [model for judge in judges.values() for model in judge.panel.values()]
         modes = [
             str(judge.__dict__.get("mode") or model.mode)
             for judge in judges.values()
             for model in judge.panel.values()
         ]
-        configurations = _Configurations(judges, criteria)
+        configurations = _Configurations(judges, configured)
         several = {
             name: configurations[name] for name, judge in judges.items() if len(judge.panel) > 1
         }
@@ -230,7 +232,8 @@ class Setup:
     def of_judge(cls, judge: ReportedJudge, source: str) -> Setup:
         """Of one judge that a program made."""
         name, language = type(judge).__name__, str(judge.__dict__.get("language", "en"))
-        return replace(cls.of({name: judge}, {}), data=source, language=language)
+        setup = cls.of({name: judge}, lambda _: judge.configuration())
+        return replace(setup, data=source, language=language)
 
     @classmethod
     def of_run(cls, info: RunFacts) -> Setup:
@@ -321,24 +324,26 @@ class _HasGateFigures(Protocol):
 
 
 class _Configurations(Mapping[str, JudgeConfiguration]):
-    """Judge → its configuration, made when a page asks for it: a command that shows one verdict
-    need not wait for that.
+    """Judge → its configuration, made once, when a page asks for it: a command that shows one
+    verdict need not wait for that.
     """
 
-    def __init__(
-        self, judges: Mapping[str, ReportedJudge], criteria: Mapping[str, Sequence[Criteria]]
-    ) -> None:
-        self._judges, self._criteria = judges, criteria
+    def __init__(self, names: Iterable[str], configured: Callable[[str], JsonObject]) -> None:
+        self._names, self._configured = tuple(names), configured
+        self._made: dict[str, JudgeConfiguration] = {}
 
     def __getitem__(self, name: str) -> JudgeConfiguration:
-        made = self._judges[name].configuration(self._criteria.get(name, ()))
-        return JudgeConfiguration.of(made)
+        if name not in self._names:
+            raise KeyError(name)
+        if name not in self._made:
+            self._made[name] = JudgeConfiguration.of(self._configured(name))
+        return self._made[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._judges)
+        return iter(self._names)
 
     def __len__(self) -> int:
-        return len(self._judges)
+        return len(self._names)
 
 
 def _against_place(facts: JsonObject, kept: JsonObject) -> str:

@@ -18,7 +18,7 @@ from adjudge.core.gateway.layers.budget import Budget, OpenBudget, calling
 from adjudge.core.gateway.prices import PriceTable
 from adjudge.core.reading.values import Place
 from adjudge.errors import ModelUnusable, SetupError
-from adjudge.runs.build import judges, open_entry
+from adjudge.runs.build import open_entry
 from adjudge.runs.criteria_entry import CriteriaEntry
 from adjudge.runs.eval_file import (
     DataEntry,
@@ -28,7 +28,8 @@ from adjudge.runs.eval_file import (
     Order,
     PairwiseEntry,
 )
-from adjudge.runs.execute import EvalRun, JudgmentDone
+from adjudge.runs.execute import JudgmentDone, execute
+from adjudge.runs.plan import resolve
 from adjudge.runs.project import ModelEntry
 
 MOST_VOTES = 15
@@ -148,10 +149,9 @@ class JudgingService:
             rows=(row,),
         )
         open_budget = self.open_budget
-        asked = tuple(judges(file, self._opened.__getitem__))
-        run = EvalRun(file, asked, None, prices=open_budget.prices)
+        plan = resolve(file, opened=self._opened.__getitem__, prices=open_budget.prices)
         try:
-            with calling(open_budget), run.execute() as events:
+            with calling(open_budget), execute(plan) as events:
                 (result,) = [event.result for event in events if isinstance(event, JudgmentDone)]
         except ModelUnusable:
             open_budget.go_on()

@@ -4,6 +4,7 @@ what to type next.
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -15,7 +16,6 @@ from rich.text import Text
 from adjudge.core.aio.files import from_here
 from adjudge.core.domain.light import light_dataclass
 from adjudge.core.reading.objects import ObjectFile
-from adjudge.lazy import lazy_pattern
 from adjudge.messages import Message, join, plural, term
 from adjudge.runs.counts import (
     count_calls,
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 _SIGNS = {"holds": "✓", "failed": "✗", "inconclusive": "?"}
 _STYLES = {"holds": "green", "failed": "red", "inconclusive": "yellow"}
-_LIMIT = lazy_pattern(r"\bmax_(usd|calls|tokens)=([\d.]+)")
+_LIMIT = re.compile(r"\bmax_(usd|calls|tokens)=([\d.]+)")
 _STANDING = {
     "holds": term("gate", "PASS"),
     "failed": term("gate", "FAIL"),

@@ -12,8 +12,8 @@ from adjudge.core.data.cells import with_line_breaks
 from adjudge.core.domain.instance import STEPS
 from adjudge.core.domain.record import Fields, JudgmentRecord, PairwiseDetail
 from adjudge.core.domain.verdict import TIE
-from adjudge.messages import Message, abridge, capitalize, plural
-from adjudge.runs.counts import count_labels, count_rows
+from adjudge.messages import Message, abridge, capitalize
+from adjudge.runs.counts import count_labels, count_rows, exclusion
 from adjudge.runs.numbers import figure
 from adjudge.runs.results.contests import order_message
 from adjudge.runs.results.report import Report, Section
@@ -134,7 +134,7 @@ def _environment(language: str, *, html: bool) -> jinja2.Environment:
         "count_rows": count_rows,
         "decided_by": lambda one: Message("decided by {step}", step=one.decided_by),
         "distribution": partial(distribution, language=language),
-        "exclusion": _exclusion,
+        "exclusion": exclusion,
         "field_title": field_title,
         "heading": lambda name: _heading(name, language),
         "histogram": histogram,
@@ -170,17 +170,6 @@ def _heading(name: str, language: str) -> str:
 def _mean_between(overall: Summary) -> Message:
     low, high = figure(overall.lower), figure(overall.upper)
     return Message("mean between {low} and {high}", low=low, high=high)
-
-
-def _exclusion(model: str, lost: int, rows: int) -> Message:
-    """That a model has no part in some rows."""
-    return plural(
-        "without {model} on {lost} of {count} row",
-        "without {model} on {lost} of {count} rows",
-        rows,
-        model=model,
-        lost=lost,
-    )
 
 
 def without_steps(fields: Fields) -> Fields:

@@ -42,6 +42,13 @@ def judge_scales(folder: str | Path) -> list[tuple[str, LabelScale, str]]:
     """(judge, scale, identity) of each judge and each of its criteria; two judges may word one
     differently.
     """
+    return [
+        (judge, scale, judge_identity(one, scale.name)) for judge, scale, one in _scales(folder)
+    ]
+
+
+def _scales(folder: str | Path) -> list[tuple[str, LabelScale, JudgeConfiguration]]:
+    """Like ``judge_scales``, but with the configuration that an identity is made of."""
     with reading(folder) as connection:
         judges = sorted(read_judges(connection).items())
         comparing = {
@@ -52,7 +59,7 @@ def judge_scales(folder: str | Path) -> list[tuple[str, LabelScale, str]]:
         }
         asked = dict(_asked_by_records(connection, judges))
     return [
-        (judge, scale, judge_identity(one, scale.name))
+        (judge, scale, one)
         for judge, one in judges
         for scale in (
             *scales_of(one, compares=judge in comparing),
@@ -86,10 +93,15 @@ def scales_in(folder: str | Path) -> list[JudgedScale]:
     """The same; none of a run that asks no criteria: of rules, or of measures alone."""
     found: dict[object, JudgedScale] = {}
     for judge, scale, identity in judge_scales(folder):
-        asked = (scale.name, scale.criteria.option_names, scale.range, scale.compares)
+        asked = _wording(scale)
         known = found.get(asked) or JudgedScale(scale, (), identity)
         found[asked] = replace(known, judges=(*known.judges, judge))
     return list(found.values())
+
+
+def _wording(scale: LabelScale) -> tuple[str, object, object, bool]:
+    """Return the name and everything else by which two judges ask people the same."""
+    return scale.name, scale.criteria.option_names, scale.range, scale.compares
 
 
 def scale_ends(run: str | Path) -> dict[str, tuple[float, float]]:
@@ -108,10 +120,10 @@ def label_command(folder: str | Path, criteria: str | None = None) -> str | None
     """The command that labels a run; None if there is nothing to label. ``criteria``: by default
     the first, which is named if there are several.
     """
-    names = [one.name for one in scales_in(folder)]
+    names = list(dict.fromkeys(_wording(scale) for _, scale, _ in _scales(folder)))
     if not names:
         return None
-    chosen = criteria or (names[0] if len(names) > 1 else None)
+    chosen = criteria or (names[0][0] if len(names) > 1 else None)
     named = f" --criteria {shlex.quote(chosen)}" if chosen else ""
     return f"adjudge label {shlex.quote(str(folder))}{named}"
 

@@ -10,24 +10,24 @@ from adjudge.features.stress.attacks.families import Family
 from adjudge.features.stress.attacks.judges import Defence, asked_twice, defended
 from adjudge.features.stress.attacks.report import AttackedJudge, attack_fact
 from adjudge.features.stress.attacks.rows import attacker_for, check_attackable, criteria_of
-from adjudge.runs.execute import EvalRun
+from adjudge.runs.plan import Plan
 
 
-def attacked_run(
-    made: EvalRun,
+def attacked_plan(
+    plan: Plan,
     rows: Sequence[Instance],
     families: Sequence[Family],
     defences: Sequence[Defence],
     texts: int,
-) -> EvalRun:
-    """``made`` with each row as it is, asked twice, and under attack, asked once; each judge with
-    each defence.
+) -> Plan:
+    """Return ``plan`` with each row as it is, asked twice, and under attack, asked once; each judge
+    with each defence.
     """
-    for one in made.judges:
+    for one in plan.judges:
         check_attackable(one)
-    attacker = attacker_for(made.judges, families, made.file.language, texts)
+    attacker = attacker_for(plan.judges, families, plan.file.language, texts)
     judges, attacked = [], []
-    for ready in made.judges:
+    for ready in plan.judges:
         for defence in defences:
             first = defended(ready, defence)
             for item in first.items(rows[0])[:1]:
@@ -43,6 +43,6 @@ def attacked_run(
                     best={one.name: one.best_options for one in criteria_of(ready)},
                 )
             )
-    facts = attack_fact(made.file.language, attacked, [one.name for one in families if one.control])
-    file = replace(made.file, rows=tuple(attacker.rows(rows)))
-    return replace(made, file=file, judges=tuple(judges), limit=None, facts={**made.facts, **facts})
+    facts = attack_fact(plan.file.language, attacked, [one.name for one in families if one.control])
+    attack = plan.over(replace(plan.file, rows=tuple(attacker.rows(rows))))
+    return replace(attack, judges=tuple(judges), limit=None, facts={**plan.facts, **facts})

@@ -16,8 +16,8 @@ from adjudge.core.ledger.file import holds_run
 from adjudge.errors import RunError
 from adjudge.features.stress.drift.anchors import AnchorSet, answer_of, models_in, question_names
 from adjudge.runs.asked_again import asked_again
-from adjudge.runs.execute import EvalRun
 from adjudge.runs.folder import records_of, run_info
+from adjudge.runs.plan import Plan
 from adjudge.stats import FEWEST
 from adjudge.stats.change import AnchorAnswer, change_evidence
 
@@ -149,19 +149,18 @@ def _is_whole(folder: Path) -> bool:
     return holds_run(folder) and run_info(folder).facts.get("ended") == "complete"
 
 
-def look_run(made: EvalRun, anchors: AnchorSet, number: int) -> EvalRun:
-    """``made`` over the anchors that are intact, asked as a further sample each time."""
+def look_plan(plan: Plan, anchors: AnchorSet, number: int) -> Plan:
+    """Return ``plan`` over the anchors that are intact, asked as a further sample each time."""
     rows = tuple(one.instance for one in anchors.anchors if one.is_intact)
     if not rows:
         raise RunError("no anchor is the row that was judged: make new anchors")
     judges = tuple(
-        replace(asked_again(one, number), name=one.name, label=one.label) for one in made.judges
+        replace(asked_again(one, number), name=one.name, label=one.label) for one in plan.judges
     )
     return replace(
-        made,
-        file=replace(made.file, rows=rows),
+        plan.over(replace(plan.file, rows=rows)),
         judges=judges,
-        facts={**made.facts, FACT: {"look": number}},
+        facts={**plan.facts, FACT: {"look": number}},
     )
 
 

@@ -15,11 +15,9 @@ from adjudge.core.domain.json_types import JsonDict, JsonObject, object_in
 from adjudge.core.domain.light import light_dataclass
 from adjudge.core.ledger.changes import judge_changes
 from adjudge.core.ledger.file import holds_run, is_same_configuration, read_meta
-from adjudge.runs.build import reads_traces
-from adjudge.runs.code_in import code_files
 from adjudge.runs.eval_file import EvalFile
-from adjudge.runs.execute import EvalRun
 from adjudge.runs.folder import last_written, reading
+from adjudge.runs.plan import Plan
 
 EARLIER = "earlier"
 """The fact under which a run folder keeps what its run is to be compared with."""
@@ -30,7 +28,7 @@ _DATA = "data"
 
 
 @light_dataclass(frozen=True)
-class ContinuedRun:
+class RunPlace:
     """The folder in which an eval file is carried out now."""
 
     folder: Path
@@ -43,44 +41,45 @@ class ContinuedRun:
 
 
 def find_place(
-    run: EvalRun, data: JsonObject, is_own: Callable[[JsonObject], bool] = lambda _: True
-) -> ContinuedRun:
-    """The newest folder of the eval file that was made with this configuration and these rows;
-    else a new one. A run that was not finished may go on with other rows.
+    plan: Plan, data: JsonObject, is_own: Callable[[JsonObject], bool] = lambda _: True
+) -> RunPlace:
+    """Return the newest folder of the eval file that was made with this configuration and these
+    rows; else a new one. A run that was not finished may go on with other rows.
 
     ``data``: what ``data_fact`` says of the rows. ``is_own``: tells from the facts of a run whether
     the user made it; verdicts of others are not taken for new ones.
     """
-    first = run.folder
+    first = plan.folder
     assert first is not None  # of a file, which has one by default
     before: tuple[Path, JsonObject] | None = None
     passed_over: Path | None = None
     for folder in sorted(_folders(first), key=last_written, reverse=True):
         facts = _facts(folder)
-        if folder != first and not _is_of(facts, run.file):
+        if folder != first and not _is_of(facts, plan.file):
             continue
         if not is_own(facts):
             passed_over = passed_over or folder
             continue
         known = object_in(facts.get("configuration"))
         same_rows = facts.get("ended") != "complete" or facts.get(_DATA) in (None, data.get(_DATA))
-        if is_same_configuration(known, {"judges": run.configuration}) and (same_rows or not data):
-            return ContinuedRun(folder, passed_over=passed_over)
+        if is_same_configuration(known, {"judges": plan.configuration}) and (same_rows or not data):
+            return RunPlace(folder, passed_over=passed_over)
         if before is None and _has_judgments(folder):
             before = (folder, known)
     free = next(one for one in _numbered(first) if not holds_run(one))
     if before is None:
-        return ContinuedRun(free, passed_over=passed_over)
+        return RunPlace(free, passed_over=passed_over)
     earlier, known = before
-    changed = judge_changes(known, {"judges": run.configuration})
-    return ContinuedRun(free, earlier, None if changed else earlier, passed_over)
+    changed = judge_changes(known, {"judges": plan.configuration})
+    return RunPlace(free, earlier, None if changed else earlier, passed_over)
 
 
-def data_fact(file: EvalFile) -> JsonDict:
-    """What a run folder keeps of its rows and of who answers them, so that it is known when they
-    are others; nothing where they cannot be read twice.
+def data_fact(plan: Plan) -> JsonDict:
+    """Return a hash of the rows and of whatever answers them, for the run folder to keep: it tells
+    when they are others. Nothing if the rows cannot be read twice.
     """
-    source = file.local_source if reads_traces(file) else file.source
+    file = plan.file
+    source = file.local_source if plan.reader.reads_traces else file.source
     if file.rows or (isinstance(source, Path) and not source.is_file()):
         return {}
     try:
@@ -90,7 +89,7 @@ def data_fact(file: EvalFile) -> JsonDict:
         return {}  # what is wrong with the rows is said when judging gets there
     entry = file.data
     how = (entry.columns, entry.responses, entry.name_column, entry.encoding)
-    code = sorted(code_files(file).values())
+    code = sorted(file.code.hashes.values())
     return {_DATA: text_hash(repr((read, how, file.target, file.repeat, code)))}
 
 

@@ -1,4 +1,4 @@
-"""The code that an eval file runs on this machine, and the files that it stands in."""
+"""The code that an eval file runs on this machine, and the files that hold it."""
 
 from __future__ import annotations
 
@@ -6,17 +6,22 @@ import ast
 import importlib.util
 import os
 import sys
-from collections.abc import Collection, Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from adjudge.core.aio.files import sha256
 from adjudge.core.domain.frozen import text_hash
 from adjudge.core.gateway.registry import is_known
 from adjudge.core.ledger.file import FILE as LEDGER
 from adjudge.core.reading.user_code import beside, is_reference, is_there
-from adjudge.runs.eval_file import CascadeEntry, CheckEntry, EvalFile, PythonEntry
+from adjudge.runs.project import ModelEntry
+
+if TYPE_CHECKING:
+    from adjudge.runs.eval_file import EvalFile, JudgeEntry
+    from adjudge.runs.target_entry import TargetEntry
 
 _LONGEST_NAME = 500
 _DYNAMIC = frozenset(
@@ -50,37 +55,89 @@ TOO_MANY = "too many programs"
 """In the place of a file: nobody can say whether they changed, so that nothing is remembered."""
 
 
-def _code(file: EvalFile) -> Iterator[str]:
-    """Yield each command, reference and expression, as the file says it."""
-    yield from _of_targets(file)
-    yield from _of_judges(file)
-    yield from _of_models(file)
+@dataclass(frozen=True)
+class CodeFiles:
+    """The code that an eval file runs, and the files next to it that hold the code.
 
-
-def code_files(file: EvalFile) -> dict[str, str]:
-    """The files beside the eval file that its code stands in, each with a hash of what it says."""
-    return {str(path): sha256(path) for path in _named_files(file) if path.is_file()}
-
-
-def code_version(file: EvalFile, **alone: object) -> str:
-    """One hash over the files that the code of one part stands in, such as ``target=(entry,)``;
-    empty where it stands in none.
+    A file is hashed once, however many judges, models and targets name it.
     """
-    parts: dict[str, Any] = {"target": (), "judges": (), "models": (), **alone}
-    hashes = sorted(code_files(replace(file, **parts)).values())
-    return text_hash(" ".join(hashes)) if hashes else ""
+
+    file: EvalFile
+    _hashes: dict[Path, str] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _functions: dict[str, bool] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def is_model(self, entry: ModelEntry) -> bool:
+        """Return True if a model is a function of the user's."""
+        return not self.file.typed and self._is_function(entry.model)
+
+    def of_model(self, entry: ModelEntry) -> str:
+        """Return a hash over the files of a model that is a function; empty if it is none."""
+        return self._version([entry.model] if self._is_function(entry.model) else [])
+
+    def of_judge(self, entry: JudgeEntry) -> str:
+        """Like ``of_model``, but of the code that a judge names, and of its own models."""
+        models = (one.model for one in entry.own_models if self._is_function(one.model))
+        return self._version([*(code for _, code in entry.named_code()), *models])
+
+    def of_target(self, entry: TargetEntry) -> str:
+        """Like ``of_model``, but of the code of a target."""
+        return self._version(self._code_of_target(entry))
+
+    @cached_property
+    def hashes(self) -> dict[str, str]:
+        """Path → hash of each file."""
+        return self._hashed(self._code)
+
+    @cached_property
+    def programs(self) -> dict[str, str]:
+        """Path → hash of each file that the code may load: the modules that a Python file imports,
+        and theirs, and those next to it, which stand before installed ones of the same name. A
+        command, or code that loads more than its imports show, may use every file below the eval
+        file's folder.
+        """
+        return _program_files(self.file, self._code) if self._code else {}
+
+    @cached_property
+    def _code(self) -> tuple[str, ...]:
+        """Each command, reference and expression, as the file says it."""
+        file = self.file
+        return (
+            *(code for target in file.target for code in self._code_of_target(target)),
+            *(code for judge in file.judges for _, code in judge.named_code()),
+            *(entry.model for entry in file.all_models if self._is_function(entry.model)),
+        )
+
+    def _code_of_target(self, target: TargetEntry) -> Iterator[str]:
+        if target.command:
+            yield " ".join(target.command)
+        elif target.function:
+            yield target.function
+        elif target.model and self._is_function(target.model):
+            yield target.model
+
+    def _is_function(self, model: str) -> bool:
+        """Return True if there is such code next to the eval file, or installed."""
+        if model not in self._functions:
+            self._functions[model] = is_there(model, self.file.path.parent) and not is_known(model)
+        return self._functions[model]
+
+    def _version(self, code: Iterable[str]) -> str:
+        hashes = sorted(self._hashed(code).values())
+        return text_hash(" ".join(hashes)) if hashes else ""
+
+    def _hashed(self, code: Iterable[str]) -> dict[str, str]:
+        paths = (path for path in _paths_in(code, self.file) if path.is_file())
+        return {str(path): self._hash_of(path) for path in paths}
+
+    def _hash_of(self, path: Path) -> str:
+        if path not in self._hashes:
+            self._hashes[path] = sha256(path)
+        return self._hashes[path]
 
 
-def program_files(file: EvalFile) -> dict[str, str]:
-    """Like ``code_files``, but with everything local that the code may load: the modules that a
-    Python file imports, and theirs, and those next to it, which stand before installed ones of the
-    same name. A command, or code that loads more than its imports show, may use every file below
-    the eval file's folder.
-    """
-    folder, code = file.path.absolute().parent.resolve(), list(_code(file))
-    if not code:
-        return {}
-    named = [path.resolve() for path in _named_files(file) if path.is_file()]
+def _program_files(file: EvalFile, code: Sequence[str]) -> dict[str, str]:
+    folder = file.path.absolute().parent.resolve()
+    named = [path.resolve() for path in _paths_in(code, file) if path.is_file()]
     found = {*named, *_installed_elsewhere(filter(is_reference, code), folder)}
     imported = _imported_files([path for path in named if path.suffix == ".py"], folder)
     has_commands = any(target.command for target in file.target)
@@ -96,13 +153,13 @@ def program_files(file: EvalFile) -> dict[str, str]:
     return {str(path): sha256(path) for path in sorted(found)}
 
 
-def _named_files(file: EvalFile) -> Iterator[Path]:
+def _paths_in(code: Iterable[str], file: EvalFile) -> Iterator[Path]:
     """Yield the paths that code names, whether or not they are there."""
-    for code in _code(file):
-        if is_reference(code):
-            yield Path(beside(code, file.path.parent).rpartition(":")[0])
+    for text in code:
+        if is_reference(text):
+            yield Path(beside(text, file.path.parent).rpartition(":")[0])
         else:
-            yield from (file.beside(word) for word in code.split() if len(word) < _LONGEST_NAME)
+            yield from (file.beside(word) for word in text.split() if len(word) < _LONGEST_NAME)
 
 
 def _installed_elsewhere(references: Iterable[str], folder: Path) -> Iterator[Path]:
@@ -252,33 +309,3 @@ def _written_or_read(file: EvalFile) -> set[Path]:
     """Return the files that are rows of an eval file, or its results."""
     paths = [file.source, *file.output_paths] if file.data.path else file.output_paths
     return {path.resolve() for path in paths if isinstance(path, Path)}
-
-
-def _of_targets(file: EvalFile) -> Iterator[str]:
-    for one in file.target:
-        if one.command:
-            yield " ".join(one.command)
-        elif one.function:
-            yield one.function
-        elif one.model and is_there(one.model, file.path.parent) and not is_known(one.model):
-            yield one.model
-
-
-def _of_judges(file: EvalFile) -> Iterator[str]:
-    for one in file.judges:
-        if isinstance(one, PythonEntry):
-            yield one.judge
-        if isinstance(one, CheckEntry):
-            yield from (each.check.runs for each in one.checks if each.check.runs)
-
-
-def _of_models(file: EvalFile) -> Iterator[str]:
-    cascades = [one for one in file.judges if isinstance(one, CascadeEntry)]
-    entries = (
-        *file.models,
-        *(model for judge in file.judges for model in judge.models),
-        *(step for one in cascades for step in one.cascade),
-    )
-    for entry in entries:
-        if is_there(entry.model, file.path.parent) and not is_known(entry.model):
-            yield entry.model

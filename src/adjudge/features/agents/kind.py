@@ -1,0 +1,201 @@
+"""The kind ``agent`` of judges in eval files: its settings, and how a judge is made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from adjudge.core.data.dataset import OddRows
+from adjudge.core.domain.instance import Instance
+from adjudge.core.domain.json_types import JsonValue
+from adjudge.core.reading.types import (
+    FilePath,
+    Flag,
+    Json,
+    JsonNames,
+    Many,
+    Record,
+    Text,
+    WholeNumber,
+    Word,
+    key,
+)
+from adjudge.core.reading.values import Place
+from adjudge.errors import SetupError
+from adjudge.features.agents.expected import ORDERS, Order
+from adjudge.features.agents.matching import TEXTS, TYPES, Texts, Types
+from adjudge.features.agents.measures import BLAME_METHODS, BlameMethod
+from adjudge.runs.build import JudgeKind, Models, common_settings, kind_settings, ready_judge
+from adjudge.runs.eval_file import EvalFile, FieldsRead, JudgeEntry
+from adjudge.runs.ready_judge import ReadyJudge
+
+
+@dataclass(frozen=True, kw_only=True)
+class ArgumentsEntry:
+    """When two arguments of calls are the same."""
+
+    types: Types = key(
+        Word[Types](TYPES),
+        "When two arguments are the same; loose: the text 1 is the number 1.",
+        "strict",
+    )
+    text: Texts = key(
+        Word[Texts](TEXTS),
+        "When two texts in arguments are the same; folded: case and white space are put aside.",
+        "exact",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgentEntry(JudgeEntry):
+    """What an agent did: rules without a model, and questions with evidence."""
+
+    measures: tuple[str, ...] = key(
+        Many(Text(), commas=True),
+        "What to measure, such as calls_f1, errors or goal. Default: rules that need no model, and "
+        "what expect and policy are for, if they are given; required, forbidden and before are "
+        "always measured if given.",
+        (),
+        option="--measure",
+    )
+    policy: str | None = key(
+        FilePath(),
+        "A file with the rules that policy judges by. Default: the system prompt.",
+        None,
+    )
+    expect: str | None = key(
+        FilePath(),
+        "A file with the expected calls by task. Default: the column reference_calls.",
+        None,
+    )
+    order: Order = key(
+        Word[Order](ORDERS),
+        "Of expected calls: exactly these, these with others between, in any order, or no others.",
+        "in_order",
+    )
+    required: JsonValue = key(
+        Json(), "Calls that must be made, by name; in eval files also with arguments.", ()
+    )
+    forbidden: JsonValue = key(Json(), "Calls that must not be made.", ())
+    before: JsonValue = key(
+        Json(), "Pairs of calls, such as [confirm, pay]: no pay before a confirm.", ()
+    )
+    ignore: tuple[str, ...] = key(
+        Many(Text()), "Arguments that do not count, such as request_id or *.timestamp.", ()
+    )
+    arguments: ArgumentsEntry = key(
+        Record(ArgumentsEntry), "When two arguments are the same.", ArgumentsEntry()
+    )
+    steps_tokens: int | None = key(
+        WholeNumber(least=100),
+        "How many tokens of steps a model is shown; what does not fit is shortened. Default: "
+        "what the models take.",
+        None,
+    )
+    steps: str | None = key(
+        Text(), "With per step: which, such as errors, 'last 3' or 'calls of pay'.", None
+    )
+    only: tuple[tuple[str, JsonValue], ...] = key(
+        JsonNames(), "Measure: option. Judge only where it says so, as goal: Not reached.", ()
+    )
+    derive: bool = key(
+        Flag(), "Have a model write the checklist of a task if a row has none.", False
+    )
+    blame: BlameMethod = key(
+        Word[BlameMethod](BLAME_METHODS), "How blame looks for the first mistake.", "at once"
+    )
+    compare: Literal["systems"] | None = key(
+        Word[Literal["systems"]](("systems",)),
+        "Compare the systems that did the same tasks: by the column system_name, or a file or "
+        "folder for each. With the measure better, a model says which of two runs is better.",
+        None,
+    )
+    kinds: tuple[str, ...] = key(
+        Many(Text()), "Kinds of mistakes that blame chooses from, instead of the eleven.", ()
+    )
+    strictness: int = key(WholeNumber(least=1), "Votes per model and question.", 1)
+
+    @property
+    def asks_no_model(self) -> bool:
+        from adjudge.features.agents.measures import BETTER, JUDGED
+
+        # without measures, policy: measures the policy
+        named = self.measures or (("policy",) if self.policy else ())
+        return not any(name in (*JUDGED, BETTER) for name in (*named, *dict(self.only)))
+
+    @property
+    def reads_traces(self) -> bool:
+        return True
+
+    def read_traces(
+        self, file: EvalFile, tell: Callable[[OddRows], None], limit: int | None
+    ) -> Iterator[Instance]:
+        from adjudge.features.agents.rows import read_trajectories
+
+        return read_trajectories(file, tell, limit, compares_systems=_compares_systems(file))
+
+    def fields_read(self, file: EvalFile) -> FieldsRead:  # noqa: ARG002
+        return FieldsRead()
+
+    def check_per(self) -> None:
+        """Every part of a trajectory can be judged; ``_make`` refuses conversations."""
+
+
+def _compares_systems(file: EvalFile) -> bool:
+    """Return True if the runs of a task are put side by side. Then nothing else can be judged."""
+    compared = [isinstance(one, AgentEntry) and one.compare is not None for one in file.judges]
+    other = next((one for one in file.judges if not isinstance(one, AgentEntry)), None)
+    if any(compared) and other is not None:
+        raise Place(str(file.path), line=other.line).wrong(
+            "where compare: systems puts runs side by side, all judges are of kind agent: use a "
+            "file for each"
+        )
+    return any(compared)
+
+
+def _make(file: EvalFile, entry: AgentEntry, models: Models) -> list[ReadyJudge]:
+    from adjudge.features.agents.evaluator import AgentEvaluator
+    from adjudge.features.agents.measures import BETTER, DEFAULT, measures_with_rules
+
+    if entry.per == "conversation":
+        raise SetupError("an agent is judged per trajectory, per turn or per step")
+    if entry.compare and BETTER in entry.measures:
+        rest = measures_with_rules(
+            tuple(name for name in entry.measures if name != BETTER), dict(entry.only), vars(entry)
+        )
+        contest = _contest(file, entry, models)
+        return [*(_make(file, replace(entry, measures=rest), models) if rest else []), contest]
+    settings = kind_settings(file, entry, but=("arguments", "compare"))
+    judge = AgentEvaluator(
+        models,
+        **{
+            **settings,
+            "measures": entry.measures or DEFAULT,
+            "types": entry.arguments.types,
+            "text": entry.arguments.text,
+            "only": dict(entry.only),
+            "per": "trajectory" if entry.per == "row" else entry.per,
+        },
+    )
+    ready = ready_judge(file, entry, entry.name or "agent", judge)
+    return [replace(ready, criteria=judge.criteria, each_row=judge.rows, per="row")]
+
+
+def _contest(file: EvalFile, entry: AgentEntry, models: Models) -> ReadyJudge:
+    """Which of two runs of a task is better."""
+    from adjudge.features.agents.contest import RunContest
+    from adjudge.features.agents.measures import BETTER
+
+    judge = RunContest(
+        models,
+        steps_tokens=entry.steps_tokens,
+        self_consistency=entry.strictness,
+        **common_settings(file, entry),
+    )
+    name = f"{entry.name}: {BETTER}" if entry.name else BETTER
+    ready = ready_judge(file, replace(entry, per="row"), name, judge)
+    return replace(ready, criteria=(judge.criterion,), each_row=judge.rows, compares=True)
+
+
+AGENT = JudgeKind(AgentEntry, _make)

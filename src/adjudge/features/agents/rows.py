@@ -1,0 +1,94 @@
+"""The rows of judges of kind ``agent``: trajectories, from traces or from an earlier run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+
+from adjudge.core.data.dataset import OddRows
+from adjudge.core.data.sources.row import BadRow
+from adjudge.core.domain.instance import TRAJECTORY, Instance
+from adjudge.core.domain.json_types import is_deep
+from adjudge.core.ledger.file import holds_run
+from adjudge.errors import NothingToJudge, WrongData
+from adjudge.features.agents.item import trajectory_in
+from adjudge.features.agents.record import AgentDetail
+from adjudge.features.agents.systems import by_task
+from adjudge.features.agents.traces.source import trace_instances
+from adjudge.messages import Message
+from adjudge.runs.eval_file import EvalFile
+from adjudge.runs.rows_again import places_of_run
+
+
+def read_trajectories(
+    file: EvalFile,
+    tell: Callable[[OddRows], None],
+    limit: int | None,
+    *,
+    compares_systems: bool,
+) -> Iterator[Instance]:
+    """Yield the trajectories of the file's data; with ``compares_systems``, the runs of each task
+    side by side.
+
+    ``tell`` is called with those that cannot be read, unless they stop the run.
+    """
+    source = file.local_source
+    if holds_run(source):
+        yield from islice(_trajectories_of_run(source), limit)
+        return
+    tell_bad = tell if file.on_bad_row == "report" else None
+    if compares_systems:
+        yield from islice(by_task(_by_system(file, tell_bad)), limit)
+        return
+    rows = islice(
+        _flat_enough(trace_instances(source, file.data.as_, (), tell_bad), tell_bad), limit
+    )
+    first = next(rows, None)
+    if first is None:
+        raise NothingToJudge("{path} holds no trajectory that can be read", path=source)
+    yield first
+    yield from rows
+
+
+def _by_system(
+    file: EvalFile, tell_bad: Callable[[OddRows], None] | None
+) -> Iterator[tuple[str, Instance]]:
+    """Yield every run with the system that made it: the name of its file or folder, if the data is
+    a folder of several.
+    """
+    folder = file.local_source
+    parts = sorted(one for one in folder.iterdir() if one.name[0] != ".") if folder.is_dir() else []
+    for path in parts or [folder]:
+        name = (path.name.partition(".")[0] if path.is_file() else path.name) if parts else ""
+        rows = trace_instances(path, file.data.as_, (), tell_bad)
+        yield from ((name, row) for row in _flat_enough(rows, tell_bad))
+
+
+def _flat_enough(
+    rows: Iterable[Instance], tell_bad: Callable[[OddRows], None] | None
+) -> Iterator[Instance]:
+    """Yield the rows that can be kept and compared; others are bad ones."""
+    for row in rows:
+        run = trajectory_in(row)
+        arguments = [step.call.arguments for step in run.steps if step.call is not None]
+        if not is_deep([*arguments, *(tool.schema for tool in run.tools), row.input]):
+            yield row
+            continue
+        bad = BadRow(str(row.metadata.get("place", row.id)), Message("it is nested too deep"))
+        if tell_bad is None:
+            raise WrongData(str(bad))
+        tell_bad(bad)
+
+
+def _trajectories_of_run(folder: Path) -> Iterator[Instance]:
+    """Yield what agents did, as a run keeps it with the first measure of each row."""
+    seen: set[tuple[str, int]] = set()
+    for record, place in places_of_run(folder):
+        detail = record.detail
+        run = detail.trajectory if isinstance(detail, AgentDetail) else None
+        if run is None or place in seen:
+            continue
+        seen.add(place)
+        about = {"place": record.name, "row": record.input, TRAJECTORY: run}
+        yield Instance(run.fields or {"response": ""}, record.id, about)

@@ -1,0 +1,156 @@
+"""The rows of an eval file: which fields are read, from where, and by which reader."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+
+from adjudge.core.data.dataset import OddRows, Source, read_comparisons, read_instances
+from adjudge.core.domain.instance import GivenFields, Instance
+from adjudge.core.ledger.file import holds_run
+from adjudge.core.reading.objects import ObjectFile
+from adjudge.core.reading.values import Place
+from adjudge.runs.eval_file import EvalFile, FieldsRead, JudgeEntry
+from adjudge.runs.row_source import RowSource, source_of
+
+_ANSWERED = ("response", "contexts", "tool_call")
+"""Fields that a target answers with."""
+
+
+@dataclass(frozen=True)
+class RowReader:
+    """Reads the rows of one eval file, as often as they pass.
+
+    What does not change from pass to pass is looked up once: the source, whether it holds traces or
+    an earlier run, and the fields that the judges read.
+    """
+
+    file: EvalFile
+
+    def read(
+        self,
+        tell: Callable[[OddRows], None],
+        limit: int | None = None,
+        source: Source | None = None,
+    ) -> Iterator[Instance]:
+        """Yield the rows of the file's data, or of ``source``.
+
+        ``tell`` is called with odd ones, and with bad ones unless they stop the run.
+        """
+        file = self.file
+        limit = limit or file.data.limit
+        if file.rows:
+            rows = iter(file.rows)
+        elif source is None and self._of_agents is not None:
+            rows = self._of_agents.read_traces(file, tell, limit)
+        else:
+            rows = self._read(tell, limit, self._source(tell) if source is None else source)
+        return map(partial(_accompanied, file.given), rows) if file.given else rows
+
+    @property
+    def reads_traces(self) -> bool:
+        """True if the rows are what agents did."""
+        return self.file.data.as_ is not None or self._of_agents is not None
+
+    @cached_property
+    def _of_agents(self) -> JudgeEntry | None:
+        """The first judge of trajectories, which reads the rows for all judges."""
+        return next((entry for entry in self.file.judges if entry.reads_traces), None)
+
+    @property
+    def compares_responses(self) -> bool:
+        """True if rows hold several responses each."""
+        entries = self.file.judges
+        return not self.file.target and any(entry.compares_responses for entry in entries)
+
+    def refuse_mixed_judges(self) -> None:
+        """Raise a SetupError if some judges compare responses and others read one."""
+        compares = [entry.compares_responses for entry in self.file.judges]
+        if self.compares_responses and not all(compares):
+            line = self.file.judges[compares.index(True)].line
+            raise Place(str(self.file.path), line=line).wrong(
+                "a pairwise judge compares several responses of a row, and the other judges "
+                "read one: use a file for each"
+            )
+
+    @cached_property
+    def fields(self) -> FieldsRead:
+        """The fields that the judges read. No row need have those that were given for all rows, or
+        that a target answers with.
+        """
+        parts = [entry.fields_read(self.file) for entry in self.file.judges]
+        read = FieldsRead(
+            *(
+                tuple(dict.fromkeys(name for part in parts for name in part[place]))
+                for place in range(len(FieldsRead._fields))
+            )
+        )
+        return read._replace(
+            needed=tuple(filter(self._is_of_row, read.needed)),
+            may_be_empty=tuple(filter(self._is_of_row, read.may_be_empty)),
+        )
+
+    def _is_of_row(self, name: str) -> bool:
+        is_answered = self.file.target and name in _ANSWERED
+        return name not in self.file.given and not is_answered
+
+    @cached_property
+    def _holds_run(self) -> bool:
+        return holds_run(self.file.local_source)
+
+    @cached_property
+    def _row_source(self) -> RowSource | None:
+        """The source of rows that are not a table; None if they are one."""
+        entry = self.file.data
+        if entry.as_ is None and (self.compares_responses or entry.format):
+            return None
+        return source_of(self.file.local_source, entry.as_)
+
+    def _source(self, tell: Callable[[OddRows], None]) -> Source:
+        file = self.file
+        if isinstance(file.source, ObjectFile) and file.data.as_ is None:
+            return file.source
+        if self._holds_run:
+            from adjudge.runs.rows_again import rows_of_run  # loaded only if a run is judged anew
+
+            return rows_of_run(file.local_source)
+        if self._row_source is None:
+            return file.source
+        tell_bad = tell if file.on_bad_row == "report" else None
+        return self._row_source.read(file.local_source, file.data.as_, self.fields.needed, tell_bad)
+
+    def _read(
+        self, tell: Callable[[OddRows], None], limit: int | None, source: Source
+    ) -> Iterator[Instance]:
+        file, data = self.file, self.file.data
+        if self.compares_responses:
+            read = partial(read_comparisons, responses=data.responses)
+        else:
+            fields = self.fields
+            read = partial(
+                read_instances,
+                needed=fields.needed,
+                also=fields.also,
+                may_be_empty=fields.may_be_empty,
+                filled=fields.filled,
+            )
+        return read(
+            source,
+            columns=dict(data.columns),
+            limit=limit,
+            id=data.id,
+            format=data.format if source == file.source else None,
+            encoding=data.encoding,
+            sheet=data.sheet,
+            header_row=data.header_row,
+            on_bad_row=tell if file.on_bad_row == "report" else None,
+            on_blank_rows=tell,
+            on_empty_answers=tell,
+            on_other_sheets=tell,
+        )
+
+
+def _accompanied(given: GivenFields, instance: Instance) -> Instance:
+    """Return the instance with the fields given for all rows; its own come first."""
+    return replace(instance, fields={**given, **instance.fields})
