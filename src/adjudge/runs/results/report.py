@@ -607,8 +607,10 @@ class _SectionTally:
                 self._parts[name] = kind.begin(self._setup, self.judge, self._sureness)
         return [self._parts[name] for name in sections if name in self._parts]
 
-    def badness(self, one: JudgmentRecord) -> tuple[int, float, int]:
-        return badness(one, self._parts.values(), self._tally.best_score, self._tally.largest)
+    @property
+    def ends(self) -> tuple[Collection[SectionTally], float, float]:
+        """What ``badness`` asks for besides a judgment."""
+        return self._parts.values(), self._tally.best_score, self._tally.largest
 
     def section(self) -> Section:
         parts = {name: part for name, one in self._parts.items() if (part := one.summary())}
@@ -792,8 +794,10 @@ class ReportTally:
         )
 
     def _shown(self) -> list[JudgmentRecord]:
+        ends = {key: own.ends for key, own in self._sections.items()}
+
         def rank(one: JudgmentRecord) -> tuple[int, float, int]:
-            return self._sections[one.judge, one.criterion, one.answered_by].badness(one)
+            return badness(one, *ends[one.judge, one.criterion, one.answered_by])
 
         return sorted(self._worst, key=rank)[: self.shown]
 
