@@ -72,7 +72,7 @@ def test_our_own_parts_are_what_their_kind_wants(kind: str) -> None:
 
 
 def test_every_part_of_the_page_is_short() -> None:
-    assert len(FILES) == 12
+    assert len(FILES) == 13
     head = len(FILES["pyproject.toml"].splitlines())
     assert all(len(text.splitlines()) + head < 70 for text in FILES.values())
 
@@ -81,7 +81,7 @@ def test_the_package_of_the_page_is_listed(site: Path, tmp_path: Path) -> None:
     done = adjudge(site, "plugins", "--json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
-    assert found["summary"] == {"plugins": 10, "broken": 0}
+    assert found["summary"] == {"plugins": 11, "broken": 0}
     assert {one["kind"] for one in found["results"]} == set(KINDS)
     assert {(one["package"], one["version"], one["state"]) for one in found["results"]} == {
         ("adjudge-acme", "1.0.0", "works")
@@ -118,6 +118,22 @@ def test_each_part_of_the_page_works(site: Path, tmp_path: Path) -> None:
         done = adjudge(site, "import", "acme.csv", "--run", run, *words, cwd=tmp_path)
         assert done.returncode == 0, done.stderr
         assert adjudge(site, "count", run, cwd=tmp_path).stdout == "1\n"
+
+
+def test_the_source_of_the_page_reads_rows_that_an_eval_file_names(
+    site: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "answers.lines").write_text("Short.\nAlso short.\n", encoding="utf-8")
+    judges = "judges: [{kind: short, most: 20}]\n"
+    for name, text in (("eval", "as: lines"), ("other", "as: linse")):
+        data = f"data: {{path: answers.lines, {text}}}\n"
+        (tmp_path / f"{name}.yaml").write_text(data + judges, encoding="utf-8")
+    done = adjudge(site, "run", "eval.yaml", "--json", "--trust", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert [one["id"] for one in json.loads(done.stdout)["results"]] == ["line 1", "line 2"]
+    done = adjudge(site, "run", "other.yaml", "--trust", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "did you mean 'lines'?" in done.stderr
 
 
 def run_short(site: Path, folder: Path) -> None:

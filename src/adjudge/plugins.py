@@ -26,6 +26,7 @@ T = TypeVar("T")
 KINDS: Mapping[str, str] = {
     "models": "adjudge.core.gateway.registry:ProviderSpec",
     "judges": "adjudge.runs.build:JudgeKind",
+    "sources": "adjudge.runs.row_source:RowSource",
     "importers": "adjudge.features.importers.format:Format",
     "exporters": "collections.abc:Callable",  # (run folder, target) -> rows written
     "stores": "collections.abc:Callable",  # address -> adjudge.features.scale.stores.store:Store
@@ -73,6 +74,7 @@ OURS: Mapping[str, Mapping[str, str]] = {
         check="runs.build:CHECK",
         python="runs.build:PYTHON",
     ),
+    "sources": _below("", traces="features.agents.traces.source:TRACES"),
     "importers": _below(  # the surest first: a file is of the first format that matches it
         "",
         **{

@@ -42,7 +42,6 @@ from adjudge.core.reading.types import (
 )
 from adjudge.core.reading.values import Place, load_yaml, text_in, unfolded_size
 from adjudge.errors import SetupError
-from adjudge.features.agents.traces.names import TRACE_FORMATS
 from adjudge.plugins import Parts
 from adjudge.runs.code_files import CodeFiles
 from adjudge.runs.criteria_entry import (
@@ -53,6 +52,7 @@ from adjudge.runs.criteria_entry import (
     fields_of_criteria,
 )
 from adjudge.runs.project import ModelEntry, Project, StepEntry
+from adjudge.runs.row_source import FormatType
 from adjudge.runs.variables import with_variables
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class DataEntry:
         "s3://…, gs://…, az://… or file://….",
     )
     as_: str | None = key(
-        Word(TRACE_FORMATS),
+        FormatType(),
         "The format of agents' traces, where their structure does not tell it.",
         None,
     )

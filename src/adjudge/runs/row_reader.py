@@ -12,6 +12,7 @@ from adjudge.core.ledger.file import holds_run
 from adjudge.core.reading.objects import ObjectFile
 from adjudge.core.reading.values import Place
 from adjudge.runs.eval_file import EvalFile, FieldsRead, JudgeEntry
+from adjudge.runs.row_source import RowSource, source_of
 
 _ANSWERED = ("response", "contexts", "tool_call")
 """Fields that a target answers with."""
@@ -99,13 +100,12 @@ class RowReader:
         return holds_run(self.file.local_source)
 
     @cached_property
-    def _holds_traces(self) -> bool:
-        from adjudge.features.agents.traces.source import holds_traces
-
+    def _row_source(self) -> RowSource | None:
+        """The source of rows that are not a table; None if they are one."""
         entry = self.file.data
-        return entry.as_ is not None or not (
-            self.compares_responses or entry.format or not holds_traces(self.file.local_source)
-        )
+        if entry.as_ is None and (self.compares_responses or entry.format):
+            return None
+        return source_of(self.file.local_source, entry.as_)
 
     def _source(self, tell: Callable[[OddRows], None]) -> Source:
         file = self.file
@@ -115,12 +115,10 @@ class RowReader:
             from adjudge.runs.rows_again import rows_of_run  # loaded only if a run is judged anew
 
             return rows_of_run(file.local_source)
-        if not self._holds_traces:
+        if self._row_source is None:
             return file.source
-        from adjudge.features.agents.traces.source import trace_instances
-
         tell_bad = tell if file.on_bad_row == "report" else None
-        return trace_instances(file.local_source, file.data.as_, self.fields.needed, tell_bad)
+        return self._row_source.read(file.local_source, file.data.as_, self.fields.needed, tell_bad)
 
     def _read(
         self, tell: Callable[[OddRows], None], limit: int | None, source: Source

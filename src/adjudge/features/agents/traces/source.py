@@ -10,8 +10,9 @@ from pathlib import Path
 from adjudge.core.data.sources.row import BadRow
 from adjudge.core.domain.instance import Instance
 from adjudge.errors import NothingToJudge, WrongData
-from adjudge.features.agents.traces.names import TRACE_FILES
+from adjudge.features.agents.traces.names import TRACE_FILES, TRACE_FORMATS
 from adjudge.messages import Message
+from adjudge.runs.row_source import RowSource
 
 _ALWAYS = (".eval", ".traj", ".gz")
 """Endings of files that hold nothing else that we read."""
@@ -100,3 +101,6 @@ def trace_instances(
         on_bad_row(bad)
     if nothing:
         raise NothingToJudge("{path} holds no trajectory that can be read", path=path)
+
+
+TRACES = RowSource(TRACE_FORMATS, holds_traces, trace_instances)
