@@ -1325,7 +1325,7 @@ def skipped_draw(
     known = [None if place >= labels or place in over else one for place, one in enumerate(rows)]
     strata = stratify(said, known, ("FAIL", "PASS"), skipped=over)
     given = [one for one in known if one is not None]
-    shown = {"labels alone": held(labels_only(given, skipped=len(over)), rate)}
+    shown = {"labels alone": held(labels_only(given, skipped=over), rate)}
     if too_few(strata) is None:
         shown["corrected"] = held(post_stratified(strata), rate)
     return shown

@@ -17,7 +17,7 @@ from adjudge.core.domain.question import Choice
 from adjudge.core.verdicts.read import read
 
 ROOT = Path(__file__).parents[1]
-sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "verdicts")]
+sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "core" / "verdicts")]
 PASS_FAIL = Choice(("PASS", "FAIL"))
 OUTPUTS = Choice(("Output (a)", "Output (b)"))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -62,9 +63,9 @@ def test_our_own_parts_are_what_their_kind_wants(kind: str) -> None:
     assert isinstance(wanted, type)
     for name, target in OURS[kind].items():
         found = resolve(target)
-        if kind == "details":
+        if kind in ("details", "sections"):
             assert isinstance(found, type) and issubclass(found, wanted), target
-            assert getattr(found, "kind", None) == name
+            assert getattr(found, "kind" if kind == "details" else "name", None) == name
             continue
         assert isinstance(found, wanted), target
         if kind in ("models", "importers", "commands"):
@@ -72,16 +73,20 @@ def test_our_own_parts_are_what_their_kind_wants(kind: str) -> None:
 
 
 def test_every_part_of_the_page_is_short() -> None:
-    assert len(FILES) == 13
+    assert len(FILES) == 16
     head = len(FILES["pyproject.toml"].splitlines())
     assert all(len(text.splitlines()) + head < 70 for text in FILES.values())
+    parts = ("pyproject", "judges", "records", "sections", "commands", "pages", ".jinja")
+    own = [text for name, text in FILES.items() if any(part in name for part in parts)]
+    lines = sum(len(text.splitlines()) for text in own)
+    assert lines < 200, "a judge with its record, report section, command and page"
 
 
 def test_the_package_of_the_page_is_listed(site: Path, tmp_path: Path) -> None:
     done = adjudge(site, "plugins", "--json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
-    assert found["summary"] == {"plugins": 11, "broken": 0}
+    assert found["summary"] == {"plugins": 12, "broken": 0}
     assert {one["kind"] for one in found["results"]} == set(KINDS)
     assert {(one["package"], one["version"], one["state"]) for one in found["results"]} == {
         ("adjudge-acme", "1.0.0", "works")
@@ -148,6 +153,41 @@ def run_short(site: Path, folder: Path) -> None:
     assert done.returncode == 0, done.stderr
     short = [one for one in json.loads(done.stdout)["results"] if "characters" in one]
     assert sorted((one["option"], one["characters"]) for one in short) == [("No", 150), ("Yes", 6)]
+
+
+def test_a_section_is_in_every_form_of_a_report(site: Path, tmp_path: Path) -> None:
+    run_short(site, tmp_path)
+    remark = "short: Is it short?: 156 characters"
+
+    shown = adjudge(site, "runs", "show", "runs/eval", cwd=tmp_path)
+    assert remark in shown.stdout, shown.stderr
+    as_json = adjudge(site, "runs", "show", "runs/eval", "--json", cwd=tmp_path)
+    criteria = {one["criteria"]: one for one in json.loads(as_json.stdout)["criteria"]}
+    assert criteria["Is it short?"]["characters"] == 156
+    assert "characters" not in criteria["brief"]
+
+    pages = {}
+    for kind in ("md", "html"):
+        words = ("report", "runs/eval", "--to", kind, "-o", "-")
+        pages[kind] = adjudge(site, *words, cwd=tmp_path).stdout
+        assert remark in pages[kind].replace("\\", "")
+        assert "The longest text has 150 characters." in pages[kind]
+    assert "<h2>Lengths: short: Is it short?</h2>" in pages["html"]
+
+    schema = json.loads(adjudge(site, "schema", "results", cwd=tmp_path).stdout)
+    assert "characters" in schema["$defs"]["Criteria"]["properties"]
+    assert "characters" not in schema["$defs"]["Criteria"]["required"]
+
+
+def test_a_section_that_cannot_be_loaded_is_a_warning(site: Path, tmp_path: Path) -> None:
+    run_short(site, tmp_path)
+    broken = tmp_path / "broken"
+    shutil.copytree(site, broken)
+    (broken / "acme" / "sections.py").write_text("raise ValueError('gone')\n", encoding="utf-8")
+    shown = adjudge(broken, "runs", "show", "runs/eval", cwd=tmp_path)
+    assert shown.returncode == 0, shown.stderr
+    assert "adjudge-acme 1.0.0 (adjudge.sections: lengths): ValueError: gone" in shown.stderr
+    assert "characters" not in shown.stdout and "short" in shown.stdout
 
 
 def test_a_run_opens_without_the_package_of_its_records(site: Path, tmp_path: Path) -> None:

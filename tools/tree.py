@@ -16,13 +16,14 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "adjudge"
 PAGE = ROOT / "docs" / "design" / "tree.md"
-FOLDERS = ("stats", "core", "runs", "trust", "web", "features")
+FOLDERS = ("stats", "core", "trust", "runs", "web", "features")
 MODULES = ("messages", "errors", "plugins", "testing")
 HEAD = """# The tree
 
 One line of work: instance → ballot → prompt → reply → verdict → vote → result → report.
 
-Imports go one way: `features → web → trust → runs → core → stats`.
+Imports go one way: `features → web → runs and trust → core → stats`.
+Inside `runs`: `cli → service → exporters → view → results → trust`, then the modules without a folder.
 `tests/test_architecture.py` checks it.
 How a judgment passes through these folders: [five walks](walks.md).
 Written by `python tools/tree.py` from the docstrings of the packages.

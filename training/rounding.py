@@ -8,10 +8,7 @@ it were not there.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 import numpy as np
 import torch
@@ -19,22 +16,9 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from adjudge.features.local.onnx.graph import AXES, INPUT_OF, Shape
-from adjudge.features.local.onnx.made import _frame, _samples
-from adjudge.features.local.onnx.merge import (
-    _main_axes,
-    _Turn,
-    hadamard,
-    merged,
-    rotation_base,
-    shape_of,
-    spread,
-)
-from adjudge.features.local.onnx.reading import SampleReading
-from adjudge.features.local.weights.gguf import read_header
-from training.weights import Array, write_adapter
-
-if TYPE_CHECKING:
-    from training.model import Block, Linear, Llama
+from adjudge.features.local.onnx.merge import _Turn, hadamard
+from training.layers import Linear, Norm
+from training.weights import Array
 
 RUNTIME_NAMES = {
     "attn_q": "query",
@@ -117,17 +101,20 @@ class RoundedInput(nn.Module):
 class RoundedBlock(nn.Module):
     """How one block is rounded."""
 
-    def __init__(self, block: Block, shape: Shape, turn: Turns) -> None:
+    def __init__(
+        self, matrices: Mapping[str, Linear], norms: Mapping[str, Norm], shape: Shape, turn: Turns
+    ) -> None:
+        """``matrices`` and ``norms``: those of the block, by their GGUF names."""
         super().__init__()
         gains = {
-            RUNTIME_NAMES[name]: getattr(block, _NORMS[source]).weight
-            for name, runtime in RUNTIME_NAMES.items()
+            runtime: norms[_NORMS[source]].weight
+            for runtime in RUNTIME_NAMES.values()
             if (source := INPUT_OF[runtime]) in _NORMS
         }
         self.matrices = nn.ModuleDict(
             {
                 runtime: RoundedMatrix(
-                    block.matrices[name],  # type: ignore[arg-type]
+                    matrices[name],
                     gains.get(runtime),
                     turn.into(runtime),
                     turn.out(runtime),
@@ -189,48 +176,3 @@ def in_blocks(numbers: Tensor, turn: Tensor) -> Tensor:
 
 def _whole_numbers(numbers: Tensor) -> Tensor:
     return numbers + (numbers.round() - numbers).detach()
-
-
-def samples_of(base: Path) -> list[list[int]]:
-    """The sample prompts of the runtime, as tokens."""
-    header = read_header(base)
-    return _samples(header, *_frame(header))
-
-
-def left_out(base: Path, tensors: Mapping[str, Array]) -> Iterator[dict[str, tuple[Array, Array]]]:
-    """For each layer the means and axes that the runtime would make of an adapter."""
-    header = read_header(base)
-    shape = shape_of(header)
-    turn = _Turn(shape)
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / "adapter.gguf"
-        write_adapter(path, tensors)
-        weights = merged(base, path, samples_of(base))
-        embedding = turn.stream(weights._tensor("token_embd.weight"))
-        reading = SampleReading(
-            shape, rotation_base(header), [embedding[list(one)] for one in weights.samples]
-        )
-        for layer in range(shape.layers):
-            inputs = reading.pass_through(weights._layer(layer, shape, turn))
-            inputs |= {"inner_mean": spread(inputs["inner_mean"], shape)}
-            means = {name: numbers.mean(axis=0) for name, numbers in inputs.items()}
-            yield {
-                name: (means[name], _main_axes(numbers - means[name]))
-                for name, numbers in inputs.items()
-            }
-
-
-def prepare(model: Llama, base: Path) -> None:
-    """Give every block what rounding needs; changes must be beside the matrices already."""
-    shape = shape_of(read_header(base))
-    turn = Turns(shape, model.embeddings.device)
-    model.turn = turn.stream
-    for block in model.blocks:
-        block.rounded = RoundedBlock(block, shape, turn).to(model.embeddings.device)  # type: ignore[arg-type]
-
-
-def look_again(model: Llama, base: Path, tensors: Mapping[str, Array]) -> None:
-    """Leave out of the rounding what the runtime would leave out now."""
-    for block, found in zip(model.blocks, left_out(base, tensors), strict=True):
-        for name, (mean, axes) in found.items():
-            block.rounded.inputs[name].set(mean, axes)  # type: ignore[union-attr,operator]

@@ -27,9 +27,9 @@ import torch
 from training.adapters import cut, factors, merge, save_adapter, start_from
 from training.claims.measure import measure
 from training.data import Examples, Translations, load, load_translations
+from training.eight_bits import look_again, prepare
 from training.figures import fit, table, threshold
 from training.model import Llama
-from training.rounding import look_again, prepare
 from training.scoring import label_logprobs, readings
 from training.splits import ANSWERS, SPLITS
 from training.steps import Mix, Steps, right_answers

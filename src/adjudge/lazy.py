@@ -1,31 +1,10 @@
-"""What is made when it is first used, so that importing a package stays light: public names, and
-patterns.
-"""
+"""Public names that are loaded when first used, so that importing a package stays light."""
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING
-
-__all__ = ["lazy_pattern", "loader"]
-
-if TYPE_CHECKING:
-    from re import compile as lazy_pattern
-else:
-
-    class lazy_pattern:
-        """As ``re.compile``: a command loads seventy patterns, and uses ten."""
-
-        def __init__(self, text: str | bytes, flags: int = 0) -> None:
-            self._given = text, flags
-
-        def __getattr__(self, name: str) -> object:
-            found = getattr(re.compile(*self._given), name)
-            setattr(self, name, found)
-            return found
 
 
 def loader(package: str, home_of: Mapping[str, str]) -> Callable[[str], object]:

@@ -34,11 +34,12 @@ KINDS: Mapping[str, str] = {
     "commands": "click:Command",
     "clusters": "collections.abc:Callable",  # adjudge.core.engine.cluster:JudgeOn
     "details": "adjudge.core.domain.record:Detail",  # a subclass, named by its ``kind``
+    "sections": "adjudge.runs.sections:SectionTally",  # a subclass, named by its ``name``
     "pages": "adjudge.web.page:Page",
 }
 """Kind → what each of its parts is."""
-_OF_CLASSES = ("details",)
-"""Kinds whose parts are classes."""
+_NAMED_BY = {"details": "kind", "sections": "name"}
+"""Kinds whose parts are classes → the attribute that holds the name."""
 
 
 def _below(room: str, **targets: str) -> dict[str, str]:
@@ -96,21 +97,21 @@ OURS: Mapping[str, Mapping[str, str]] = {
             "mast": "features.importers.trajectories:MAST",
             "agent-reward-bench": "features.importers.trajectories:AGENT_REWARD_BENCH",
             "bfcl": "features.importers.trajectories:BFCL",
-            "judgebench": "features.importers.judgebench:JUDGEBENCH",
+            "judgebench": "features.importers.benchmarks:JUDGEBENCH",
             "judge-bench": "features.importers.judge_bench:JUDGE_BENCH",
-            "biggen-bench": "features.importers.biggen_bench:BIGGEN_BENCH",
+            "biggen-bench": "features.importers.benchmarks:BIGGEN_BENCH",
             "prometheus": "features.importers.prometheus:PROMETHEUS",
             "wildbench": "features.importers.wildbench:WILDBENCH",
             "arena-hard": "features.importers.arena_hard:ARENA_HARD",
             "mt-bench": "features.importers.mt_bench:MT_BENCH",
             "rewardbench": "features.importers.rewardbench:REWARDBENCH",
             "auto-j": "features.importers.auto_j:AUTO_J",
-            "vicuna": "features.importers.vicuna:VICUNA",
+            "vicuna": "features.importers.benchmarks:VICUNA",
             "pandalm": "features.importers.pandalm:PANDALM",
-            "llmbar": "features.importers.llmbar:LLMBAR",
-            "alpaca-eval": "features.importers.alpaca_eval:ALPACA_EVAL",
+            "llmbar": "features.importers.benchmarks:LLMBAR",
+            "alpaca-eval": "features.importers.benchmarks:ALPACA_EVAL",
             "reife": "features.importers.reife:REIFE",
-            "xstest": "features.importers.xstest:XSTEST",
+            "xstest": "features.importers.benchmarks:XSTEST",
             "ragas": "features.importers.ragas:RAGAS",
             "records": "features.importers.records:RECORDS",
         },
@@ -122,7 +123,7 @@ OURS: Mapping[str, Mapping[str, str]] = {
         parquet="runs.exporters.export:to_parquet",
         md="runs.exporters.export:to_markdown",
         html="runs.exporters.export:to_html",
-        evalassist="runs.exporters.foreign:to_evalassist",
+        evalassist="features.compat.evalassist_run:to_evalassist",
         promptfoo="runs.exporters.foreign:to_promptfoo",
         inspect="runs.exporters.foreign:to_inspect",
         langfuse="runs.exporters.scores_out:to_langfuse",
@@ -147,6 +148,7 @@ OURS: Mapping[str, Mapping[str, str]] = {
             "rag": "features.rag.command:rag",
             "agent": "features.agents.command:agent",
             "run": "runs.cli.run:run",
+            "follow": "features.traffic.command:follow",
             "resume": "runs.cli.resume:resume",
             "trust": "runs.cli.trust:trust",
             "runs": "runs.cli.runs:runs",
@@ -154,11 +156,10 @@ OURS: Mapping[str, Mapping[str, str]] = {
             "report": "runs.cli.report:report",
             "import": "features.importers.command:import_run",
             "view": "web.view_command:view",
-            "label": "trust.label_command:label",
-            "calibrate": "trust.calibrate_command:calibrate",
-            "plan": "trust.plan_command:plan_sample",
-            "rank": "trust.rank_command:rank",
-            "follow": "features.traffic.command:follow",
+            "label": "features.trust.label_command:label",
+            "calibrate": "features.trust.calibrate_command:calibrate",
+            "plan": "features.trust.plan_command:plan_sample",
+            "rank": "features.trust.rank_command:rank",
             "bench": "features.bench.command:bench",
             "attack": "features.stress.attack_command:attack",
             "drift": "features.stress.drift_command:drift",
@@ -167,7 +168,7 @@ OURS: Mapping[str, Mapping[str, str]] = {
             "criteria": "runs.cli.criteria:criteria",
             "models": "features.local.command:models",
             "plugins": "runs.cli.plugins:plugins",
-            "doctor": "runs.cli.doctor:doctor",
+            "doctor": "features.doctor.command:doctor",
             "schema": "runs.cli.schema:schema",
             "serve": "web.serve_command:serve",
             "mcp": "features.integrations.mcp_command:serve_mcp",
@@ -191,6 +192,12 @@ OURS: Mapping[str, Mapping[str, str]] = {
         candidate="features.generate.candidate_record:CandidateDetail",
         check="core.domain.check_result:CheckDetail",
         agent="features.agents.record:AgentDetail",
+    ),
+    "sections": _below(  # by the names in ``Detail.sections``
+        "features.",
+        rag="rag.report:RagTally",
+        evidence="evidence.report:EvidenceTally",
+        steps="agents.section:StepsTally",
     ),
     "pages": _below(  # in the order of the top bar and of the help
         "",
@@ -265,7 +272,7 @@ class Part(NamedTuple):
             found = resolve(self.target)
         wanted = cast(type, resolve(KINDS[self.kind]))
         is_class = isinstance(found, type) and issubclass(found, wanted)
-        if not (is_class if self.kind in _OF_CLASSES else isinstance(found, wanted)):
+        if not (is_class if self.kind in _NAMED_BY else isinstance(found, wanted)):
             raise self.error(
                 Message(
                     "{target} is a {found}, not a {wanted}",
@@ -274,7 +281,7 @@ class Part(NamedTuple):
                     wanted=wanted.__name__,
                 )
             )
-        name = getattr(found, "kind" if self.kind in _OF_CLASSES else "name", None)
+        name = getattr(found, _NAMED_BY.get(self.kind, "name"), None)
         if isinstance(name, str) and name != self.name:
             raise self.error(
                 Message(

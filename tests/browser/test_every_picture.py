@@ -25,6 +25,7 @@ from adjudge import (
 from adjudge.core.domain.frozen import FrozenDict
 from adjudge.core.domain.label import Label
 from adjudge.features.rag import RagEvaluator
+from adjudge.features.rag.report import rag_summary
 from adjudge.runs.exporters.pages import write_reports
 from adjudge.runs.results.report import judgments_of, report_of
 from adjudge.trust.labels.store import LabelStore
@@ -127,7 +128,7 @@ def rag(root: Path, tmp_path_factory: pytest.TempPathFactory) -> RagRun:
     report = report_of(evaluator, results, source="rag.csv")
     folder = tmp_path_factory.mktemp("reports")
     page = write_reports(report, judgments_of(evaluator, results), folder)[2]
-    summary = report.sections[0].rag
+    summary = rag_summary(report.sections[0])
     assert summary
     return RagRun(page, summary.histogram)
 

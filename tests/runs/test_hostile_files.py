@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 import adjudge as adjudge_package
+from adjudge.core.gateway.proxies import proxy_for
 from adjudge.core.ledger.file import FILE, connect, write_meta
 from adjudge.core.reading.types import keys_of
 from adjudge.features.agents.kind import AgentEntry
@@ -66,15 +67,18 @@ def server() -> Iterator[Witness]:
 
 @pytest.fixture
 def witness(server: Witness) -> Witness:
-    """One for the module: which proxy an address is reached by is looked up once."""
+    """The server of the module, with nothing seen so far."""
     server.requests.clear()
     server.tokens = 10
     return server
 
 
 @pytest.fixture
-def environment(witness: Witness, untrusting: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def environment(
+    witness: Witness, untrusting: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[None]:
     """Everything that leaves passes the witness."""
+    proxy_for.cache_clear()  # an earlier test may have asked one of these addresses without it
     for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
         monkeypatch.setenv(name.lower(), witness.address)
         monkeypatch.setenv(name, witness.address)
@@ -82,6 +86,8 @@ def environment(witness: Witness, untrusting: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.delenv("no_proxy", raising=False)
     for name, value in ENVIRONMENT.items():
         monkeypatch.setenv(name, value)
+    yield
+    proxy_for.cache_clear()
 
 
 @pytest.fixture
@@ -526,7 +532,8 @@ def test_nobody_opens_an_eval_file_or_a_project_by_another_way() -> None:
         "runs/variables.py",
     }
     assert {name for name, found in users.items() if "find_project" in found} == {
-        "runs/cli/doctor.py",
+        "runs/cli/chosen.py",
+        "features/doctor/command.py",
         "runs/cli/init.py",
         "runs/cli/on_change.py",
         "runs/cli/output.py",

@@ -167,7 +167,7 @@ def test_a_verdict_with_one_label_stands_by_that_label_alone() -> None:
 
 def test_skipped_rows_widen_the_interval_to_whatever_they_are() -> None:
     known = post_stratified(strata(100, "0" * 20, 400, "1" * 40))
-    parts = [replace(one, skipped=4) for one in strata(100, "0" * 20, 400, "1" * 40)]
+    parts = [replace(one, skipped=(1, 2, 3, 4)) for one in strata(100, "0" * 20, 400, "1" * 40)]
     found = post_stratified(parts)
     assert found.value == known.value
     worst = post_stratified(strata(100, "0" * 24, 400, "1" * 40 + "0" * 4))
@@ -184,11 +184,17 @@ def test_annotators_who_skip_bad_rows_do_not_make_the_interval_miss() -> None:
         for name, rows, good in (("FAIL", 500, 0.3), ("PASS", 1500, 0.95)):
             drawn = [float(choice.random() < good) for _ in range(rows // 20)]
             labels = [one for one in drawn if one or choice.random() >= 0.6]
-            parts.append(Stratum(name, rows, tuple(labels), None, len(drawn) - len(labels)))
+            parts.append(
+                Stratum(name, rows, tuple(labels), None, tuple(range(len(labels), len(drawn))))
+            )
             sample += labels
             missing += len(drawn) - len(labels)
         truth = 0.25 * 0.3 + 0.75 * 0.95
-        for_each = post_stratified(parts), labels_only(sample, skipped=missing), labels_only(sample)
+        for_each = (
+            post_stratified(parts),
+            labels_only(sample, skipped=range(missing)),
+            labels_only(sample),
+        )
         hits = [(one.lower or 0) <= truth <= (one.upper or 0) for one in for_each]
         held, alone, blind = held + hits[0], alone + hits[1], blind + hits[2]
     assert held >= 190 and alone >= 190 and blind < 160

@@ -28,7 +28,7 @@ from adjudge.stats.sequence import sequential_difference, sequential_mean
 TABLES = int(os.environ.get("ADJUDGE_TABLES", "200"))
 """Random tables of each kind; 10,000 where there is time (``ADJUDGE_TABLES=10000``)."""
 ROOT = Path(__file__).parents[2]
-SECTIONS = ("rates", "numbers", "paired", "one-sided", "paired-gates", "cluster-gates")
+SECTIONS = ("rates", "numbers", "one-sided", "cluster-gates")
 
 
 def zeros_and_ones(choice: random.Random, count: int) -> list[float]:

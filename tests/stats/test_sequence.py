@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 import os
 import random
+from collections import Counter
 from statistics import NormalDist, fmean
 
 import pytest
@@ -18,6 +19,7 @@ from adjudge.stats.difference import PairedScores
 from adjudge.stats.distributions import bisect
 from adjudge.stats.intervals import Interval
 from adjudge.stats.sequence import (
+    ClusterSizes,
     Stream,
     confidence_sequence,
     sequential_difference,
@@ -58,16 +60,18 @@ def test_the_interval_is_where_the_mixture_of_bets_has_not_reached_its_bound(
 @settings(max_examples=20, deadline=None)
 @given(
     st.lists(
-        st.tuples(st.floats(0.05, 1), st.integers(0, 30), st.integers(0, 30)),
+        st.tuples(
+            st.floats(0.05, 1), st.integers(0, 30), st.integers(0, 30), st.sampled_from([1, 0.4])
+        ),
         min_size=2,
         max_size=2,
     )
 )
 def test_the_limits_of_two_verdicts_are_those_of_a_search_over_both_shares(
-    parts: list[tuple[float, int, int]],
+    parts: list[tuple[float, int, int, float]],
 ) -> None:
-    total = sum(weight for weight, _, _ in parts)
-    one, two = (Stream(weight / total, hits, misses) for weight, hits, misses in parts)
+    total = sum(weight for weight, *_ in parts)
+    one, two = (Stream(weight / total, hits, misses, fill) for weight, hits, misses, fill in parts)
     found = sequential_interval([one, two])
     steps = [(step + 0.5) / 80 for step in range(80)]
     tried = [
@@ -200,6 +204,34 @@ def test_clusters_of_unequal_sizes_bound_the_mean_over_rows() -> None:
         missed, missed_difference = missed + is_missed, missed_difference + is_missed_difference
     assert missed <= 5
     assert missed_difference <= 5
+
+
+def test_verdicts_of_tasks_with_unequal_trials_bound_the_mean_over_rows() -> None:
+    """As above, for labels of two verdicts: of the rows .42 pass, of the tasks .6."""
+    chance, missed = random.Random(4), 0
+    for _ in range(100):
+        totals, sizes = [0.0, 0.0], [Counter[int](), Counter[int]()]
+        is_missed = False
+        for task in range(160):
+            size, rate = ((1, 0.9), (4, 0.3))[chance.random() < 0.5]
+            passes = chance.random() < rate
+            verdict = int(passes if chance.random() < 0.8 else not passes)
+            totals[verdict] += passes * size
+            sizes[verdict][task] = size
+            if task % 16 == 15:
+                rows = [own.total() for own in sizes]
+                streams = [
+                    Stream.of_clusters(
+                        rows[each] / sum(rows),
+                        totals[each],
+                        ClusterSizes(rows[each], len(sizes[each]), 4),
+                    )
+                    for each in (0, 1)
+                ]
+                limits = sequential_rate(streams, len(sizes[0]) + len(sizes[1]))
+                is_missed |= not limits.lower <= 0.42 <= limits.upper
+        missed += is_missed
+    assert missed <= 5
 
 
 def test_gates_that_are_looked_at_daily_are_ever_wrong_in_one_run_of_twenty_at_most() -> None:

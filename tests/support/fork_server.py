@@ -26,6 +26,7 @@ import adjudge
 from adjudge.core.catalog.criteria import all_names, entry
 from adjudge.core.gateway.prices import PriceTable
 from adjudge.core.prompts import render
+from adjudge.features.rag.report import RagSummary
 from adjudge.messages import read_catalogue
 from adjudge.runs.view import pages
 from support.disk import wait_for_no_disk
@@ -38,7 +39,7 @@ NOT_LOADED = (
     "adjudge.web",
 )
 """A user's files, and what a short command has no use for."""
-PAGES = ("report.html.jinja", "report.md.jinja", "measures.html.jinja", "measures.md.jinja")
+PAGES = ("report.html.jinja", "report.md.jinja", *RagSummary.templates.values())
 LIBRARIES = ("aiohttp", "rich.console", "rich.progress", "rich.table", "sqlite3", "ssl", "yaml")
 
 

@@ -103,8 +103,8 @@ def test_a_rounded_network_is_near_the_one_that_is_not_and_learns_the_same(
     two_layers: Path, tmp_path: Path
 ) -> None:
     from training.adapters import factors, put_beside
+    from training.eight_bits import look_again, prepare
     from training.model import Llama
-    from training.rounding import look_again, prepare
 
     torch.manual_seed(0)
     model: Any = Llama(two_layers)

@@ -19,9 +19,10 @@ def label_rows(run: Path, rows: Sequence[Row], count: int) -> None:
     """Label the default queue without an error."""
     truth = {identity(text): good for text, good, _ in rows}
     work = labelling(run, Annotator("ann", count=count))
-    while shown := work.next():
-        good = truth[shown.queued.identity]
-        work.answer(shown, Answer(option="PASS" if good else "FAIL"))
+    while ahead := work.upcoming():
+        for shown in ahead:
+            good = truth[shown.queued.identity]
+            work.answer(shown, Answer(option="PASS" if good else "FAIL"))
 
 
 def only(found: Sequence[Calibration]) -> Calibration:

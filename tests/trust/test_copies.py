@@ -12,10 +12,10 @@ from adjudge import AspectCritic
 from adjudge.core.domain.instance import Instance
 from adjudge.core.domain.label import Label
 from adjudge.core.domain.results import Result
+from adjudge.features.trust.label_files import write_labels
 from adjudge.trust import Calibration, calibrate
 from adjudge.trust.calibrated import calibration_lines
 from adjudge.trust.calibration import CalibrationSettings
-from adjudge.trust.label_files import write_labels
 from adjudge.trust.labels.files import read_labels, run_rows
 from adjudge.trust.labels.store import LabelStore
 from support.labels import model
@@ -110,6 +110,26 @@ def test_a_skipped_row_is_not_labelled_by_its_copy() -> None:
     assert (found.count, found.skipped) == (60, 10)
 
 
+def test_a_skipped_text_leaves_as_much_open_as_its_labels_can_say() -> None:
+    """Twelve rows are copies of one text. Each counted as a row that was skipped by itself, so that
+    a skipped text had a narrower interval than a labelled one.
+    """
+    results = judged(["canned"] * 12 + [f"{'short' if n % 2 else 'long'} {n}" for n in range(100)])
+    drawn = [results[0], *results[12:72]]
+
+    def limits(canned: Label) -> list[tuple[float, float]]:
+        labels = [canned, *(label(one, seed=1) for one in drawn[1:])]
+        found = calibrate(results, labels, settings=NUMBER_ONLY)
+        assert found.corrected is not None
+        return [(one.lower or 0, one.upper or 0) for one in (found.corrected, found.labels_only)]
+
+    skipped = limits(label(drawn[0], seed=1, state="skipped", option=None))
+    for option in ("PASS", "FAIL"):
+        given = limits(label(drawn[0], seed=1, option=option))
+        for (low, high), (lower, upper) in zip(skipped, given, strict=True):
+            assert low <= lower + 1e-9 and high >= upper - 1e-9
+
+
 def test_named_estimators_do_not_promise_to_hold_for_skipped_rows() -> None:
     results = judged([f"short {n}" for n in range(120)])
     labels = [label(one) for one in results[:60]]
@@ -144,3 +164,19 @@ def test_an_export_keeps_the_labels_of_copies(tmp_path: Path, ids: bool) -> None
             again = list(read_labels(tmp_path / name, known))
         about = {(one.row, one.id, one.option) for one in written}
         assert len(again) == 40 and {(one.row, one.id, one.option) for one in again} == about
+
+
+def test_limits_at_every_look_bound_the_share_of_rows_not_of_texts() -> None:
+    """30 texts with nine copies pass, 90 single ones fail: of all rows .75 pass, of all texts .25.
+    The limits held the share of texts, and ended at the printed .75.
+    """
+    texts = [f"short {n % 30}" for n in range(270)] + [f"long {n}" for n in range(90)]
+    results = judged(texts)
+    drawn = {one.instance.identity: one for one in results}.values()
+    labels = [label(one, drawn_of=360, seed=1) for one in drawn]
+    often = CalibrationSettings(agreement=None, sequential=True)
+    calibration = calibrate(results, labels, settings=often)
+    for found in (calibration.corrected, calibration.labels_only):
+        assert found.value == pytest.approx(0.75)
+        assert found.lower is not None and found.upper is not None
+        assert 0.25 < found.lower < 0.75 < found.upper < 1

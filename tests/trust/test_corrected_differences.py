@@ -50,12 +50,13 @@ def label(run: Path, rows: Rows, count: int = 500, skip: float = 0.0) -> None:
     """Label drawn rows as somebody does who is always right, and skips a share of the bad ones."""
     truth = {Instance({"response": text}).identity: good for text, (good, _) in rows.items()}
     work, choice = labelling(run, Annotator("ann", count=count)), random.Random(1)
-    while shown := work.next():
-        good = truth[shown.queued.identity]
-        if not good and choice.random() < skip:
-            work.skip(shown)
-        else:
-            work.answer(shown, Answer(option="PASS" if good else "FAIL"))
+    while ahead := work.upcoming():
+        for shown in ahead:
+            good = truth[shown.queued.identity]
+            if not good and choice.random() < skip:
+                work.skip(shown)
+            else:
+                work.answer(shown, Answer(option="PASS" if good else "FAIL"))
 
 
 def only(one: Path, two: Path, *, sequential: bool = False) -> RunComparison:

@@ -14,10 +14,12 @@ from statistics import fmean
 import pytest
 
 from adjudge import AspectCritic, Instance
-from adjudge.core.domain.label import Answer
+from adjudge.core.domain.label import Answer, Label
 from adjudge.errors import SetupError
 from adjudge.runs.results.summary import GateConfidence, LostRows
-from adjudge.trust import Calibration, calibrate_run
+from adjudge.stats.correction import within_possible
+from adjudge.stats.estimate import Estimate
+from adjudge.trust import Calibration, calibrate, calibrate_run
 from adjudge.trust.calibration import CalibrationSettings
 from adjudge.trust.labels.session import Annotator, labelling
 from adjudge.trust.labels.store import LabelStore
@@ -44,12 +46,13 @@ def label_rows(run: Path, rows: Sequence[Row], count: int, skip: Sequence[str] =
     truth = {identity(text): good for text, good, _ in rows}
     skipped = {identity(text) for text in skip}
     work = labelling(run, Annotator("ann", count=count))
-    while shown := work.next():
-        row = shown.queued.identity
-        if row in skipped:
-            work.skip(shown)
-        else:
-            work.answer(shown, Answer(option="PASS" if truth[row] else "FAIL"))
+    while ahead := work.upcoming():
+        for shown in ahead:
+            row = shown.queued.identity
+            if row in skipped:
+                work.skip(shown)
+            else:
+                work.answer(shown, Answer(option="PASS" if truth[row] else "FAIL"))
 
 
 def test_rows_that_were_added_after_labelling_are_left_out_and_counted(tmp_path: Path) -> None:
@@ -165,13 +168,14 @@ def test_the_interval_holds_whatever_unsure_rows_are(tmp_path: Path) -> None:
     run = run_of(tmp_path / "run", rows)
     work = labelling(run, Annotator("ann", count=80))
     unsure = 0
-    while shown := work.next():
-        row = shown.queued.identity
-        if row in bad and int(row[:8], 16) % 4:
-            work.unsure(shown)
-            unsure += 1
-        else:
-            work.answer(shown, Answer(option="PASS" if truth[row] else "FAIL"))
+    while ahead := work.upcoming():
+        for shown in ahead:
+            row = shown.queued.identity
+            if row in bad and int(row[:8], 16) % 4:
+                work.unsure(shown)
+                unsure += 1
+            else:
+                work.answer(shown, Answer(option="PASS" if truth[row] else "FAIL"))
     found = only(calibrate_run(run, settings=NUMBER_ONLY))
     assert found.skipped == unsure > 8
     for one in (found.corrected, found.labels_only):
@@ -266,3 +270,36 @@ def test_a_row_without_a_value_in_the_column_counts_alone_as_in_gates(tmp_path: 
         for column in (None, "talk")
     )
     assert by_talk.naive.width == pytest.approx(plain.naive.width, rel=0.1)
+
+
+def test_limits_of_exactly_these_rows_hold_nothing_that_labels_rule_out() -> None:
+    """32 of 100 rows are labelled good and 10 have no label, but one conversation is 60 of them:
+    the limits were 0.000 and 0.999.
+    """
+    critic = AspectCritic("Is it good?", model(lambda text: "PASS" if "t 9" in text else "FAIL"))
+    rows = [
+        Instance({"response": f"t {n:02}", "talk": "long" if n < 60 else f"c{n}"}, f"r{n}")
+        for n in range(100)
+    ]
+    results = critic.evaluate(rows)
+    criterion = results[0].criteria.name
+    labels = [
+        Label(
+            row=one.instance.identity,
+            id=one.instance.id,
+            criteria=criterion,
+            annotator="ann",
+            option="PASS" if n >= 60 and n % 5 else "FAIL",
+            design="random",
+        )
+        for n, one in enumerate(results)
+        if n % 10
+    ]
+    settings = replace(NUMBER_ONLY, these_rows=True, cluster="talk")
+    found = calibrate(results, labels, settings=settings)
+    assert found.corrected is not None
+    for one in (found.corrected, found.labels_only):
+        assert (one.lower, one.upper) == (pytest.approx(0.32), pytest.approx(0.42))
+    with_numbers = within_possible(Estimate(0.5, 0.1, 0.9, 3, "any"), [1.0, 0.4, 0.4], 4)
+    assert (with_numbers.value, with_numbers.lower) == (0.5, pytest.approx(0.45))
+    assert with_numbers.upper == pytest.approx(0.7)

@@ -240,6 +240,33 @@ def test_a_slice_that_one_run_alone_has_is_told_of(tmp_path: Path) -> None:
     assert [one["name"] for one in slices] == ["en", "it", "fr"]  # type: ignore[index,union-attr,call-overload]
 
 
+def test_rows_whose_value_changed_are_in_no_slice_and_counted(tmp_path: Path) -> None:
+    """They counted under their old value: the slice that they left was called worse."""
+    for run, moved in (("one", "lamp"), ("two", "kettle")):
+        products = ["kettle"] * 20 + [moved] * 10 + ["lamp"] * 10
+        rows = [
+            Instance({"response": f"{run} [{at:02}]", "product": product}, id=f"r{at}")
+            for at, product in enumerate(products)
+        ]
+        critic = AspectCritic(
+            "Is it right?",
+            ScriptedModel(lambda ask: "FAIL" if "two [2" in ask.prompt.text else "PASS"),
+            name="right",
+        )
+        critic.evaluate(rows, run=tmp_path / run)
+    with run_diff(tmp_path / "one", tmp_path / "two", by="product") as found:
+        (whole,) = compare_runs(tmp_path / "one", tmp_path / "two", found)
+    assert (whole.first, whole.second, whole.rows) == (1.0, 0.75, 40)
+    slices = {one.slice: (one.rows, one.first, one.second) for one in whole.slices}
+    assert slices == {"kettle": (20, 1.0, 1.0), "lamp": (10, 1.0, 1.0)}
+    lines = " ".join(map(str, comparison_lines(whole, "two")))
+    assert (
+        "10 of 40 rows changed their value in 'product' between the runs and count in no slice "
+        "(lamp → kettle: 10)" in lines
+    )
+    assert whole.to_dict()["rows_in_another_slice"] == 10
+
+
 def test_a_guideline_is_told_which_options_and_slices_annotators_differ_on(
     runs: tuple[Path, Path],
 ) -> None:

@@ -16,6 +16,7 @@ from adjudge import AspectCritic, Instance
 from adjudge.core.ledger.file import FILE
 from adjudge.trust.labels.store import LabelStore
 from support.agent_runs import agent_run
+from support.commands import adjudge
 from support.labels import label, model
 from support.page import Page, served
 
@@ -88,6 +89,30 @@ def test_scores_are_told_apart_by_a_column(page: Page) -> None:
     assert "<b>coats" not in shown
     assert f"{one['slices'][0]['value']:.3f} ({one['slices'][0]['lower']:.3f}–" in shown
     assert page.get(f"{run}/pictures?by=nothing").status == 400
+
+
+def test_slices_of_a_comparison_have_win_rates(tmp_path: Path) -> None:
+    """All rows of it were shown as not scored."""
+    lines = "".join(f"{n},{'kettle' if n < 12 else 'lamp'},a,b\n" for n in range(24))
+    (tmp_path / "pairs.csv").write_text(f"question,product,new,old\n{lines}")
+    replies = ",".join(["A,B"] * 15 + ["B,A"] * 9)
+    asked = ("compare", "-f", "pairs.csv", "--column", "new", "--column", "old", "-j", "1")
+    asked += ("--criterion", "Which?", "-m", f"scripted/{replies}", "--no-cache")
+    adjudge(*asked, "--run", "pairs", cwd=tmp_path)
+    with served(tmp_path) as page:
+        address = f"{page.run('pairs')}/pictures?by=product"
+        (found,) = page.data(address)["slices"]
+        shown = page.get(address).text
+    slices = {one["name"]: (one["rows"], one["scores"], one["value"]) for one in found["slices"]}
+    assert slices == {"kettle": (12, 12, 1.0), "lamp": (12, 12, 0.25)}
+    assert found["system"] == "new"
+    assert "Win rate and interval" in shown
+    assert "win rate of new by product: the intervals of all slices hold together at 95%" in shown
+
+
+def test_intervals_of_slices_hold_together_for_each_criterion(page: Page) -> None:
+    shown = page.get(f"{page.run('third')}/pictures").text
+    assert "hold together at 95% for this judge and criterion (each at 98.33%)" in shown
 
 
 def test_how_a_run_went_is_what_its_votes_say(page: Page, root: Path) -> None:

@@ -24,8 +24,8 @@ from training.adapters import factors, start_from
 from training.claims.answers import OVERLAPPING, RAG, RELATED, STATEMENTS, SUMMARIES
 from training.claims.lookups import LEXICAL, Lookups, load_lookups
 from training.data import Examples, load
+from training.eight_bits import look_again, prepare
 from training.model import Llama
-from training.rounding import look_again, prepare
 from training.scoring import label_logprobs
 
 Floats = NDArray[np.float64]

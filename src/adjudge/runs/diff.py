@@ -22,6 +22,7 @@ from itertools import count, groupby
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+from adjudge.core.domain.json_writer import json_writer
 from adjudge.core.domain.judge_configuration import JudgeConfiguration
 from adjudge.core.domain.light import light_dataclass
 from adjudge.core.domain.pairing import WAYS, Pairing, Way
@@ -103,7 +104,9 @@ class Pair(NamedTuple):
     row alone has a value of its own.
     """
     slice: str = ""
-    """What the row holds in the column that rows are told apart by."""
+    """What the row holds in the column that rows are told apart by, in the first run."""
+    slice_after: str = ""
+    """Like ``slice``, in the second run."""
     ids: tuple[str | None, str | None] = (None, None)
     """The row's own id in either run, by which labels of copies are told apart."""
     numbers: tuple[int, int] = (0, 0)
@@ -242,7 +245,7 @@ class RunDiff:
         )
         wanted = (
             f"SELECT {_BOTH}, a.identity, b.identity, a.id, b.id, a.number, b.number, a.slice, "
-            f"{together} AS unit {_PAIRED} AND (:line IS NULL OR a.line = :line) "
+            f"b.slice, {together} AS unit {_PAIRED} AND (:line IS NULL OR a.line = :line) "
             f"ORDER BY {'unit, ' if line else ''}a.place"
         )
         for (
@@ -254,10 +257,11 @@ class RunDiff:
             number_one,
             number_two,
             slice,
+            slice_after,
             cluster,
         ) in self._table.execute(wanted, {"line": line}):
             ids, numbers = (id_one, id_two), (number_one, number_two)
-            yield Pair(*_two(values), (one, two), cluster, slice, ids, numbers)
+            yield Pair(*_two(values), (one, two), cluster, slice, slice_after, ids, numbers)
 
     def units(self, line: str) -> Iterator[list[Pair | LoneRow]]:
         """The rows of one judge and criteria, those that belong together at once: pairs, and rows
@@ -462,7 +466,11 @@ def _values(
     judged = {_ANSWER, systems.judged_field((row.judge, criterion))}
     beside = {name: value for name, value in fields.items() if name not in judged}
     name, named = _name(row, id)
-    keys = (_digest(beside.get(_QUESTION)), _digest(beside), _digest(fields))
+    keys = (
+        _digest(beside.get(_QUESTION)),
+        _digest(sorted(beside.items())),
+        _digest(sorted(fields.items())),
+    )
     said = (row.status, row.score, _json_text(row.choice))
     line = _json_text((row.judge, criterion, row.answered_by))
     compared = row.detail.systems if isinstance(row.detail, PairwiseDetail) else ()
@@ -497,11 +505,10 @@ def _verdict_in(text: str) -> str | int | None:
 
 def _digest(said: object) -> bytes | None:
     """What is the same for the same texts; None of no text."""
-    return hashlib.sha256(_sorted_json(said).encode()).digest()[:16] if said else None
+    return hashlib.sha256(_written(said).encode()).digest()[:16] if said else None
 
 
-_sorted_json = json.JSONEncoder(sort_keys=True).encode
-"""One encoder for all rows: ``json.dumps`` makes one for each value."""
+_written = json_writer()
 
 
 def _name(row: JudgmentRecord, column: str | None) -> tuple[str, int]:
@@ -519,7 +526,12 @@ def is_named(row: JudgmentRecord) -> bool:
     """Return True if a row has an id that is more than its place in a file."""
     if not row.id:
         return False
-    return not _PLACE.fullmatch(row.id) or row.id in map(str, row.input.values())
+    return not is_place(row.id) or row.id in map(str, row.input.values())
+
+
+def is_place(id: str) -> bool:
+    """Return True if an id reads like a place in a file, as rows without a name are called."""
+    return _PLACE.fullmatch(id) is not None
 
 
 def _of_system(name: str, row: JudgmentRecord) -> str:

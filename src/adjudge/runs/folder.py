@@ -47,11 +47,11 @@ from adjudge.core.ledger.file import (
 )
 from adjudge.core.ledger.pending import BATCHES, Batch, batches_in, collectable
 from adjudge.core.ledger.records import records
-from adjudge.core.ledger.rows import KEY_BYTES
+from adjudge.core.ledger.rows import COLUMNS, KEY_BYTES
 from adjudge.errors import RunError, SetupError
-from adjudge.features.scale.ray.place import kept_facts
 from adjudge.messages import Message
 from adjudge.runs.eval_file import OUTPUTS
+from adjudge.runs.partitions import kept_facts
 
 UNFINISHED = ".importing"
 """How the folder ends in which an import is written before it takes its place."""
@@ -213,34 +213,45 @@ def run_facts(folder: str | Path) -> RunFacts:
     return RunFacts(folder=Path(folder), configuration=configuration, facts=facts)
 
 
-def run_info(folder: str | Path) -> RunInfo:
-    """What a run folder holds."""
+def run_info(folder: str | Path, *, judgments_follow: bool = False) -> RunInfo:
+    """What a run folder holds. ``judgments_follow``: the caller reads every judgment before it uses
+    the counts. Reading checks them, so they are not checked here.
+    """
+    path = Path(folder) / FILE
     with reading(folder) as connection:
-        check_rows(connection, Path(folder) / FILE)
-        facts = read_meta(connection)
-        rows = connection.execute(
-            "SELECT judge, status, count(*) FROM judgments GROUP BY judge, status"
-        ).fetchall()
-        configurations = judges_of(facts.get("configuration"))
-        judges: dict[str, dict[str, int]] = {name: {} for name in configurations}
-        for judge, status, count in rows:
-            judges.setdefault(judge, {})[status] = count
-        votes, failed, undecided = _count_votes(connection, forked="forked_from" in facts)
-        by_criteria = _by_criteria(connection)
-        return RunInfo(
-            folder=Path(folder),
-            judges={name: statuses for name, statuses in judges.items() if statuses},
-            criteria=tuple(sorted(by_criteria, key=lambda one: list(judges).index(one.judge))),
-            votes=votes,
-            failed_votes=failed,
-            undecided_votes=undecided,
-            failed_calls=_failed_calls(facts, failed),
-            excluded=_excluded(connection, configurations),
-            usage=used_in(connection),
-            configuration=object_in(facts.pop("configuration", None)),
-            facts=facts,
-            batches=tuple(batches_in(connection)),
-        )
+        check_rows(connection, path, COLUMNS.keys() - ({"judgments"} if judgments_follow else ()))
+        try:
+            return _info_in(connection, Path(folder))
+        except sqlite3.Error:
+            check_rows(connection, path)  # names the damaged row
+            raise
+
+
+def _info_in(connection: sqlite3.Connection, folder: Path) -> RunInfo:
+    facts = read_meta(connection)
+    rows = connection.execute(
+        "SELECT judge, status, count(*) FROM judgments GROUP BY judge, status"
+    ).fetchall()
+    configurations = judges_of(facts.get("configuration"))
+    judges: dict[str, dict[str, int]] = {name: {} for name in configurations}
+    for judge, status, count in rows:
+        judges.setdefault(judge, {})[status] = count
+    votes, failed, undecided = _count_votes(connection, forked="forked_from" in facts)
+    by_criteria = _by_criteria(connection)
+    return RunInfo(
+        folder=folder,
+        judges={name: statuses for name, statuses in judges.items() if statuses},
+        criteria=tuple(sorted(by_criteria, key=lambda one: list(judges).index(one.judge))),
+        votes=votes,
+        failed_votes=failed,
+        undecided_votes=undecided,
+        failed_calls=_failed_calls(facts, failed),
+        excluded=excluded_models(connection, configurations),
+        usage=used_in(connection),
+        configuration=object_in(facts.pop("configuration", None)),
+        facts=facts,
+        batches=tuple(batches_in(connection)),
+    )
 
 
 def _count_votes(connection: sqlite3.Connection, *, forked: bool) -> tuple[int, int, int]:
@@ -315,10 +326,12 @@ def settings_in(folder: str | Path) -> list[JsonObject]:
     return [one.settings for one in judges.values()]
 
 
-def _excluded(
+def excluded_models(
     connection: sqlite3.Connection, judges: Mapping[str, JudgeConfiguration]
 ) -> dict[str, dict[str, int]]:
-    """By what the judgments say; a judge of one model is not a panel."""
+    """Return judge → model of its panel → judgments in which it did not count. A judge of one model
+    is not a panel.
+    """
     found: dict[str, dict[str, int]] = {}
     for judge, model, rows in connection.execute(_EXCLUDED):
         if judge in judges and len(judges[judge].models) > 1:

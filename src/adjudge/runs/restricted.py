@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from ipaddress import ip_address
 from pathlib import Path
+from typing import cast
 
 from adjudge.core.data.dataset import STDIN
 from adjudge.core.domain.light import light_dataclass
@@ -29,9 +30,8 @@ from adjudge.core.gateway.registry import (
 from adjudge.core.reading.objects import ObjectFile
 from adjudge.core.reading.user_code import is_reference, is_there
 from adjudge.errors import SetupError
-from adjudge.features.local.weights.store import KNOWN
-from adjudge.lazy import lazy_pattern
 from adjudge.messages import Message, term
+from adjudge.plugins import resolve
 from adjudge.runs.eval_file import (
     JUDGE_KINDS,
     BudgetEntry,
@@ -50,7 +50,7 @@ MOST_CALLS = 1000
 """Like ``MOST_USD``, but if the price of a model is not known."""
 _OUR_FOLDER = ".adjudge"
 """The only hidden folder that an eval file may name: runs and baselines are kept there."""
-_PLAIN_ADDRESS = lazy_pattern(
+_PLAIN_ADDRESS = re.compile(
     r"https?://(localhost|[0-9.]+|\[[0-9a-f:]+\])(?::\d+)?(?:/[^\s\\@?#]*)?", re.IGNORECASE
 )
 _MOST_LINKS = 10
@@ -290,14 +290,14 @@ def _needs_of_provider(spec: ProviderSpec, model: str, root: Path) -> Iterator[t
     name = model.partition("/" if "/" in model else ":")[2]
     if any(spec is one for one in our_providers()) or spec.name == "scripted":
         return
-    if spec.name == "local":
-        # weights from a file are read by a parser written in C
-        if name not in KNOWN:
-            yield READS, Message("the weights {path}", path=name)
-    elif spec.name == "replay":
+    if spec.reads:
+        listed = cast(Callable[[str], Iterable[str]], resolve(spec.reads))
+        yield from ((READS, what) for what in listed(name))
+    if spec.name == "replay":
         if (outside := place_outside(Path(name.partition("#")[0]), root)) is not None:
             yield READS, outside
-    else:  # litellm, or the provider of a plugin: their addresses and keys are not known here
+    elif spec.name != "local":
+        # litellm, or the provider of a plugin: their addresses and keys are not known here
         yield SENDS, Message("rows to {model}, by {provider}", model=model, provider=spec.name)
 
 

@@ -16,16 +16,15 @@ from adjudge.core.domain.json_types import JsonValue
 from adjudge.core.domain.light import light_dataclass
 from adjudge.core.gateway.redact import looks_like_a_key
 from adjudge.core.reading.values import Items, Place, Scalar, YamlMapping, text_in
-from adjudge.lazy import lazy_pattern
 
 ENV_FILE = ".env"
 _NAME = r"[A-Za-z_][A-Za-z0-9_]*"
-_ALONE = lazy_pattern(rf"\$(\$?)({_NAME})")
-_INSIDE = lazy_pattern(rf"\$(\$?)\{{({_NAME})(?::-([^{{}}]*))?\}}")
-_SECRET = lazy_pattern(r"(?:KEY|TOKEN|SECRET|PASSWORD|CREDENTIALS?)$", re.IGNORECASE)
-_LINE = lazy_pattern(rf"\s*(?:export\s+)?({_NAME})\s*=\s*(.*?)\s*")
-_QUOTED = lazy_pattern(r"""(["'])(.*)\1\s*(?:#.*)?""")
-_NOT_OURS = lazy_pattern(
+_ALONE = re.compile(rf"\$(\$?)({_NAME})")
+_INSIDE = re.compile(rf"\$(\$?)\{{({_NAME})(?::-([^{{}}]*))?\}}")
+_SECRET = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD|CREDENTIALS?)$", re.IGNORECASE)
+_LINE = re.compile(rf"\s*(?:export\s+)?({_NAME})\s*=\s*(.*?)\s*")
+_QUOTED = re.compile(r"""(["'])(.*)\1\s*(?:#.*)?""")
+_NOT_OURS = re.compile(
     r"(?:LD_|DYLD_|PYTHON|ADJUDGE_|SSL_|GIT_).*|.*_PROXY|.*_CA_BUNDLE|PATH|HOME|IFS|SHELL",
     re.IGNORECASE,
 )

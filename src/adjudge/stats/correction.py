@@ -59,8 +59,10 @@ class Stratum:
     labels: tuple[float, ...] = ()
     clusters: tuple[Hashable, ...] | None = None
     """The cluster of each label; None if rows are independent."""
-    skipped: int = 0
-    """Rows that were drawn and that annotators skipped: their labels may be anything."""
+    skipped: tuple[Hashable, ...] = ()
+    """The cluster of each row that was drawn and that annotators skipped, its place if rows are
+    independent: its label may be anything.
+    """
     copies: int = 0
     """Labels that repeat the label of another row with the same text."""
 
@@ -146,7 +148,7 @@ def stratify(
     no row got is left out. ``skipped``: the places of rows that annotators skipped. ``copies``: the
     places of rows whose label repeats that of another row with the same text.
     """
-    rows, passed_over = Counter(verdicts), Counter(verdicts[place] for place in skipped)
+    rows = Counter(verdicts)
     repeated = Counter(verdicts[place] for place in copies)
     values: dict[str | None, list[float]] = defaultdict(list)
     members: dict[str | None, list[Hashable]] = defaultdict(list)
@@ -154,6 +156,9 @@ def stratify(
         if label is not None:
             values[verdict].append(label)
             members[verdict].append(clusters[place] if clusters is not None else place)
+    passed_over: dict[str | None, list[Hashable]] = defaultdict(list)
+    for place in skipped:
+        passed_over[verdicts[place]].append(clusters[place] if clusters is not None else place)
     unknown = rows.keys() - {*order, None}
     if unknown:
         raise ValueError(
@@ -168,7 +173,7 @@ def stratify(
             rows[verdict],
             tuple(values[verdict]),
             tuple(members[verdict]) if clusters is not None else None,
-            passed_over[verdict],
+            tuple(passed_over[verdict]),
             repeated[verdict],
         )
         for verdict in (*order, None)
@@ -190,7 +195,31 @@ def corrected_mean(
     strata = stratify(verdicts, labels, order, clusters, skipped)
     means = {stratum.verdict: stratum.mean or 0.0 for stratum in strata}
     effect = design_effect([means[verdict] for verdict in verdicts], clusters)
-    return post_stratified(strata, level=level, row_effect=effect, these_rows=these_rows)
+    estimate = post_stratified(strata, level=level, row_effect=effect, these_rows=these_rows)
+    if not these_rows:
+        return estimate
+    return within_possible(estimate, [one for one in labels if one is not None], len(labels))
+
+
+def within_possible(estimate: Estimate, labels: Sequence[float], rows: int) -> Estimate:
+    """Return an estimate of exactly ``rows`` rows, cut off at what the labels of some of them leave
+    possible: the other rows are all 0 at the least and all 1 at the most.
+
+    Rows that count as one have wide limits, since a unit may differ from all others. Its labelled
+    rows are known all the same.
+    """
+    lowest = math.fsum(labels) / rows
+    highest = lowest + (rows - len(labels)) / rows
+
+    def cut(value: float | None) -> float | None:
+        return None if value is None else min(max(value, lowest), highest)
+
+    return replace(
+        estimate,
+        value=cut(estimate.value),
+        lower=cut(estimate.lower),
+        upper=cut(estimate.upper),
+    )
 
 
 def prevalences(
@@ -246,12 +275,14 @@ def post_stratified(
         _weighted([_filled(part, end) for part in strata], level, row_effect, these_rows)
         for end in (0.0, 1.0)
     )
+    # one unit of many rows can move the far limit more by its size than by its label
+    lower, upper = min(low.lower, high.lower), max(low.upper, high.upper)
     if not all(part.labels for part in strata):
         reason = _unlabelled_verdicts(strata, lowest, highest)
-        return Estimate(None, low.lower, high.upper, labels, METHOD, level, reason)
+        return Estimate(None, lower, upper, labels, METHOD, level, reason)
     rows = sum(part.rows for part in strata)
     value = math.fsum(part.rows * (part.mean or 0.0) for part in strata) / rows
-    return Estimate(value, low.lower, high.upper, labels, METHOD, level)
+    return Estimate(value, lower, upper, labels, METHOD, level)
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,11 +299,10 @@ def _filled(part: Stratum, end: float) -> Stratum | _Assumed:
         return _Assumed(part.rows, end)
     if not part.skipped:
         return part
-    alone = tuple(("skipped", place) for place in range(part.skipped))
     return replace(
         part,
-        labels=part.labels + (end,) * part.skipped,
-        clusters=None if part.clusters is None else part.clusters + alone,
+        labels=part.labels + (end,) * len(part.skipped),
+        clusters=None if part.clusters is None else part.clusters + part.skipped,
     )
 
 
@@ -418,20 +448,21 @@ def labels_only(
     *,
     level: float = 0.95,
     clusters: Clusters = None,
-    skipped: int = 0,
+    skipped: Sequence[Hashable] = (),
     of_rows: int | None = None,
 ) -> Estimate:
     """Estimate the mean by the labels without the judge.
 
-    They must be a random sample of all rows, not of each verdict. The interval holds whatever the
-    ``skipped`` rows of the sample are. ``of_rows``: how many rows there are, if the mean of exactly
-    these is meant.
+    They must be a random sample of all rows, not of each verdict. ``skipped``: the cluster of each
+    row of the sample that has no label; the interval holds whatever these rows are. ``of_rows``:
+    how many rows there are, if the mean of exactly these is meant.
     """
     method = Message("labels only")
     if not labels or not (skipped or of_rows):
         return estimate_mean(labels, method, Message("no row has a label"), level, clusters)
     groups = None if clusters is None else tuple(clusters)
-    sample = Stratum(method, of_rows or len(labels) + skipped, tuple(labels), groups, skipped)
+    rows = of_rows or len(labels) + len(skipped)
+    sample = Stratum(method, rows, tuple(labels), groups, tuple(skipped))
     return replace(
         post_stratified([sample], level=level, these_rows=of_rows is not None), method=method
     )

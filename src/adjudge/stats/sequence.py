@@ -22,12 +22,40 @@ _MOST = 1e12
 
 
 @dataclass(frozen=True, slots=True)
+class ClusterSizes:
+    """Rows that are not independent of each other: how many there are, in how many clusters, and
+    how many the largest one has.
+    """
+
+    rows: int
+    units: int
+    largest: int
+
+
+@dataclass(frozen=True, slots=True)
 class Stream:
     """Labels of one verdict as they came in, and the share of the rows that it has."""
 
     weight: float
     hits: float
     misses: float
+    fill: float = 1.0
+    """The mean size of a cluster as a share of the largest, if labels come in clusters. ``hits``
+    and ``misses`` then add up to the number of clusters, and have the mean of all rows.
+
+    Against a share r, a cluster of m rows with the sum s counts as (s + (M - m) r) / M: as if r
+    were the score of the rows that it lacks to the largest size M. That lies between 0 and 1, and
+    is r on average if r is the mean over rows, also if large clusters have another rate than small
+    ones.
+    M must not depend on the scores.
+    """
+
+    @classmethod
+    def of_clusters(cls, weight: float, total: float, sizes: ClusterSizes) -> Stream:
+        """Return the stream of clusters whose rows have the sum ``total``."""
+        hits = sizes.units * total / sizes.rows if sizes.rows else 0.0
+        fill = sizes.rows / sizes.units / sizes.largest if sizes.rows else 1.0
+        return cls(weight, hits, sizes.units - hits, fill)
 
     @property
     def mean(self) -> float | None:
@@ -37,17 +65,38 @@ class Stream:
 
     def log_capital(self, share: float) -> float:
         """Of the bets against ``share``."""
-        mixed = _log_beta(self.hits + 0.5, self.misses + 0.5) - _log_beta(0.5, 0.5)
-        return mixed - _times_log(self.hits, share) - _times_log(self.misses, 1 - share)
+        count = self.hits + self.misses
+        hits = self.fill * self.hits + (1 - self.fill) * count * share
+        hits = min(max(hits, 0.0), count)
+        misses = count - hits
+        mixed = _log_beta(hits + 0.5, misses + 0.5) - _log_beta(0.5, 0.5)
+        return mixed - _times_log(hits, share) - _times_log(misses, 1 - share)
 
     def share_at(self, slope: float) -> float:
         """Where the capital grows by ``slope`` times the weight with the share."""
         rise, count = slope * self.weight, self.hits + self.misses
+        if self.fill < 1 and count:
+            return self._searched_share_at(rise)
         left = count - rise
         root = math.sqrt(max(0.0, left * left + 4 * rise * self.hits))
         if left > 0:
             return 2 * self.hits / (left + root)
         return min(1.0, (root - left) / (2 * rise))
+
+    def _searched_share_at(self, rise: float) -> float:
+        """Like ``share_at`` for clusters of unequal size, whose capital has no such formula.
+
+        The capital is convex, so the share is where the capital less the rise is least.
+        """
+        mean = self.mean or 0.0
+        low, high = (mean, 1.0) if rise > 0 else (0.0, mean)
+        for _ in range(60):
+            left, right = (2 * low + high) / 3, (low + 2 * high) / 3
+            if self.log_capital(left) - rise * left < self.log_capital(right) - rise * right:
+                high = right
+            else:
+                low = left
+        return (low + high) / 2
 
 
 def _log_beta(one: float, other: float) -> float:
@@ -85,41 +134,22 @@ def sequential_mean(
     return _mean_of_clusters(math.fsum(values), units, level)
 
 
-@dataclass(frozen=True, slots=True)
-class ClusterSizes:
-    """Rows that are not independent of each other: how many there are, in how many clusters, and
-    how many the largest one has.
-    """
-
-    rows: int
-    units: int
-    largest: int
-
-
 def _mean_of_clusters(total: float, sizes: ClusterSizes, level: float) -> Interval:
     """Return the sequential interval of the mean over rows of values between 0 and 1, whose sum is
     ``total``.
-
-    Against a mean r, a cluster of m rows with the sum s counts as (s + (M - m) r) / M: as if r were
-    the score of the rows that it lacks to the largest size M. That lies between 0 and 1, and is r
-    on average if r is the mean over rows, also if large clusters have another rate than small ones.
-    M must not depend on the scores.
     """
-    mean, fill = total / sizes.rows, sizes.rows / sizes.units / sizes.largest
+    stream = Stream.of_clusters(1.0, total, sizes)
+    mean = total / sizes.rows
     bound = math.log(1 / (1 - level))
-
-    def is_refuted(share: float) -> bool:
-        hits = sizes.units * (share + fill * (mean - share))
-        hits = min(max(hits, 0.0), float(sizes.units))
-        return Stream(1.0, hits, sizes.units - hits).log_capital(share) >= bound
 
     def end(far: float) -> float:
         near = mean
-        if not is_refuted(far):
+        if stream.log_capital(far) < bound:
             return far
         for _ in range(60):
             middle = (near + far) / 2
-            near, far = (near, middle) if is_refuted(middle) else (middle, far)
+            is_refuted = stream.log_capital(middle) >= bound
+            near, far = (near, middle) if is_refuted else (middle, far)
         return far
 
     return Interval(end(0.0), end(1.0), level)

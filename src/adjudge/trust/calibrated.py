@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from itertools import islice
 
 from adjudge.messages import Message, capitalize, join, plural
-from adjudge.runs.results.counts import count_labels, count_rows
-from adjudge.runs.results.numbers import figure
-from adjudge.runs.view.terms import figure_title, option_title
+from adjudge.runs.counts import count_labels, count_rows
+from adjudge.runs.numbers import figure
+from adjudge.runs.terms import figure_title, option_title
 from adjudge.stats.agreement import TwoRaters
 from adjudge.stats.estimate import Estimate
 from adjudge.stats.panels import RightAnswers

@@ -4,8 +4,9 @@ number.
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -20,8 +21,8 @@ from adjudge.core.domain.verdict import TIE
 from adjudge.core.ledger.records import records, votes_of
 from adjudge.errors import SetupError
 from adjudge.messages import Message, plural
+from adjudge.runs.counts import rows_without_group
 from adjudge.runs.folder import reading
-from adjudge.runs.results.counts import rows_without_group
 from adjudge.runs.traffic_rows import is_of_sample
 from adjudge.stats.correction import (
     Stratum,
@@ -31,12 +32,13 @@ from adjudge.stats.correction import (
     naive,
     prevalences,
     stratify,
+    within_possible,
 )
 from adjudge.stats.dawid_skene import MemberVote
 from adjudge.stats.estimate import Estimate, undefined
 from adjudge.stats.intervals import clusters_at
 from adjudge.stats.refusal import Needed, Refusal, cannot_plan, doubts, labels_needed, too_few
-from adjudge.stats.sequence import Stream, sequential_mean, sequential_rate
+from adjudge.stats.sequence import ClusterSizes, Stream, sequential_mean, sequential_rate
 from adjudge.trust.agreement import AgreementReport, AgreementSettings, agreement_of
 from adjudge.trust.confusion import Confusion, confusion_of
 from adjudge.trust.contestants import Contestants
@@ -590,7 +592,8 @@ def _looked_at_often(
 ) -> _Estimates:
     """The corrected number by verdict, and the labels alone, with limits that hold at every look.
 
-    Numbers count as one verdict. Copies of one text are one label.
+    Numbers count as one verdict. Copies of one text and trials of one task belong together, and
+    each row counts, as in the printed number.
     """
     if settings.cluster:
         raise SetupError("--sequential does not work with --cluster: leave one of them out")
@@ -607,9 +610,9 @@ def _looked_at_often(
     )
     known = all(one.labels for one in strata)
     value = estimates.corrected.value if known else None
-    labels = {one.unit: one for one in drawn if one.random}.values()
+    labels = [one for one in drawn if one.random]
     skipped = [place for place, counts in rows.skipped.items() if counts]
-    clusters = clusters_at(rows.row_clusters, [*(one.place for one in labels), *skipped])
+    clusters = clusters_at(rows.together, [*(one.place for one in labels), *skipped])
     values = [one.value(rows.measure) for one in labels]
     least, most = (
         sequential_mean([*values, *[end] * len(skipped)], level=level, clusters=clusters)
@@ -618,7 +621,7 @@ def _looked_at_often(
     method = Message("post-stratified, sequential")
     reason = "" if known else Message("a verdict has no label: the mean may lie anywhere between")
     lower, upper = low.lower, high.upper
-    if value is not None:  # copies of a text weigh in it, and not in the limits
+    if value is not None:  # of numbers, the judge's weigh in it and not in the limits
         lower, upper = min(lower, value), max(upper, value)
     found = Estimate(value, lower, upper, count, method, level, reason)
     return replace(
@@ -631,13 +634,16 @@ def _looked_at_often(
 
 
 def _stream(stratum: Stratum, rows: int, end: float) -> Stream:
-    """Return the labels of a verdict, those of one text taken as one, skipped rows as ``end``."""
-    texts: dict[Hashable, list[float]] = {}
-    for place, label in enumerate(stratum.labels):
-        text = place if stratum.clusters is None else stratum.clusters[place]
-        texts.setdefault(text, []).append(label)
-    hits = sum(sum(own) / len(own) for own in texts.values()) + end * stratum.skipped
-    return Stream(stratum.rows / rows, hits, len(texts) + stratum.skipped - hits)
+    """Return the labels of a verdict, with skipped rows as ``end``.
+
+    Labels of one text or task belong together; each row counts, as in the printed rate.
+    """
+    clusters = stratum.clusters or range(len(stratum.labels))
+    counts = [*Counter(clusters).values(), *Counter(stratum.skipped).values()]
+    rows_drawn = len(stratum.labels) + len(stratum.skipped)
+    total = math.fsum(stratum.labels) + end * len(stratum.skipped)
+    sizes = ClusterSizes(rows_drawn, len(counts), max(counts, default=1))
+    return Stream.of_clusters(stratum.rows / rows, total, sizes)
 
 
 def _price(found: Estimate, once: Estimate, settings: CalibrationSettings) -> Iterator[Message]:
@@ -660,13 +666,19 @@ def _alone(rows: Rows, drawn: Sequence[LabelledRow], settings: CalibrationSettin
         why = grown if rows.is_grown else Message("no labelled row was drawn among all rows")
         count = len(drawn) if rows.is_grown else 0
         return undefined(Message("labels only"), count, why, level=settings.level)
-    return labels_only(
+    skipped = [place for place, is_drawn in rows.skipped.items() if is_drawn]
+    alone = labels_only(
         [one.value(rows.measure) for one in own],
         level=settings.level,
         clusters=clusters_at(rows.together, [one.place for one in own]),
-        skipped=sum(rows.skipped.values()),
+        skipped=clusters_at(rows.together, skipped) or skipped,
         of_rows=len(rows.verdicts) if settings.these_rows else None,
     )
+    if not settings.these_rows:
+        return alone
+    # rows that were drawn within a verdict say nothing of the others, but they are known
+    values = [one.value(rows.measure) for one in drawn]
+    return within_possible(alone, values, len(rows.verdicts))
 
 
 def _doubts(estimates: _Estimates, rows: Rows, drawn: Sequence[LabelledRow]) -> list[Message]:

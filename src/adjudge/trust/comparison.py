@@ -12,19 +12,19 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from adjudge.core.domain.frozen import nonempty, plain, some_of
 from adjudge.core.domain.html_repr import HtmlRepr
 from adjudge.core.domain.json_types import JsonDict
-from adjudge.core.domain.judge_configuration import incomparable_because
+from adjudge.core.domain.judge_configuration import OptionScores, incomparable_because
 from adjudge.core.domain.judge_criterion import JudgeCriterion, of_system
 from adjudge.core.domain.pairing import Pairing
 from adjudge.core.domain.slices import SliceNames, slice_names
 from adjudge.core.pooling.majority import ONE_ORDER
 from adjudge.messages import Message, plural
+from adjudge.runs.counts import rows_without_group
 from adjudge.runs.diff import Pair, RunDiff
-from adjudge.runs.results.counts import rows_without_group
 from adjudge.stats import FEWEST
 from adjudge.stats.difference import (
     ComparisonOutcome,
@@ -133,6 +133,8 @@ class RunComparison(JudgeCriterion, HtmlRepr):
     """
     slicing: tuple[str, ...] = ()
     """What is said of how rows were told apart."""
+    moved: int = 0
+    """Pairs that are in another slice in either run. They count in no slice."""
 
     @property
     def name(self) -> str:
@@ -199,6 +201,7 @@ class RunComparison(JudgeCriterion, HtmlRepr):
             "vote_noise": plain(self.noise),
             **some_of(self, "margin", "level", "notes"),
             **nonempty(slices=[self._slice(one) for one in self.slices]),
+            **({"rows_in_another_slice": self.moved} if self.slices or self.moved else {}),
         }
 
     def _slice(self, one: RunComparison) -> JsonDict:
@@ -242,7 +245,7 @@ def compare_runs(
     if names is None:
         return made
     each = [one.by_slice(names) for one in lines]
-    count = sum(own.scores.units >= FEWEST for parts in each for own, _ in parts.values())
+    count = sum(own.scores.units >= FEWEST for parts in each for own, _ in parts.series.values())
     apart = replace(settings, level=level_of_each(settings.level, count), noise=False)
     return [
         replace(
@@ -251,10 +254,11 @@ def compare_runs(
                 whole,
                 [
                     replace(line.compare_series(series, pairing, apart), slice=name)
-                    for name, (series, pairing) in parts.items()
+                    for name, (series, pairing) in parts.series.items()
                 ],
             ),
-            slicing=names.notes,
+            slicing=(*names.notes, *_moved_note(parts.moves, names.column, whole.pairing.paired)),
+            moved=parts.moves.total(),
         )
         for whole, line, parts in zip(made, lines, each, strict=True)
     ]
@@ -272,6 +276,15 @@ def compare_several(
     level = level_of_each(settings.level, sum(map(len, lines)))
     each = replace(settings, level=level, noise=False)
     return [[line.compare(each) for line in own] for own in lines]
+
+
+class _SlicedSeries(NamedTuple):
+    """The rows of both runs by one judge and criteria, divided into slices."""
+
+    series: Mapping[str, tuple[PairedSeries, Pairing]]
+    """Slice → its rows, the largest first."""
+    moves: Counter[tuple[str, str]]
+    """Slice in the first run, slice in the second → pairs that are in two slices."""
 
 
 class _Line:
@@ -299,14 +312,19 @@ class _Line:
             series.add(unit)
         return self.compare_series(series, self._found.pairing(self._line), settings)
 
-    def by_slice(self, names: SliceNames) -> dict[str, tuple[PairedSeries, Pairing]]:
-        """The same for each slice, the largest first."""
+    def by_slice(self, names: SliceNames) -> _SlicedSeries:
+        """Divide the rows into slices. A pair belongs to a slice if both of its rows do."""
         series: dict[str, PairedSeries] = defaultdict(self._series)
         paired: Counter[str] = Counter()
+        moves: Counter[tuple[str, str]] = Counter()
         for unit in self._found.units(self._line):
             own = defaultdict(list)
             for row in unit:
-                own[names.of(row.slice)].append(row)
+                name = names.of(row.slice)
+                if isinstance(row, Pair) and (now := names.of(row.slice_after)) != name:
+                    moves[name, now] += 1
+                else:
+                    own[name].append(row)
             for name, rows_of_unit in own.items():
                 series[name].add(rows_of_unit)
                 paired[name] += sum(isinstance(row, Pair) for row in rows_of_unit)
@@ -316,13 +334,19 @@ class _Line:
             for value, number in side.items():
                 counts[names.of(value)] += number
             rows.append(counts)
-        return {
-            name: (
-                series[name],
-                Pairing((rows[0][name], max(paired[name], rows[1][name])), {"id": paired[name]}),
-            )
-            for name, _ in (rows[0] + rows[1]).most_common()
-        }
+        for (before, now), number in moves.items():
+            rows[0][before] -= number
+            rows[1][now] -= number
+        return _SlicedSeries(
+            {
+                name: (
+                    series[name],
+                    Pairing((rows[0][name], rows[1][name]), {"id": paired[name]}),
+                )
+                for name, _ in (rows[0] + rows[1]).most_common()
+            },
+            moves,
+        )
 
     def compare_series(
         self, series: PairedSeries, pairing: Pairing, settings: ComparisonSettings
@@ -399,10 +423,9 @@ class _Line:
         sides = zip(self._sides, judges, strict=True)
         before, now = (side.option_scores(judge, self._criteria) for side, judge in sides)
         if any(side.is_imported for side in self._sides):  # it need not hold every option
-            shared = before.keys() & now.keys()
-            before, now = (
-                {name: own[name] for name in own if name in shared} for own in (before, now)
-            )
+            first, second = (_without_case(own) for own in (before, now))
+            if shared := first.keys() & second.keys():
+                before, now = ({name: own[name] for name in shared} for own in (first, second))
         return incomparable_because(before, now)
 
     def _changed_between(self, judges: tuple[str, str]) -> Iterator[Message]:
@@ -418,6 +441,11 @@ class _Line:
                     "part of the difference may be the judge's",
                     date=moment_text(moment),
                 )
+
+
+def _without_case(scores: OptionScores) -> OptionScores:
+    """Return the scores with lower-case names: imports spell Yes and No their own way."""
+    return {name.casefold(): score for name, score in scores.items()}
 
 
 NO_BOUNDS = Message(
@@ -439,6 +467,24 @@ def _mean(total: float, rows: int, *, is_count: bool) -> float | None:
     if not rows:
         return None
     return 0.0 - total / rows if is_count else total / rows  # and never -0.0
+
+
+def _moved_note(moves: Counter[tuple[str, str]], column: str, paired: int) -> Iterator[Message]:
+    """Say how many pairs count in no slice, and where the most of them moved."""
+    if moves:
+        (before, now), most = moves.most_common(1)[0]
+        yield plural(
+            "{count:,} of {paired:,} rows changed its value in {column!r} between the runs and "
+            "counts in no slice ({before} → {now}: {most:,})",
+            "{count:,} of {paired:,} rows changed their value in {column!r} between the runs and "
+            "count in no slice ({before} → {now}: {most:,})",
+            moves.total(),
+            paired=paired,
+            column=column,
+            before=before,
+            now=now,
+            most=most,
+        )
 
 
 def _pooled(whole: RunComparison, slices: Sequence[RunComparison]) -> tuple[RunComparison, ...]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from adjudge.messages import Message
-from adjudge.stats.correction import label_interval, labels_only
+from adjudge.stats.correction import label_interval, labels_only, within_possible
 from adjudge.stats.estimate import Estimate, undefined
 from adjudge.stats.intervals import Clusters, Interval, clusters_at, mover
 from adjudge.stats.named_estimators import BothClusters, ppi_plus_plus, rogan_gladen
@@ -26,13 +26,15 @@ def corrected_score(
     """
     labels = {one.place: one.value(rows.measure) for one in drawn}
     found = _score(rows, labels, level, these_rows)
-    if not rows.skipped or found.lower is None:
+    if rows.skipped and found.lower is not None:
+        low, high = (
+            _score(rows, {**labels, **dict.fromkeys(rows.skipped, end)}, level, these_rows)
+            for end in (0.0, 1.0)
+        )
+        found = replace(found, lower=low.lower, upper=high.upper)
+    if not these_rows:
         return found
-    low, high = (
-        _score(rows, {**labels, **dict.fromkeys(rows.skipped, end)}, level, these_rows)
-        for end in (0.0, 1.0)
-    )
-    return replace(found, lower=low.lower, upper=high.upper)
+    return within_possible(found, [*labels.values()], len(rows.verdicts))
 
 
 def _score(rows: Rows, labels: Mapping[int, float], level: float, these_rows: bool) -> Estimate:

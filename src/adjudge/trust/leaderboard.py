@@ -14,6 +14,12 @@ from adjudge.core.domain.record import JudgmentRecord
 from adjudge.errors import SetupError
 from adjudge.messages import Message, plural
 from adjudge.runs.folder import records_of
+from adjudge.runs.results.contests import (
+    ContestSummary,
+    ContestTally,
+    one_order_message,
+    order_message,
+)
 from adjudge.stats.bias import first_rate
 from adjudge.stats.bootstrap import Draws
 from adjudge.stats.controlled_ranking import Controlled, controlled_ranking, relative_length
@@ -52,6 +58,8 @@ class Leaderboard(JudgeCriterion):
     asked in one order.
     """
     controlled: Controlled | None = None
+    orders: ContestSummary = ContestSummary((), None)
+    """What asking in both orders showed."""
 
     def to_dict(self) -> JsonDict:
         found = self.ranking
@@ -76,6 +84,8 @@ class Leaderboard(JudgeCriterion):
                 "n": self.first.count,
             },
             "always_listed_first": list(self.always_first),
+            "rows_on_one_order": self.orders.one_order,
+            "position_bias": self.orders.order.to_dict() if self.orders.order else None,
             "effects": self.controlled.effects if self.controlled else None,
             "bootstrap": {"over": "prompts", "draws": found.draws.count, "seed": found.draws.seed},
             **some_of(found, "level", "reason"),
@@ -130,6 +140,10 @@ class Leaderboard(JudgeCriterion):
                 self.rows_left_out,
                 contests=plural("{count} contest", "{count} contests", self.failed),
             )
+        if self.orders.one_order:
+            yield one_order_message(self.orders)
+        if (order := self.orders.order) and order.turned:
+            yield order_message(order)
         lower, upper = self.first.lower, self.first.upper
         if self.always_first:
             yield Message(
@@ -155,9 +169,11 @@ class _Collected:
     rows: int = 0
     failed: int = 0
     rows_left_out: int = 0
+    orders: ContestTally = field(default_factory=ContestTally)
 
     def add(self, record: JudgmentRecord) -> None:
         self.rows += 1
+        self.orders.add(record)
         self.rows_left_out += not record.scored
         prompt, texts = _prompt(record)
         for contest, (one, other) in _contests(record):
@@ -264,4 +280,5 @@ def _ranked(judge: str, criteria: str, found: _Collected, settings: RankingSetti
         ),
         found.always_first,
         controlled,
+        found.orders.summary(),
     )

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from adjudge.core.domain.judge_criterion import of_system
 from adjudge.messages import Message, capitalize
-from adjudge.runs.results.counts import count_labels, count_rows
-from adjudge.runs.results.numbers import figure, level_text
+from adjudge.runs.counts import count_labels, count_rows
+from adjudge.runs.numbers import figure, level_text
 
 if TYPE_CHECKING:
     from adjudge.trust.calibration import Calibration

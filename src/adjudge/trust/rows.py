@@ -177,6 +177,8 @@ class Rows:
     """
     skipped: dict[int, bool] = field(default_factory=dict)
     """Like ``skipped_rows``, by the place of the row."""
+    skipped_units: dict[int, str] = field(default_factory=dict)
+    """Place of a skipped row → what was drawn, like ``LabelledRow.unit``."""
     groups: list[str] = field(default_factory=list)
     """What each row holds in the column ``group``."""
     unfit: int = 0
@@ -230,6 +232,8 @@ class Rows:
             for about in ((record.identity, None), (record.identity, record.name)):
                 if about in self.skipped_rows:
                     self.skipped[place] = self.skipped.get(place, False) or self.skipped_rows[about]
+                    unit = record.identity if about[1] is None else f"{record.identity} {about[1]}"
+                    self.skipped_units.setdefault(place, unit)
 
     def _add_late(self, record: JudgmentRecord, verdict: str) -> None:
         self.late += 1
@@ -477,17 +481,17 @@ class Rows:
     @cached_property
     def together(self) -> list[Hashable] | None:
         """Like row_clusters, but for labels: copies of one text share one label, which counts
-        once.
+        once, and those of a text that was skipped lack one label.
         """
         if self.row_clusters is not None:
             return self.row_clusters
-        counts = Counter(one.unit for one in self.labelled)
-        if len(counts) == len(self.labelled):
+        units = {**self.skipped_units, **{one.place: one.unit for one in self.labelled}}
+        if len(set(units.values())) == len(units):
             return None
-        found = list(self.clusters)
-        for one in self.labelled:
-            found[one.place] = one.unit
-        return found
+        together = list(self.clusters)
+        for place, unit in units.items():
+            together[place] = unit
+        return together
 
 
 def independent_rows(

@@ -29,9 +29,10 @@ from adjudge.core.domain.json_types import JsonObject
 from adjudge.core.gateway.open import default_model
 from adjudge.errors import SetupError
 from adjudge.messages import Message, plural, render, term
+from adjudge.runs.counts import count_labels, count_rows, grouped
+from adjudge.runs.numbers import figure, percent
 from adjudge.runs.project import Project, find_project
-from adjudge.runs.results.counts import count_labels, count_rows, grouped
-from adjudge.runs.results.numbers import figure, percent
+from adjudge.runs.terms import field_title, rule_title
 from adjudge.runs.trusted import trusted_project
 from adjudge.runs.view.clean_text import visible
 from adjudge.runs.view.plane import Point, axis, plane
@@ -46,7 +47,6 @@ from adjudge.runs.view.plots import (
     plot_style,
     step_class,
 )
-from adjudge.runs.view.terms import field_title, rule_title
 from adjudge.runs.view.timeline import Moment, timeline
 from adjudge.web.forms import counted_rows
 from adjudge.web.guard import LANGUAGE_COOKIE, Access

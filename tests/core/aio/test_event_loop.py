@@ -277,7 +277,9 @@ def test_ctrl_c_ends_a_batch_promptly_and_leaves_nothing(provider: FakeProvider,
         try:
             {call}
         except KeyboardInterrupt:
-            time.sleep(0.1)
+            end = time.monotonic() + 20
+            while asyncio.all_tasks(event_loop.home_loop()) and time.monotonic() < end:
+                time.sleep(0.05)
             print("interrupted, tasks:", len(asyncio.all_tasks(event_loop.home_loop())))
         """,
         provider,

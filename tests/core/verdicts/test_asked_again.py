@@ -42,6 +42,12 @@ YES_OR_NO, PAIR = Choice(("Yes", "No"), (1.0, 0.0)), Comparison((0, 1))
         (YES_OR_NO, {"explanation": "If it named no date, the answer would be No."}, "Yes"),
         (YES_OR_NO, {"explanation": "Yes, it is polite, but it is not complete."}, "No"),
         (YES_OR_NO, {"explanation": "It names one date.", "errors": 1, "confidence": 1}, "No"),
+        (YES_OR_NO, {"explanation": "It names one date.", "severity": "low"}, "No"),
+        (YES_OR_NO, {"explanation": "It names one date.", "agent": "Al", "step": 1}, "No"),
+        (YES_OR_NO, {"explanation": "It names one date.", "words": 1, "score": 0}, "No"),
+        (Choice(("Safe", "Unsafe")), {"explanation": "Nothing in it is unsafe."}, "Safe"),
+        (Choice(tuple("12345")), {"explanation": "3 of 5 claims are supported."}, "4"),
+        (PAIR, {"explanation": "A: short, but wrong. B: complete."}, "B"),
         (
             YES_OR_NO,
             {"explanation": "It is short.", "probabilities": {"Yes": 0.1, "No": 0.9}},

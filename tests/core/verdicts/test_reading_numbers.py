@@ -151,7 +151,7 @@ def test_replies_that_say_seven(text: str) -> None:
         ('{"explanation": "e", "score": NaN}', "'nan' is not a number"),
         ('{"explanation": "e", "score": true}', "'True' is not a number"),
         ('{"explanation": "e", "score": "high"}', "'high' is not a number"),
-        ('{"explanation": "e", "score": 3, "rating": 4}', "several"),
+        ('{"explanation": "e", "score": 3, "rating": 4}', "'rating' may contradict 'score'"),
         ('{"score": 3}\nNo, wait.\n{"explanation": "e", "score": 7}', "contradicts itself"),
         ("Score: excellent", "'excellent' is not a number"),
         ("It is quite complex, I would say.", "no verdict found"),

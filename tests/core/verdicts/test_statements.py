@@ -180,7 +180,7 @@ def test_an_option_and_a_ranking_that_disagree_are_no_vote() -> None:
 
 def test_the_reason_of_a_reply_that_was_mended_stays_what_it_explains() -> None:
     """Marks that nobody sees are left in the user's texts."""
-    family = "👩\u200d🚀 fine"
+    family = "👩\u200d🚀 is in the first line"
     verdict = read(Reply(f"Verdict: PASS\n{family}"), Choice(("PASS", "FAIL"))).verdict
     assert verdict is not None
     assert verdict.explanation == family

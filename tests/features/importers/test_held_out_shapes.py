@@ -12,7 +12,7 @@ import pytest
 
 from adjudge.errors import RunError
 from adjudge.features.bench.labelled import LabelledSource, labelled_set
-from adjudge.runs.exporters.foreign import to_evalassist
+from adjudge.features.compat.evalassist_run import to_evalassist
 from adjudge.runs.rows_again import rows_of_run
 from adjudge.trust.calibration import calibrate_run
 from support.importing import imported

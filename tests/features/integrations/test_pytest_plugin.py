@@ -215,6 +215,26 @@ def test_an_eval_file_is_run_and_compared(suite: Suite) -> None:
     assert suite.asked() == 20
 
 
+def test_a_run_by_another_kind_of_verdict_is_not_compared(suite: Suite) -> None:
+    suite.pytester.path.joinpath("rows.csv").write_text("id,response\nq1,answer REC-00001-Y\n")
+    question = "{name: rude, description: It is rude, options: ['Yes', 'No'], good: 'No'}"
+    suite.pytester.makefile(
+        ".yaml",
+        before=f"data: rows.csv\njudges: [{{kind: direct, name: rude, criteria: [{question}]}}]\n",
+        now="data: rows.csv\njudges: [{kind: aspect, name: rude, criteria: It is rude}]\n",
+    )
+    suite.pytester.makepyfile(
+        """
+        def test_it(judged_run):
+            before = judged_run("before.yaml")
+            assert judged_run("now.yaml").not_worse_than(before.folder)
+        """
+    )
+    done = suite.run("-rs")
+    reason = "*the criterion has other options (Yes, No before; PASS, FAIL now)*"
+    done.stdout.fnmatch_lines([reason, "*1 inconclusive*"])
+
+
 def test_a_run_is_not_compared_with_itself(suite: Suite) -> None:
     suite.pytester.path.joinpath("rows.csv").write_text("id,answer\nq1,answer REC-00001-Y\n")
     suite.pytester.makefile(

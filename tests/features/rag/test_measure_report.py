@@ -14,6 +14,7 @@ from click.testing import CliRunner
 from adjudge import Instance
 from adjudge.features.rag import RagEvaluator, RagResult
 from adjudge.features.rag.measures import chosen_measures
+from adjudge.features.rag.report import rag_summary
 from adjudge.runs.cli.main import app
 from adjudge.runs.exporters.export import export
 from adjudge.runs.exporters.pages import write_reports
@@ -155,8 +156,9 @@ def test_a_run_folder_gives_the_same_tables(tmp_path: Path) -> None:
     ]
     report = report_of_run(tmp_path / "run")
     (section,) = report.sections
-    assert section.rag and section.rag.measures
-    assert [one.measure.weight for one in section.rag.measures.each] == [0.0, 2.0]
+    summary = rag_summary(section)
+    assert summary and summary.measures
+    assert [one.measure.weight for one in summary.measures.each] == [0.0, 2.0]
     assert section.to_dict()["blame"] == {
         "retriever": 0,
         "generator": 0,
@@ -243,7 +245,8 @@ def test_rows_that_leave_a_relevant_fragment_unused_can_be_filtered() -> None:
     )
     report = report_of(evaluator, results)
     (section,) = report.sections
-    assert section.rag and section.rag.measures and section.rag.measures.idle == 1
+    summary = rag_summary(section)
+    assert summary and summary.measures and summary.measures.idle == 1
     page = html_page(report, judgments_of(evaluator, results))
     assert (
         page.count('data-idle="1"') == 1

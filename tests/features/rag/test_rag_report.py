@@ -13,18 +13,19 @@ from typing import NamedTuple
 import pytest
 from markdown_it import MarkdownIt
 
+from adjudge.core.data.cells import with_line_breaks
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.record import JudgmentRecord
 from adjudge.core.gateway.open import ModelLike, open_model
 from adjudge.errors import RunError
-from adjudge.features.evidence.fragments import with_line_breaks
 from adjudge.features.rag import RagEvaluator, rag_dimensions
-from adjudge.features.rag.report import RagSummary
+from adjudge.features.rag.report import RagSummary, rag_summary
+from adjudge.features.rag.report_functions import is_barred
 from adjudge.messages import render
 from adjudge.runs.exporters import pages as files
 from adjudge.runs.exporters.table import flat
-from adjudge.runs.results.numbers import figure
-from adjudge.runs.results.report import Report, is_barred, judgments_of, report_of
+from adjudge.runs.numbers import figure
+from adjudge.runs.results.report import Report, judgments_of, report_of
 from adjudge.runs.view.pages import markdown_page
 from support.rag import EXAMPLE, GOOD, ROW, gives, varied
 from support.records import rag_rows
@@ -45,13 +46,14 @@ class Reported(NamedTuple):
 
     @property
     def table(self) -> list[JsonDict]:
-        return [flat(one, self.page.dimensions_of(one)) for one in self.judgments]
+        return [flat(one) for one in self.judgments]
 
     @property
     def summary(self) -> RagSummary:
         (section,) = self.page.sections
-        assert section.rag is not None
-        return section.rag
+        summary = rag_summary(section)
+        assert summary is not None
+        return summary
 
 
 def reported(
@@ -172,7 +174,7 @@ def test_both_pages_say_everything(language: str) -> None:
             assert all(description in told for _, _, description in one.scale)
         for entry in report.page.entries:
             assert str(entry.id) in told
-        for value in report.page.setup.parameters.values():
+        for value in report.page.parameters.values():
             assert value in told
         assert report.summary.overall.mean is not None
         assert render(figure(report.summary.overall.mean), language) in told

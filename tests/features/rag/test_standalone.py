@@ -14,6 +14,7 @@ from adjudge.core.domain.message import Request
 from adjudge.core.gateway.providers.scripted import ScriptedModel
 from adjudge.errors import ModelError
 from adjudge.features.rag import RagEvaluator
+from adjudge.features.rag.report import rag_summary
 from adjudge.runs.results.report import report_of
 from adjudge.runs.view.pages import markdown_page
 from support.rag import GOOD, ROW, asked_about, shown_fields
@@ -120,6 +121,7 @@ def test_the_pages_say_which_question_was_judged() -> None:
         report
     ) and "How &lt;old&gt; is it?" in html_page(report)
     (section,) = report.sections
-    assert section.rag and all(one.agreement is None for one in section.rag.dimensions), (
+    summary = rag_summary(section)
+    assert summary and all(one.agreement is None for one in summary.dimensions), (
         "one vote each is not an agreement"
     )

@@ -22,9 +22,10 @@ from adjudge.errors import HALTS, BudgetSpent, RunError, RunStopped, SetupError
 from adjudge.features.local import provider as local
 from adjudge.features.scale.partition import PartitionJudge, WorkerSettings, partitions
 from adjudge.features.scale.ray import connect
-from adjudge.features.scale.ray.place import keep_facts, kept_facts, store_of
+from adjudge.features.scale.ray.place import keep_facts, store_of
 from adjudge.features.scale.ray.worker import Worker
 from adjudge.features.scale.spread import work_for
+from adjudge.runs.partitions import kept_facts
 from adjudge.runs.plan import resolve
 from support.partitions import marked_file
 

@@ -14,7 +14,7 @@ import pytest
 
 from adjudge import DirectJudge, ScriptedModel
 from adjudge.errors import RunError
-from adjudge.runs.cli.doctor import embedded_weights, extras
+from adjudge.features.doctor.command import embedded_weights, extras
 from adjudge.runs.cli.execute import JudgmentSpool
 from adjudge.runs.execute import JudgmentDone
 from support import commands
@@ -279,7 +279,7 @@ def test_the_doctor_says_where_the_embedded_model_is_or_how_to_get_it(
 
 
 def test_the_doctor_knows_pytest_without_its_plugin(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("adjudge.runs.cli.doctor.entry_points", lambda: ())
+    monkeypatch.setattr("adjudge.features.doctor.command.entry_points", lambda: ())
     assert not extras()["pytest"]
 
 

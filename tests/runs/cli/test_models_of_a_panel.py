@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from support import commands
+from support.page import served
 
 MOSTLY_YES, TIED = "scripted/Yes,No,Yes,Yes", "scripted/Yes,No"
 
@@ -52,3 +53,16 @@ def test_a_model_that_has_no_verdict_on_some_rows_says_on_how_many_it_stands(
     told = " ".join(done.stdout.split())
     assert "scripted/No 0.00" in told
     assert f"{some} 1.00 (on 1 of 2 rows)" in told
+
+
+def test_every_report_says_on_how_many_rows_a_model_did_not_count(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text("id,response\na,a reply\nb,another\n")
+    some = "scripted/Yes" + ",~" * 9
+    asked = ("judge", "-f", "rows.csv", "--criterion", "Is it polite?", "-m", "scripted/Yes")
+    commands.adjudge(*asked, "-m", some, "-j", "1", "--run", "kept", cwd=tmp_path)
+    told = f"without {some} on 1 of 2 rows"
+    for kind in ("md", "html", "github", "junit"):
+        done = commands.adjudge("report", "kept", "--to", kind, "-o", "-", cwd=tmp_path)
+        assert told in done.stdout.replace("\\", ""), kind
+    with served(tmp_path) as page:
+        assert told in page.get(page.run("kept")).text

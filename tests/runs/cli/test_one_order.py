@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from support.commands import adjudge
+from support.page import served
 
 _COMPARE = ("compare", "-f", "pairs.csv", "--column", "old", "--column", "new")
 _ONE_ORDER = "10 of 10 rows stand on one order: a better response cannot be told from a better"
@@ -98,6 +99,31 @@ def test_rows_on_one_order_that_cannot_change_a_gate_leave_it_decided(folder: Pa
     (decided,) = found["gates"]
     assert (decided["lower"], decided["verdict"]) == (pytest.approx(0.9), "holds")
     assert any(note.startswith("1 of 10 rows") for note in found["notes"])
+
+
+def test_gates_rankings_and_the_page_have_the_counts_of_the_report(folder: Path) -> None:
+    """Rows 0 and 1 have no verdict, 2 to 4 one order, 5 turns with the order, 6 to 9 are clear."""
+
+    def answer(row: int, given: bool) -> str:
+        if row < 2 or (row < 5 and not given):
+            return "huh"
+        return "B" if given or row == 5 else "A"
+
+    with model(answer) as words:
+        gate = ("--fail-under", "new=0.9", "--run", "r", "--json")
+        found = json.loads(adjudge(*_COMPARE, *words, *gate, cwd=folder).stdout)
+    (decided,) = found["gates"]
+    on_one, turned = "3 of 8 rows stand on one order", "flips with the order in 1 of 5 rows"
+    assert any(note.startswith(on_one) for note in found["notes"])
+    assert on_one in decided["message"]
+    ranked = " ".join(adjudge("rank", "r", cwd=folder).stdout.split())
+    (board,) = json.loads(adjudge("rank", "r", "--json", cwd=folder).stdout)["results"]
+    assert (board["rows_on_one_order"], board["position_bias"]["turned"]) == (3, 1)
+    with served(folder) as page:
+        shown = page.get(f"{page.run('r')}/pictures").text
+    for text in (ranked, shown):
+        assert on_one in text
+        assert turned in text
 
 
 def test_one_order_by_choice_is_not_counted_as_lost(folder: Path) -> None:

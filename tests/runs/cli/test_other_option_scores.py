@@ -107,3 +107,45 @@ def test_other_options_are_not_compared_and_other_words_are(folder: Path) -> Non
         "tone: not comparable: the criterion has other options (Good, Bad before; Good, Fair, Bad "
         "now)" in told
     )
+
+
+OPTIONS = "the criterion has other options (Yes, No before; PASS, FAIL now)"
+
+
+def check(folder: Path, *words: str) -> tuple[int, str, str]:
+    """Judge by an aspect, whose verdicts are PASS and FAIL: PASS says that a reply is rude."""
+    asked = ("--criterion", RUDE, "-m", "scripted/PASS")
+    done = commands.adjudge("check", "-f", "rows.csv", *asked, *words, cwd=folder)
+    return done.returncode, " ".join(done.stdout.split()), " ".join(done.stderr.split())
+
+
+def test_an_aspect_is_not_compared_with_a_criterion_whose_good_end_is_no(folder: Path) -> None:
+    """Rude replies alone passed as unchanged against a run without any."""
+    code, _, errors = check(folder, "--run", "runs/aspect", *GATE)
+    assert code == 5, errors
+    assert OPTIONS in errors
+    assert "nothing changed" not in errors
+    told = read(folder, "runs", "diff", "runs/no-is-good", "runs/aspect")
+    assert f"{RUDE}: not comparable: {OPTIONS}" in told
+    _, told, _ = check(folder, "--baseline", "runs/no-is-good")
+    assert OPTIONS in told
+
+
+def test_eval_files_whose_judges_have_other_verdicts_are_not_compared(folder: Path) -> None:
+    def run(name: str, judge: dict[str, object], verdict: str, *words: str) -> tuple[int, str]:
+        named = {"data": "rows.csv", "judges": [{"name": "rude", **judge}]}
+        (folder / f"{name}.yaml").write_text(json.dumps(named))
+        asked = ("-m", f"scripted/{verdict}", "--run", f"runs/{name}", *words)
+        done = commands.adjudge("run", f"{name}.yaml", *asked, cwd=folder)
+        return done.returncode, done.stderr
+
+    criterion = {"name": "rude", "description": RUDE, "options": ["Yes", "No"], "good": "No"}
+    code, errors = run("direct", {"kind": "direct", "criteria": [criterion]}, "No")
+    assert code == 0, errors
+    gate = ("--not-worse-than", "runs/direct")
+    code, errors = run("aspect", {"kind": "aspect", "criteria": RUDE}, "PASS", *gate)
+    assert (code, OPTIONS in errors) == (5, True), errors
+    one = {"contains": "reply", "name": "rude"}
+    checks = {"kind": "check", "name": "checks", "checks": [one]}
+    code, errors = run("check", checks, "No", *gate)
+    assert (code, OPTIONS in errors) == (5, True), errors

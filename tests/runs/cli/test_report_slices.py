@@ -37,11 +37,33 @@ def test_a_column_that_no_row_has_is_refused(folder: Path) -> None:
     assert "no row has anything in a column 'lang'" in done.stderr
 
 
-def test_comparisons_have_no_slices_and_say_so(folder: Path) -> None:
-    (folder / "pairs.csv").write_text("question,old,new\nq,a,b\nr,a,b\n")
-    asked = ("compare", "-f", "pairs.csv", "--column", "old", "--column", "new")
-    adjudge(*asked, "--criterion", "Which?", "-m", "scripted/A", "--run", "pairs", cwd=folder)
-    page = adjudge("report", "pairs", "--to", "md", "--by", "question", "-o", "-", cwd=folder)
+def test_comparisons_have_the_win_rate_of_each_slice(folder: Path) -> None:
+    """The new answer is the better one of all kettles and of a quarter of the lamps."""
+    lines = [f"{n},{'kettle' if n < 12 else 'lamp'},a,b\n" for n in range(24)]
+    (folder / "pairs.csv").write_text(f"question,product,new,old\n{''.join(lines)}")
+    replies = ",".join(["A,B"] * 15 + ["B,A"] * 9)  # in the order of the file, then turned round
+    asked = ("compare", "-f", "pairs.csv", "--column", "new", "--column", "old", "-j", "1")
+    asked += ("--criterion", "Which?", "-m", f"scripted/{replies}", "--no-cache")
+    adjudge(*asked, "--run", "pairs", cwd=folder)
+    page = adjudge("report", "pairs", "--to", "md", "--by", "product", "-o", "-", cwd=folder)
     told = page.stdout.replace("\\", "")
-    assert "No slices: win rates are not shown by slice here." in told, page.stderr
-    assert "no row has a score" not in told
+    assert "win rate of new by product: the intervals of all slices hold together at 95%" in told
+    assert "(each at 97.5%)" in told
+    assert "| kettle | 12 | 12 | 1.000 |" in told
+    assert "| lamp | 12 | 12 | 0.250 |" in told
+
+
+def test_a_column_that_is_named_exactly_goes_before_one_that_differs_in_case(
+    tmp_path: Path,
+) -> None:
+    lines = "".join(f"text {n},N{n % 2},{'east' if n < 12 else 'west'}\n" for n in range(20))
+    (tmp_path / "rows.csv").write_text(f"answer,Region,region\n{lines}")
+    adjudge("check", "-f", "rows.csv", "--contains", "text", "--run", "kept", cwd=tmp_path)
+    shown = {
+        name: adjudge("report", "kept", "--by", name, "--to", "md", "-o", "-", cwd=tmp_path).stdout
+        for name in ("region", "Region", "REGION")
+    }
+    assert "| east | 12 |" in shown["region"]
+    assert "| N0 | 10 |" not in shown["region"]
+    assert "| N0 | 10 |" in shown["Region"]
+    assert "| N0 | 10 |" in shown["REGION"]  # no column is written so: the first that is alike

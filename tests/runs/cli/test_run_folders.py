@@ -585,3 +585,15 @@ def test_resume_keeps_the_bars_that_are_not_typed_again(adjudge: Adjudge) -> Non
     more = ("--max-calls", 100, "--json", "--fail-under", "rude=0")
     code, printed, complaint = adjudge("resume", "runs/two", "--", *more)
     assert (code, bars_in(printed)) == (0, {"rude": 0, "alpha": 0.7}), complaint
+
+
+def test_the_setup_of_a_run_with_checks_is_shown(adjudge: Adjudge) -> None:
+    Path("eval.yaml").write_text(
+        "data: rows.csv\nrun: runs/checks\nchecks:\n  - contains: a\n  - {words: {most: 5}}\n"
+    )
+    adjudge("run", "eval.yaml")
+    code, shown, error = adjudge("runs", "show", "runs/checks", "--config")
+    assert (code, error) == (0, "")
+    assert "name: contains 'a'" in shown
+    _, shown, _ = adjudge("runs", "show", "runs/checks", "--config", "--language", "ru")
+    assert "description: Все проверки вместе." in shown

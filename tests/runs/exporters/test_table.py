@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from adjudge.core.data.cells import cell, text_of
 from adjudge.runs.exporters.table import write_rows
+from support.commands import adjudge
 from support.tables import read_rows
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=30) | st.text(
@@ -87,3 +88,39 @@ def test_the_systems_own_links_are_written_through(tmp_path: Path) -> None:
             subprocess.run([sys.executable, "-c", code, link], stdout=out, check=True)
         assert (tmp_path / "out").read_text() == '{"a": 1}\n'
         assert Path(link).is_symlink()
+
+
+def test_a_column_of_the_input_named_like_ours_keeps_every_value(tmp_path: Path) -> None:
+    """A human's verdict must not be lost on the rows on which the judge agrees."""
+    people = ["PASS", "FAIL", "PASS", "FAIL"]
+    lines = "".join(f"r{n},text {n},{verdict},scored\n" for n, verdict in enumerate(people))
+    (tmp_path / "rows.csv").write_text(f"id,answer,verdict,status\n{lines}")
+    asked = ("check", "-f", "rows.csv", "--criterion", "It is polite.", "-m", "scripted/PASS")
+    adjudge(*asked, "--run", "kept", "-o", "out.csv", cwd=tmp_path)
+    adjudge("export", "kept", "--to", "csv", "-o", "again.csv", cwd=tmp_path)
+    for name in ("out.csv", "again.csv"):
+        rows = list(read_rows(tmp_path / name))
+        assert [row["input_verdict"] for row in rows] == people
+        assert [row["verdict"] for row in rows] == ["PASS"] * 4
+        assert [row["input_status"] for row in rows] == ["scored"] * 4
+        assert "input_id" not in rows[0]
+
+
+def test_an_answer_that_equals_a_column_is_written(tmp_path: Path) -> None:
+    """The cell of a right answer was empty, since the expected answer has the same text."""
+    (tmp_path / "app.py").write_text("def say(question):\n    return 'Paris'\n")
+    (tmp_path / "rows.csv").write_text("question,gold\nFrance?,Paris\nSpain?,Madrid\n")
+    (tmp_path / "eval.yaml").write_text(
+        "data: rows.csv\ntarget: app.py:say\n"
+        "judges:\n- {kind: check, checks: [{words: {most: 6}}]}\n"
+    )
+    adjudge("run", "eval.yaml", "--yes", "--run", "asked", cwd=tmp_path)
+    messages = [{"role": "user", "content": "?"}, {"role": "assistant", "content": "Paris"}]
+    lines = [json.dumps({"messages": messages, "gold": gold}) for gold in ("Paris", "Madrid")]
+    (tmp_path / "talks.jsonl").write_text("\n".join(lines))
+    adjudge("check", "-f", "talks.jsonl", "--contains", "P", "--run", "talks", cwd=tmp_path)
+    for run in ("asked", "talks"):
+        adjudge("export", run, "--to", "csv", "-o", "out.csv", cwd=tmp_path)
+        rows = list(read_rows(tmp_path / "out.csv"))
+        assert [row["response"] for row in rows] == ["Paris", "Paris"], run
+        assert [row["gold"] for row in rows] == ["Paris", "Madrid"], run

@@ -11,7 +11,7 @@ from babel.messages.pofile import read_po
 import adjudge
 from adjudge.core.gateway.prices import dollars
 from adjudge.messages import Message, render
-from adjudge.runs.results.numbers import level_text, percent_range
+from adjudge.runs.numbers import level_text, percent_range
 from adjudge.stats.intervals import Interval
 
 CATALOGUE = Path(adjudge.__file__).parent / "locales/ru/LC_MESSAGES/adjudge.po"

@@ -16,11 +16,12 @@ from adjudge import Criteria, CriteriaOption, DirectJudge, Instance, PairwiseJud
 from adjudge.core.domain.message import Request, Usage
 from adjudge.errors import ModelError
 from adjudge.features.rag import RagEvaluator
+from adjudge.features.rag.report import rag_summary
 from adjudge.messages import abridge, render
 from adjudge.runs.exporters.export import export
 from adjudge.runs.exporters.table import flat
+from adjudge.runs.numbers import figure
 from adjudge.runs.results.gate import Bar, mean_gate
-from adjudge.runs.results.numbers import figure
 from adjudge.runs.results.report import Report, ReportTally, judgments_of, report_of
 from adjudge.runs.results.run_report import report_of_run
 from adjudge.runs.results.setup import Setup
@@ -73,13 +74,13 @@ def test_a_run_folder_and_the_results_themselves_give_the_same_figures(
     now = report_of(evaluator, evaluator.evaluate(EXAMPLE, run=run))
     kept = report_of_run(run)
     (one,), (other,) = now.sections, kept.sections
-    assert one.rag is not None
-    assert other.rag is not None
-    assert one.rag.dimensions == other.rag.dimensions
-    assert (one.rag.spread, one.rag.rules, one.rag.correlations) == (
-        other.rag.spread,
-        other.rag.rules,
-        other.rag.correlations,
+    made, read = rag_summary(one), rag_summary(other)
+    assert made is not None and read is not None
+    assert made.dimensions == read.dimensions
+    assert (made.spread, made.rules, made.correlations) == (
+        read.spread,
+        read.rules,
+        read.correlations,
     )
     assert [entry.row for entry in now.entries] == [entry.row for entry in kept.entries]
     assert (one.summary.mean, one.summary.interval) == (other.summary.mean, other.summary.interval)
@@ -91,8 +92,9 @@ def test_a_made_up_score_counts_nowhere_in_the_report_of_a_run_folder(tmp_path: 
         [ROW], run=tmp_path / "run"
     )
     (section,) = report_of_run(tmp_path / "run").sections
-    assert section.rag is not None
-    clarity = section.rag.dimensions[1]
+    summary = rag_summary(section)
+    assert summary is not None
+    clarity = summary.dimensions[1]
     assert (clarity.scored, clarity.missing, section.summary.scored) == (0, 1, 0)
 
 

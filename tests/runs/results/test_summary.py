@@ -12,8 +12,8 @@ from adjudge.core.domain.message import Reply
 from adjudge.core.domain.results import AspectResult
 from adjudge.errors import ModelError, SetupError
 from adjudge.runs.results.exit_code import ExitCode
-from adjudge.runs.results.gate import check_gate, exit_code
-from adjudge.runs.results.summary import GateConfidence, LostRows
+from adjudge.runs.results.gate import check_gate, exit_code, mean_gate
+from adjudge.runs.results.summary import GateConfidence, LostRows, Tally
 from support.summaries import summarise
 
 
@@ -116,3 +116,36 @@ def test_the_gate_decides_only_where_missing_scores_could_not_change_it(
     lines: Any, fail_under: Any, code: Any
 ) -> None:
     assert exit_code(summarise(results(*lines)), fail_under) is code
+
+
+STARS = Criteria(
+    "stars", "How good is it?", [CriteriaOption(str(n), score=float(n)) for n in range(1, 6)]
+)
+
+
+def test_a_row_without_a_score_may_have_any_on_the_scale_of_its_options() -> None:
+    said: list[str | Reply | Exception] = ['{"selected_option": "4"}'] * 9
+    judge = DirectJudge(ScriptedModel([*said, ModelError("down")]), max_repairs=0)
+    tally = Tally(GateConfidence(0.95), scale=(1.0, 5.0))
+    for index, result in enumerate(judge.evaluate([f"text {n}" for n in range(10)], STARS)):
+        tally.add(result.record(index=index))
+    summary = tally.summary()
+    assert (summary.lower, summary.upper) == (3.7, 4.1)
+    assert summary.confident is not None
+    assert 1.0 < summary.confident.lower < 3.7
+    assert 4.1 < summary.confident.upper < 5.0
+    assert mean_gate("j", "stars", summary, 4.05).verdict == "inconclusive"
+
+
+def test_nothing_scored_lies_anywhere_on_the_scale() -> None:
+    summary = Tally(scale=(1.0, 5.0)).summary()
+    assert (summary.lower, summary.upper) == (1.0, 5.0)
+
+
+def test_limits_on_another_scale_are_those_of_shares() -> None:
+    shares = [0.0, 0.25, 0.5, 1.0] * 5
+    plain = GateConfidence(0.95).interval(shares, [], LostRows())
+    stars = GateConfidence(0.95).interval([1 + 4 * x for x in shares], [], LostRows(), (1.0, 5.0))
+    assert plain is not None and stars is not None
+    assert stars.lower == pytest.approx(1 + 4 * plain.lower)
+    assert stars.upper == pytest.approx(1 + 4 * plain.upper)

@@ -16,8 +16,8 @@ from adjudge import AspectCritic, Request, ScriptedModel
 from adjudge.core.domain.message import Usage
 from adjudge.core.gateway.prices import PriceTable, dollars
 from adjudge.features.rag import RagEvaluator
+from adjudge.runs.numbers import p_value
 from adjudge.runs.results.cost import cost_message
-from adjudge.runs.results.numbers import p_value
 from adjudge.runs.results.report import report_of
 from adjudge.runs.view.ending import RunEnding, show_ending
 from adjudge.runs.view.terminal import Screen

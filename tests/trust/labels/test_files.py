@@ -18,7 +18,7 @@ from adjudge.core.data.sources.row import BadRow
 from adjudge.core.domain.label import Label
 from adjudge.errors import RunError, SetupError
 from adjudge.features.rag import RagEvaluator
-from adjudge.trust.label_files import write_labels
+from adjudge.features.trust.label_files import write_labels
 from adjudge.trust.labels.files import LabelDefaults, read_labels, run_rows
 from support.labels import compared, identity, judged, label, model
 

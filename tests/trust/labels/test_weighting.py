@@ -18,8 +18,8 @@ from adjudge import AspectCritic, Instance, Request, ScriptedModel
 from adjudge.core.domain.label import Answer, Label
 from adjudge.core.ledger.file import LABELS
 from adjudge.errors import RunError, SetupError
+from adjudge.features.trust.label_files import write_labels
 from adjudge.trust.calibration import Calibration, CalibrationSettings, calibrate_run
-from adjudge.trust.label_files import write_labels
 from adjudge.trust.labels.files import read_labels, run_rows
 from adjudge.trust.labels.queue import Queue, QueuedRow, row_index
 from adjudge.trust.labels.scales import label_scale

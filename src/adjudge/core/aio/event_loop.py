@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import atexit
 import os
+import re
 import signal
 import threading
 import time
@@ -22,7 +23,6 @@ from types import FrameType
 from typing import Concatenate, Generic, ParamSpec, TypeVar
 
 from adjudge.errors import RunStopped, SetupError
-from adjudge.lazy import lazy_pattern
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -398,7 +398,7 @@ def same_as(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P
     return _through(method, lambda result: result)
 
 
-_CALLED = lazy_pattern(r"^[^\s()]+\(\)")
+_CALLED = re.compile(r"^[^\s()]+\(\)")
 
 
 def _through(

@@ -5,6 +5,7 @@ file, entry and field.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -36,7 +37,6 @@ from adjudge.core.reading.values import (
     unique_keys,
 )
 from adjudge.errors import SetupError
-from adjudge.lazy import lazy_pattern
 
 PAIRWISE_KEYS = (
     "name",
@@ -51,7 +51,7 @@ PAIRWISE_KEYS = (
 KEYS = (*PAIRWISE_KEYS, "higher_is_better", "options", "good")
 _OPTION_KEYS = ("name", "description", "score")
 _EXAMPLE_KEYS = ("fields", "option", "explanation")
-_VERSION = lazy_pattern(r"\d+(\.\d+){0,2}")
+_VERSION = re.compile(r"\d+(\.\d+){0,2}")
 _JSON, _YAML = (".json",), (".yaml", ".yml")
 
 

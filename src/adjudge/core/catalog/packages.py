@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from types import ModuleType
 
 from adjudge.core.catalog.criteria_file import parse_entries
 from adjudge.core.catalog.entry import CatalogEntry
 from adjudge.errors import SetupError
-from adjudge.lazy import lazy_pattern
 from adjudge.messages import Message
 from adjudge.plugins import Parts
 
 CRITERIA: Parts[ModuleType] = Parts("criteria")
-PACKAGED = lazy_pattern(r"[\w.-]*\w/[\w-]+")
+PACKAGED = re.compile(r"[\w.-]*\w/[\w-]+")
 
 
 def packaged_entry(name: str, language: str) -> CatalogEntry:

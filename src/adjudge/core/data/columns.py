@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import shlex
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -26,7 +27,6 @@ from adjudge.core.data.sources.row import Cells, is_blank
 from adjudge.core.domain.instance import Instance
 from adjudge.core.reading.json_path import NotThere, steps_of, value_at
 from adjudge.errors import SetupError, WrongData
-from adjudge.lazy import lazy_pattern
 from adjudge.messages import Message
 
 ALIASES = {
@@ -121,7 +121,7 @@ T = TypeVar("T")
 _MISSING = ("NAType", "NaTType")
 _RENDERED = ("contexts", "history")
 """Fields that may be nested: of an answer, JSON is what was answered."""
-_BETWEEN = lazy_pattern(r"[\s_-]+")
+_BETWEEN = re.compile(r"[\s_-]+")
 
 
 @lru_cache(maxsize=4096)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from adjudge.core.data.rendered import parsed
 from adjudge.errors import WrongData
-from adjudge.lazy import lazy_pattern
 
 ID_ALIASES: Mapping[str, tuple[str, ...]] = {
     "retrieved_ids": (
@@ -53,8 +53,8 @@ ID_ALIASES: Mapping[str, tuple[str, ...]] = {
 """How other tools call the two; they are looked for only where somebody asks for a measure that
 reads them.
 """
-_SEPARATORS = lazy_pattern(r"[\n\r\t;|,]+")
-_WHOLE = lazy_pattern(r"^(-?\d+)\.0$")
+_SEPARATORS = re.compile(r"[\n\r\t;|,]+")
+_WHOLE = re.compile(r"^(-?\d+)\.0$")
 _IDS = (
     "id",
     "_id",

@@ -14,9 +14,8 @@ from typing import Any, TypeAlias
 from adjudge.core.domain.frozen import FrozenDict
 from adjudge.core.domain.json_types import JsonDict, JsonValue
 from adjudge.errors import SetupError
-from adjudge.lazy import lazy_pattern
 
-NUMBERED = lazy_pattern(
+NUMBERED = re.compile(
     r"(response|answer|output|completion|model|system|ответ|модель|система)"
     r"(?:[\s_-]*(\d+)|(?:[\s_-]+|(?-i:(?=[A-ZА-Я])))([a-zа-я]))",
     re.IGNORECASE,
@@ -29,6 +28,8 @@ Metadata: TypeAlias = Mapping[str, object]
 """What is kept beside a thing: anything that whoever made it put there."""
 STEPS = "steps"
 """The field that holds the steps of an agent, each with its number on the first line."""
+TRAJECTORY = "trajectory"
+"""Under which name an instance carries its trajectory; of rules, the field with its identity."""
 NAMED_ONLY: Mapping[str, str] = {"texts": "not in the file"}
 """What is kept of an imported row whose texts are elsewhere: its fields hold names, which a model
 must not be asked about.

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 
 from adjudge.core.domain.plain import plain
-from adjudge.lazy import lazy_pattern
 
 MOST_WEIGHT = 1e100
 """Of a weight among others: only their ratio counts, and sums of larger ones may be no numbers any
@@ -19,13 +18,13 @@ _AFTER = r"""[\s"'`*_)\].;!»”]*+"""
 # "7,5" is how it is written in Russian; "1,000" is anybody's guess
 _NUMBER = r"[0-9]{1,15}(?:[.,][0-9]{1,2}|\.[0-9]{3,15})?"
 _UNIT = r"(?:\s*+(?:stars?|points?|pts|зв[её]зд\w{0,2}|балл\w{0,3}|очк\w{0,2})\b)?"
-_WRITTEN = lazy_pattern(
+_WRITTEN = re.compile(
     rf"{_BEFORE}([-+−–]?)\s*({_NUMBER})(?:[\s*_`]*+(?:/|out of|of"
     rf"|из)\s*({_NUMBER}))?{_UNIT}{_AFTER}",
     re.IGNORECASE,
 )
-_PLAIN = lazy_pattern(rf"([-+−–]?)({_NUMBER})")
-_NOTED = lazy_pattern(r"([^:(]{1,30}?)\s*(?::|\s[-–—]\s|\()\D*")
+_PLAIN = re.compile(rf"([-+−–]?)({_NUMBER})")
+_NOTED = re.compile(r"([^:(]{1,30}?)\s*(?::|\s[-–—]\s|\()\D*")
 
 
 def plain_number(name: str) -> float | None:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from unicodedata import category, normalize
 
 from adjudge.core.domain.numbers import match_number, plain_number
 from adjudge.core.domain.plain import plain
-from adjudge.lazy import lazy_pattern
 
 _YES, _NO = frozenset({"yes", "true", "да"}), frozenset({"no", "false", "нет"})
 _CALLED_YES, _CALLED_NO = _YES | {"верно"}, _NO | {"неверно"}
 """Names of options. As a reply, «верно» may also mean that the judged text is right."""
 _PASS, _FAIL = frozenset({"pass", "passed"}), frozenset({"fail", "failed"})
 TWO_WAY_WORDS = tuple(sorted(_YES | _NO | _PASS | _FAIL))
-_INTEGER = lazy_pattern(r"([+-]?[0-9]{1,100})(?:[.,]0{1,2})?")
+_INTEGER = re.compile(r"([+-]?[0-9]{1,100})(?:[.,]0{1,2})?")
 _AROUND = " \"'`*_.,:;!?()[]{}«»“”„‘’「」『』【】|\u200b\ufeff"
 """Punctuation that only decorates.
 
@@ -23,10 +23,10 @@ Signs are not in it: "-1" is not "1", "<50%" not "50%", "A-" not "A", "C#" not "
 """
 _ONE_DASH = str.maketrans(dict.fromkeys("–−‐‑‒﹣－", "-"))
 _SIGNS = "-+<>≤≥=≠≈~±—"
-_SIGN_BEFORE = lazy_pattern(rf"\A([{_SIGNS}]+) ")
-_SIGN_BEHIND = lazy_pattern(r" ([-+—#]+)\Z")
-_BULLET = lazy_pattern(r"\A[->—•] ")
-_JOINER = lazy_pattern(r"(?<=[^\W\d_])[_-](?=[^\W\d_])")
+_SIGN_BEFORE = re.compile(rf"\A([{_SIGNS}]+) ")
+_SIGN_BEHIND = re.compile(r" ([-+—#]+)\Z")
+_BULLET = re.compile(r"\A[->—•] ")
+_JOINER = re.compile(r"(?<=[^\W\d_])[_-](?=[^\W\d_])")
 _ROOM = 100
 """Characters that decorate a name at the most: what is longer names nothing, and is not worth the
 time.

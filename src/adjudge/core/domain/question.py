@@ -26,7 +26,6 @@ from adjudge.core.domain.verdict import (
     best_of,
     letter,
 )
-from adjudge.lazy import lazy_pattern
 from adjudge.messages import Message
 
 if TYPE_CHECKING:
@@ -37,12 +36,12 @@ T = TypeVar("T")
 Schema = JsonObject
 AnswerKey = Literal["selected_option", "score"]
 _TIES = ("ничья", "draw", "a tie", "a draw", "it's a tie", "equal")
-_RESPONSE_WORD = lazy_pattern(
+_RESPONSE_WORD = re.compile(
     r"\W{0,10}(?:response|assistant|answer|model|output|candidate|option|ответ|вариант"
     r"|модель)[\s:_]+",
     re.IGNORECASE,
 )
-_BETTER = lazy_pattern(r"\s*(>{1,3}|<{1,3}|[=≈])\s*")
+_BETTER = re.compile(r"\s*(>{1,3}|<{1,3}|[=≈])\s*")
 _LONGEST_ORDER = 400
 """Characters of responses in their order, as "B > A"."""
 _NUMBER_IN_LEDGERS = CriteriaOption("<number>")

@@ -6,6 +6,7 @@ one whose default is None is left out while it is None.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import field, fields, is_dataclass
 from functools import cache
@@ -28,16 +29,19 @@ from adjudge.core.domain.verdict import (
 )
 from adjudge.core.domain.vote_counts import vote_count
 from adjudge.errors import SetupError
-from adjudge.lazy import lazy_pattern
 from adjudge.messages import Message
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
+    from adjudge.core.domain.criteria import Criteria
+    from adjudge.core.domain.instance import Instance
+    from adjudge.core.domain.judge_configuration import JudgeConfiguration
+
 StatusName = Literal["scored", "abstained", "failed", "skipped"]
 OutcomeName = Literal["ok", "repaired", "abstained", "unreadable", "refused", "model_error"]
 Flag = Literal["tie", "bias", "low", "split", "disagree", "repaired", "shortened"]
-_STEPS = lazy_pattern(r"([^.\[\]]+)|\[(-?\d+)\]")
+_STEPS = re.compile(r"([^.\[\]]+)|\[(-?\d+)\]")
 """What a path into a row begins with."""
 KIND = "kind"
 """Key of a kind's tag in ledgers. Exports leave out the tags of built-in kinds: the keys tell."""
@@ -76,6 +80,8 @@ class Detail:
 
     kind: ClassVar[str]
     """Tells the kinds apart where a record is kept."""
+    sections: ClassVar[tuple[str, ...]] = ()
+    """The sections of a report that tally such records, besides the counts that all have."""
 
     @property
     def chosen(self) -> str | None:
@@ -140,6 +146,22 @@ class Detail:
     @property
     def blamed_step(self) -> int | None:
         """The step of a trajectory that is blamed for its failure, if one is."""
+        return None
+
+    def columns(self) -> JsonDict:
+        """Return it as a table has it, one level deep."""
+        return self.to_dict()
+
+    def shown_to(self, criteria: Criteria, instance: Instance, language: str) -> Instance:  # noqa: ARG002
+        """Return what the question about a criterion showed of the row; ``language``: of the
+        prompt.
+        """
+        return instance
+
+    def label_criteria(self, judge: JudgeConfiguration) -> Criteria | None:  # noqa: ARG002
+        """Return what people are asked about a row if the judge's configuration names no
+        criterion.
+        """
         return None
 
     def to_dict(self) -> JsonDict:
@@ -575,6 +597,13 @@ class JudgmentRecord:
 
     def outcome(self) -> JsonDict:
         """The same without where the judgment stands, what was judged, and the votes."""
+        return self._outcome(self.detail.to_dict())
+
+    def columns(self) -> JsonDict:
+        """Like ``outcome``, but one level deep, as a table has it."""
+        return self._outcome(self.detail.columns())
+
+    def _outcome(self, detail: JsonDict) -> JsonDict:
         found: JsonDict = {
             "criteria": self.criterion,
             "status": self.status,
@@ -593,7 +622,7 @@ class JudgmentRecord:
             found["excluded_models"] = dict(self.excluded_models)
         if self.steps:
             found |= {"decided_by": self.decided_by, "steps": json_ready(self.steps)}
-        found |= self.detail.to_dict()
+        found |= detail
         if self.detail.lists_excluded:
             found["excluded_models"] = dict(self.excluded_models)
         return found
@@ -605,10 +634,13 @@ def place_names(count: int) -> tuple[str, ...]:
 
 
 def column_of(fields: GivenFields, row: JsonObject, column: str) -> object:
-    """What a row holds in a column, or a field, whatever the case of the name, or at a path into
-    one (``meta.user``, ``turns[0].id``); None: nothing.
+    """Return what a row holds in a column or a field, or at a path into one (``meta.user``,
+    ``turns[0].id``); None if there is nothing. A name that is written exactly like that goes
+    first, then one that differs in case.
     """
     held = {**fields, **row}
+    if column in held:
+        return held[column]
     for name, value in held.items():
         if name.casefold() == column.casefold():
             return value

@@ -14,11 +14,10 @@ from adjudge.core.domain.frozen import FrozenDict
 from adjudge.core.domain.light import light_dataclass
 from adjudge.core.gateway.redact import looks_like_a_key
 from adjudge.errors import KeyMissing, SetupError
-from adjudge.lazy import lazy_pattern
 
-_NAME = lazy_pattern(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-_VARIABLE = lazy_pattern(r"\$(?:\$|([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})")
-_CREDENTIAL = lazy_pattern(
+_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_VARIABLE = re.compile(r"\$(?:\$|([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})")
+_CREDENTIAL = re.compile(
     r"auth(?!ors?\b)|key|token|secret|cookie|passw|cred|jwt|bearer", re.IGNORECASE
 )
 _MADE_HERE = frozenset({"content-type", "content-length", "content-encoding", "transfer-encoding"})

@@ -30,7 +30,6 @@ from adjudge.errors import (
     Unavailable,
     Unreachable,
 )
-from adjudge.lazy import lazy_pattern
 from adjudge.messages import Message
 
 if TYPE_CHECKING:
@@ -66,14 +65,14 @@ _MOST_VALUES = 1_000_000
 
 An empty list takes two bytes on the wire and thirty times as much here.
 """
-_NO_CREDIT = lazy_pattern(
+_NO_CREDIT = re.compile(
     rb'"(?:code|type)"\s*:\s*"insufficient_quota"|"message"\s*:\s*"Your credit balance is too low'
 )
 """How OpenAI (429) and Anthropic (400) say what others say with 402: no wait and no other text
 helps.
 """
 _ACCOUNT_HEADERS = ("openai-organization", "openai-project", "anthropic-organization-id")
-_WIDE = lazy_pattern(rb"[\xf0-\xf4]|\\u[dD][89abAB]")
+_WIDE = re.compile(rb"[\xf0-\xf4]|\\u[dD][89abAB]")
 """A character that makes every other one of its text take four bytes."""
 _encoded = json_writer()  # bodies are made by us, and hold no circles
 
@@ -92,7 +91,7 @@ def encoded_body(body: JsonObject) -> str:
     return f"{{{', '.join(parts)}}}"
 
 
-_SECRET_HEADER = lazy_pattern("auth|key|token|secret|cookie", re.IGNORECASE)
+_SECRET_HEADER = re.compile("auth|key|token|secret|cookie", re.IGNORECASE)
 
 
 class Secret:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import field
 from fnmatch import fnmatchcase
@@ -19,7 +20,6 @@ from adjudge.core.domain.light import light_dataclass
 from adjudge.core.domain.message import Usage
 from adjudge.core.reading.values import merging_once
 from adjudge.errors import SetupError
-from adjudge.lazy import lazy_pattern
 from adjudge.messages import Message
 
 _MILLION = 1_000_000
@@ -28,9 +28,9 @@ TARGET = "target/"
 _FREE = ("local/", "scripted", "replay/", "ollama/", TARGET)
 """What runs on the user's own machine, or not at all."""
 VARIABLE = "ADJUDGE_PRICES"
-_NUMBERED = lazy_pattern(r" \d+$")
+_NUMBERED = re.compile(r" \d+$")
 """How a panel tells models of one name apart."""
-_WILD = lazy_pattern(r"[*?\[]")
+_WILD = re.compile(r"[*?\[]")
 
 
 @light_dataclass(frozen=True)

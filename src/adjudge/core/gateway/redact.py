@@ -8,19 +8,17 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from urllib.parse import unquote, unquote_plus, urlsplit
 
-from adjudge.lazy import lazy_pattern
-
 _LEAST = 6
 """A shorter key is not looked for: it would be found in ordinary words."""
-_LOGIN = lazy_pattern(r"(?<=://)[^/?#\s]*@")
-_PARAMETER = lazy_pattern(r"([?&])([^=&?#\s]+)=([^&#\s]*)")
-_SECRET_NAME = lazy_pattern(
+_LOGIN = re.compile(r"(?<=://)[^/?#\s]*@")
+_PARAMETER = re.compile(r"([?&])([^=&?#\s]+)=([^&#\s]*)")
+_SECRET_NAME = re.compile(
     r"key|token|secret|pass|pwd|auth|sig|cred|code|jwt|bearer|session", re.IGNORECASE
 )
-_LIKE_A_KEY = lazy_pattern(r"(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z0-9]{20,}")
-_LEFT_OVER = lazy_pattern(r"\?(?=#|\s|$)")
+_LIKE_A_KEY = re.compile(r"(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z0-9]{20,}")
+_LEFT_OVER = re.compile(r"\?(?=#|\s|$)")
 _HEX = r"([2-7][0-9a-f])"
-_ESCAPE = lazy_pattern(
+_ESCAPE = re.compile(
     rf"\\u00{_HEX}|\\x{_HEX}|%{_HEX}|&#x0{{0,6}}{_HEX};?|&#0{{0,6}}(\d{{2,3}});?".encode(),
     re.IGNORECASE,
 )

@@ -34,6 +34,10 @@ class ProviderSpec:
     """What the base URL ends in, and the variable, as the provider's own client
     reads it, does not.
     """
+    reads: str = ""
+    """``module:function`` that says, by the name of a model, which files are read for it: a page
+    that others can reach asks before it lets them be read.
+    """
 
     def resolved_base_url(self) -> str:
         """The base URL, by the environment where it names one."""
@@ -153,7 +157,12 @@ GROQ = ProviderSpec(
 LITELLM = ProviderSpec(
     "litellm", "adjudge.core.gateway.providers.litellm:open_litellm", example="openai/gpt-4o-mini"
 )
-LOCAL = ProviderSpec("local", "adjudge.features.local.provider:open_local", example="smollm2-135m")
+LOCAL = ProviderSpec(
+    "local",
+    "adjudge.features.local.provider:open_local",
+    example="smollm2-135m",
+    reads="adjudge.features.local.weights.store:files_read",
+)
 REPLAY = ProviderSpec(
     "replay", "adjudge.core.gateway.providers.replay:open_replay", example="PATH.jsonl"
 )

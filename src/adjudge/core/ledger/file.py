@@ -36,7 +36,6 @@ from adjudge.core.ledger.rows import (
     wordings_in,
 )
 from adjudge.errors import OtherConfiguration, RunError
-from adjudge.lazy import lazy_pattern
 from adjudge.messages import Message, join, reason_of
 
 _LOG = logging.getLogger("adjudge")
@@ -73,7 +72,7 @@ _SMALL = 200_000_000
 """Bytes up to which a ledger is read through for damage before it is used."""
 _LAST_SECOND = 253_402_300_800
 """Of the year 9999, beyond which no calendar of ours goes."""
-_VIRTUAL = lazy_pattern(r"\s*CREATE\s+VIRTUAL", re.IGNORECASE)
+_VIRTUAL = re.compile(r"\s*CREATE\s+VIRTUAL", re.IGNORECASE)
 _REPLIED = "NOT (outcome IN ('model_error', 'refused') AND prompt_tokens = 0)"
 """Votes for which there was a reply."""
 _FACTS: Mapping[str, Callable[[object], bool]] = {
@@ -555,13 +554,15 @@ def refuse_empty(path: Path) -> None:
         raise ledger_error(path, sqlite3.DatabaseError(Message("the file is empty")))
 
 
-def check_rows(connection: sqlite3.Connection, path: Path) -> None:
-    """Refuse a ledger with a row that is not what was written.
+def check_rows(
+    connection: sqlite3.Connection, path: Path, tables: Iterable[str] = tuple(COLUMNS)
+) -> None:
+    """Refuse a ledger with a row that is not what was written, in any of ``tables``.
 
     A large one is checked as its rows are read.
     """
     if _is_small(path):
-        refuse_damaged_rows(connection)
+        refuse_damaged_rows(connection, tables)
 
 
 def _is_small(path: Path) -> bool:

@@ -18,6 +18,7 @@ _AT_ONCE = 64
 """Judgments, and ballots, whose votes are looked up together: few, since a judgment may hold a
 whole trajectory.
 """
+_TRAJECTORY = '"trajectory"'
 _WITHOUT_STEPS = "SELECT json_remove(?, '$.trajectory')"
 """Thousands of steps take long to read: SQLite passes over them."""
 
@@ -53,8 +54,8 @@ def _record(
     votes: tuple[VoteRecord, ...] | None,
     trajectory: bool,
 ) -> JudgmentRecord:
-    if not trajectory:
-        *others, result = row
+    *others, result = row
+    if not trajectory and _TRAJECTORY in str(result):
         row = (*others, *ledger.execute(_WITHOUT_STEPS, (result,)).fetchone())
     found = judgment_of(row, votes)
     if found.scored or found.reason is not None:

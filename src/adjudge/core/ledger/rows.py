@@ -138,9 +138,11 @@ def checked(table: str, row: Sequence[object]) -> tuple[Any, ...]:
     return values
 
 
-def refuse_damaged_rows(connection: sqlite3.Connection) -> None:
-    """Check the checksum of every row of every table."""
-    for table in COLUMNS:
+def refuse_damaged_rows(
+    connection: sqlite3.Connection, tables: Iterable[str] = tuple(COLUMNS)
+) -> None:
+    """Check the checksum of every row of every table, or of some ``tables``."""
+    for table in tables:
         for row in connection.execute(select(table)):
             checked(table, row)
 
@@ -223,7 +225,10 @@ def kept_input(row: JsonObject, fields: JsonObject) -> JsonDict:
 
 def input_from(kept: JsonValue, fields: JsonObject) -> JsonDict:
     """The row again, with the texts of its fields."""
-    return {column: _read(value, fields) for column, value in object_in(kept).items()}
+    return {
+        column: _read(value, fields) if isinstance(value, dict) else value
+        for column, value in object_in(kept).items()
+    }
 
 
 def _kept(value: JsonValue, fields: Mapping[str, str]) -> JsonValue:
@@ -232,9 +237,7 @@ def _kept(value: JsonValue, fields: Mapping[str, str]) -> JsonValue:
     return {"value": value} if isinstance(value, Mapping) else value
 
 
-def _read(value: JsonValue, fields: JsonObject) -> JsonValue:
-    if not isinstance(value, dict):
-        return value
+def _read(value: JsonDict, fields: JsonObject) -> JsonValue:
     return fields.get(str(value["field"])) if "field" in value else value.get("value")
 
 

@@ -13,7 +13,6 @@ from functools import cache
 from unicodedata import normalize
 
 from adjudge.core.domain.instance import GivenFields
-from adjudge.lazy import lazy_pattern
 
 _UNSEEN = (
     r"\u00ad\u034f\u061c\u115f\u1160\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\u2800"
@@ -44,7 +43,7 @@ _STEP_MARK = (
     # [step 7 3fa9c2], however spaced or spelt, and what stands for a bracket
     rf"[\[［【〔❲⟦](?=[\s{_UNSEEN}]*(?:{_STEP}|{_SHAG})[\w{_UNSEEN}]{{0,3}}[\s{_UNSEEN}:#№_-]*\d)"
 )
-_NO_CHARACTER = lazy_pattern("[\0\ud800-\udfff]")
+_NO_CHARACTER = re.compile("[\0\ud800-\udfff]")
 _HARMLESS = {"<": "‹", "＜": "‹", "[": "⁅"}
 _NO_ANGLE = "⦗"
 """What stands in a mark for whatever looks like an angle bracket; it does not."""

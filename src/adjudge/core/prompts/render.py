@@ -23,7 +23,6 @@ from adjudge.core.domain.verdict import TIE
 from adjudge.core.domain.vote import Ballot
 from adjudge.core.prompts.fence import fence, fence_steps, neutral, unfenced
 from adjudge.errors import SetupError
-from adjudge.lazy import lazy_pattern
 from adjudge.messages import render as localized
 
 LIKELIHOOD = "likelihood"
@@ -54,7 +53,7 @@ _ABOUT_SENTENCES = tuple(
         "repair_sentences",
     )
 )
-_SECTION = lazy_pattern(r"^--- (system|user|assistant)\n", re.MULTILINE)
+_SECTION = re.compile(r"^--- (system|user|assistant)\n", re.MULTILINE)
 _ENVIRONMENT = jinja2.Environment(
     undefined=jinja2.StrictUndefined,
     # prompts are no HTML; evaluated text is fenced before it comes here

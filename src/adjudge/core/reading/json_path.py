@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from adjudge.core.domain.json_types import JsonValue
 from adjudge.errors import SetupError
-from adjudge.lazy import lazy_pattern
 
-_STEP = lazy_pattern(r"\.?([^.\[\]]+)|\[(-?\d+)\]|\[\"([^\"]*)\"\]")
+_STEP = re.compile(r"\.?([^.\[\]]+)|\[(-?\d+)\]|\[\"([^\"]*)\"\]")
 
 
 class NotThere(Exception):

@@ -16,7 +16,6 @@ from urllib.parse import unquote, urlsplit
 
 from adjudge.core.domain.light import light_dataclass
 from adjudge.errors import SetupError
-from adjudge.lazy import lazy_pattern
 from adjudge.messages import Message
 
 T = TypeVar("T")
@@ -25,7 +24,7 @@ _AT_ONCE = 4 * 2**20
 """Bytes that are fetched, or sent, by one request."""
 _PATIENCE = timedelta(seconds=30)
 """How long a server that cannot be reached, or cannot answer, is asked again."""
-_NO_BUCKET = lazy_pattern("NoSuchBucket|ContainerNotFound")
+_NO_BUCKET = re.compile("NoSuchBucket|ContainerNotFound")
 _TROUBLES = (
     (
         re.compile("latest/api/token|computeMetadata|metadata/identity|Account must be specified"),
@@ -63,7 +62,7 @@ _TROUBLES = (
     ),
 )
 """How an object store says what is wrong, and what a user can do."""
-_HOW_IT_ASKED = lazy_pattern(r"Error performing \S+ \S+ in \S+(?:, after .*?)? +- ")
+_HOW_IT_ASKED = re.compile(r"Error performing \S+ \S+ in \S+(?:, after .*?)? +- ")
 
 
 @light_dataclass(frozen=True)

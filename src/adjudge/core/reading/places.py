@@ -7,9 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from adjudge.core.domain.json_types import JsonValue
 from adjudge.errors import SetupError
-from adjudge.lazy import lazy_pattern
 
-_PLACE = lazy_pattern(r"\{\{|\}\}|\{([\w .-]+)\}")
+_PLACE = re.compile(r"\{\{|\}\}|\{([\w .-]+)\}")
 Row = Mapping[str, JsonValue]
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from adjudge.lazy import lazy_pattern
-
 FILE, PYPROJECT = "adjudge.toml", "pyproject.toml"
-_HEADING = lazy_pattern(r"""\[\s*tool\s*\.\s*["']?adjudge\b""")
+_HEADING = re.compile(r"""\[\s*tool\s*\.\s*["']?adjudge\b""")
 
 
 def project_files(folder: Path) -> Iterator[Path]:

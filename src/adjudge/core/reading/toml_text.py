@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from adjudge.core.domain.json_types import JsonValue
 from adjudge.core.reading.values import Items, Place, Scalar, YamlMapping
-from adjudge.lazy import lazy_pattern
 
-_TABLE = lazy_pattern(r"\s*\[\[?\s*([^\[\]]+?)\s*\]\]?\s*(?:#.*)?$")
-_KEY = lazy_pattern(
-    r"""\s*((?:"[^"]*"|'[^']*'|[\w-]+)(?:\s*\.\s*(?:"[^"]*"|'[^']*'|[\w-]+))*)\s*="""
-)
-_PART = lazy_pattern(r""""([^"]*)"|'([^']*)'|([\w-]+)""")
-_AT_LINE = lazy_pattern(r"\(at line (\d+), column \d+\)")
+_TABLE = re.compile(r"\s*\[\[?\s*([^\[\]]+?)\s*\]\]?\s*(?:#.*)?$")
+_KEY = re.compile(r"""\s*((?:"[^"]*"|'[^']*'|[\w-]+)(?:\s*\.\s*(?:"[^"]*"|'[^']*'|[\w-]+))*)\s*=""")
+_PART = re.compile(r""""([^"]*)"|'([^']*)'|([\w-]+)""")
+_AT_LINE = re.compile(r"\(at line (\d+), column \d+\)")
 _Lines = Mapping[tuple[str, ...], int]
 
 

@@ -5,6 +5,7 @@ editors as JSON schema.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, Field, field, fields, replace
 from difflib import get_close_matches
@@ -15,7 +16,6 @@ from typing import Any, Generic, Protocol, TypeVar, cast, overload
 from adjudge.core.domain.json_types import JsonValue
 from adjudge.core.domain.light import light_dataclass
 from adjudge.core.reading.values import Place, Scalar, list_of, mapping, nearest, what
-from adjudge.lazy import lazy_pattern
 from adjudge.messages import Message, join
 
 T = TypeVar("T")
@@ -24,7 +24,7 @@ W = TypeVar("W", bound=str)
 N = TypeVar("N", int, float)
 Schema = dict[str, object]
 _COMMA = Message("a text with a comma in it needs quotes between brackets")
-_UNSTORABLE = lazy_pattern("[\0\ud800-\udfff]")
+_UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 _LARGEST = 2**63 - 1
 """What counters and clocks can hold; no setting means more."""
 

@@ -24,7 +24,6 @@ from adjudge.core.verdicts.values import (
     scale_top,
     signs_otherwise,
 )
-from adjudge.lazy import lazy_pattern
 
 _TAKEN_BACK = phrase("taken_back")
 _TURNS_ROUND = phrase("turns_round")
@@ -42,38 +41,48 @@ _WINS, _LOSES = phrase("wins", re.NOFLAG), phrase("loses", re.NOFLAG)
 _PREFERRED = phrase("preferred", re.NOFLAG)
 _EVEN, _CONTRASTS, _COMPARES = phrase("even"), phrase("contrasts"), phrase("compares")
 _RATED_ABOVE, _NOT_AS, _ORDINAL = phrase("rated_above"), phrase("not_as"), phrase("ordinal")
-_LETTER = lazy_pattern(r"(?<![\w'’])[A-HJ-Z](?![\w'’])")
-_SCORED_LETTER = lazy_pattern(
-    r"(?<![\w'’])(?P<name>[A-Z])\W{0,3}[:=]\s*(?P<number>\d{1,3}(?:\.\d+)?)(?![\w.]*\w)"
+_LETTER = re.compile(r"(?<![\w'’])[A-HJ-Z](?![\w'’])")
+_SCORED_LETTER = re.compile(
+    r"(?<![\w'’])(?P<name>[A-Z])\W{0,3}[:=|(]\s*(?P<number>\d{1,3}(?:\.\d+)?)(?![\w.]*\w)"
 )
-_CHOSEN_LETTER = lazy_pattern(
+_CHOSEN_LETTER = re.compile(
     r"\W*+(?:[A-Z](?:,?\s+(?:because|since)\b| it is\W*\Z)|(?:\w+\s+){1,3}[A-Z]\W*\Z)"
 )
 """A sentence that chooses a response: "B because …", "Clearly B."."""
 _CONCLUDING, _CONCLUDING_WINNER = words("concluding"), words("concluding_winner")
 _SPARES = phrase("spares")
 """Sentences that name an option without choosing it: "Nothing in it is unsafe"."""
-_FORM = lazy_pattern(r"[-*•\s]*+(?:\[ \]|☐)|(?:</?[\w-]{1,40}>\s*)+\Z")
+_FORM = re.compile(r"[-*•\s]*+(?:\[ \]|☐)|(?:</?[\w-]{1,40}>\s*)+\Z")
 """An empty box, or tags alone: they say nothing."""
-_SIGN = lazy_pattern(r"\s*(?:[-+#]|[.,]\d+)\s*")
-_GOES_ON = lazy_pattern(r"(?:\.{3}|…|[^\W\d_A-ZА-ЯЁ])(?![\w ]{0,40}[:=])")
+_SIGN = re.compile(r"\s*(?:[-+#]|[.,]\d+)\s*")
+_GOES_ON = re.compile(r"(?:\.{3}|…|[^\W\d_A-ZА-ЯЁ])(?![\w ]{0,40}[:=])")
 """A line that continues the one above: "is what a careless grader would say"."""
-_TAIL = lazy_pattern(r"→|\n|:\s")
-_QUOTING = lazy_pattern(r"[{}\"“”«»]")
-_WORDS = lazy_pattern(r"\w+")
-_FIRST_WORD = lazy_pattern(
+_TAIL = re.compile(r"→|\n|:\s")
+_QUOTING = re.compile(r"[{}\"“”«»]")
+_WORDS = re.compile(r"\w+")
+_FIRST_WORD = re.compile(
     r"\W*\w+(?=\s*[,;:–—])(?!\W+(?:there\s\w+\s)?(?:no|nothing|none|нет|ничего)\b)"
     r"(?!.*\b(?:but|however|но|однако)\b)"
 )
 _CJK = "\u3040-\u30ff\u3400-\u9fff"
 """Scripts without spaces between words."""
-_NUMBER = lazy_pattern(rf"(?<![^\W{_CJK}])(?<![.,/])\d+(?:[.,]\d+)?(?![^\W{_CJK}])")
+_NUMBER = re.compile(rf"(?<![^\W{_CJK}])(?<![.,/])\d+(?:[.,]\d+)?(?![^\W{_CJK}])")
+_LEADING_LETTER = re.compile(r"\W*[A-Z]\s*[:–—]|\W*[A-Z] - ")
+_ENDS_IN_NO = re.compile(r"(?<!\bor )(?<!\bsays )(?<!\bsaid )\b(?:no|not)[\s.!]*\Z", re.IGNORECASE)
+_YES_WORDS, _NO_WORDS = words("yes_words"), words("no_words")
+_GRADE = re.compile(
+    r"(?<![\w.,/])(\d{1,3})\s*(?:/|out of|of|из)\s*(\d{1,3})(?=\s*(?:[.,;:!)–—-]|\Z))",
+    re.IGNORECASE,
+)
+_SHORT_GRADE = re.compile(r"\W*(?:\w+\W+){0,2}(\d{1,3})\W*")
 _JOINERS = frozenset(("but", "and", "or", "not", "но", "и", "aber", "mais", "pero"))
 _ENDING = 160
 """Characters of an explanation in which it may come to another verdict."""
 _SHORTEST_NOTE = 3
 """Words of an explanation; fewer may turn the verdict round ("Not really")."""
 _SHORT_SENTENCE = 6
+_SHORT_TEXT = 30
+"""Characters of a text that may be a number in words: "Two stars."."""
 _LONG_NAME = 4
 """Letters of an option that is looked for in any case; "no" is in many sentences."""
 
@@ -95,7 +104,7 @@ def _doubts(
     last = max(held, default=-1)
     for statement in stated:
         if statement.note and (
-            _grows_into_other(verdict, statement.note, question)
+            grows_into_other(verdict, statement.note, question)
             or _is_doubtful_note(statement.note, verdict, question)
         ):
             yield statement.words
@@ -103,7 +112,7 @@ def _doubts(
     for line in after[:1]:
         if stated and line.number == last + 1 and _GOES_ON.match(line.text):
             yield line.text
-        if _grows_into_other(verdict, line.text, question):
+        if grows_into_other(verdict, line.text, question):
             yield line.text
     for line in after:
         if _contradicts(line, verdict, question):
@@ -254,7 +263,7 @@ def _echo(labels: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile(rf"(?<!\w)(?:{label})(?:\s*(?:/|,|\bor\b|\bили\b)\s*(?:{label}))+(?!\w)")
 
 
-def _grows_into_other(verdict: Verdict, note: str, question: Question) -> bool:
+def grows_into_other(verdict: Verdict, note: str, question: Question) -> bool:
     """Return True if option and note together hold the words of a longer option.
 
     "Correct. But incomplete." is not the option "Correct" if there is a "Correct, but incomplete".
@@ -273,6 +282,8 @@ def _content(text: str) -> set[str]:
 
 def explains_otherwise(text: str, verdict: Verdict, question: Question) -> bool:
     """Return True if the first or the last sentence of an explanation states another verdict."""
+    if isinstance(question, Comparison) and _leads_with_other(text, verdict, question):
+        return True
     beginning, ending = text[:_ENDING], text[-_ENDING:]
     is_long = len(text) > _ENDING  # the parts may begin or end within a sentence
     shown = f"{beginning} {ending}" if is_long else text
@@ -289,12 +300,19 @@ def explains_otherwise(text: str, verdict: Verdict, question: Question) -> bool:
     )
 
 
+def _leads_with_other(text: str, verdict: Verdict, question: Comparison) -> bool:
+    """Return True for "B: it is shorter" if A was chosen, and A is not described in turn."""
+    lead = _LEADING_LETTER.match(text)
+    named = _named_responses(text, question) if lead else []
+    return bool(named) and verdict.option not in named
+
+
 def _may_answer(text: str, question: Question) -> bool:
     """Return True if the options are yes and no, or pass and fail, and the text has such a word."""
     if isinstance(question, Comparison) or not _have_polarity(question.labels):
         return False
     text = text.casefold()
-    return any(word in text for word in TWO_WAY_WORDS)
+    return any(word in text for word in (*TWO_WAY_WORDS, *_YES_WORDS, *_NO_WORDS))
 
 
 @lru_cache(maxsize=256)
@@ -319,7 +337,15 @@ def _answers_otherwise(sentence: str, verdict: Verdict) -> bool:
     answers = [sentence, _TAIL.split(sentence)[-1], closing["said"] if closing else ""]
     if word and as_pass(verdict.option) != verdict.option:  # of PASS, "No, it is fine" is no denial
         answers.append(word[0])
-    return any(polarity(answer) not in (None, own) for answer in answers)
+    if own == "pass" and _ENDS_IN_NO.search(sentence) and not _CONTRASTS.search(sentence[:-4]):
+        return True
+    return any(_polarity(answer) not in (None, own) for answer in answers)
+
+
+def _polarity(answer: str) -> str | None:
+    """Like ``polarity``, but also reads a yes or no in the other languages."""
+    word = answer.strip(" .,!;:–—。！").casefold()
+    return "pass" if word in _YES_WORDS else "fail" if word in _NO_WORDS else polarity(answer)
 
 
 def _ends_in_other(sentence: str, verdict: Verdict, question: Question) -> bool:
@@ -329,10 +355,8 @@ def _ends_in_other(sentence: str, verdict: Verdict, question: Question) -> bool:
     if bare is not None and bare.option != verdict.option:
         return True
     if not isinstance(question, Comparison):
-        edge = _edges(question.labels, verdict.option).search(sentence)
-        if edge is None or edge["first"]:
-            return edge is not None
-        return not (_SPARES.search(sentence) or _DENIES_NEXT.search(sentence[: edge.start()]))
+        checks = (_names_other, _grades_other, _has_other_at_edge)
+        return any(check(sentence, verdict, question) for check in checks)
     sentence = _with_letters(sentence, question)
     if _CONTRASTS.search(sentence):
         return False
@@ -341,6 +365,48 @@ def _ends_in_other(sentence: str, verdict: Verdict, question: Question) -> bool:
         return False
     is_chosen = _CHOSEN_LETTER.match(sentence) and not _SPARES.search(sentence)
     return any((is_chosen, _COMPARES.search(sentence), _RATED_ABOVE.search(sentence)))
+
+
+def _names_other(sentence: str, verdict: Verdict, question: Question) -> bool:
+    """Return True if a sentence holds the name of another option as the criterion writes it.
+
+    "This falls under Unsafe" names one. "It is unsafe" and a first word may be plain words.
+    """
+    is_aside = any(each.search(sentence) for each in (_SPARES, _CONTRASTS, _QUOTING))
+    if question.numeric or is_aside:
+        return False
+    spoken = _echo(question.labels).sub(" ", sentence)
+    named = {
+        mention[1]
+        for mention in _mentions(question.labels, False).finditer(spoken)
+        if mention[1] in question.labels
+        and mention[1] != mention[1].casefold()
+        and (_WORDS.search(spoken[: mention.start()]) or mention[1].isupper())
+        and len(mention[1]) >= _LONG_NAME
+        and not _DENIES_NEXT.search(spoken[: mention.start()][-60:])
+    }
+    # "Excellent structure, Acceptable length" grades the parts
+    return len(named) == 1 and verdict.option not in named
+
+
+def _grades_other(sentence: str, verdict: Verdict, question: Question) -> bool:
+    """Return True for "2/5: many errors" and "Overall a 2" next to a 4 on a scale to 5."""
+    if not question.numeric:
+        return False
+    short = _SHORT_GRADE.fullmatch(sentence)
+    grades = [short[1]] if short else []
+    grades += [
+        match[1] for match in _GRADE.finditer(sentence) if float(match[2]) == highest(question)
+    ]
+    matched = (question.match(grade) for grade in grades)
+    return any(other is not None and other.option != verdict.option for other in matched)
+
+
+def _has_other_at_edge(sentence: str, verdict: Verdict, question: Question) -> bool:
+    edge = _edges(question.labels, verdict.option).search(sentence)
+    if edge is None or edge["first"]:
+        return edge is not None
+    return not (_SPARES.search(sentence) or _DENIES_NEXT.search(sentence[: edge.start()]))
 
 
 @lru_cache(maxsize=512)
@@ -375,7 +441,7 @@ def _with_letters(sentence: str, question: Comparison) -> str:
 def _may_conclude(text: str, question: Question) -> bool:
     """Return True if a text is worth a second look; most are not, and it takes time."""
     if question.numeric:
-        return any(map(str.isdigit, text))
+        return len(text) <= _SHORT_TEXT or any(map(str.isdigit, text))
     is_comparison = isinstance(question, Comparison)
     if is_comparison and _LETTER.search(text):
         return True

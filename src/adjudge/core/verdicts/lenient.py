@@ -12,23 +12,20 @@ import re
 from typing import NamedTuple
 
 from adjudge.core.domain.json_types import JsonDict, JsonValue
-from adjudge.lazy import lazy_pattern
 
 _KEY = r"""["'“”„«‘]?([^\W\d][\w -]{0,40})["'“”»’]?\s*+:"""
-_PAIR = lazy_pattern(rf"\s*+{_KEY}\s*+")
-_START = lazy_pattern(
+_PAIR = re.compile(rf"\s*+{_KEY}\s*+")
+_START = re.compile(
     rf"""\{{\s*+(?:(?://|\#)[^\n]{{0,200}}+\n\s*+){{0,20}}+(?:{_KEY}|"[^"\n]{{0,200}}"\s*+:)"""
 )
-_GOES_ON = lazy_pattern(
-    rf"[,\s]*+(?:(\}})(?=\s*+(?:[`,}}\]]|\Z)|[^\S\n]*+\n)|(?<=[,\s])(?={_KEY}))"
-)
-_WORD = lazy_pattern(r"""[^\s"'“”„«»‘’{}\[\],:][^"“”{}\[\],:\n]*""")
+_GOES_ON = re.compile(rf"[,\s]*+(?:(\}})(?=\s*+(?:[`,}}\]]|\Z)|[^\S\n]*+\n)|(?<=[,\s])(?={_KEY}))")
+_WORD = re.compile(r"""[^\s"'“”„«»‘’{}\[\],:][^"“”{}\[\],:\n]*""")
 _CLOSING = {'"': '"', "'": "'", "“": "“”", "”": "”", "„": "“”", "«": "»", "‘": "’"}
 _MARKS = {
-    opening: lazy_pattern(rf"\\.|[{closing}]", re.DOTALL) for opening, closing in _CLOSING.items()
+    opening: re.compile(rf"\\.|[{closing}]", re.DOTALL) for opening, closing in _CLOSING.items()
 }
 _MEANING = {"true": True, "false": False, "null": None, "none": None}
-_QUOTED_KEY = lazy_pattern(r"""["'“”„«‘]\w+["'“”»’]\s*+:""")
+_QUOTED_KEY = re.compile(r"""["'“”„«‘]\w+["'“”»’]\s*+:""")
 
 
 def _distinct(pairs: list[tuple[str, JsonValue]]) -> JsonDict:
@@ -40,7 +37,7 @@ def _distinct(pairs: list[tuple[str, JsonValue]]) -> JsonDict:
 
 
 _DECODER = json.JSONDecoder(strict=False, object_pairs_hook=_distinct)
-_ENDS_WITH_QUOTE = lazy_pattern(r'"\s*\Z')
+_ENDS_WITH_QUOTE = re.compile(r'"\s*\Z')
 _DEEPEST = 3
 MOST_OBJECTS = 500
 """No answer has as many objects; reading on would only take time."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from adjudge.core.domain.json_types import JsonDict, JsonObject
 from adjudge.core.domain.numbers import number_of, plain_number
-from adjudge.core.domain.options import as_pass, yes_and_no
+from adjudge.core.domain.options import as_pass, polarity, yes_and_no
 from adjudge.core.domain.plain import plain
 from adjudge.core.domain.question import Choice, Comparison, Question
 from adjudge.core.domain.reading import Reading
@@ -16,7 +16,7 @@ from adjudge.core.domain.verdict import Chosen, Compared, Verdict, best_of
 from adjudge.core.domain.vote import Outcome
 from adjudge.core.verdicts.lenient import decoded, find_objects
 from adjudge.core.verdicts.phrases import phrase, words
-from adjudge.core.verdicts.reading import clean, unmatched
+from adjudge.core.verdicts.reading import clean, shorten, unmatched
 from adjudge.core.verdicts.values import highest, is_placeholder, match_value
 from adjudge.messages import Message
 
@@ -25,17 +25,21 @@ _NAMED_KEYS = words("verdict_keys")
 _VERDICT_KEYS = (*_NAMED_KEYS, *_PASS_KEYS, *_FAIL_KEYS)
 _ANSWER_KEYS = frozenset(words("answer_keys"))
 """Names that may hold the answer to the judged problem, if that is a number or a letter."""
+_NAMING_KEYS = _ANSWER_KEYS | frozenset(words("naming_keys"))
 _GRADE_KEYS = tuple(name for name in _NAMED_KEYS if name not in _ANSWER_KEYS)
 _NUMBER_KEYS = (*_SCORE_KEYS, *_GRADE_KEYS)
 _FIRM_KEYS, _LOSER_KEYS = frozenset(words("firm_keys")), frozenset(words("loser_keys"))
 """Names that can hold nothing but the verdict, and the response that is not preferred."""
-_TWO_WAY_SCORE_KEYS = words("two_way_score_keys")
+_OPTION_SCORE_KEYS = (*_SCORE_KEYS, *words("option_score_keys"))
+"""Names of the score of the chosen option, next to its name."""
 _NUMERIC_OPTION_KEYS = ("selected_option", *_SCORE_KEYS, *_GRADE_KEYS)
 _COMPARED_KEYS = (*_NAMED_KEYS, "ranking")
 _DECIDING_TOKENS = frozenset(words("deciding_tokens"))
 _GOOD_TOKENS, _BAD_TOKENS = frozenset(words("good_tokens")), frozenset(words("bad_tokens"))
 """Names of a boolean that is true if the text passes, or fails."""
 _SCALE_TOKENS = frozenset(words("scale_tokens"))
+_COUNT_TOKENS = frozenset(words("count_tokens"))
+"""Names of a number that counts something: one error is not a verdict."""
 _EXPLANATION_KEYS = words("explanation_keys")
 _WORDS_ONLY = frozenset((*_EXPLANATION_KEYS, *words("keys_without_verdict")))
 """What stands there is no verdict, whatever it looks like."""
@@ -53,6 +57,8 @@ _ORDINARY = frozenset(
 _LONGEST_FORM = 80
 _LONGEST_VERDICT = 3
 """Words; longer texts explain."""
+_LONGEST_CODE = 2
+"""Letters of a value that can hardly be anything but a code for a verdict: "y", "ja", "2"."""
 
 
 def reading_of(data: JsonObject, mended: bool, question: Question) -> Reading | None:
@@ -75,8 +81,13 @@ def reading_of(data: JsonObject, mended: bool, question: Question) -> Reading | 
     )
     if ranked is not None and ranked.option != verdict.option:
         return RANKED_OTHERWISE
-    if _says_otherwise(verdict, key, value, data, question):
-        return SEVERAL
+    if other_key := _contradicting_key(verdict, key, value, data, question):
+        reason = Message(
+            "{other} may contradict {key}: give one verdict, and nothing that could be a second",
+            other=shorten(other_key),
+            key=shorten(key),
+        )
+        return Reading(Outcome.UNREADABLE, reason=reason)
     verdict = (
         Chosen(verdict.option, explanation, verdict.feedback, verdict.score)
         if type(verdict) is Chosen  # nearly always, and quicker than ``replace``
@@ -131,30 +142,35 @@ def _as_option(key: str, value: object, question: Question) -> object:
     return ends[0 if value else 1] if ends and is_scored else value
 
 
-def _says_otherwise(
+def _contradicting_key(
     verdict: Verdict, key: str, said: object, data: JsonObject, question: Question
-) -> bool:
-    """Return True if anything else in the object gives another verdict or another scale."""
+) -> str | None:
+    """Return the first other key that gives or may give another verdict, or another scale."""
+    rated, rating_names = _rated_options(data, question)
     for name, value in data.items():
-        if name in _WORDS_ONLY or (name == key and value is said):
+        if name in _WORDS_ONLY or name in rating_names or (name == key and value is said):
             continue
         other = _other_verdict(name, value, question)
         if other is not None and other.option != verdict.option:
-            return True
+            return name
         is_unclear = other is None and _is_unclear(name, value, verdict, question)
         if is_unclear or _is_loser(name, value, verdict, question):
-            return True
+            return name
         if question.numeric and _changes_scale(name, value, question):
-            return True
-    if _rates_otherwise(verdict, data, question):
-        return True
+            return name
+    if _rates_otherwise(rated, verdict, question):
+        return next(name for name in data if name in rating_names)
     if not isinstance(question, Choice) or question.numeric:
-        return False
+        return None
     points = dict(zip(question.options, question.points, strict=False))
-    scores = (_score(data[name]) for name in _TWO_WAY_SCORE_KEYS if name in data)
-    return any(
-        score is not None and score in points.values() and points.get(verdict.option) != score
-        for score in scores
+    scores = {name: _score(data[name]) for name in _OPTION_SCORE_KEYS if name in data}
+    return next(
+        (
+            name
+            for name, score in scores.items()
+            if score is not None and score in points.values() and score != points[verdict.option]
+        ),
+        None,
     )
 
 
@@ -163,18 +179,35 @@ def _score(value: object) -> float | None:
 
 
 def _is_unclear(name: str, value: object, verdict: Verdict, question: Question) -> bool:
-    """Return True for a second verdict that is no option, and for a flag with an unknown name.
-
-    "passed": false beside a "No" agrees with it if the score of "No" is not the best.
-    """
-    if question.numeric:  # "verdict": "good" beside a score
+    """Return True for a flag, a number or a short text that may be a second verdict."""
+    if question.numeric:  # "verdict": "good" next to a score, or the scores of parts
         return False
     if isinstance(value, bool):
-        if name in (*_PASS_KEYS, *_FAIL_KEYS) and isinstance(question, Choice):
-            return (value == (name in _PASS_KEYS)) != _is_best(verdict, question)
-        return value or "tie" not in name.split("_")
-    is_brief = isinstance(value, str) and len(value.split()) <= _LONGEST_VERDICT
-    return name in _FIRM_KEYS and (value is None or is_brief)
+        return _is_unclear_flag(name, value, verdict, question)
+    if isinstance(value, str):
+        return _is_unclear_text(name, value, question)
+    # ``_contradicting_key`` compares a score with the score of the chosen option
+    if not isinstance(value, int | float) or name in _OPTION_SCORE_KEYS:
+        return value is None and name in _FIRM_KEYS
+    if isinstance(question, Comparison):  # "better_response": 2, "margin": -3
+        return value <= len(question.labels)
+    return 0 <= value <= 1 and _COUNT_TOKENS.isdisjoint(name.split("_"))
+
+
+def _is_unclear_flag(name: str, value: bool, verdict: Verdict, question: Question) -> bool:
+    """``"passed": false`` agrees with a "No" if the score of "No" is not the best."""
+    if name in (*_PASS_KEYS, *_FAIL_KEYS) and isinstance(question, Choice):
+        return (value == (name in _PASS_KEYS)) != _is_best(verdict, question)
+    return value or "tie" not in name.split("_")
+
+
+def _is_unclear_text(name: str, value: str, question: Question) -> bool:
+    """Return True for a short text under the name of a verdict, and for a yes, a no or a code."""
+    is_verdict_name = name in _GRADE_KEYS or _decides(name) or question.match(name) is not None
+    # "y", "ja", "2"; but "answer": "42" may be the answer to the judged problem
+    is_code = len(value.strip()) <= _LONGEST_CODE and name not in _NAMING_KEYS
+    is_answer = is_verdict_name or is_code or polarity(value) is not None
+    return is_answer and len(value.split()) <= _LONGEST_VERDICT
 
 
 def _is_loser(name: str, value: object, verdict: Verdict, question: Question) -> bool:
@@ -251,27 +284,32 @@ def _corrects(data: JsonObject, question: Question) -> bool:
     )
 
 
-def _rates_otherwise(verdict: Verdict, data: JsonObject, question: Question) -> bool:
+def _rates_otherwise(rated: Mapping[str, float], verdict: Verdict, question: Question) -> bool:
     """Return True if the scores or probabilities of the options make another one the best."""
-    options = question.letters if isinstance(question, Comparison) else question.labels
-    rated: dict[str, float] = {}
-    for name, value in data.items():
-        if isinstance(value, str):
-            continue
-        inner = value.items() if isinstance(value, dict) else ((name, value),)
-        for key, score in inner:
-            number = number_of(score)
-            if number is None:
-                continue
-            whole = str(key).casefold()
-            names = {whole} if question.numeric else {whole, *whole.split("_")}
-            rated_options = [option for option in options if option.casefold() in names]
-            if len(rated_options) == 1:
-                rated[rated_options[0]] = number
-    if not rated or set(rated) != set(options):
-        return False
     best = [option for option, score in rated.items() if score == max(rated.values())]
     return len(best) == 1 and question.put_back(best[0]).option != verdict.option
+
+
+def _rated_options(data: JsonObject, question: Question) -> tuple[dict[str, float], frozenset[str]]:
+    """Return the scores that an object gives to all options, and the names that hold them."""
+    options = question.letters if isinstance(question, Comparison) else question.labels
+    rated: dict[str, float] = {}
+    names = set()
+    for name, value in data.items():
+        inner: Iterable[tuple[object, object]] = ((name, value),)
+        if isinstance(value, dict):
+            inner = value.items()
+        elif isinstance(value, list) and isinstance(question, Comparison):
+            inner = zip(options, value, strict=False) if len(value) == len(options) else ()
+        for key, score in inner:
+            number = None if isinstance(score, bool) else _score(score)
+            whole = str(key).casefold()
+            parts = {whole} if question.numeric else {whole, *whole.split("_")}
+            rated_options = [option for option in options if option.casefold() in parts]
+            if number is not None and len(rated_options) == 1:
+                rated[rated_options[0]] = number
+                names.add(name)
+    return (rated, frozenset(names)) if set(rated) == set(options) else ({}, frozenset())
 
 
 def _verdict_value(

@@ -15,41 +15,40 @@ from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.plain import plain
 from adjudge.core.verdicts.lenient import MOST_OBJECTS, Found, next_object, object_at, was_inside
 from adjudge.core.verdicts.phrases import phrase, words
-from adjudge.lazy import lazy_pattern
 
 OBJECT = "\ufffc"
 """Stands for an object in a line."""
-EMPHASIS = lazy_pattern(r"\*++|`++|__++")
+EMPHASIS = re.compile(r"\*++|`++|__++")
 _CODE = "\ufffb"
 """Stands for a program."""
 _MOST_LINES, _LONGEST_LINE = 2_000, 20_000
-_FENCE = lazy_pattern(r"^[ \t]*+(`{3,}+|~{3,}+)[ \t]*+([\w+#.-]*+)[^\n`]*+$", re.MULTILINE)
+_FENCE = re.compile(r"^[ \t]*+(`{3,}+|~{3,}+)[ \t]*+([\w+#.-]*+)[^\n`]*+$", re.MULTILINE)
 _ANSWER_FENCES = frozenset(("", *words("answer_fences")))
 """Fence tags whose content may be the answer if the fence is the whole reply."""
-_COMMENTS = lazy_pattern(r"(?:\s*+(?://|#)[^\n]*+\n)*+\s*+")
-_BLOCK_QUOTE = lazy_pattern(r"\s*+>(?!=|\s*+\d)\s?")
-_INDENTED = lazy_pattern(r"(?: {4}|\t)(?!\s*(?:[-*+•]|\d{1,3}[.)])\s)")
+_COMMENTS = re.compile(r"(?:\s*+(?://|#)[^\n]*+\n)*+\s*+")
+_BLOCK_QUOTE = re.compile(r"\s*+>(?!=|\s*+\d)\s?")
+_INDENTED = re.compile(r"(?: {4}|\t)(?!\s*(?:[-*+•]|\d{1,3}[.)])\s)")
 _MATERIAL = phrase("shown_material", re.DOTALL | re.IGNORECASE)
 """What was shown to the judge, in the marks of the prompt."""
 _BLOCK_TAG, _INLINE_TAG = phrase("block_tag"), phrase("inline_tag")
-_CALL_MARK = lazy_pattern(
+_CALL_MARK = re.compile(
     r"(?:</?[\w|:=\-\"' .]{1,60}>|\[/?[A-Z_]{3,20}\]|[-*•#>\[(]|\d{1,2}[.)]|\s)*"
     r"(?:[\w.]{1,40}\s*[=(]?)?",
 )
 """What may stand before an object without being a sentence: tags, a tool's name, a bullet."""
-_AFTER_OBJECT = lazy_pattern(rf"(?:</?[\w|:=]{{1,40}}>|[\]}})`.,;*\s{OBJECT}]|</?s>)*")
+_AFTER_OBJECT = re.compile(rf"(?:</?[\w|:=]{{1,40}}>|[\]}})`.,;*\s{OBJECT}]|</?s>)*")
 _FIELD = phrase("field")
 """A part of what was judged: "Question: Is it open?"."""
-_PROSE = lazy_pattern(r"(?![-*+•#|>\d])(?=[^\W\d_])[^:：|]*\Z")
+_PROSE = re.compile(r"(?![-*+•#|>\d])(?=[^\W\d_])[^:：|]*\Z")
 """A line that is neither a heading, a list item, a table row nor a label with its value."""
-_ANNOUNCES = lazy_pattern(r"\A#|\bfollow(?:s|ing)\b", re.IGNORECASE)
+_ANNOUNCES = re.compile(r"\A#|\bfollow(?:s|ing)\b", re.IGNORECASE)
 _COMPLETE = (".", "!", "?", "。", "！", "？", "”", '"', "»", ")", "]", ">", "`", "}", ";")
 _COLONS = (":", "：")
 _OWN_LEAD, _FOREIGN_LEAD = phrase("own_lead"), phrase("foreign_lead")
 _LONGEST_LEAD = 160
-_SENTENCE_END = lazy_pattern(r"(?<=[.!?。！？])[*_\"'”»)]*\s+(?=\S)|(?<=[。！？])(?=\S)")
-_QUOTATION = lazy_pattern(r'"[^"\n]{0,2000}"|“[^“”\n]{0,2000}”|«[^«»\n]{0,2000}»|`[^`\n]{0,2000}`')
-_LONG_QUOTATION = lazy_pattern(r'"[^"]*+"|[“„][^“”„]*+[”“]|«[^«»]*+»')
+_SENTENCE_END = re.compile(r"(?<=[.!?。！？])[*_\"'”»)]*\s+(?=\S)|(?<=[。！？])(?=\S)")
+_QUOTATION = re.compile(r'"[^"\n]{0,2000}"|“[^“”\n]{0,2000}”|«[^«»\n]{0,2000}»|`[^`\n]{0,2000}`')
+_LONG_QUOTATION = re.compile(r'"[^"]*+"|[“„][^“”„]*+[”“]|«[^«»]*+»')
 
 
 class Held(NamedTuple):
@@ -204,7 +203,6 @@ def _introduces(before: str, earlier: Sequence[str]) -> bool:
 
 def _spoken(lines: Sequence[str]) -> Iterator[Line]:
     """Yield the lines of a reply without its programs; quotations are marked as foreign."""
-    is_all_quote = all(_BLOCK_QUOTE.match(line) for line in lines if line.strip())
     several = sum(bool(line.strip()) for line in lines) > 1
     quoted = _quoted_lines("\n".join(lines))
     lead = previous = ""
@@ -227,7 +225,7 @@ def _spoken(lines: Sequence[str]) -> Iterator[Line]:
             foreign = False
             continue
         is_quote = _BLOCK_QUOTE.match(line) is not None
-        own = not (foreign or code or number in quoted or (is_quote and not is_all_quote))
+        own = not (foreign or code or number in quoted or is_quote)
         shown = _BLOCK_QUOTE.sub("", line, count=1) if is_quote else line
         for piece in _BLOCK_TAG.split(shown) if "</" in shown else (shown,):
             if text := plain(_INLINE_TAG.sub("", piece)).strip():

@@ -18,7 +18,7 @@ from adjudge.core.domain.question import Comparison, Question
 from adjudge.core.domain.reading import Reading
 from adjudge.core.domain.verdict import Chosen, Compared, best_of
 from adjudge.core.domain.vote import Ballot, Outcome
-from adjudge.core.verdicts.doubts import explains_otherwise, find_doubt
+from adjudge.core.verdicts.doubts import explains_otherwise, find_doubt, grows_into_other
 from adjudge.core.verdicts.lenient import decoded, find_objects
 from adjudge.core.verdicts.objects import (
     RANKED_OTHERWISE,
@@ -144,11 +144,21 @@ def _read_object(data: JsonObject, mended: bool, question: Question) -> Reading 
     reading = reading_of(data, mended, question)
     if reading is None or reading.verdict is None:
         return reading
-    prose = prose_of(reading.data or {}, question)
-    is_doubtful = any(explains_otherwise(text, reading.verdict, question) for text in prose)
-    return SEVERAL if is_doubtful else reading
+    verdict, data = reading.verdict, reading.data or {}
+    is_doubtful = any(
+        explains_otherwise(text, verdict, question) for text in prose_of(data, question)
+    )
+    is_part = any(
+        isinstance(text, str)
+        and len(text.split()) <= _LONGEST_PART
+        and grows_into_other(verdict, text, question)
+        for text in data.values()
+    )
+    return SEVERAL if is_doubtful or is_part else reading
 
 
+_LONGEST_PART = 4
+"""Words that may complete the name of an option: "Correct" and "but incomplete"."""
 _CUT_OBJECT = re.compile(
     r'(?:`{3}\w*\s*)?(?P<begun>\{\s*"(?P<key>\w{1,40})"\s*:'
     r'\s*(?:"(?:[^"\\]|\\.){0,200}"|true|false|-?[\d.]{1,20})'

@@ -8,9 +8,8 @@ import re
 from collections.abc import Sequence
 
 from adjudge.core.verdicts.phrases import phrase
-from adjudge.lazy import lazy_pattern
 
-_TWO_SENTENCES = lazy_pattern(r"[^.!?]*[.!?]*[^.!?]*")
+_TWO_SENTENCES = re.compile(r"[^.!?]*[.!?]*[^.!?]*")
 _LONGEST = 2000
 """A refusal is shorter; only so much is looked at."""
 

@@ -18,7 +18,7 @@ from adjudge.core.domain.question import Choice, Comparison, Question
 from adjudge.core.domain.verdict import Verdict
 from adjudge.core.verdicts.objects import reading_of
 from adjudge.core.verdicts.parts import EMPHASIS, OBJECT, Line, is_own_lead, sentences_of
-from adjudge.core.verdicts.phrases import phrase
+from adjudge.core.verdicts.phrases import phrase, words
 from adjudge.core.verdicts.values import (
     LONGEST,
     highest,
@@ -26,7 +26,6 @@ from adjudge.core.verdicts.values import (
     match_value,
     scale_top,
 )
-from adjudge.lazy import lazy_pattern
 
 _LABELLED = phrase("labelled", re.IGNORECASE | re.DOTALL)
 _POLAR = phrase("polar")
@@ -36,23 +35,28 @@ _ONLY_WINS = phrase("only_wins", re.NOFLAG)
 """A sentence that names the winner and nothing else."""
 _OPENS_SECTION, _RANKS, _COUNTS = phrase("opens_section"), phrase("ranks"), phrase("counts")
 _REASON_LABEL, _FOREIGN_LEAD = phrase("reason_label"), phrase("foreign_lead")
-_MARK = lazy_pattern(
+_MARK = re.compile(
     r"\[\[(?P<inner>[^\[\]\n]{1,40})\]\]|\[RESULT\](?:\W*score\s*[:=])?(?P<rest>(?:(?!\[RESULT\]).)*+)",
     re.IGNORECASE | re.DOTALL,
 )
-_CALL = lazy_pattern(r"[\[`\s]*+(?P<name>[\w.]{1,60})\((?P<arguments>.*)\)[\]`;\s]*", re.DOTALL)
-_KEYWORD = lazy_pattern(r"""(\w{1,40})\s*=\s*("[^"\n]{0,2000}"|'[^'\n]{0,2000}'|[\w.-]{1,40})""")
-_YAML = lazy_pattern(r"(?P<key>[^\W\d][\w ]{0,30}?)\s*[:=]\s*(?P<value>\S.*)")
-_BOX = lazy_pattern(r"[-*•\s]*+\[(?P<tick>[ xX✓✔])\]\s*+(?P<option>.+)")
-_PLACED = lazy_pattern(r"\W*+(\d{1,2})[.)]\s++(.{1,60})")
-_CELLS = lazy_pattern(r"\|([^|]*)\|([^|]*)\|(?P<more>(?:[^|]*\|)*)")
-_TITLE = lazy_pattern(r"\s*#")
-_HEADING = lazy_pattern(r"\s*#|\*\*.{1,40}\*\*\Z|(?:\S+\s*){1,4}[:：]\Z")
-_LIST_ITEM = lazy_pattern(r"[-*•]\s+\d")
-_TWO_WAY = lazy_pattern(r"\W*(yes|no|true|false|да|нет|верно|неверно)\b", re.IGNORECASE)
+_CALL = re.compile(r"[\[`\s]*+(?P<name>[\w.]{1,60})\((?P<arguments>.*)\)[\]`;\s]*", re.DOTALL)
+_KEYWORD = re.compile(r"""(\w{1,40})\s*=\s*("[^"\n]{0,2000}"|'[^'\n]{0,2000}'|[\w.-]{1,40})""")
+_YAML = re.compile(r"(?P<key>[^\W\d][\w ]{0,30}?)\s*[:=]\s*(?P<value>\S.*)")
+_BOX = re.compile(r"[-*•\s]*+\[(?P<tick>[ xX✓✔])\]\s*+(?P<option>.+)")
+_PLACED = re.compile(r"\W*+(\d{1,2})[.)]\s++(.{1,60})")
+_CELLS = re.compile(r"\|([^|]*)\|([^|]*)\|(?P<more>(?:[^|]*\|)*)")
+_TITLE = re.compile(r"\s*#")
+_HEADING = re.compile(r"\s*#|\*\*.{1,40}\*\*\Z|(?:\S+\s*){1,4}[:：]\Z")
+_LIST_ITEM = re.compile(r"[-*•]\s+\d")
+_TWO_WAY = re.compile(r"\W*(yes|no|true|false|да|нет|верно|неверно)\b", re.IGNORECASE)
+_XML_TAG = re.compile(r"<(?P<end>/?)(?P<name>[a-z_]{1,40})(?:[ =][^<>]{0,80})?>", re.IGNORECASE)
+_WRAPPERS = frozenset((*words("container_keys"), *words("wrapper_tags")))
+"""Tags that may enclose the verdict's own."""
 _PLAIN_VALUES: Final[Mapping[str, JsonValue]] = {"True": True, "False": False, "None": None}
 _SENTENCE_ENDS = (".", "!", "?", "。", ")", "*", "”", '."', "_", "！", OBJECT)
 _DECORATION = " *_:|"
+_LONGEST_LEAD = 200
+"""Characters before a tag in which other tags may enclose it."""
 _FEW = 4
 
 
@@ -278,6 +282,7 @@ def read_ranking(lines: Sequence[Line], question: Question) -> Iterator[Statemen
 
 def read_tags(lines: Sequence[Line], question: Question) -> Iterator[Statement]:
     """``<verdict>FAIL</verdict>`` and tool arguments in tags, outside any sentence."""
+    enclosing: list[str] = []
     for place, line in enumerate(lines):
         text = line.text
         if text.endswith(">") and "</" not in text:  # the value is on the next lines
@@ -287,11 +292,26 @@ def read_tags(lines: Sequence[Line], question: Question) -> Iterator[Statement]:
                 before = text[: tag.start()].rstrip()
                 after = text[text.find(">", tag.end()) + 1 :].split("\n", 1)[0].lstrip()
                 is_outside = (not before or before.endswith(">")) and after[:1] in ("", "<")
+                around = _open_tags(before[-_LONGEST_LEAD:], enclosing)
+                is_outside = is_outside and _WRAPPERS.issuperset(around)
                 verdict = match_value(tag["said"], question)
                 is_unclear = is_placeholder(tag["said"], question) or tag["answer"]
                 if verdict or not is_unclear:
                     own = line.own and is_outside
                     yield Statement(verdict, line.number, tag.group().strip(), own=own)
+        if "<" in line.text:
+            enclosing = _open_tags(line.text, enclosing)
+
+
+def _open_tags(text: str, enclosing: Sequence[str]) -> list[str]:
+    """Return the tags that are open at the end of a text: ``<wrong><verdict>`` is foreign."""
+    opened = [*enclosing[:_FEW]]
+    for tag in _XML_TAG.finditer(text):
+        if tag["end"] and tag["name"] in opened:
+            opened.remove(tag["name"])
+        elif not tag["end"]:
+            opened.append(tag["name"])
+    return opened
 
 
 def read_calls(lines: Sequence[Line], question: Question) -> Iterator[Statement]:

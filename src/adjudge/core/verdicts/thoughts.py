@@ -6,7 +6,6 @@ import re
 
 from adjudge.core.verdicts.lenient import find_objects
 from adjudge.core.verdicts.phrases import phrase
-from adjudge.lazy import lazy_pattern
 
 _CLOSING, _OPENING = phrase("thought_closing"), phrase("thought_opening")
 _FIRST_THOUGHT = phrase("first_thought")
@@ -14,11 +13,11 @@ _FIRST_THOUGHT = phrase("first_thought")
 _ASIDE = phrase("aside", re.DOTALL | re.IGNORECASE)
 """A reason in tags before the answer; after it, the text may take the answer back."""
 _REASON_TAGS = phrase("reason_tags", re.DOTALL | re.IGNORECASE)
-_CHANNEL = lazy_pattern(r"<\|channel\|>\s*+(\w+)(?:(?!<\|message\|>)[^\n]){0,200}+<\|message\|>")
-_BARE_CHANNELS = lazy_pattern(r"\A\s*+analysis(?=[A-Z])(?:(?!assistantfinal).)*+", re.DOTALL)
+_CHANNEL = re.compile(r"<\|channel\|>\s*+(\w+)(?:(?!<\|message\|>)[^\n]){0,200}+<\|message\|>")
+_BARE_CHANNELS = re.compile(r"\A\s*+analysis(?=[A-Z])(?:(?!assistantfinal).)*+", re.DOTALL)
 _CONTROL = phrase("control_marks")
-_ANY_MARK = lazy_pattern(r"[<◁⊲]|\[/?(?:THINK|INST)|\A\s*+analysis", re.IGNORECASE)
-_SET_ASIDE = lazy_pattern(r"\ue000(\d+)\ue000")
+_ANY_MARK = re.compile(r"[<◁⊲]|\[/?(?:THINK|INST)|\A\s*+analysis", re.IGNORECASE)
+_SET_ASIDE = re.compile(r"\ue000(\d+)\ue000")
 
 
 def without_thoughts(text: str) -> str:

@@ -11,25 +11,24 @@ from adjudge.core.domain.question import Choice, Comparison, Question, Rating
 from adjudge.core.domain.verdict import Verdict
 from adjudge.core.verdicts.parts import EMPHASIS
 from adjudge.core.verdicts.phrases import phrase, words
-from adjudge.lazy import lazy_pattern
 
 LONGEST: Final = 200
 """Characters of a line in which a verdict is looked for."""
-_BOXED = lazy_pattern(r"\$*+\\(?:boxed|text|mathrm|mathbf|textbf)\{([^{}]*+)\}\$*+")
+_BOXED = re.compile(r"\$*+\\(?:boxed|text|mathrm|mathbf|textbf)\{([^{}]*+)\}\$*+")
 _PICTURES = "★☆⭐🌟✅❌✔✖✗✘👍👎🟢🔴🏆"
-_SIGNS = lazy_pattern(rf"\A(?:[{_PICTURES}]\s*+)++|(?:\s*+[{_PICTURES}])++\Z")
-_STARS = lazy_pattern(r"([★⭐🌟]*)([☆✩]*)")
-_STAR_WORD = lazy_pattern(r"\d\s*(?:stars?|зв[её]зд)", re.IGNORECASE)
+_SIGNS = re.compile(rf"\A(?:[{_PICTURES}]\s*+)++|(?:\s*+[{_PICTURES}])++\Z")
+_STARS = re.compile(r"([★⭐🌟]*)([☆✩]*)")
+_STAR_WORD = re.compile(r"\d\s*(?:stars?|зв[её]зд)", re.IGNORECASE)
 _OF_FIVE = 5.0
 """Stars without empty ones are counted out of five."""
 _GOOD_SIGNS, _BAD_SIGNS = frozenset("✅✔☑👍🟢"), frozenset("❌✖✗✘👎🔴🚫⛔")
-_STRUCK = lazy_pattern(r"~~|</?(?:s|del|strike)>|\A\W*!", re.IGNORECASE)
+_STRUCK = re.compile(r"~~|</?(?:s|del|strike)>|\A\W*!", re.IGNORECASE)
 """Marks that cross an option out, or negate it."""
 _NUMBER_WORDS: Final = {word: at % 11 for at, word in enumerate(words("number_words"))}
 """Zero to ten in several languages."""
-_UNIT = lazy_pattern(r"\s+(?:stars?|points?|зв[её]зд\w{0,2}|балл\w{0,3})\Z")
+_UNIT = re.compile(r"\s+(?:stars?|points?|зв[её]зд\w{0,2}|балл\w{0,3})\Z")
 _NAMED_SCALE = phrase("named_scale")
-_SAME_SCALE = lazy_pattern(r"[\s*_`]*+[(\[]([^()\[\]]{1,30})[)\]][\s*_`.]*\Z")
+_SAME_SCALE = re.compile(r"[\s*_`]*+[(\[]([^()\[\]]{1,30})[)\]][\s*_`.]*\Z")
 _TOP = phrase("scale_top")
 _PLACEHOLDER = phrase("placeholder", re.IGNORECASE | re.DOTALL)
 

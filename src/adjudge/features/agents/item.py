@@ -6,16 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from adjudge.core.domain.frozen import nonempty
-from adjudge.core.domain.instance import Instance
+from adjudge.core.domain.instance import TRAJECTORY, Instance
 from adjudge.core.domain.json_types import JsonObject
 from adjudge.errors import SetupError
 from adjudge.features.agents.step_prompts import ShownTrajectory, show_within
 from adjudge.features.agents.steps import steps_identity
 from adjudge.features.agents.trajectory import Step, Trajectory
 from adjudge.messages import Message
-
-TRAJECTORY = "trajectory"
-"""Under which name an instance carries its trajectory; of rules, the field with its identity."""
 
 
 @dataclass

@@ -43,6 +43,7 @@ class AgentDetail(Detail):
     """A trajectory by one measure: a number by rule, or an option with its evidence."""
 
     kind: ClassVar[str] = "agent"
+    sections: ClassVar[tuple[str, ...]] = ("steps",)
 
     measure: str
     option: Annotated[str | None, "of a question to a model, and of a rule that holds or not"]

@@ -8,11 +8,11 @@ from pathlib import Path
 
 from adjudge.core.data.dataset import OddRows
 from adjudge.core.data.sources.row import BadRow
-from adjudge.core.domain.instance import Instance
+from adjudge.core.domain.instance import TRAJECTORY, Instance
 from adjudge.core.domain.json_types import is_deep
 from adjudge.core.ledger.file import holds_run
 from adjudge.errors import NothingToJudge, WrongData
-from adjudge.features.agents.item import TRAJECTORY, trajectory_in
+from adjudge.features.agents.item import trajectory_in
 from adjudge.features.agents.record import AgentDetail
 from adjudge.features.agents.systems import by_task
 from adjudge.features.agents.traces.source import trace_instances

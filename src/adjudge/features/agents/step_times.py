@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from adjudge.features.agents.report import StepTime
 from adjudge.messages import Message
-from adjudge.runs.results.numbers import figure
+from adjudge.runs.numbers import figure
 
 _MOST_ACTORS = 8
 _MOST_BARS = 120

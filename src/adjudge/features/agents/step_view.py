@@ -27,7 +27,7 @@ from adjudge.features.agents.traces.values import as_text
 from adjudge.features.agents.trajectory import Step
 from adjudge.features.evidence.quotes import find_quote
 from adjudge.messages import Message, term
-from adjudge.runs.results.counts import count_tokens
+from adjudge.runs.counts import count_tokens
 from adjudge.runs.view.clean_text import visible
 from adjudge.runs.view.plots import piece
 from adjudge.runs.view.template import environment

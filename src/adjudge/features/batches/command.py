@@ -16,7 +16,7 @@ from adjudge.features.batches.settings import BatchNews, BatchSettings, Orphans
 from adjudge.messages import Message
 from adjudge.runs.cli.options import FROM_ONE, given_as, together
 from adjudge.runs.cli.output import echo
-from adjudge.runs.results.counts import count_batches, count_requests
+from adjudge.runs.counts import count_batches, count_requests
 
 _APIS = click.Choice(
     ("openai", "azure", "anthropic", "openrouter", "mistral", "google", "groq", "together")

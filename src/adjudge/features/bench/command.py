@@ -80,10 +80,10 @@ from adjudge.runs.execute import JudgeStarted, estimate, execute
 from adjudge.runs.exporters.page_files import check_page
 from adjudge.runs.folder import run_info
 from adjudge.runs.named_criteria import NamedCriteria, criteria_to_try, kinds_of
+from adjudge.runs.numbers import figure
 from adjudge.runs.plan import Plan, resolve
 from adjudge.runs.project import ServerEntry
 from adjudge.runs.results.exit_code import ExitCode
-from adjudge.runs.results.numbers import figure
 from adjudge.runs.results.outcome import RunOutcome
 from adjudge.runs.trusted import own_folder
 from adjudge.runs.view.ending import show_next

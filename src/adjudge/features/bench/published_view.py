@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from adjudge.features.bench.published import PublishedJudge, PublishedResults, PublishedSet
 from adjudge.messages import Message
-from adjudge.runs.results.numbers import figure, limits
+from adjudge.runs.numbers import figure, limits
 from adjudge.runs.view.terminal import Screen
 
 HEADINGS = (

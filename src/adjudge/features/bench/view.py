@@ -10,11 +10,11 @@ from markupsafe import Markup
 
 from adjudge.features.bench.benchmark import AmongPeople, BenchedJudge, Benchmark, Ranking
 from adjudge.messages import Message, join, plural, render, term
-from adjudge.runs.results.numbers import figure, limits, percent, short_figure
+from adjudge.runs.numbers import figure, limits, percent, short_figure
+from adjudge.runs.terms import figure_title
 from adjudge.runs.view.plane import Axis, Point, axis, plane
 from adjudge.runs.view.plots import Range, interval
 from adjudge.runs.view.template import environment
-from adjudge.runs.view.terms import figure_title
 from adjudge.stats.estimate import Estimate
 
 _WIDE = 20

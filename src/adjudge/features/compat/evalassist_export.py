@@ -10,6 +10,7 @@ from adjudge.core.domain.frozen import nonempty, some_of
 from adjudge.core.domain.instance import GivenFields
 from adjudge.core.domain.json_types import JsonDict, JsonObject, object_in
 from adjudge.core.domain.verdict import TIE, letter
+from adjudge.runs.exporters.foreign import in_one
 
 VERSION = 2
 OWN = "adjudge"
@@ -143,11 +144,6 @@ def judge_out(settings: JsonObject, *, compares: bool) -> JsonDict:
     usual = {"temperature": None, "tie_enabled": True, "language": "en"}
     more = {name: value for name, value in own.items() if value != usual[name]}
     return {"name": _JUDGE, "params": params, **({OWN: more} if more else {})}
-
-
-def in_one(value: str | Sequence[str]) -> str:
-    """A text, or several as one."""
-    return value if isinstance(value, str) else "\n\n".join(value)
 
 
 def _place(label: str) -> int | str:

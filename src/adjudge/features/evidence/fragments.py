@@ -8,6 +8,8 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from adjudge.core.data.cells import with_line_breaks
+
 _NUMBERED: Final = re.compile(r"(?:^|\n)[ \t]*(?:\[(\d{1,3})\]|\(?(\d{1,3})[.)])[ \t]+")
 
 
@@ -19,13 +21,6 @@ def fragments_in(texts: str | Sequence[str]) -> tuple[str, ...]:
     if isinstance(texts, str):
         texts = _parts(with_line_breaks(texts))
     return tuple(text for text in texts if text.strip())
-
-
-def with_line_breaks(text: str) -> str:
-    r"""Exports that write \n for a line break are read with one, unless the text has line breaks of
-    its own.
-    """
-    return text if "\n" in text else text.replace("\\r\\n", "\n").replace("\\n", "\n")
 
 
 def _parts(text: str) -> Sequence[str]:

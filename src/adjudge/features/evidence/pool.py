@@ -5,17 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cached_property
 
+from adjudge.core.data.cells import with_line_breaks
 from adjudge.core.domain.criteria import Criteria, CriteriaOption
 from adjudge.core.domain.instance import Instance
-from adjudge.core.domain.json_types import JsonObject
 from adjudge.core.domain.results import Status
 from adjudge.core.domain.verdict import Quote, Verdict
 from adjudge.core.domain.vote import Vote
 from adjudge.core.pooling.majority import majority, status_of
-from adjudge.core.prompts.render import check_language
-from adjudge.core.reading.values import Place, mapping, our_yaml
+from adjudge.core.reading.values import Place, mapping
 from adjudge.features.evidence.evidence import (
     FLAGS,
     NOT_FOUND,
@@ -27,10 +26,10 @@ from adjudge.features.evidence.evidence import (
 )
 from adjudge.features.evidence.facts import unseen_facts
 from adjudge.features.evidence.flags import flag_of, odds_in, odds_of
-from adjudge.features.evidence.fragments import with_line_breaks
 from adjudge.features.evidence.quotes import most_alike
 from adjudge.features.evidence.result import EvidenceResult, SentenceSupport, worst
 from adjudge.features.evidence.sentences import Sentence
+from adjudge.features.evidence.wording import evidence_words
 from adjudge.messages import Message
 
 
@@ -58,7 +57,7 @@ def evidence_text(item: Instance, name: str) -> str:
 
 def support_criteria(language: str) -> Criteria:
     """The question that is asked of every sentence."""
-    words = _words(language)
+    words = evidence_words(language)
     options = mapping(words["options"], Place("judges/data", "options"))
     offered = [
         CriteriaOption(name, str(options[name]), score)
@@ -66,21 +65,6 @@ def support_criteria(language: str) -> Criteria:
     ]
     return Criteria(
         str(words["name"]), str(words["description"]), offered, to_evaluate_field="sentence"
-    )
-
-
-def text_criteria(language: str, text_field: str, source_field: str) -> Criteria:
-    """What people are asked of a whole text: by the same name, and with the same answers, as what
-    its sentences come to.
-    """
-    words, said = _words(language), mapping(_words(language)["text"], Place("judges/data", "text"))
-    options = mapping(said["options"], Place("judges/data", "text.options"))
-    return Criteria(
-        str(words["name"]),
-        str(said["description"]),
-        [CriteriaOption(name, str(options[name])) for name in SUPPORTS],
-        to_evaluate_field=text_field,
-        context_fields=["user_input", source_field],
     )
 
 
@@ -337,9 +321,3 @@ def _of_claims(sentence: SentenceSupport, claims: Sequence[SentenceSupport]) -> 
         explanation=next((one.explanation for one in decisive if one.explanation), None),
         reason=next((one.reason for one in decisive if one.reason), None),
     )
-
-
-@cache
-def _words(language: str) -> JsonObject:
-    check_language(language)
-    return our_yaml(__file__, f"evidence.{language}.yaml")[0]

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal
 
+from adjudge.core.domain.criteria import Criteria
+from adjudge.core.domain.json_types import JsonDict
+from adjudge.core.domain.judge_configuration import JudgeConfiguration
 from adjudge.core.domain.light import light_dataclass
 from adjudge.core.domain.record import Detail
 from adjudge.core.domain.verdict import KeptQuote
@@ -70,7 +74,27 @@ class EvidenceRecord:
 class SearchedDetail(Detail):
     """A record that may hold a text looked up in its sources."""
 
+    sections: ClassVar[tuple[str, ...]] = ("evidence",)
+
     evidence: EvidenceRecord | None
+
+    def columns(self) -> JsonDict:
+        return evidence_columns(self.to_dict())
+
+
+def evidence_columns(detail: JsonDict) -> JsonDict:
+    """Replace the evidence in a record's dictionary by the counts of its sentences, and the
+    sentences as JSON.
+    """
+    held = detail.pop("evidence", None)
+    if not isinstance(held, Mapping):
+        return detail
+    counts = {
+        f"evidence_{name}": held.get(name)
+        for name in ("claims", "supported", "contradicted", "not_found", "unanswered")
+    }
+    sentences = json.dumps(held.get("sentences"), ensure_ascii=False)
+    return {**detail, **counts, "evidence_sentences": sentences}
 
 
 @light_dataclass(frozen=True, kw_only=True)
@@ -86,3 +110,15 @@ class EvidenceDetail(SearchedDetail):
     def chosen(self) -> str | None:
         """The worst that is said of a claim."""
         return self.verdict
+
+    def label_criteria(self, judge: JudgeConfiguration) -> Criteria | None:
+        """People are asked what the sentences come to. Rules and flags give no verdict."""
+        if judge.settings.get("method") in ("rules", "flags"):
+            return None
+        from adjudge.features.evidence.wording import text_criteria  # reading a run asks nobody
+
+        named = (
+            str(judge.settings.get(name, usual))
+            for name, usual in (("text_field", "response"), ("source_field", "contexts"))
+        )
+        return text_criteria(judge.language, *named)

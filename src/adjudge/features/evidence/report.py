@@ -3,40 +3,62 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from functools import partial
+from typing import Annotated, ClassVar, NotRequired, TypedDict
 
 from adjudge.core.domain.frozen import nonempty, some_of
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.record import JudgmentRecord
 from adjudge.features.evidence.evidence import FLAGS, Flag
-from adjudge.features.evidence.record import EvidenceRecord, SearchedDetail
+from adjudge.features.evidence.marks import MARKS, found_in
 from adjudge.messages import Message, join
+from adjudge.runs.sections import SectionPart, SectionTally
 
 COUNTED = ("claims", "supported", "contradicted", "not_found", "unanswered")
-Mark = Literal["supported", "contradicted", "not found", "unanswered", "unchecked"] | Flag
-MARKS: Mapping[Mark, Message] = {
-    "supported": Message("supported"),
-    "contradicted": Message("contradicted"),
-    "not found": Message("not found"),
-    "unanswered": Message("no verdict"),
-    "unchecked": Message("nothing found by rule; not asked"),
-    "unsupported": Message("unsupported (sure)"),
-    "look here": Message("look here"),
-    "nothing found against it": Message("nothing found against it"),
-}
 _SPARED = Message("surely unsupported and asked no further")
 
 
-def found_in(one: JudgmentRecord) -> EvidenceRecord | None:
-    """What a judgment found in the sources; None where they were not looked up."""
-    return one.detail.evidence if isinstance(one.detail, SearchedDetail) else None
+def is_unsupported(one: JudgmentRecord) -> bool:
+    """Whether a sentence is not found or contradicted."""
+    found = found_in(one)
+    return found is not None and found.not_found + found.contradicted > 0
+
+
+def is_contradicted(one: JudgmentRecord) -> bool:
+    """Whether a sentence is contradicted."""
+    found = found_in(one)
+    return found is not None and found.contradicted > 0
+
+
+class EvidenceShape(TypedDict):
+    """What ``--json`` says of sentences."""
+
+    evidence: NotRequired[
+        Annotated[
+            object,
+            "sentences looked up: claims, supported, contradicted, not_found, rows with some",
+        ]
+    ]
 
 
 @dataclass(frozen=True)
-class EvidenceSummary:
+class EvidenceSummary(SectionPart):
     """The sentences of all rows."""
+
+    functions: ClassVar[Mapping[str, Callable[..., object]]] = {
+        "was_searched": found_in,
+        "unsupported": is_unsupported,
+        "contradicted": is_contradicted,
+    }
+    templates: ClassVar[Mapping[str, str]] = {
+        "style.html": "adjudge.features.evidence:style.css",
+        "findings.html": "adjudge.features.evidence:findings.html.jinja",
+        "row_data.html": "adjudge.features.evidence:row_data.html.jinja",
+        "row_findings.html": "adjudge.features.evidence:row_findings.html.jinja",
+        "row_findings.md": "adjudge.features.evidence:row_findings.md.jinja",
+    }
 
     rows: int
     claims: int
@@ -75,7 +97,7 @@ class EvidenceSummary:
         return Message("{name}: {counts}", name=name, counts=join(", ", each))
 
     def to_dict(self) -> JsonDict:
-        return {
+        counts: JsonDict = {
             **some_of(self, "rows", "claims", "supported", "contradicted"),
             **some_of(self, "not_found", "unanswered"),
             "rows_with_unsupported": self.with_unsupported,
@@ -85,10 +107,29 @@ class EvidenceSummary:
                 flags={str(name): count for name, count in self.flags.items()}, spared=self.spared
             ),
         }
+        return {"evidence": counts}
+
+    def hidden_fields(self, record: JudgmentRecord) -> Collection[str]:
+        found = found_in(record)
+        return (found.fields.text, found.fields.sources) if found else ()
+
+    def page_state(self, language: str) -> Mapping[str, Callable[[JudgmentRecord], str]]:
+        from adjudge.features.evidence.view import (  # needs jinja2, which a terminal does not
+            evidence_html,
+            evidence_markdown,
+        )
+
+        return {
+            "html": partial(evidence_html, language=language),
+            "markdown": partial(evidence_markdown, language=language),
+        }
 
 
-class EvidenceTally:
+class EvidenceTally(SectionTally):
     """Adds up judgments as they come."""
+
+    name: ClassVar[str] = "evidence"
+    shape: ClassVar[type] = EvidenceShape
 
     def __init__(self) -> None:
         self._counts: Counter[str] = Counter()
@@ -128,15 +169,3 @@ class EvidenceTally:
             spared=counts["spared"],
             flags={flag: self._flags[flag] for flag in FLAGS} if self._flags else {},
         )
-
-
-def is_unsupported(one: JudgmentRecord) -> bool:
-    """Whether a sentence is not found or contradicted."""
-    found = found_in(one)
-    return found is not None and found.not_found + found.contradicted > 0
-
-
-def is_contradicted(one: JudgmentRecord) -> bool:
-    """Whether a sentence is contradicted."""
-    found = found_in(one)
-    return found is not None and found.contradicted > 0

@@ -10,12 +10,13 @@ from functools import cache
 import jinja2
 from markupsafe import Markup
 
+from adjudge.core.data.cells import with_line_breaks
 from adjudge.core.domain.record import JudgmentRecord
 from adjudge.core.domain.verdict import KeptQuote
 from adjudge.features.evidence.evidence import FLAGS, SUPPORTS
-from adjudge.features.evidence.fragments import fragments_in, with_line_breaks
+from adjudge.features.evidence.fragments import fragments_in
+from adjudge.features.evidence.marks import MARKS, Mark, found_in
 from adjudge.features.evidence.record import EvidenceRecord, SentenceRecord
-from adjudge.features.evidence.report import MARKS, Mark, found_in
 from adjudge.runs.view.template import environment
 
 _SIGNS: Mapping[Mark, str] = {
@@ -220,7 +221,8 @@ def evidence_html(one: JudgmentRecord, language: str) -> Markup:
 
 def evidence_style() -> str:
     """How a page shows them: the rules of its style sheet."""
-    return environment("en", html=True).get_template("evidence.css").render()
+    style = environment("en", html=True).get_template("adjudge.features.evidence:style.css")
+    return style.render()
 
 
 def evidence_markdown(one: JudgmentRecord, language: str) -> str:

@@ -13,7 +13,7 @@ from rich.text import Text
 from adjudge.core.domain.sampled import QualitativeResult, QuantitativeResult, SampledResult
 from adjudge.features.generate.candidate import Candidate, Selection, Try
 from adjudge.messages import Message, join, term
-from adjudge.runs.results.numbers import short_figure
+from adjudge.runs.numbers import short_figure
 from adjudge.runs.view.clean_text import clean
 from adjudge.runs.view.terminal import Screen
 

@@ -1,4 +1,4 @@
-"""Judgments that other tools recorded → run folders and labels; one file a format."""
+"""Judgments recorded by other tools → run folders and labels; benchmarks declare their columns."""
 
 USES = ("agents",)
 """The features that this one may import."""

@@ -20,10 +20,10 @@ from adjudge.core.verdicts.styles import decision, put_back
 from adjudge.errors import RunError
 from adjudge.features.importers.beside import SeparateVerdicts
 from adjudge.features.importers.format import Format
+from adjudge.features.importers.layout import Layout
 from adjudge.features.importers.pairs import BETTER, gold_marks
 from adjudge.features.importers.record import (
     NAMED_BY_ID,
-    UNJUDGED,
     ImportLog,
     RecordedRow,
     RecordedVote,
@@ -125,29 +125,30 @@ def _add_outputs(file: ForeignFile, verdicts: SeparateVerdicts) -> None:
         verdicts.by_place[file.name] = record.row
 
 
-def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
-    log.use({"prompt": "prompt", "label": "labels", "output": "votes"})
-    for record in file.records():
-        votes = tuple(_votes(record))
-        responses = record.texts(*_RESPONSES)
-        yield RecordedRow(
-            judge=votes[0].model if votes else UNJUDGED,
-            question=BETTER,
-            fields={"prompt": record.text("prompt", "usermsg"), "response": responses},
-            id=record.name("id", "comparison_id"),
-            votes=votes,
-            marks=gold_marks(_PLACES.get(record.text("label"))),
-            more=record.rest(*_RESPONSES, *_TEXTS, "prompt", "label"),
-        )
-
-
 def _votes(record: ForeignRecord) -> Iterator[RecordedVote]:
-    reply, said = record.text(*_TEXTS), record.text("pred_label")
-    vote = RecordedVote(model=record.text("judge") or "auto-j", text=reply)
-    chosen = decision(reply) if record.value("pred_label") is None else _PLACES.get(said)
+    reply, predicted = record.text(*_TEXTS), record.value("pred_label")
+    chosen = decision(reply) if predicted is None else _PLACES.get(record.text("pred_label"))
     if chosen is not None or reply:
+        vote = RecordedVote(model=record.text("judge") or "auto-j", text=reply)
         unread = Message("no decision was read from the reply")
         yield vote.said_or_failed(chosen, unread, unreadable=True)
+
+
+_PAIRS = Layout(
+    keys=_RESPONSES,
+    fields={"prompt": ("prompt", "usermsg")},
+    responses=_RESPONSES,
+    required=_RESPONSES,
+    id=("id", "comparison_id"),
+    votes=_votes,
+    marks=lambda record: gold_marks(_PLACES.get(record.text("label"))),
+    read=(*_TEXTS, "label"),
+    used={"label": "labels", "output": "votes"},
+)
+
+
+def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
+    yield from _PAIRS.rows(file.records(), file.path, log)
 
 
 AUTO_J = Format(

@@ -27,11 +27,11 @@ from adjudge.runs.cli.options import (
     shared,
 )
 from adjudge.runs.cli.output import echo, language
-from adjudge.runs.results.counts import count_judgments, count_labels, count_rows, count_votes
+from adjudge.runs.counts import count_judgments, count_labels, count_rows, count_votes
 from adjudge.runs.results.exit_code import ExitCode
+from adjudge.runs.terms import STATUSES
 from adjudge.runs.view.ending import show_next
 from adjudge.runs.view.terminal import Screen
-from adjudge.runs.view.terms import STATUSES
 
 _MOST_SHOWN = 12
 

@@ -24,6 +24,7 @@ from adjudge.features.importers.record import (
     RecordedQuestion,
     RecordedRow,
     RecordedVote,
+    exported_question,
     pass_or_fail,
     passed,
     question_for,
@@ -32,6 +33,7 @@ from adjudge.features.importers.record import (
 from adjudge.features.importers.source import EMPTY, ForeignFile, ForeignRecord, Head, named_objects
 from adjudge.features.importers.values import Json, fields_of, is_missing, number, text
 from adjudge.messages import Message
+from adjudge.runs.exporters.exported_options import OPTION_SCORES
 
 _VERSION = 2
 _HEADERS = ("header.json", "_journal/start.json")
@@ -198,7 +200,7 @@ def _scored(
     if several and edits:
         log.skip(Message("edit of a score that has several values"), len(edits))
     if not several:
-        question, vote = _verdict(scorer, value, known)
+        question, vote = _exported(scorer, original, known) or _verdict(scorer, value, known)
         changes = [one for one in edits if one.value("value") not in (None, _UNCHANGED)]
         yield _row(sample, scorer, question, vote, tuple(_mark(one, question) for one in changes))
 
@@ -223,7 +225,7 @@ def _known(score: ForeignRecord, sample: ForeignRecord, grader: str) -> Recorded
     messages = extra.objects("grading")
     reply = next((one for one in reversed(messages) if one.value("role") == "assistant"), EMPTY)
     prompt = next((one for one in messages if one.value("role") == "user"), EMPTY)
-    more = ForeignRecord({**extra.rest("grading"), "answer": score.value("answer")})
+    more = ForeignRecord({**extra.rest("grading", OPTION_SCORES), "answer": score.value("answer")})
     return RecordedVote(
         model=reply.text("model") or grader,
         explanation=score.text("explanation"),
@@ -235,6 +237,16 @@ def _known(score: ForeignRecord, sample: ForeignRecord, grader: str) -> Recorded
 
 def _graded(name: str) -> RecordedQuestion:
     return RecordedQuestion(name, options=_GRADES)
+
+
+def _exported(
+    name: str, score: ForeignRecord, known: RecordedVote
+) -> tuple[RecordedQuestion, RecordedVote] | None:
+    """The verdict of an export of ours, whose option may be in ``answer``; None of other scores."""
+    question = exported_question(name, score.nested("metadata").raw)
+    words = {option.name for option in question.options} if question else set()
+    word = next((one for key in ("value", "answer") if (one := score.text(key)) in words), None)
+    return (question, known.said(word)) if question and word else None
 
 
 def _verdict(name: str, value: Json, known: RecordedVote) -> tuple[RecordedQuestion, RecordedVote]:

@@ -14,6 +14,7 @@ from adjudge.features.importers.record import (
     RecordedQuestion,
     RecordedRow,
     RecordedVote,
+    exported_question,
 )
 from adjudge.features.importers.scores import SubjectScore, join_scores, subject_fields
 from adjudge.features.importers.source import ForeignFile, ForeignRecord, Head
@@ -62,11 +63,11 @@ def _score(record: ForeignRecord, log: ImportLog) -> Iterator[SubjectScore]:
     if kind in _TEXTS:
         log.skip(Message("score of type {kind}, which is a text", kind=kind))
         return
-    subject, id = _subject(record)
+    (subject, id), name = _subject(record), record.text("name")
     why, value = record.text("comment"), _value(record, kind)
     texts = {"input": record.value("input"), "response": record.value("output")}
     row = RecordedRow(
-        question=RecordedQuestion(record.text("name")),
+        question=exported_question(name, record.parsed("metadata").raw) or RecordedQuestion(name),
         fields=subject_fields(subject, id, texts),
         named_only=not record.value("output"),
         id=id or None,

@@ -16,6 +16,8 @@ from adjudge.features.importers.record import (
     RecordedRow,
     RecordedVote,
     by_model,
+    exported_question,
+    question_for,
     rate,
 )
 from adjudge.features.importers.scores import SubjectScore, join_scores, subject_fields
@@ -83,8 +85,12 @@ def _is_human(annotation: ForeignRecord) -> bool:
 def _score(record: ForeignRecord) -> SubjectScore:
     result, about = record.parsed("result") or record, record.parsed("metadata")
     id, label, points = record.text(*_SPANS), result.text("label"), result.number("score")
+    name = record.text("name")
+    known = exported_question(name, about.raw) or RecordedQuestion(
+        name, options=_contrary(label, points)
+    )
     row = RecordedRow(
-        question=RecordedQuestion(record.text("name")),
+        question=known,
         fields=subject_fields("span", id),
         named_only=True,
         id=id,
@@ -101,6 +107,18 @@ def _score(record: ForeignRecord) -> SubjectScore:
     if value is None:
         vote = vote.failed(record.value("error") or _NOTHING_SAID)
     return SubjectScore(row, value, vote)
+
+
+def _contrary(label: str, points: float | None) -> tuple[CriteriaOption, ...]:
+    """A label such as No with the score that the file gives it, if the word alone would say the
+    contrary.
+    """
+    options = {one.name.casefold(): one for one in question_for("", label)[0].options}
+    usual = options.get(label.strip().casefold())
+    if usual is None or usual.score is None or points is None:
+        return ()
+    is_contrary = (points - 0.5) * (usual.score - 0.5) < 0
+    return (CriteriaOption(label, score=points),) if is_contrary else ()
 
 
 def _rated(file: ForeignFile) -> set[str]:

@@ -6,11 +6,12 @@ which one holds the response that people chose.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from adjudge.core.domain.verdict import Selection
-from adjudge.features.importers.biggen_bench import RUBRIC_SCORE, marks_of, votes_by_judge
+from adjudge.features.importers.benchmarks import JUDGES_SCORES, RUBRIC_SCORE
 from adjudge.features.importers.format import Format
+from adjudge.features.importers.layout import Layout
 from adjudge.features.importers.pairs import BETTER, gold_marks
 from adjudge.features.importers.record import UNJUDGED, ImportLog, RecordedRow, RecordedVote
 from adjudge.features.importers.source import ForeignFile, ForeignRecord, Head
@@ -28,7 +29,6 @@ _HEADER = re.compile(
     re.MULTILINE,
 )
 _PAIR = ("chosen_instruction", "rejected_instruction")
-_SAID = re.compile(r".+_(?:score|feedback)")
 
 
 def _sections(prompt: str) -> dict[str, str]:
@@ -54,28 +54,40 @@ def _matches(head: Head) -> bool:
     return scored and _is_prompt(record.text("instruction"))
 
 
+def _section(name: str) -> Callable[[ForeignRecord], str]:
+    return lambda record: _sections(record.text("instruction")).get(name, "")
+
+
+def _source_and_row(record: ForeignRecord) -> str:
+    names = (record.text("idx"), record.text("response_source"), f"row {record.row}")
+    return " ".join(filter(None, names))
+
+
+_SCORED = Layout(
+    keys=("instruction",),
+    question=RUBRIC_SCORE,
+    fields={name: _section(name) for name in ("instruction", "reference_answer", "rubric")},
+    optional=("instruction", "reference_answer", "rubric"),
+    responses=(_section("response"),),
+    id=_source_and_row,
+    people=("human_score",),
+    judges=JUDGES_SCORES,
+    reasons="{judge}_feedback",
+    read=("instruction",),
+    used={
+        "instruction": "instruction, response, reference_answer, rubric",
+        "human_score": "labels",
+        "*_score": "votes",
+    },
+)
+
+
 def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
     if file.head.has(*_PAIR):
         log.use({"chosen_instruction": "response 1, the better one", "source": "column"})
         yield from map(_compared, file.records())
-        return
-    log.use({"instruction": "instruction, response, reference_answer, rubric"})
-    log.use({"human_score": "labels", "*_score": "votes"})
-    for record in file.records():
-        yield from _scored(record).judged_by(dict(votes_by_judge(record)))
-
-
-def _scored(record: ForeignRecord) -> RecordedRow:
-    parts = _sections(record.text("instruction"))
-    said = [key for key in record if _SAID.fullmatch(key)]
-    named = [record.text(name) for name in ("idx", "response_source")]
-    return RecordedRow(
-        question=RUBRIC_SCORE,
-        fields={**fields_of(parts), "response": parts.get("response", "")},
-        id=" ".join([*filter(None, named), f"row {record.row}"]),
-        marks=marks_of(record),
-        more=record.rest("instruction", *said),
-    )
+    else:
+        yield from _SCORED.rows(file.records(), file.path, log)
 
 
 def _compared(record: ForeignRecord) -> RecordedRow:

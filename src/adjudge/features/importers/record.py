@@ -18,6 +18,7 @@ from adjudge.core.domain.message import Usage
 from adjudge.core.domain.vote import Outcome
 from adjudge.features.importers.values import Json, JsonObject, number, text
 from adjudge.messages import Message
+from adjudge.runs.exporters.exported_options import OPTION_SCORES
 
 QuestionKind = Literal["choice", "comparison", "rating"]
 RecordedAnswer = str | float
@@ -213,6 +214,17 @@ def question_for(name: str, value: Json) -> tuple[RecordedQuestion, RecordedAnsw
             return RecordedQuestion(name, options=options), answer
     points = number(value)
     return (RecordedQuestion(name), text(value)) if points is None else (rate(name), points)
+
+
+def exported_question(name: str, about: JsonObject) -> RecordedQuestion | None:
+    """The question with the options and scores that an export of ours names; None if ``about``, the
+    metadata of a score, names none.
+    """
+    scores = about.get(OPTION_SCORES)
+    if not isinstance(scores, Mapping) or not scores:
+        return None
+    options = tuple(CriteriaOption(word, score=number(score)) for word, score in scores.items())
+    return RecordedQuestion(name, options=options)
 
 
 def shorten_name(text: str) -> str:

@@ -112,6 +112,9 @@ def _is_several(value: Json) -> bool:
 
 def _row(one: SubjectScore, values: ValueKinds, judged: bool) -> RecordedRow:
     question, answer = values.read(one.name, one.value)
+    if one.row.question.options:  # the file says what they score
+        question = one.row.question
+        answer = None if _tells_nothing(one.value) else text(one.value)
     if isinstance(one.by, RecordedVote):
         vote = one.by
         if vote.reason is None and answer is not None:

@@ -121,7 +121,7 @@ def describe_difference(gate: GateResult) -> Message:
         return gate.sentence()
     if gate.pairing is None:
         return _points(gate)
-    if not gate.pairing.paired:
+    if not gate.pairing.paired or gate.value is None:
         return gate.sentence()
     return join("; ", (_points(gate), pairing_message(gate.pairing)))
 

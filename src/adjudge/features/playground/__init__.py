@@ -2,5 +2,5 @@
 and what models write for it.
 """
 
-USES = ("bench", "importers")
+USES = ("bench", "compat", "importers")
 """The features that this one may import."""

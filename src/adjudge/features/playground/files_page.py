@@ -20,6 +20,7 @@ from adjudge.core.data.sources.row import BadRow
 from adjudge.errors import AdjudgeError, SetupError
 from adjudge.features.importers.case_in import case_in
 from adjudge.features.importers.run import UnknownFormat
+from adjudge.features.playground.case_files import EXPORTS, files_of
 from adjudge.features.playground.draft import MOST_ROWS, Draft
 from adjudge.features.playground.edits import with_instances
 from adjudge.features.playground.form_page import (
@@ -44,7 +45,6 @@ from adjudge.features.playground.store import (
 from adjudge.features.playground.trial import trials_of
 from adjudge.messages import Joined, Message, join
 from adjudge.runs.case_file import TestCase, dumped, parse_case
-from adjudge.runs.exporters.test_case_files import EXPORTS, files_of
 from adjudge.web.forms import whole
 from adjudge.web.home import made_folder
 from adjudge.web.site import address_of, lead_to, site_of

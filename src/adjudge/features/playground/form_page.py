@@ -19,6 +19,7 @@ from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.gateway.open import open_model
 from adjudge.core.prompts.case_writing import DATA_LENGTHS, DATA_TASKS, TEXT_ACTIONS
 from adjudge.errors import AdjudgeError, SetupError
+from adjudge.features.playground.case_files import EXPORTS
 from adjudge.features.playground.draft import FIRST, MOST_ROWS, Draft, draft_of
 from adjudge.features.playground.edits import edited, with_beside
 from adjudge.features.playground.entries import find_entry, find_own, list_names
@@ -29,7 +30,6 @@ from adjudge.features.playground.trial import Trial, estimate_of, trials_of
 from adjudge.features.playground.writing import data_kinds
 from adjudge.messages import Message, join, plural
 from adjudge.runs.case_file import TestCase
-from adjudge.runs.exporters.test_case_files import EXPORTS
 from adjudge.runs.project import ModelEntry
 from adjudge.web.forms import fields_of, rows_in, rows_text, whole
 from adjudge.web.plan import find_ready_made

@@ -12,9 +12,9 @@ from adjudge.core.data.sources.delimited import DELIMITERS, delimited_rows, find
 from adjudge.core.data.sources.row import BadRow, Cells, Origin, Row
 from adjudge.core.data.sources.text import PeekableText
 from adjudge.errors import SetupError
+from adjudge.features.playground.case_files import LABEL_COLUMN
 from adjudge.features.playground.draft import Draft, TextsDraft
 from adjudge.messages import Message, join
-from adjudge.runs.exporters.test_case_files import LABEL_COLUMN
 
 BROUGHT = Message("what was brought in")
 _JSON = ("{", "[")

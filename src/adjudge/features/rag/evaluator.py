@@ -14,6 +14,7 @@ from adjudge.core.aio.event_loop import sync_edge
 from adjudge.core.data.dataset import Source
 from adjudge.core.domain.criteria import Criteria, CriteriaOption
 from adjudge.core.domain.frozen import FrozenDict, plain
+from adjudge.core.domain.gate_figure import GateFigure
 from adjudge.core.domain.instance import Instance
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.results import DirectInstanceResult, Status
@@ -75,6 +76,7 @@ from adjudge.features.rag.votes import (
     status_of_row,
     votes_by_case,
 )
+from adjudge.messages import Message
 
 _LOG = logging.getLogger("adjudge.rag")
 Named = Mapping[str, str] | None
@@ -211,6 +213,14 @@ class RagEvaluator(AskSettings, RagPlans):
     def measured(self) -> tuple[RagMeasure, ...]:
         """What else is measured, with the weights."""
         return self._measuring.measures
+
+    @property
+    def gate_figures(self) -> tuple[GateFigure, ...]:
+        """What a gate can name besides the composite: dimensions and measures."""
+        return (
+            *(GateFigure(one.name) for one in self._scored),
+            *(GateFigure(one.name, _refusal(one)) for one in self.measured),
+        )
 
     @cached_property
     def criteria(self) -> Criteria:
@@ -458,4 +468,15 @@ def _ask_options(rag: RagEvaluator) -> AskOptions:
         seed=rag.seed,
         mode=rag.mode,
         max_repairs=rag.max_repairs,
+    )
+
+
+def _refusal(measure: RagMeasure) -> Message | None:
+    """Say why the mean of a measure cannot be held to a least value."""
+    if measure.higher_is_better:
+        return None
+    return Message(
+        "fail_under cannot hold for {name!r}: the less there is of it the "
+        "better; name context_precision, or give it a weight in the composite",
+        name=measure.name,
     )

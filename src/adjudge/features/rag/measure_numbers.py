@@ -12,7 +12,7 @@ from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.light import light_dataclass
 from adjudge.core.domain.record import JudgmentRecord
 from adjudge.core.domain.repeated import Unit
-from adjudge.features.rag.record import MeasureRecord, PartRecord
+from adjudge.features.rag.record import BLAMED, MeasureRecord, PartRecord
 from adjudge.features.rag.report_row import rag_detail
 from adjudge.messages import abridge
 from adjudge.runs.results.summary import (
@@ -27,8 +27,6 @@ from adjudge.runs.results.summary import (
 if TYPE_CHECKING:
     from adjudge.features.rag.measures import RagMeasure
     from adjudge.stats.intervals import Interval
-
-BLAMED = ("retriever", "generator", "both", "neither", "unknown")
 
 
 @light_dataclass(frozen=True)
@@ -164,7 +162,7 @@ def judged_question(one: JudgmentRecord) -> str:
 
 def blamed(one: JudgmentRecord) -> str:
     rag = rag_detail(one)
-    return rag.blame.who if rag and rag.blame and rag.blame.who in BLAMED else "unknown"
+    return rag.blamed if rag else "unknown"
 
 
 def because(one: JudgmentRecord) -> Mapping[str, float]:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from markupsafe import Markup
+
 from adjudge.core.domain.frozen import some_of
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.judge_configuration import JudgeConfiguration
 from adjudge.core.domain.record import JudgmentRecord
 from adjudge.features.rag.dimensions import kept_dimensions
+from adjudge.features.rag.report_functions import FUNCTIONS
 from adjudge.features.rag.report_row import explanation_of, rag_detail, rule_of, score_of
 from adjudge.features.rag.rows import MAY_BE_ABSENT
 from adjudge.messages import Message
-from adjudge.runs.view.pages import measures_html
+from adjudge.runs.view.template import environment
 from adjudge.web.page import ListPart, Page, RowContext, RowPart
 
 _OF_MEASURES = ("judge", "row", "fields", "measures", "parts", "blame")
@@ -60,6 +63,16 @@ def _judge_again(record: JudgmentRecord, file: str) -> str:
     )
 
 
+def _measures_html(record: JudgmentRecord, language: str) -> Markup:
+    """Show what was measured of one row."""
+    template = environment(language, html=True).get_template(
+        "adjudge.features.rag:measures.html.jinja"
+    )
+    macros = template.make_module()
+    shown = macros.of_row(record, None, FUNCTIONS)  # type: ignore[attr-defined]
+    return Markup(shown)  # noqa: S704 - the template escapes
+
+
 def _measured(row: RowContext) -> JsonDict:
     shown = {name: row.data.get(name) for name in _OF_MEASURES}
     return {"measures": shown if row.data.get("measures") else None}
@@ -82,7 +95,7 @@ MEASURES = Page(
     row=RowPart(
         data=_measured,
         findings="rag/measures.html.jinja",
-        functions={"measures": measures_html},
+        functions={"measures": _measures_html},
         apart=("measures", "parts", "blame"),
     ),
 )

@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 
+from adjudge.core.data.cells import with_line_breaks
 from adjudge.core.data.ids import id_list
 from adjudge.core.domain.criteria import Criteria
 from adjudge.core.domain.instance import GivenFields, Instance
 from adjudge.core.domain.results import DirectInstanceResult, Status
 from adjudge.core.judges.case import Case
 from adjudge.core.prompts.render import CHECK
-from adjudge.features.evidence.fragments import fragments_in, with_line_breaks
+from adjudge.features.evidence.fragments import fragments_in
 from adjudge.features.evidence.sentences import sentences
 from adjudge.features.rag.citations import Citation, citations, stated
 from adjudge.features.rag.record import PartRecord

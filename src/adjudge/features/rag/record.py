@@ -5,8 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, ClassVar
 
+from adjudge.core.domain.criteria import Criteria
+from adjudge.core.domain.instance import Instance
+from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.light import light_dataclass
-from adjudge.features.evidence.record import EvidenceRecord, SearchedDetail
+from adjudge.features.evidence.record import EvidenceRecord, SearchedDetail, evidence_columns
+
+BLAMED = ("retriever", "generator", "both", "neither", "unknown")
+_OF_DIMENSIONS = ("composite", "scores", "normalized", "explanations", "agreements")
+_OF_MEASURES = ("measures", "parts", "blame", "votes_on_measures")
 
 
 @light_dataclass(frozen=True)
@@ -71,6 +78,7 @@ class RagDetail(SearchedDetail):
     """One answer scored on every dimension."""
 
     kind: ClassVar[str] = "rag"
+    sections: ClassVar[tuple[str, ...]] = ("evidence", "rag")
 
     composite: Composite
     scores: Mapping[str, int | None]
@@ -97,3 +105,33 @@ class RagDetail(SearchedDetail):
     @property
     def dimension_scores(self) -> Mapping[str, int | None]:
         return self.scores
+
+    @property
+    def blamed(self) -> str:
+        """Whom the measures blame."""
+        return self.blame.who if self.blame and self.blame.who in BLAMED else "unknown"
+
+    def shown_to(self, criteria: Criteria, instance: Instance, language: str) -> Instance:
+        """A dimension sees its own fields and no other."""
+        from adjudge.features.rag.dimensions import Dimension, absent  # reading a run needs neither
+        from adjudge.features.rag.rows import shown
+
+        return shown(instance, Dimension(criteria), absent(language))
+
+    def columns(self) -> JsonDict:
+        """Each dimension and each measure has columns of its own, and so has the composite."""
+        apart = {*_OF_DIMENSIONS, *(_OF_MEASURES if self.measures else ())}
+        own = {name: value for name, value in self.to_dict().items() if name not in apart}
+        for name, score in self.scores.items():
+            own[f"{name}_score"] = score
+            own[f"{name}_normalized"] = self.normalized.get(name)
+            own[f"{name}_explanation"] = self.explanations.get(name) or None
+        own["composite"] = self.composite.value
+        own["composite_lower"] = self.composite.lower
+        own["composite_upper"] = self.composite.upper
+        own["rule"] = self.composite.rule
+        for name, measure in (self.measures or {}).items():
+            own[name] = measure.value
+            own[f"{name}_reason"] = measure.reason or None
+        own |= {"blame": self.blamed} if self.measures else {}
+        return evidence_columns(own)

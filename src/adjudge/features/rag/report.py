@@ -1,32 +1,87 @@
-"""What many RAG answers come to: each dimension, the composites, the gates that fired."""
+"""What many RAG answers come to: each dimension, the composites, the gates that fired; and how a
+report shows them.
+"""
 
 from __future__ import annotations
 
 import math
 from array import array
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, ClassVar, NotRequired, Self, TypedDict
 
 from adjudge.core.domain.record import JudgmentRecord
 from adjudge.core.domain.repeated import Unit
 from adjudge.features.rag.composite_rule import MEAN, MISSING
-from adjudge.features.rag.measure_numbers import MeasuresSummary, MeasureSummary, MeasureTally
+from adjudge.features.rag.dimensions import Dimension, kept_dimensions
+from adjudge.features.rag.measure_numbers import (
+    MeasuresSummary,
+    MeasureSummary,
+    MeasureTally,
+    has_measures,
+)
+from adjudge.features.rag.measures import kept_measures
 from adjudge.features.rag.record import RagDetail
-from adjudge.features.rag.report_row import rag_detail, rule_of, score_of
-from adjudge.runs.results.summary import UNSURE, GateConfidence, LostRows, Summary, Tally
+from adjudge.features.rag.report_functions import BINS, FUNCTIONS, is_barred, rank_of
+from adjudge.features.rag.report_row import explanation_of, rag_detail, rule_of, score_of
+from adjudge.messages import Message, join, plural, term
+from adjudge.runs.numbers import figure
+from adjudge.runs.results.setup import NamedFigure, Setup
+from adjudge.runs.results.summary import (
+    UNSURE,
+    GateConfidence,
+    IntervalShape,
+    LostRows,
+    Summary,
+    Tally,
+)
+from adjudge.runs.sections import Rank, SectionPart, SectionTally
+from adjudge.runs.terms import rule_title
 from adjudge.stats.correlation import spearman
 
 if TYPE_CHECKING:
-    from adjudge.features.rag.dimensions import Dimension
+    from rich.table import Table
+
+    from adjudge.core.domain.json_types import JsonDict
     from adjudge.features.rag.measures import RagMeasure
+    from adjudge.runs.results.gate import Measure
+    from adjudge.runs.results.report import Report, Section
+    from adjudge.runs.view.terminal import Screen
     from adjudge.stats.intervals import Interval
 
-BINS = 10
-"""Of the composite's histogram."""
 _NONE = -1
 """Stands for a missing score where scores are kept as bytes."""
+
+
+class MeasureMeanShape(TypedDict):
+    """A measure over all rows."""
+
+    mean: float | None
+    interval: IntervalShape | None
+    rows: int
+    missing: int
+    of: str
+    reasons: Mapping[str, int]
+
+
+class RagShape(TypedDict):
+    """What ``--json`` says of RAG answers."""
+
+    dimensions: NotRequired[
+        Annotated[Mapping[str, float | None], "RAG: dimension: mean, from 0 to 1"]
+    ]
+    rules: NotRequired[
+        Annotated[Mapping[str, int], "RAG: rule of the composite: how often it fired"]
+    ]
+    measures: NotRequired[
+        Annotated[Mapping[str, MeasureMeanShape], "RAG: by the name of the measure"]
+    ]
+    blame: NotRequired[
+        Annotated[
+            Mapping[str, int], "RAG: retriever, generator, both, neither, unknown: how many rows"
+        ]
+    ]
 
 
 @dataclass(frozen=True)
@@ -81,7 +136,21 @@ class DimensionSummary:
 
 
 @dataclass(frozen=True)
-class RagSummary:
+class RagSummary(SectionPart):
+    """What RAG answers come to, and how a report shows it."""
+
+    templates: ClassVar[Mapping[str, str]] = {
+        place: f"adjudge.features.rag:{place}.jinja"
+        for place in (
+            *("summary.html", "parameters.html", "figures.html", "filters.html", "sorts.html"),
+            *("appendix.html", "row_data.html", "row.html", "row_texts.html", "row_findings.html"),
+            *("summary.md", "figures.md", "row.md", "appendix.md"),
+        )
+    }
+    functions: ClassVar[Mapping[str, Callable[..., object]]] = FUNCTIONS
+    gate_measure: ClassVar[Measure] = "composite"
+    has_options: ClassVar[bool] = False
+
     overall: Summary
     """Counts, mean composite with its interval, cost; the bounds are those of the composites."""
     spread: Distribution | None
@@ -102,19 +171,178 @@ class RagSummary:
     measures: MeasuresSummary | None = None
     """What was measured beside the dimensions, where something was."""
 
-    def figures(self) -> Iterator[tuple[str, str, float]]:
-        """(name, title, mean) of what can be compared with another run: more of it is better."""
+    def figures(self) -> Iterator[NamedFigure]:
         for each in self.dimensions:
             if each.mean is not None:
-                yield each.dimension.name, each.dimension.title, each.mean
+                yield NamedFigure(each.dimension.name, each.dimension.title, each.mean)
         for one in self.measures.each if self.measures else ():
             if one.mean is not None and one.measure.higher_is_better:
-                yield one.measure.name, one.measure.title, one.mean
+                yield NamedFigure(one.measure.name, one.measure.title, one.mean)
 
-    def named(self, name: str) -> DimensionSummary | MeasureSummary | None:
+    def part_named(self, name: str) -> DimensionSummary | MeasureSummary | None:
         """The dimension or the measure of that name."""
         own = next((one for one in self.dimensions if one.dimension.name == name), None)
         return own or (self.measures.named(name) if self.measures else None)
+
+    def named(self, name: str) -> Summary | None:
+        part = self.part_named(name)
+        return part.as_summary() if part else None
+
+    def gated(self) -> Iterator[str]:
+        yield from (each.dimension.name for each in self.dimensions)
+        yield from (each.measure.name for each in (self.measures.each if self.measures else ()))
+
+    def to_dict(self) -> JsonDict:
+        if not self.leads:
+            return {}
+        return {
+            "dimensions": {one.dimension.name: one.mean for one in self.dimensions},
+            "rules": dict(self.rules),
+            **(self.measures.to_dict() if self.measures else {}),
+        }
+
+    def rank(self, record: JudgmentRecord) -> Rank:
+        return rank_of(record, self.scored_on)
+
+    @property
+    def scored_on(self) -> list[Dimension]:
+        """The dimensions, without their numbers."""
+        return [one.dimension for one in self.dimensions]
+
+    # -- how it looks ------------------------------------------------------------------
+
+    @property
+    def leads(self) -> bool:
+        """Return False if it is not known what the judge scored, as of an imported run."""
+        return bool(self.dimensions or self.measures)
+
+    @property
+    def page_title(self) -> Message:
+        return Message("RAG evaluation")
+
+    @property
+    def rows_title(self) -> Message:
+        return Message("worst answers first")
+
+    @property
+    def sort_title(self) -> Message:
+        return Message("composite, lowest first")
+
+    @property
+    def mean_title(self) -> Message:
+        return Message("composite")
+
+    @property
+    def vote_parameter(self) -> str:
+        return "votes per model and dimension" if self.dimensions else ""
+
+    def parameters(self) -> Mapping[str, str]:
+        weights = [f"{one.title} {one.weight:g}" for one in self.scored_on]
+        measures = [one.measure for one in self.measures.each] if self.measures else []
+        weights += [f"{one.title} {one.weight:g}" for one in measures if one.weight]
+        return {"weights": ", ".join(weights)}
+
+    def lines(self) -> Iterator[Message]:
+        """Say which rules decided composites, besides the plain mean."""
+        fired = [
+            Message("{rule} {count}", rule=rule_title(name), count=count)
+            for name, count in (self.rules.items() if self.leads else ())
+            if name != MEAN and count
+        ]
+        if fired:
+            yield Message("Rules that decided: {rules}", rules=join(", ", fired))
+
+    def tables(self, section: Section, report: Report, screen: Screen) -> Iterator[Table]:
+        from adjudge.features.rag.terminal import dimensions_table, measure_tables
+
+        if not self.leads:
+            return
+        yield dimensions_table(self, screen, section.system)
+        if self.measures:
+            own = [each for each in report.entries if report.section_of(each) is section]
+            yield from measure_tables(self.measures, own, screen)
+
+    def headline(self, section: Section, report: Report) -> Iterator[Message]:
+        """Say how many answers a gate bars, what is worst, and the composite."""
+        from adjudge.runs.view.decision import bar_text, earlier_text
+
+        for rule in self.barring:
+            if number := self.rules[rule]:
+                yield plural(
+                    "{number} of {count} answer {rule}",
+                    "{number} of {count} answers {rule}",
+                    self.overall.attempted,
+                    number=number,
+                    rule=rule_title(rule),
+                )
+        worst = self.worst
+        label = worst.dimension.labels[0] if worst else ""
+        if worst and worst.counts[0] and label and label not in self.barring:
+            yield term(
+                "worst",
+                "{number} {label} ({dimension})",
+                number=worst.counts[0],
+                label=label,
+                dimension=worst.dimension.title,
+            )
+        gates = [one for one in report.gates if one.system == section.system]
+        for each in self.scored_on:
+            own = (one for one in gates if one.name == each.name and one.verdict != "holds")
+            gate = next(own, None)
+            if gate and gate.value is not None:
+                yield Message(
+                    "{name}: mean {mean}{bar}{before}",
+                    name=each.title,
+                    mean=figure(gate.value),
+                    bar=bar_text(gate),
+                    before="",
+                )
+        if self.overall.mean is not None:
+            bars = (bar_text(one) for one in gates if one.measure == self.gate_measure)
+            yield Message(
+                "composite {mean}{bar}{before}",
+                mean=figure(self.overall.mean),
+                bar=next(bars, ""),
+                before=earlier_text(section, report),
+            )
+
+    # -- rows --------------------------------------------------------------------------
+
+    def owns(self, record: JudgmentRecord) -> bool:
+        return bool(self.dimensions) or has_measures(record)
+
+    def row_class(self, record: JudgmentRecord) -> str:
+        return "barred" if is_barred(record, self.scored_on) else ""
+
+    def filter_value(self, record: JudgmentRecord) -> str:
+        return rule_of(record)
+
+    def verdict(self, record: JudgmentRecord) -> Sequence[str]:
+        rag = rag_detail(record)
+        rule = rag.composite.rule if rag else MEAN
+        return (figure(record.score), *(() if rule == MEAN else (rule_title(rule),)))
+
+    def reason(self, record: JudgmentRecord) -> str:
+        """Return what is said of the dimension whose rule decided; else of the one with the lowest
+        score.
+        """
+        detail = rag_detail(record)
+        scored = [
+            (
+                all(gate.rule != detail.composite.rule for gate in each.gates),
+                score / each.maximum,
+                each,
+                score,
+            )
+            for each in (self.scored_on if detail else ())
+            if detail and (score := detail.scores.get(each.name)) is not None
+        ]
+        if not scored:
+            return ""
+        _, _, each, score = min(scored, key=lambda one: one[:2])
+        line = Message("{title} {score}/{most}", title=each.title, score=score, most=each.maximum)
+        explanation = explanation_of(record, each.name)
+        return join(": ", (line, explanation)) if explanation else line
 
     @property
     def best(self) -> DimensionSummary | None:
@@ -131,8 +359,11 @@ class RagSummary:
         return [one for one in self.dimensions if one.normalized]
 
 
-class RagTally:
+class RagTally(SectionTally):
     """Adds up answers as they come; a row takes a few bytes."""
+
+    name: ClassVar[str] = "rag"
+    shape: ClassVar[type] = RagShape
 
     def __init__(
         self,
@@ -150,6 +381,18 @@ class RagTally:
         self._agreements: dict[str, list[float]] = {one.name: [0.0, 0.0] for one in dimensions}
         self._rules: Counter[str] = Counter()
         self._valid = self._requested = 0
+
+    @classmethod
+    def begin(cls, setup: Setup, judge: str, sureness: GateConfidence) -> Self:
+        """Return an empty tally of what the judge's configuration scores and measures."""
+        configuration = setup.judges.get(judge)
+        if configuration is None:
+            return cls((), sureness)
+        measures = kept_measures(configuration.measures)
+        return cls(kept_dimensions(configuration.dimensions), sureness, measures)
+
+    def rank(self, record: JudgmentRecord) -> Rank:
+        return rank_of(record, self._dimensions)
 
     def add(self, one: JudgmentRecord) -> None:
         rag = rag_detail(one)
@@ -254,3 +497,9 @@ def _histogram(values: Sequence[float]) -> tuple[int, ...]:
 def _correlation(one: Sequence[int], other: Sequence[int]) -> float | None:
     both = [(a, b) for a, b in zip(one, other, strict=True) if _NONE not in (a, b)]
     return spearman([a for a, _ in both], [b for _, b in both])
+
+
+def rag_summary(section: Section) -> RagSummary | None:
+    """The RAG part of a section of a report, if it has one."""
+    part = section.parts.get(RagTally.name)
+    return part if isinstance(part, RagSummary) else None

@@ -1,19 +1,58 @@
-"""Retriever or generator, in a terminal."""
+"""Dimensions, and retriever or generator, in a terminal."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from rich.table import Table
 
+from adjudge.core.domain.judge_criterion import of_system
 from adjudge.core.domain.record import JudgmentRecord
 from adjudge.features.rag.measure_numbers import MeasuresSummary, blamed, measured
 from adjudge.features.rag.measure_titles import measure_title
 from adjudge.messages import Message, term
-from adjudge.runs.results.numbers import figure, limits
+from adjudge.runs.numbers import figure, limits
 from adjudge.runs.view.terminal import Screen
 
+if TYPE_CHECKING:
+    from adjudge.features.rag.report import DimensionSummary, RagSummary
+
 _MOST_ROWS = 10
+
+
+def dimensions_table(summary: RagSummary, screen: Screen, system: str) -> Table:
+    """The mean of each dimension, and the composite."""
+    table = screen.table((of_system(screen.render(Message("dimension")), system),))
+    for heading in (Message("mean"), term("score", "normalised"), term("status", "scored")):
+        table.add_column(screen.render(heading), justify="right")
+    table.add_column("")
+    for one in summary.dimensions:
+        screen.add_row(table, *_dimension(one))
+    overall = summary.overall
+    screen.add_row(
+        table,
+        screen.line(Message("composite"), "bold"),
+        "",
+        screen.line(figure(overall.mean), "bold"),
+        f"{overall.scored}/{overall.attempted}",
+        Message("95% interval: {limits}", limits=limits(overall.interval))
+        if overall.interval
+        else Message("no interval: fewer than 8 scored rows"),
+    )
+    return table
+
+
+def _dimension(one: DimensionSummary) -> tuple[str, ...]:
+    return (
+        one.dimension.title,
+        Message("{mean} / {most}", mean=figure(one.raw.mean), most=one.dimension.maximum)
+        if one.raw
+        else "–",
+        figure(one.mean),
+        f"{one.scored}/{one.scored + one.missing}",
+        Message("never varies") if one.never_varies else "",
+    )
 
 
 def measure_tables(

@@ -9,8 +9,8 @@ from adjudge.messages import Message
 from adjudge.runs.cli.execute import say_stopping
 from adjudge.runs.cli.output import echo, output
 from adjudge.runs.cli.watch import Watch
+from adjudge.runs.counts import count_rows, count_votes
 from adjudge.runs.execute import Stopping
-from adjudge.runs.results.counts import count_rows, count_votes
 
 
 class WorkerDisplay:

@@ -29,7 +29,7 @@ from adjudge.features.scale.partition import (
     told_elsewhere,
 )
 from adjudge.features.scale.ray.cluster import Hearing
-from adjudge.features.scale.ray.place import PARTITIONS, kept_facts, store_of
+from adjudge.features.scale.ray.place import store_of
 from adjudge.features.scale.ray.run import ClusterRun
 from adjudge.features.scale.ray.worker import Opened
 from adjudge.features.scale.stores.merge import is_newer, merge
@@ -37,6 +37,7 @@ from adjudge.features.scale.stores.segments import SegmentStore
 from adjudge.runs.eval_file import BudgetEntry, EvalFile
 from adjudge.runs.execute import Stopping
 from adjudge.runs.folder import run_info
+from adjudge.runs.partitions import PARTITIONS, kept_facts
 from adjudge.runs.plan import Plan
 
 _ROWS = 256

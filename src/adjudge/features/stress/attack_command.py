@@ -53,9 +53,9 @@ from adjudge.runs.eval_file import EvalFile
 from adjudge.runs.execute import estimate
 from adjudge.runs.exporters.page_files import check_page, envelope, pages_of, write_page
 from adjudge.runs.folder import run_info
+from adjudge.runs.numbers import figure
 from adjudge.runs.plan import resolve
 from adjudge.runs.results.exit_code import ExitCode
-from adjudge.runs.results.numbers import figure
 from adjudge.runs.row_reader import RowReader
 from adjudge.runs.trusted import own_folder
 from adjudge.runs.view.document import show_document

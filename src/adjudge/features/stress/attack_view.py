@@ -13,7 +13,7 @@ from adjudge.features.stress.attacks.report import (
     grade,
 )
 from adjudge.messages import Message, plural
-from adjudge.runs.results.numbers import figure, limits, p_value
+from adjudge.runs.numbers import figure, limits, p_value
 from adjudge.runs.view.document import Document, DocumentPart
 
 _SHOWN = 10

@@ -9,10 +9,10 @@ from adjudge.features.stress.attacks.report import grade
 from adjudge.features.stress.drift_view import summary
 from adjudge.features.stress.judge_card import JudgeCards
 from adjudge.messages import Message
-from adjudge.runs.results.counts import count_calls, count_tokens
-from adjudge.runs.results.numbers import figure
+from adjudge.runs.counts import count_calls, count_tokens
+from adjudge.runs.numbers import figure
+from adjudge.runs.terms import figure_title, leaning_title
 from adjudge.runs.view.template import environment
-from adjudge.runs.view.terms import figure_title, leaning_title
 from adjudge.stats.estimate import Estimate
 from adjudge.trust.calibrated import agreement_title
 from adjudge.trust.report import trust_sentence

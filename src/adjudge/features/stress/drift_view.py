@@ -16,7 +16,7 @@ from adjudge.features.stress.drift.history import (
     QuestionDrift,
 )
 from adjudge.messages import Message, render
-from adjudge.runs.results.numbers import figure
+from adjudge.runs.numbers import figure
 from adjudge.runs.view.document import Document, DocumentPart
 from adjudge.runs.view.plots import Range
 from adjudge.runs.view.timeline import Moment, timeline, titled

@@ -12,7 +12,7 @@ from adjudge.features.traffic.follow import alarms_kept, runs_of_day
 from adjudge.features.traffic.rates import Alarm, TrafficRate, rolling_rates
 from adjudge.features.traffic.store import FILE, StratumCount, reading_store
 from adjudge.messages import Message, render
-from adjudge.runs.results.numbers import percent_range
+from adjudge.runs.numbers import percent_range
 from adjudge.runs.view.document import Document, DocumentPart
 from adjudge.runs.view.plots import Range
 from adjudge.runs.view.timeline import Moment, timeline, titled

@@ -13,7 +13,7 @@ from adjudge.core.domain.json_types import JsonDict, JsonObject, object_in
 from adjudge.core.domain.record import JudgmentRecord
 from adjudge.messages import Message, join, plural
 from adjudge.runs.folder import records_of, run_info
-from adjudge.runs.results.numbers import figure, percent, percent_limits
+from adjudge.runs.numbers import figure, percent, percent_limits
 from adjudge.runs.results.report import Skipped
 from adjudge.runs.results.setup import KEPT
 from adjudge.runs.traffic_rows import COLUMN, about_traffic

@@ -12,9 +12,9 @@ from adjudge.messages import Message, join
 from adjudge.runs.cli.execute import RunDisplay, skipped_rows
 from adjudge.runs.cli.json_text import print_results
 from adjudge.runs.cli.output import echo
+from adjudge.runs.counts import count_votes, grouped
 from adjudge.runs.execute import estimate
-from adjudge.runs.results.counts import count_votes, grouped
-from adjudge.runs.results.numbers import figure
+from adjudge.runs.numbers import figure
 from adjudge.runs.results.outcome import RunOutcome
 
 _MOST_REFUSED = 5

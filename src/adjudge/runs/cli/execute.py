@@ -28,7 +28,6 @@ from adjudge.core.reading.objects import ObjectFile
 from adjudge.core.reading.reiterable import Reiterable
 from adjudge.errors import BatchesOpen, BudgetSpent, RunError, RunStopped, SetupError
 from adjudge.features.batches.settings import BatchNews, BatchSettings
-from adjudge.features.scale.ray.place import kept_facts
 from adjudge.messages import Message, plural, reason_of
 from adjudge.runs.cli.chosen import model_entries, price_table
 from adjudge.runs.cli.inputs import as_usage_error
@@ -37,6 +36,7 @@ from adjudge.runs.cli.output import Output, echo, language, output
 from adjudge.runs.cli.settings import typed_settings
 from adjudge.runs.cli.show import print_json, warn
 from adjudge.runs.cli.watch import Watch
+from adjudge.runs.counts import count_calls, count_judgments, count_rows, count_tokens
 from adjudge.runs.eval_file import BudgetEntry, DataEntry, EvalFile, Gates, JudgeEntry
 from adjudge.runs.execute import (
     Event,
@@ -47,8 +47,8 @@ from adjudge.runs.execute import (
     execute,
 )
 from adjudge.runs.exporters.table import write_judgments
+from adjudge.runs.partitions import kept_facts
 from adjudge.runs.plan import Plan, resolve
-from adjudge.runs.results.counts import count_calls, count_judgments, count_rows, count_tokens
 from adjudge.runs.results.exit_code import INTERRUPTED, ExitCode
 from adjudge.runs.results.notes import polarity_notes
 from adjudge.runs.results.outcome import RunOutcome
@@ -523,7 +523,7 @@ def _written(rows: Reiterable[JudgmentRecord], report: Report, output: Path) -> 
         elif ending == ".md":
             write_markdown(report, output)
         else:
-            write_judgments(output, rows, report.setup.dimensions)
+            write_judgments(output, rows)
     except OSError as error:
         return RunError(
             "{output} cannot be written: {reason}", output=output, reason=reason_of(error)

@@ -13,12 +13,12 @@ from adjudge.messages import Message, reason_of
 from adjudge.runs.cli.inputs import as_usage_error
 from adjudge.runs.cli.options import PATH, argument, command, slices
 from adjudge.runs.cli.output import echo, typed_language
+from adjudge.runs.counts import count_judgments
 from adjudge.runs.exporters.export import ENDINGS, to_html, to_markdown
 from adjudge.runs.exporters.files import STDOUT, text_file
 from adjudge.runs.exporters.junit import to_junit
 from adjudge.runs.exporters.table import check_writable
 from adjudge.runs.folder import reading
-from adjudge.runs.results.counts import count_judgments
 from adjudge.runs.results.paired_gate import refuse_itself
 from adjudge.runs.view.clean_text import clean
 

@@ -17,7 +17,6 @@ from adjudge.core.ledger.file import holds_run
 from adjudge.core.reading.objects import ObjectFile
 from adjudge.errors import RunError
 from adjudge.features.batches.command import ORPHANS
-from adjudge.features.scale.ray.place import kept_facts
 from adjudge.messages import Message, render, term
 from adjudge.runs.cli.ask_trust import print_line
 from adjudge.runs.cli.kept import FACT, Kept, is_known, read_kept
@@ -27,6 +26,7 @@ from adjudge.runs.cli.output import output, use_language
 from adjudge.runs.criteria_entry import CRITERIA_FILES, Aspect
 from adjudge.runs.eval_file import EvalFile, FailUnder, JudgeEntry
 from adjudge.runs.folder import run_info
+from adjudge.runs.partitions import kept_facts
 from adjudge.runs.project import ModelEntry, ServerEntry
 from adjudge.runs.restricted import READS, RUNS, SENDS, SPENDS, WRITES, needs_of_eval
 from adjudge.runs.results.gate import bars_of

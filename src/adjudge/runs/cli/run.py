@@ -22,7 +22,6 @@ from adjudge.errors import BatchesOpen, BudgetSpent, OtherConfiguration, RunStop
 from adjudge.features.batches.command import BatchFlags, batch_options, say_open
 from adjudge.features.batches.settings import BatchSettings
 from adjudge.features.scale.cluster import check_alone
-from adjudge.features.scale.ray.place import PARTITIONS
 from adjudge.messages import Message, reason_of
 from adjudge.runs.cli.chosen import current_project, model_entries, price_table
 from adjudge.runs.cli.estimates import estimated, show_estimate
@@ -72,6 +71,7 @@ from adjudge.runs.execute import check_batches
 from adjudge.runs.exporters.export import check_export, export, export_format
 from adjudge.runs.folder import kept_prices, prices_of, reading
 from adjudge.runs.other_models import at_server, by_models
+from adjudge.runs.partitions import PARTITIONS
 from adjudge.runs.plan import Plan, resolve
 from adjudge.runs.results.exit_code import ExitCode
 from adjudge.runs.results.outcome import RunOutcome

@@ -21,12 +21,12 @@ def print_run(
 ) -> None:
     """A run folder: its report, how it was set up, every judgment, and on request their votes."""
     rows = records_of(folder, votes=votes)
-    print_json(report, rows, files=files, run=run_with_configuration(folder))
+    print_json(report, rows, files=files, run=run_with_configuration(folder, judgments_follow=True))
 
 
-def run_with_configuration(folder: Path) -> JsonDict:
-    """A run folder, and how its judges are set up."""
-    info = run_info(folder)
+def run_with_configuration(folder: Path, *, judgments_follow: bool = False) -> JsonDict:
+    """A run folder, and how its judges are set up; ``judgments_follow``: as for ``run_info``."""
+    info = run_info(folder, judgments_follow=judgments_follow)
     return {**run_data(info), "configuration": info.configuration}
 
 

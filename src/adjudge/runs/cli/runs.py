@@ -18,7 +18,7 @@ from adjudge.core.gateway.prices import dollars
 from adjudge.core.ledger.pending import Batch
 from adjudge.core.reading.objects import ObjectFile
 from adjudge.errors import RunError
-from adjudge.messages import Message
+from adjudge.messages import Message, join, render
 from adjudge.runs.cli.inputs import as_usage_error
 from adjudge.runs.cli.json_text import print_results
 from adjudge.runs.cli.options import (
@@ -36,26 +36,27 @@ from adjudge.runs.cli.options import (
 from adjudge.runs.cli.output import echo, language
 from adjudge.runs.cli.run_data import print_run, run_data
 from adjudge.runs.cli.show_diff import DiffFlags, print_diff, show_diff
-from adjudge.runs.exporters.export import ENDINGS, FORMATS, export, export_format
-from adjudge.runs.exporters.files import STDOUT
-from adjudge.runs.folder import RunInfo, delete_run, find_runs, last_written, reading, run_info
-from adjudge.runs.recover import recover
-from adjudge.runs.results.cost import cost_message, cost_of
-from adjudge.runs.results.counts import (
+from adjudge.runs.counts import (
     count_calls,
     count_judgments,
     count_replies,
     count_requests,
     count_tokens,
     count_votes,
+    exclusion,
     grouped,
 )
+from adjudge.runs.exporters.export import ENDINGS, FORMATS, export, export_format
+from adjudge.runs.exporters.files import STDOUT
+from adjudge.runs.folder import RunInfo, delete_run, find_runs, last_written, reading, run_info
+from adjudge.runs.recover import recover
+from adjudge.runs.results.cost import cost_message, cost_of
 from adjudge.runs.results.run_report import report_of_run, votes_message
 from adjudge.runs.run_place import earlier_run
+from adjudge.runs.terms import run_state
 from adjudge.runs.view.clean_text import clean
 from adjudge.runs.view.ending import RunEnding, show_ending
 from adjudge.runs.view.terminal import Screen
-from adjudge.runs.view.terms import run_state
 
 _DAY = 86_400
 _LEAST_STATE = 12
@@ -118,7 +119,8 @@ def show_run(folder: Path, config: bool, as_json: bool) -> int:
     if as_json:
         print_run(report_of_run(folder, shown=0), folder)
         return 0
-    info = run_info(folder)
+    info = run_info(folder, judgments_follow=True)
+    report = report_of_run(folder, info=info)
     screen = Screen(language())
     screen.say(
         Message("{folder}: {state}", folder=info.folder, state=run_state(info.state)), "bold"
@@ -126,7 +128,7 @@ def show_run(folder: Path, config: bool, as_json: bool) -> int:
     screen.show("")
     imported = info.state == "imported"
     ending = RunEnding(
-        report=report_of_run(folder, info=info),
+        report=report,
         folder=folder,
         unfinished=info.state != "complete" and not imported,
         imported=imported,
@@ -138,11 +140,21 @@ def show_run(folder: Path, config: bool, as_json: bool) -> int:
     for line in _judge_lines(info):
         screen.say(line, "dim")
     if config:
-        import yaml  # not loaded by those who look at no configuration
-
-        shown = plain(_without_hashes(info.configuration))
-        screen.show("", Text(clean(yaml.safe_dump(shown, allow_unicode=True, sort_keys=False))))
+        screen.show("", Text(clean(_yaml_of(_without_hashes(info.configuration)))))
     return 0
+
+
+def _yaml_of(configuration: JsonObject) -> str:
+    """Return a configuration as YAML; the names of checks are in the language of the user."""
+    import yaml  # not loaded by those who look at no configuration
+
+    class Dumper(yaml.SafeDumper):
+        pass
+
+    Dumper.add_multi_representer(
+        str, lambda dumper, message: dumper.represent_str(render(message, language()))
+    )
+    return yaml.dump(plain(configuration), Dumper=Dumper, allow_unicode=True, sort_keys=False)
 
 
 def _judge_lines(info: RunInfo) -> Iterator[Message]:
@@ -151,13 +163,8 @@ def _judge_lines(info: RunInfo) -> Iterator[Message]:
         yield Message("{judge}: judge identity {identity}", judge=judge, identity=identity)
     for judge, excluded in info.excluded.items():
         for model, rows in excluded.items():
-            yield Message(
-                "{judge}: without {model} on {rows} of {asked} rows",
-                judge=judge,
-                model=model,
-                rows=rows,
-                asked=sum(info.judges[judge].values()),
-            )
+            asked = sum(info.judges[judge].values())
+            yield join(": ", (judge, exclusion(model, rows, asked)))
     for model, usage in info.usage.items():
         if info.state == "imported" and not usage.calls:
             continue  # another tool asked, and does not say what it took

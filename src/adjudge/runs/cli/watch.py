@@ -15,7 +15,7 @@ from adjudge.core.domain.results import Result, Status
 from adjudge.core.gateway.layers.account import Account, Spent
 from adjudge.core.gateway.prices import PriceTable, dollars
 from adjudge.messages import Message, render
-from adjudge.runs.results.counts import count_votes
+from adjudge.runs.counts import count_votes
 
 if TYPE_CHECKING:
     from rich.progress import Progress

@@ -13,17 +13,9 @@ from typing import Annotated, Literal, NotRequired, TypedDict
 from adjudge.core.domain.criteria import CriteriaOption
 from adjudge.core.domain.label import Label
 from adjudge.core.domain.record import JudgmentRecord
-from adjudge.features.bench.published import PublishedSet
+from adjudge.runs.results.summary import IntervalShape
 
 Count = Mapping[str, int]
-
-
-class IntervalShape(TypedDict):
-    """Where the mean would lie on other rows of the same kind."""
-
-    lower: float
-    upper: float
-    level: float
 
 
 class ModelMeanShape(TypedDict):
@@ -98,39 +90,12 @@ class CriteriaShape(FiguresShape):
     good_answer: NotRequired[
         Annotated[str, "of two options the one that counts as good, unless it is PASS"]
     ]
-    dimensions: NotRequired[
-        Annotated[Mapping[str, float | None], "RAG: dimension: mean, from 0 to 1"]
-    ]
-    rules: NotRequired[Annotated[Count, "RAG: rule of the composite: how often it fired"]]
-    measures: NotRequired[
-        Annotated[Mapping[str, MeasureMeanShape], "RAG: by the name of the measure"]
-    ]
-    blame: NotRequired[
-        Annotated[Count, "RAG: retriever, generator, both, neither, unknown: how many rows"]
-    ]
     systems: NotRequired[Annotated[Sequence[SystemShape], "comparisons: the best first"]]
     positional_bias: NotRequired[OrderShape | None]
     cascade: NotRequired[CascadeShape]
-    evidence: NotRequired[
-        Annotated[
-            object,
-            "sentences looked up: claims, supported, contradicted, not_found, rows with some",
-        ]
-    ]
     baseline: NotRequired[
         Annotated[Sequence[ChangeOfMeanShape], "against --baseline: mean, dimensions or win rates"]
     ]
-
-
-class MeasureMeanShape(TypedDict):
-    """A measure over all rows."""
-
-    mean: float | None
-    interval: IntervalShape | None
-    rows: int
-    missing: int
-    of: str
-    reasons: Count
 
 
 class StepDecidedShape(TypedDict):
@@ -390,6 +355,9 @@ class ComparisonShape(TypedDict):
     level: float
     notes: Sequence[str]
     slices: NotRequired[Annotated[Sequence[ComparedSliceShape], "with --by"]]
+    rows_in_another_slice: NotRequired[
+        Annotated[int, "with --by: rows with another value in either run; they are in no slice"]
+    ]
 
 
 class ModelShape(TypedDict):
@@ -790,6 +758,44 @@ class ImprovementShape(TypedDict):
     written: Annotated[str | None, "the new file of criteria"]
 
 
+class PublishedFigureShape(TypedDict):
+    """A share of rows with its 95% interval; the rows that it stands on."""
+
+    value: float | None
+    lower: float | None
+    upper: float | None
+    n: int
+
+
+class PublishedJudgeShape(TypedDict):
+    """How one judge fared on one set."""
+
+    judge: str
+    figure: str
+    rows: int
+    failed: int
+    agreement: PublishedFigureShape
+    kappa: PublishedFigureShape
+    order_effect: PublishedFigureShape
+    embedded: bool
+
+
+class PublishedSetShape(TypedDict):
+    """A public set of rows that people labelled, and the judges on one question about it."""
+
+    name: str
+    question: str
+    source: str
+    licence: str
+    recorded: str
+    labels: int
+    people: int
+    ceiling: float | None
+    majority: float | None
+    note: str
+    judges: Sequence[PublishedJudgeShape]
+
+
 class AttackTextShape(TypedDict):
     """What one text of a family did."""
 
@@ -1114,7 +1120,7 @@ class PublishedDocument(Envelope):
 
     kind: Literal["published"]
     summary: Count
-    results: Sequence[PublishedSet]
+    results: Sequence[PublishedSetShape]
 
 
 class Attacks(Envelope):

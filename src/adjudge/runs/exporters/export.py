@@ -197,7 +197,7 @@ def flat_rows(run: str | Path) -> Iterator[JsonDict]:
 def _flat(found: Iterable[JudgmentRecord], setup: Setup) -> Iterator[JsonDict]:
     for one in found:
         identity = one.judge_identity or setup.identities.get(one.judge)
-        yield {**flat(one, setup.dimensions.get(one.judge, ())), IDENTITY: identity}
+        yield {**flat(one), IDENTITY: identity}
 
 
 def column_types(rows: Iterable[JsonObject]) -> dict[str, str]:

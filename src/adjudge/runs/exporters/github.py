@@ -16,16 +16,16 @@ from pathlib import Path
 from adjudge.core.domain.record import JudgmentRecord
 from adjudge.core.gateway.prices import dollars
 from adjudge.messages import Message, render
+from adjudge.runs.counts import count_judgments, exclusion
 from adjudge.runs.folder import run_facts
-from adjudge.runs.results.counts import count_judgments
 from adjudge.runs.results.gate import GateResult
 from adjudge.runs.results.paired_gate import against_baseline, paired_gates
 from adjudge.runs.results.report import Report
 from adjudge.runs.results.run_report import report_of_run
+from adjudge.runs.terms import STATUSES, option_title
 from adjudge.runs.view.decision import decision, is_about
 from adjudge.runs.view.reasons import falling_short, reason_of
 from adjudge.runs.view.template import environment
-from adjudge.runs.view.terms import STATUSES, option_title
 from adjudge.stats.intervals import Interval
 
 SUMMARY_KIB = 900
@@ -135,6 +135,7 @@ class GithubReport:
             option_title=option_title,
             statuses=STATUSES,
             cost=None if cost is None else dollars(cost),
+            exclusion=exclusion,
         )
         return _within(page.strip() + "\n", int(most_kib * 1024), self._said(_CUT))
 

@@ -13,8 +13,9 @@ from typing import Annotated, Any, cast, get_args, get_origin, is_typeddict
 from adjudge.core.domain.record import JudgmentRecord, VoteRecord
 from adjudge.core.ledger.codec import DETAILS
 from adjudge.core.reading.typed_json import type_hints
-from adjudge.runs.exporters.documents import DOCUMENTS
+from adjudge.runs.exporters.documents import DOCUMENTS, CriteriaShape
 from adjudge.runs.exporters.json_version import SCHEMA
+from adjudge.runs.sections import SECTIONS
 
 Schema = dict[str, object]
 _RENAMED = {"index": "row", "criterion": "criteria"}
@@ -116,6 +117,9 @@ def _named(made: type, defined: dict[str, Schema]) -> Schema:
         defined[name] = {}
         kept = {one.name: one.default is None for one in fields(made)} if is_dataclass(made) else {}
         hints = {key: kind for key, kind in type_hints(made).items() if key in kept or not kept}
+        if made is CriteriaShape:
+            for section in SECTIONS.load_all():
+                hints |= type_hints(section.shape) if section.shape else {}
         optional = [
             key
             for key, kind in hints.items()

@@ -17,6 +17,7 @@ from xml.sax.saxutils import escape, quoteattr
 from adjudge.core.domain.record import JudgmentRecord
 from adjudge.core.ledger.records import records
 from adjudge.messages import render
+from adjudge.runs.counts import exclusion
 from adjudge.runs.exporters.files import text_file
 from adjudge.runs.folder import RunInfo, reading, run_info
 from adjudge.runs.results.paired_gate import against_baseline, paired_gates
@@ -62,6 +63,7 @@ def to_junit(run: Path, target: Path, baseline: Path | None = None) -> int:
             told = [
                 _property(name, str(value)) for name, value in about.items() if value is not None
             ]
+            told += [_property("excluded", text) for text in _excluded(info, judge)]
             told += [_property("gate", gate, _LONGEST_MESSAGE) for gate in gates.get(judge, ())]
             file.write(f"<properties>\n{''.join(told)}</properties>\n")
             for one in records(ledger, judge=judge):
@@ -77,6 +79,13 @@ def _scores(info: RunInfo, judge: str) -> dict[str, float | None]:
     return {
         "score" if len(criteria) == 1 else f"score.{one.criteria}": one.mean for one in criteria
     }
+
+
+def _excluded(info: RunInfo, judge: str) -> Iterator[str]:
+    """Say which models of a panel did not count, and on how many rows."""
+    asked, language = sum(info.judges[judge].values()), Setup.of_run(info).language
+    for model, lost in info.excluded.get(judge, {}).items():
+        yield render(exclusion(model, lost, asked), language)
 
 
 def _write_unfinished(file: TextIO, info: RunInfo) -> None:

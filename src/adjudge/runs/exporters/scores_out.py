@@ -19,6 +19,7 @@ from adjudge.core.domain.frozen import some_of
 from adjudge.core.domain.json_types import JsonDict, JsonObject
 from adjudge.core.domain.label import Label
 from adjudge.core.domain.record import JudgmentRecord, PairwiseDetail
+from adjudge.runs.exporters.exported_options import exported_options
 from adjudge.runs.exporters.files import text_file
 from adjudge.runs.folder import records_of, run_info
 from adjudge.trust.labels.store import LabelStore
@@ -76,9 +77,9 @@ def trace_scores(run: Path, service: str) -> Iterator[tuple[str, JsonDict]]:
     """(key, body) of every verdict on a trace, as ``service`` takes it: langfuse, phoenix,
     langsmith, mlflow. The same verdict has the same key, and replaces itself there.
     """
-    body = _ON_TRACES[service]
+    body, options = _ON_TRACES[service], exported_options(run)
     for row in records_of(run, votes=True):
-        for said in _verdict(row):
+        for said in _verdict(row, options(row)):
             yield said.key, body(said)
 
 
@@ -87,27 +88,32 @@ def _write(run: Path, target: Path, body: Callable[[_Said], JsonDict]) -> int:
     for label in LabelStore(run).current():
         if label.answer is not None:
             labels.setdefault(f"{label.row} {label.criteria}", []).append(label)
-    rows, start = 0, ""
+    rows, start, options = 0, "", exported_options(run)
     with text_file(target) as file:
         file.write('{"data": [')
         for row in records_of(run, votes=True):
             rows += 1
-            for said in (*_verdict(row), *_labelled(row, labels)):
+            for said in (
+                *_verdict(row, options(row)),
+                *_labelled(row, labels, options(row)),
+            ):
                 file.write(f"{start}\n{json.dumps(body(said))}")
                 start = ","
         file.write("\n]}\n")
     return rows
 
 
-def _verdict(row: JudgmentRecord) -> Iterator[_Said]:
+def _verdict(row: JudgmentRecord, options: JsonObject) -> Iterator[_Said]:
     number = None if row.score is None else float(row.score)
     answer = row.verdict if row.verdict is not None else number
     if row.scored and answer is not None:
-        about: JsonDict = {"judge": row.judge, "models": list(row.used)}
+        about: JsonDict = {"judge": row.judge, "models": list(row.used), **options}
         yield _Said(row, answer, number, row.explanation or "", row.judge, False, about)
 
 
-def _labelled(row: JudgmentRecord, labels: dict[str, list[Label]]) -> Iterator[_Said]:
+def _labelled(
+    row: JudgmentRecord, labels: dict[str, list[Label]], options: JsonObject
+) -> Iterator[_Said]:
     """A row that several judges judged has its labels once."""
     systems = row.detail.systems if isinstance(row.detail, PairwiseDetail) else ()
     for label in labels.pop(f"{row.identity} {row.criterion}", ()):
@@ -122,7 +128,7 @@ def _labelled(row: JudgmentRecord, labels: dict[str, list[Label]]) -> Iterator[_
             label.note,
             label.annotator,
             True,
-            {**about, "at": datetime.fromtimestamp(label.at, UTC).isoformat()},
+            {**about, **options, "at": datetime.fromtimestamp(label.at, UTC).isoformat()},
         )
 
 

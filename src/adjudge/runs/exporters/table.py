@@ -8,26 +8,22 @@ import csv
 import json
 import os
 import tempfile
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TextIO
 
 from adjudge.core.data.cells import cell
 from adjudge.core.domain.json_types import JsonDict, JsonObject
 from adjudge.core.domain.record import JudgmentRecord
 from adjudge.core.reading.objects import ObjectFile
 from adjudge.errors import SetupError
-from adjudge.features.rag.report_row import explanation_of, rag_detail, score_of
 from adjudge.messages import reason_of
 from adjudge.runs.exporters.files import STDOUT, text_file
 
-if TYPE_CHECKING:
-    from adjudge.features.rag.dimensions import Dimension
-
-_IN_COLUMNS_OF_THEIR_OWN = ("composite", "scores", "normalized", "explanations", "agreements")
-"""What a RAG result holds for every dimension."""
-_MEASURED = ("measures", "parts", "blame", "votes_on_measures")
-"""What it holds of its measures."""
+_ANSWERED = ("response", "contexts", "tool_call")
+"""Fields that a target fills."""
+_OF_ANSWERS = {"system", "latency"}
+"""Columns that a row gets with a target's answer."""
 
 
 def check_writable(path: Path | ObjectFile | None) -> None:
@@ -53,45 +49,32 @@ def check_writable(path: Path | ObjectFile | None) -> None:
         ) from error
 
 
-def write_judgments(
-    path: Path, judgments: Iterable[JudgmentRecord], dimensions: Mapping[str, Sequence[Dimension]]
-) -> None:
-    """A .csv file, or JSONL under any other name. ``dimensions``: of the judges of RAG answers."""
+def write_judgments(path: Path, judgments: Iterable[JudgmentRecord]) -> None:
+    """Write a .csv file, or JSONL under any other name."""
     if path.suffix.lower() == ".csv":
-        write_rows(path, (flat(one, dimensions.get(one.judge, ())) for one in judgments))
+        write_rows(path, map(flat, judgments))
     else:
         write_rows(path, (one.to_dict() for one in judgments))
 
 
-def flat(one: JudgmentRecord, dimensions: Sequence[Dimension] = ()) -> JsonDict:
+def flat(one: JudgmentRecord) -> JsonDict:
     """One level: the columns of the input by their names, the result beside them."""
-    own: JsonDict = {"judge": one.judge, "row": one.row, "id": one.id}
-    rag = rag_detail(one)
-    scored, measures = bool(dimensions or rag), (rag.measures if rag else None) or {}
-    apart = (*(_IN_COLUMNS_OF_THEIR_OWN if scored else ()), *(_MEASURED if measures else ()))
-    own |= {name: value for name, value in one.outcome().items() if name not in apart}
-    own |= _scores(one, dimensions) if scored else {}
-    own |= _measures(one, measures) if measures else {}
-    own |= _evidence(own.pop("evidence")) if isinstance(own.get("evidence"), Mapping) else {}
+    own: JsonDict = {"judge": one.judge, "row": one.row, "id": one.id, **one.columns()}
     given = {
         **one.input,
-        **{name: value for name, value in one.fields.items() if not _stands_in(value, one.input)},
+        **{
+            name: value
+            for name, value in one.fields.items()
+            if _is_made(name, one.input) or not _stands_in(value, one.input)
+        },
     }
+    # An id is ours and the row's at once. Any other name of ours means something else in the input,
+    # also on rows on which the values are equal: a human's verdict next to the judge's.
     return {
         _free(name, own, given): value
         for name, value in given.items()
-        if own.get(name, own) != value
+        if name != "id" or own["id"] != value
     } | own
-
-
-def _evidence(found: object) -> JsonDict:
-    """The counts of sentences, and the sentences themselves as JSON."""
-    held: JsonObject = found if isinstance(found, Mapping) else {}
-    counts = {
-        f"evidence_{name}": held.get(name)
-        for name in ("claims", "supported", "contradicted", "not_found", "unanswered")
-    }
-    return {**counts, "evidence_sentences": json.dumps(held.get("sentences"), ensure_ascii=False)}
 
 
 def _free(name: str, own: Collection[str], given: Collection[str]) -> str:
@@ -102,38 +85,15 @@ def _free(name: str, own: Collection[str], given: Collection[str]) -> str:
     return free
 
 
-def _scores(one: JudgmentRecord, dimensions: Sequence[Dimension]) -> JsonDict:
-    """Each dimension's score and its explanation, and the composite with its bounds. A run that was
-    imported does not say what its dimensions were: there the judgment does.
+def _is_made(field: str, row: JsonObject) -> bool:
+    """Return True if a field was not read from a cell, but answered by a target or taken out of
+    messages. It may equal a cell by chance, as a right answer equals the expected one.
     """
-    own: JsonDict = {}
-    rag, known = rag_detail(one), {each.name: each for each in dimensions}
-    for name in known or (rag.scores if rag else ()):
-        score, kept = score_of(one, name), rag.normalized.get(name) if rag else None
-        own[f"{name}_score"] = score
-        own[f"{name}_normalized"] = (
-            None if score is None else known[name].normalized(score) if name in known else kept
-        )
-        own[f"{name}_explanation"] = explanation_of(one, name) or None
-    made = rag.composite if rag else None
-    own["composite"] = made.value if made else None
-    own["composite_lower"] = made.lower if made else None
-    own["composite_upper"] = made.upper if made else None
-    return {**own, "rule": made.rule if made else None}
-
-
-def _measures(one: JudgmentRecord, names: Iterable[str]) -> JsonDict:
-    """Each measure, why it has no number where it has none, and whom the row blames."""
-    from adjudge.features.rag.measure_numbers import (  # not loaded where only models judge
-        blamed,
-        measured,
+    has_messages = any(
+        isinstance(value, list) and any(isinstance(each, Mapping) for each in value)
+        for value in row.values()
     )
-
-    own: JsonDict = {}
-    for name in names:
-        own[name], reason = measured(one, name)
-        own[f"{name}_reason"] = reason or None
-    return {**own, "blame": blamed(one)}
+    return has_messages or (field in _ANSWERED and row.keys() >= _OF_ANSWERS)
 
 
 def _stands_in(value: object, row: JsonObject) -> bool:

@@ -15,8 +15,8 @@ from adjudge.core.domain.numbers import number_of
 from adjudge.core.domain.record import JudgmentRecord
 from adjudge.core.gateway.prices import PriceTable
 from adjudge.messages import Message, join, plural
-from adjudge.runs.results.counts import count_calls, count_labels
-from adjudge.runs.results.numbers import figure
+from adjudge.runs.counts import count_calls, count_labels
+from adjudge.runs.numbers import figure
 
 
 @light_dataclass(frozen=True)

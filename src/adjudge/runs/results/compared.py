@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from adjudge.messages import Message, plural
-from adjudge.runs.results.counts import count_rows, grouped
-from adjudge.runs.results.numbers import level_text
+from adjudge.runs.counts import count_rows, grouped
+from adjudge.runs.numbers import level_text
 from adjudge.runs.results.paired import pairing_message
 from adjudge.stats.difference import ComparisonOutcome, VoteNoise
 from adjudge.trust.comparison import RunComparison

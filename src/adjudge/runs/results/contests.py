@@ -16,7 +16,7 @@ from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.record import JudgmentRecord, OrderCheck, PairwiseDetail
 from adjudge.core.domain.repeated import Unit
 from adjudge.messages import Message, join, plural
-from adjudge.runs.results.numbers import figure
+from adjudge.runs.numbers import figure
 from adjudge.runs.results.summary import (
     UNSURE,
     GateConfidence,

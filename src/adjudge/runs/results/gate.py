@@ -16,8 +16,8 @@ from adjudge.core.domain.pairing import Pairing
 from adjudge.errors import SetupError
 from adjudge.messages import Message, Values, capitalize, join, plural
 from adjudge.runs.eval_file import FailUnder
+from adjudge.runs.numbers import level_text
 from adjudge.runs.results.exit_code import ExitCode
-from adjudge.runs.results.numbers import level_text
 from adjudge.runs.results.paired import pairing_message
 from adjudge.runs.results.summary import Summary
 from adjudge.stats import FEWEST
@@ -238,7 +238,7 @@ class GateResult:
                 "from a better place there.",
                 "{one_order} of {count} rows stand on one order: a better response cannot be told "
                 "from a better place there.",
-                self.rows,
+                self.rows - self.missing,  # as in the note of the report
                 one_order=self.one_order,
             )
             if self.missing:

@@ -10,6 +10,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from adjudge.core.ledger.file import holds_run
+from adjudge.core.ledger.rows import storable
 from adjudge.messages import Message, plural
 
 if TYPE_CHECKING:
@@ -33,16 +34,19 @@ class LeftRows:
         self._line: tuple[str, str] | None = None
         if plan.folder is None or not holds_run(plan.folder):
             return
-        from adjudge.core.ledger.records import records  # loaded only if a run is continued
+        from adjudge.core.ledger.codec import judgment_of  # loaded only if a run is continued
+        from adjudge.core.ledger.records import judgment_rows
         from adjudge.runs.folder import reading
 
         with reading(plan.folder) as ledger:
-            for record in records(ledger, judge=plan.judges[0].label, trajectory=False):
-                self._line = self._line or (record.judge, record.criterion)
-                if (record.judge, record.criterion) == self._line:
-                    key = self._key(record)
+            for row in judgment_rows(ledger, judge=plan.judges[0].label):
+                judge, index, id, *_, criterion, _, _, _ = row
+                self._line = self._line or (str(judge), str(criterion))
+                if (judge, criterion) == self._line:
+                    # the rest is decoded only if the id does not name the row
+                    key = self._key_of_id(id) or self._key(judgment_of(row))
                     self._left[key] += 1
-                    self._names[key] = record.name
+                    self._names[key] = id or str(index + 1)
 
     def see(self, record: JudgmentRecord) -> None:
         """Strike a row that the data still has."""
@@ -52,10 +56,15 @@ class LeftRows:
     def _key(self, record: JudgmentRecord) -> str:
         from adjudge.runs.diff import is_named
 
+        by_id = self._key_of_id(record.id)
+        return by_id or (f"id {record.id}" if is_named(record) else record.identity)
+
+    def _key_of_id(self, id: str | None) -> str | None:
+        """Return the key of a row that its id names, whatever the row holds; otherwise None."""
+        from adjudge.runs.diff import is_place
+
         # the text of a row that a target answers may change while the row stays
-        if record.id and (self._is_answered or is_named(record)):
-            return f"id {record.id}"
-        return record.identity
+        return f"id {storable(id)}" if id and (self._is_answered or not is_place(id)) else None
 
     def notes(self) -> list[Message]:
         """Say how many judged rows the data no longer has, and name the first of them. To be asked

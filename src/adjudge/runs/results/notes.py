@@ -4,6 +4,7 @@ have been paid twice, and whether a criterion may be scored upside down.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -16,22 +17,21 @@ from adjudge.core.domain.json_types import JsonObject
 from adjudge.core.gateway.layers.account import Spent
 from adjudge.core.gateway.prices import dollars
 from adjudge.core.ledger.file import READERS
-from adjudge.lazy import lazy_pattern
 from adjudge.messages import Message
+from adjudge.runs.counts import count_tokens
 from adjudge.runs.criteria_entry import CRITERIA_FILES, Aspect, CriteriaEntry
 from adjudge.runs.eval_file import AspectEntry, DirectEntry, EvalFile
-from adjudge.runs.results.counts import count_tokens
-from adjudge.runs.results.numbers import percent
+from adjudge.runs.numbers import percent
 
 if TYPE_CHECKING:
     from adjudge.core.ledger.pending import Batch
 
-_VERSION = lazy_pattern(r"(?:[-@:_](?:\d{2,8}|v\d+|preview|exp|beta|free))*")
+_VERSION = re.compile(r"(?:[-@:_](?:\d{2,8}|v\d+|preview|exp|beta|free))*")
 """What may stand behind a model's name without making it another model."""
 _SEVERAL = 2
 _OFTEN, _OFTEN_SHARE = 3, 0.1
 """Votes and share of votes in an unknown shape from which a report says so."""
-_NUMBERED = lazy_pattern(r" \d+$")
+_NUMBERED = re.compile(r" \d+$")
 """How a panel tells models of one name apart."""
 
 

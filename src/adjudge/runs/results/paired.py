@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from adjudge.core.domain.pairing import Pairing, Way
 from adjudge.messages import Message, join
-from adjudge.runs.results.counts import grouped
+from adjudge.runs.counts import grouped
 
 _WAYS: Mapping[Way, Message] = {
     "id": Message("by id"),

@@ -14,8 +14,8 @@ from adjudge.core.domain.light import light_dataclass
 from adjudge.core.domain.record import JudgmentRecord
 from adjudge.core.domain.repeated import Unit, asked_row, clusters_of, task_of
 from adjudge.messages import Message, join, plural
-from adjudge.runs.results.counts import count_rows, count_tasks
-from adjudge.runs.results.numbers import percent, percent_range
+from adjudge.runs.counts import count_rows, count_tasks
+from adjudge.runs.numbers import percent, percent_range
 from adjudge.runs.results.summary import UNSURE, GateConfidence, interval_dict, interval_of
 from adjudge.stats import FEWEST
 

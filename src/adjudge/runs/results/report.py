@@ -5,7 +5,7 @@ no score, the worst rows.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from datetime import datetime
 from functools import cached_property
@@ -15,34 +15,32 @@ from typing import TYPE_CHECKING, Self
 from adjudge.core.data.columns import folded
 from adjudge.core.data.dataset import BadRow, BlankRows
 from adjudge.core.domain.criteria import Criteria
-from adjudge.core.domain.frozen import nonempty, some_of
+from adjudge.core.domain.frozen import FrozenDict, nonempty, some_of
 from adjudge.core.domain.html_repr import HtmlRepr
+from adjudge.core.domain.instance import STEPS
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.judge_configuration import OptionScores, kept_criteria
 from adjudge.core.domain.judge_criterion import JudgeCriterion, of_system
 from adjudge.core.domain.light import light_dataclass
 from adjudge.core.domain.message import Usage
-from adjudge.core.domain.record import JudgmentRecord, VoteRecord
+from adjudge.core.domain.record import Detail, JudgmentRecord, VoteRecord
 from adjudge.core.domain.repeated import TRIAL
 from adjudge.core.domain.results import Result
 from adjudge.core.gateway.prices import TARGET
 from adjudge.errors import NOT_ASKED
-from adjudge.features.rag.report_row import rule_of
 from adjudge.messages import Message, abridge, join, plural
+from adjudge.runs.counts import rows_without_group
 from adjudge.runs.results.cascades import CascadeSummary, CascadeTally
 from adjudge.runs.results.cost import Cost, cost_of
-from adjudge.runs.results.counts import rows_without_group
 from adjudge.runs.results.gate import Bar, GateResult, Measure, limits_or, mean_gate, most_gate
 from adjudge.runs.results.notes import answering_notes, format_notes
 from adjudge.runs.results.option_order import OptionOrder, OptionOrderTally
 from adjudge.runs.results.repeats import REPEAT, Repeats, RepeatTally
 from adjudge.runs.results.setup import FigureChange, NamedFigure, ReportedJudge, Setup
 from adjudge.runs.results.summary import GateConfidence, Summary, Tally
+from adjudge.runs.sections import SectionPart, SectionTally, section_kind
 
 if TYPE_CHECKING:
-    from adjudge.features.evidence.report import EvidenceSummary, EvidenceTally
-    from adjudge.features.rag.dimensions import Dimension
-    from adjudge.features.rag.report import RagSummary, RagTally
     from adjudge.runs.results.contests import ContestSummary, ContestTally, SystemSummary
     from adjudge.runs.results.score_slices import ScoreSlices
     from adjudge.runs.results.systems import SystemDifference, SystemsTally
@@ -68,10 +66,10 @@ class Section(JudgeCriterion):
     """What one judge says by one criterion; of targets that are several, of each by itself."""
 
     summary: Summary
-    rag: RagSummary | None = None
+    parts: Mapping[str, SectionPart] = FrozenDict()
+    """Kind of result (a name of the extension point ``sections``) → its numbers."""
     contests: ContestSummary | None = None
     cascade: CascadeSummary | None = None
-    evidence: EvidenceSummary | None = None
     repeats: tuple[Repeats, ...] = ()
     system: str = ""
     """Whose answers they are, where several systems answered the rows."""
@@ -87,18 +85,26 @@ class Section(JudgeCriterion):
         """The same without the judge."""
         return of_system(self.criteria or self.judge, self.system)
 
+    @property
+    def lead(self) -> SectionPart | None:
+        """The part that is shown in place of the line that a criterion has."""
+        return next((part for part in self.parts.values() if part.leads), None)
+
     def figure_named(self, name: str) -> tuple[float | None, Interval | None]:
-        """The figure of this name with its interval: the win rate of a compared system, the mean of
-        a dimension or a measure, otherwise the mean of the criterion. Means of dimensions and
-        measures come without an interval.
+        """The figure of this name with its interval: the win rate of a compared system, a figure of
+        a part, otherwise the mean of the criterion. Figures of parts come without an interval.
         """
         systems = self.contests.systems if self.contests else ()
         for one in systems:
             if one.name == name:
                 return one.winrate, one.interval
-        part = self.rag.named(name) if self.rag else None
-        summary = part.as_summary() if part else self.summary
+        summary = self.part_figure(name) or self.summary
         return summary.mean, summary.interval
+
+    def part_figure(self, name: str) -> Summary | None:
+        """The figure of this name that a part has, if one does."""
+        figures = (part.named(name) for part in self.parts.values())
+        return next((one for one in figures if one is not None), None)
 
     def figures(self) -> Iterator[NamedFigure]:
         """What can be compared with another run."""
@@ -110,8 +116,9 @@ class Section(JudgeCriterion):
             )
         elif self.summary.mean is not None:
             yield NamedFigure(self.title, self.title, self.summary.mean)
-        for key, name, value in self.rag.figures() if self.rag else ():
-            yield NamedFigure(of_system(key, self.system), of_system(name, self.system), value)
+        for part in self.parts.values():
+            for key, name, value in part.figures():
+                yield NamedFigure(of_system(key, self.system), of_system(name, self.system), value)
 
     def to_dict(self) -> JsonDict:
         found: JsonDict = {
@@ -120,21 +127,21 @@ class Section(JudgeCriterion):
             **nonempty(system=self.system),
             **self.summary.to_dict(),
         }
-        if self.rag:
-            found["dimensions"] = {one.dimension.name: one.mean for one in self.rag.dimensions}
-            found["rules"] = dict(self.rag.rules)
-            found |= self.rag.measures.to_dict() if self.rag.measures else {}
+        lead = self.lead
+        found |= lead.to_dict() if lead else {}
         if self.contests:
             order, systems = self.contests.order, self.contests.systems
             found |= {
                 "systems": [one.to_dict() for one in systems],
                 "positional_bias": order.to_dict() if order else None,
             }
-        return found | nonempty(
+        found |= nonempty(
             cascade=self.cascade.to_dict() if self.cascade else None,
             repeats=[one.to_dict() for one in self.repeats],
-            evidence=self.evidence.to_dict() if self.evidence else None,
         )
+        for part in self.parts.values():
+            found |= part.to_dict() if part is not lead else {}
+        return found
 
 
 @light_dataclass(frozen=True)
@@ -336,14 +343,14 @@ class Report(HtmlRepr):
 
     @property
     def remarks(self) -> list[str]:
-        """What sentences came to, what cascades decided and saved, and what judges use that was
-        learnt from labels.
+        """What cascades decided and saved, what parts of sections remark, and what judges use that
+        was learnt from labels.
         """
-        parts = [
-            (one.name, part)
+        said = [
+            sentence
             for one in self.sections
-            for part in (one.cascade, one.evidence)
-            if part
+            for part in (one.cascade, *one.parts.values())
+            if part and (sentence := part.sentence(one.name))
         ]
         repeated = [
             each.sentence(replace(one, system="").name)
@@ -392,7 +399,6 @@ class Report(HtmlRepr):
             for one in self.sections
             if one.summary.tied
         ]
-        said = (part.sentence(name) for name, part in parts)
         steady = [
             join(": ", (one.name, one.option_order.sentence()))
             for one in self.sections
@@ -444,12 +450,31 @@ class Report(HtmlRepr):
     def badness_of(self, one: JudgmentRecord) -> tuple[int, float, int]:
         """A key that sorts the worst judgments first."""
         section = self.section_of(one)
-        ends = (section.summary.best_score, section.summary.largest) if section else (1.0, 0.0)
-        return badness(one, self.dimensions_of(one), *ends)
+        if section is None:
+            return badness(one, (), 1.0, 0.0)
+        best, largest = section.summary.best_score, section.summary.largest
+        return badness(one, section.parts.values(), best, largest)
 
-    def dimensions_of(self, one: JudgmentRecord) -> tuple[Dimension, ...]:
-        """What a judgment was scored on."""
-        return self.setup.dimensions.get(one.judge, ())
+    def parts_of(self, one: JudgmentRecord) -> Collection[SectionPart]:
+        """The parts of the section that a judgment is counted in."""
+        section = self.section_of(one)
+        return section.parts.values() if section else ()
+
+    @cached_property
+    def parameters(self) -> dict[str, str]:
+        """How the scores were made."""
+        votes, more, judges = "votes per model", dict[str, list[str]](), set[str]()
+        for one in self.sections:
+            if one.judge in judges:  # of several systems, each has a section
+                continue
+            judges.add(one.judge)
+            for part in one.parts.values():
+                votes = part.vote_parameter or votes
+                for name, value in part.parameters().items():
+                    more.setdefault(name, []).append(value)
+        return self.setup.parameters(
+            votes, {name: ", ".join(filter(None, values)) for name, values in more.items()}
+        )
 
     def summary(self) -> JsonDict:
         """The counts of all sections and what they cost; a mean only where there is one, since that
@@ -538,9 +563,11 @@ class _SectionTally:
         judge = setup.judges.get(first.judge)
         scale = judge.score_range(first.criterion) if judge else (0.0, 1.0)
         self._tally = Tally(sureness, scale)
-        self._evidence: EvidenceTally | None = None
+        self._setup = setup
+        self._parts: dict[str, SectionTally] = {}
+        self._parts_of: dict[type[Detail], list[SectionTally]] = {}
+        """Kind of record → the parts that tally it."""
         self._repeats: RepeatTally | None = None
-        self._rag = _rag_tally(first.judge, setup, sureness) if first.detail.kind == "rag" else None
         self._contests: ContestTally | None = None
         self._option_order = OptionOrderTally() if first.detail.kind == "direct" else None
         if first.detail.kind == "pairwise":
@@ -552,61 +579,47 @@ class _SectionTally:
 
     def add(self, one: JudgmentRecord) -> None:
         self._tally.add(one)
+        parts = self._parts_of.get(type(one.detail))
+        if parts is None:
+            parts = self._parts_of[type(one.detail)] = self._begin(one.detail.sections)
+        if STEPS in one.fields:  # the section of this name shows them, whatever judges the row
+            self._begin((STEPS,))
         if self._repeats is None and (REPEAT in one.input or TRIAL in one.input):
             self._repeats = RepeatTally(self._sureness)
         if self._repeats:
             self._repeats.add(one)
         if one.status == "skipped":
             return
-        if self._evidence is None and one.detail.kind in ("evidence", "rag"):
-            from adjudge.features.evidence.report import (
-                EvidenceTally,
-            )  # not loaded where no sentence is looked up
-
-            self._evidence = EvidenceTally()
-        for more in (
-            self._rag,
-            self._contests,
-            self._cascade,
-            self._evidence,
-            self._option_order,
-        ):
+        for more in (self._contests, self._cascade, self._option_order):
             if more:
                 more.add(one)
+        for part in parts:
+            part.add(one)
 
-    @property
-    def best_score(self) -> float:
-        return self._tally.best_score
+    def _begin(self, sections: Collection[str]) -> list[SectionTally]:
+        for name in sections:
+            if name not in self._parts and (kind := section_kind(name)):
+                self._parts[name] = kind.begin(self._setup, self.judge, self._sureness)
+        return [self._parts[name] for name in sections if name in self._parts]
 
-    @property
-    def largest(self) -> float:
-        return self._tally.largest
+    def badness(self, one: JudgmentRecord) -> tuple[int, float, int]:
+        return badness(one, self._parts.values(), self._tally.best_score, self._tally.largest)
 
     def section(self) -> Section:
-        rag = self._rag.summary() if self._rag else None
+        parts = {name: part for name, one in self._parts.items() if (part := one.summary())}
         contests = self._contests.summary() if self._contests else None
         cascade = self._cascade.summary(self._steps) if self._cascade else None
-        evidence = self._evidence.summary() if self._evidence else None
         return Section(
             self.judge,
             self.criteria,
             self._tally.summary(),
-            rag,
+            parts,
             contests,
             cascade,
-            evidence,
             self._repeats.summary() if self._repeats else (),
             self.system,
             self._option_order.summary() if self._option_order else None,
         )
-
-
-def _rag_tally(judge: str, setup: Setup, sureness: GateConfidence) -> RagTally | None:
-    """None where it is not known what the judge scores."""
-    from adjudge.features.rag.report import RagTally
-
-    dimensions, measures = setup.dimensions.get(judge, ()), setup.measures.get(judge, ())
-    return RagTally(dimensions, sureness, measures) if dimensions or measures else None
 
 
 class ReportTally:
@@ -660,7 +673,8 @@ class ReportTally:
             self._without_group.add(one.row)
         self.total += 1
         self._not_asked += _NOT_ASKED in (one.reason or "")
-        self._named.update(one.named)
+        if one.named:
+            self._named.update(one.named)
         for model, usage in one.used.items():
             self._used[model] = self._used[model] + usage if model in self._used else usage
         for vote in one.votes or ():
@@ -671,7 +685,8 @@ class ReportTally:
                 self._unanswered += failed
             self._count_format(vote)
             self._reused += vote.text is not None and not failed and not vote.usage.calls
-        self._notes.update(dict.fromkeys(one.notes))
+        if one.notes:
+            self._notes.update(dict.fromkeys(one.notes))
         self._worst += [one] if one.status != "skipped" else []
         if len(self._worst) > 2 * self.shown:
             self._worst = self._shown()
@@ -767,28 +782,28 @@ class ReportTally:
         )
 
     def _shown(self) -> list[JudgmentRecord]:
-        ends = {key: (own.best_score, own.largest) for key, own in self._sections.items()}
-
         def rank(one: JudgmentRecord) -> tuple[int, float, int]:
-            dimensions = self.setup.dimensions.get(one.judge, ())
-            return badness(one, dimensions, *ends[one.judge, one.criterion, one.answered_by])
+            return self._sections[one.judge, one.criterion, one.answered_by].badness(one)
 
         return sorted(self._worst, key=rank)[: self.shown]
 
 
 def badness(
-    one: JudgmentRecord, dimensions: Iterable[Dimension], best: float, largest: float
+    one: JudgmentRecord,
+    parts: Iterable[SectionPart | SectionTally],
+    best: float,
+    largest: float,
 ) -> tuple[int, float, int]:
     """A key that sorts the worst first: scores below ``best``, the lowest first; then rows without
-    a score, then counts, the highest first, then the rest. Of composites: answers that a gate
-    bars, then the lowest scores.
+    a score, then counts, the highest first, then the rest. A part of the section may rank them
+    otherwise.
 
     Counts are ranked by their share of ``largest``, the largest count of the criterion: otherwise
     40 steps would hide 4 errors.
     """
-    if one.detail.kind == "rag":
-        lowest = (one.score or 0.0) if one.scored else one.bounds[0]
-        return int(not is_barred(one, dimensions)), lowest, one.row
+    for part in parts:
+        if (rank := part.rank(one)) is not None:
+            return (*rank, one.row)
     if not one.scored:
         return 1, 0.0, one.row
     if one.detail.is_count:
@@ -796,14 +811,6 @@ def badness(
     if one.score is None:
         return 2, 0.0, one.row
     return 0 if one.score < best else 2, one.score, one.row
-
-
-def is_barred(one: JudgmentRecord, dimensions: Iterable[Dimension]) -> bool:
-    """Whether a gate that caps the composite fired."""
-    fired = rule_of(one)
-    return any(
-        gate.rule == fired and gate.cap is not None for each in dimensions for gate in each.gates
-    )
 
 
 def report_of(
@@ -863,15 +870,13 @@ def _held_to(bar: Bar, sections: Sequence[Section], setup: Setup) -> Iterable[Ga
         elif bar.name in ("", one.criteria, one.judge, one.system) and not (
             bar.name == "" and named & {one.criteria, one.judge, one.system}
         ):
-            kind: Measure = "composite" if one.rag else "mean"
+            kind: Measure = one.lead.gate_measure if one.lead else "mean"
             gate = mean_gate(
                 one.judge, one.criteria, one.summary, bar.least, kind, setup.confidence
             )
             yield replace(gate, system=one.system)
-        elif one.rag and (found := one.rag.named(bar.name)):
-            gate = mean_gate(
-                one.judge, bar.name, found.as_summary(), bar.least, confidence=setup.confidence
-            )
+        elif figure := one.part_figure(bar.name):
+            gate = mean_gate(one.judge, bar.name, figure, bar.least, confidence=setup.confidence)
             yield replace(gate, system=one.system)
 
 

@@ -65,13 +65,9 @@ class RunGates:
 
     def _check_polarity(self, ready: ReadyJudge, bars: Collection[str]) -> None:
         """The mean of what is better the less there is of it must not be held to a least value."""
-        for one in self.setup.measures.get(ready.label, ()):
-            if one.name in bars and not one.higher_is_better:
-                raise SetupError(
-                    "fail_under cannot hold for {name!r}: the less there is of it the "
-                    "better; name context_precision, or give it a weight in the composite",
-                    name=one.name,
-                )
+        for one in self.setup.gate_figures.get(ready.label, ()):
+            if one.name in bars and one.refusal:
+                raise SetupError(one.refusal)
 
     def _check_counts(self, ready: ReadyJudge, bars: Collection[str]) -> None:
         """What an agent's steps are counted by is held to a most, and all else to a least."""
@@ -116,15 +112,14 @@ class RunGates:
                 yield Bar(ready.label, most, name, most=True)
 
     def _names(self, ready: ReadyJudge) -> list[str]:
-        """What a gate of this judge may name: its criteria, its dimensions, the systems that it
+        """What a gate of this judge may name: its criteria, its other figures, the systems that it
         compares.
         """
-        dimensions = [one.name for one in self.setup.dimensions.get(ready.label, ())]
-        dimensions += [one.name for one in self.setup.measures.get(ready.label, ())]
+        figures = [one.name for one in self.setup.gate_figures.get(ready.label, ())]
         if ready.compares:
             return self._systems(ready)
         criteria = [one.name for one in ready.criteria]
-        return list(dict.fromkeys([ready.name, *criteria, *dimensions, *ready.systems]))
+        return list(dict.fromkeys([ready.name, *criteria, *figures, *ready.systems]))
 
     def _systems(self, ready: ReadyJudge) -> list[str]:
         """The compared ones, where they are known before the rows are read: targets, named columns,

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 from adjudge.core.ledger.file import repeated_usage
 from adjudge.messages import Message, join
-from adjudge.runs.folder import RunInfo, reading, records_of, run_info
-from adjudge.runs.results.counts import (
+from adjudge.runs.counts import (
     count_failed_calls,
     count_judgments,
     count_retries,
     count_votes,
 )
+from adjudge.runs.folder import RunInfo, reading, records_of, run_info
 from adjudge.runs.results.notes import lost_in, lost_reply_notes, payment_notes, reader_notes
 from adjudge.runs.results.paired_gate import compared_with_baseline, paired_gates
 from adjudge.runs.results.report import ENTRIES, Report, ReportTally, Skipped
@@ -39,10 +39,9 @@ def report_of_run(
 
     ``baseline``: a run to compare with, instead of the one that it was compared with when it was
     made. ``by``: the column that corrected numbers and comparisons are told apart by. ``language``:
-    by default the judges'. ``info``: what ``run_info`` read, which goes through all rows, if the
-    caller has it.
+    by default the judges'. ``info``: what ``run_info`` read, if the caller has it.
     """
-    info = info or run_info(run)
+    info = info or run_info(run, judgments_follow=True)
     setup = Setup.of_run(info)
     setup = replace(setup, baseline=baseline_of(baseline)) if baseline else setup
     tally = ReportTally(setup, shown)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 
 from adjudge.core.domain.frozen import some_of
+from adjudge.core.domain.instance import TRAJECTORY
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.judge_configuration import JudgeConfiguration
 from adjudge.core.domain.judge_criterion import JudgeCriterion
@@ -15,8 +16,8 @@ from adjudge.core.domain.record import JudgmentRecord
 from adjudge.core.domain.repeated import Unit
 from adjudge.core.domain.slices import MOST, slice_rows, value_in
 from adjudge.errors import SetupError
-from adjudge.features.agents.item import TRAJECTORY
 from adjudge.messages import Message
+from adjudge.runs.results.contests import ContestTally, one_order_message
 from adjudge.runs.results.summary import UNSURE, GateConfidence
 from adjudge.stats.intervals import Interval, scaled_interval
 from adjudge.stats.slices import level_of_each
@@ -56,6 +57,8 @@ class ScoreSlices:
     judge: str
     each: float
     """The level of the interval of each slice."""
+    system: str = ""
+    """Of a comparison: the system whose win rate is shown."""
     level: float = _LEVEL
     """The level at which all of them hold together."""
 
@@ -66,6 +69,7 @@ class ScoreSlices:
     def to_dict(self) -> JsonDict:
         return {
             "criterion": self.criterion,
+            "system": self.system or None,
             "slices": [one.to_dict() for one in self.slices],
             "notes": list(self.notes),
         }
@@ -102,7 +106,8 @@ def score_slices(
     sureness: GateConfidence = UNSURE,
 ) -> list[ScoreSlices]:
     """The mean of each slice by each criterion of a judge, the largest slice first; criteria whose
-    rows lack the column are left out if others have it. ``sureness``: which rows belong together.
+    rows lack the column are left out if others have it. A comparison of two systems has the win
+    rate of the first, one of more systems that of each. ``sureness``: which rows belong together.
     """
     by_criterion: dict[str, list[JudgmentRecord]] = {}
     for one in records:
@@ -111,8 +116,9 @@ def score_slices(
         name: own for name, own in by_criterion.items() if any(value_in(one, column) for one in own)
     }
     return [
-        _slices(name, own, column, configuration.score_range(name), sureness)
+        slices
         for name, own in (with_it or by_criterion).items()
+        for slices in _slices(name, own, column, configuration.score_range(name), sureness)
     ]
 
 
@@ -132,9 +138,7 @@ def score_slices_by_judge(
         if (one.judge, one.criterion) not in known:
             by_judge.setdefault(one.judge, []).append(one)
     return tuple(
-        slices
-        if any(one.scores for one in slices.slices)
-        else _without_table(slices, is_comparison=own[0].detail.kind == "pairwise")
+        slices if any(one.scores for one in slices.slices) else _without_table(slices)
         for judge, own in by_judge.items()
         for slices in score_slices(
             own,
@@ -145,17 +149,9 @@ def score_slices_by_judge(
     )
 
 
-def _without_table(slices: ScoreSlices, *, is_comparison: bool) -> ScoreSlices:
+def _without_table(slices: ScoreSlices) -> ScoreSlices:
     """Say why there is no table."""
-    reason = (
-        Message(
-            "No slices: win rates are not shown by slice here. 'adjudge runs diff A B --by COLUMN' "
-            "compares those of two runs slice by slice."
-        )
-        if is_comparison
-        else Message("No slices: no row has a score.")
-    )
-    return replace(slices, slices=(), notes=(reason,))
+    return replace(slices, slices=(), notes=(Message("No slices: no row has a score."),))
 
 
 def _slices(
@@ -164,27 +160,55 @@ def _slices(
     column: str,
     scale: tuple[float, float],
     sureness: GateConfidence,
-) -> ScoreSlices:
+) -> Iterator[ScoreSlices]:
     slicing = slice_rows([value_in(one, column) for one in records], column)
     rows = Counter(slicing.of_rows)
-    scores: Mapping[str, list[float]] = {name: [] for name in slicing.names}
-    units: Mapping[str, list[Unit]] = {name: [] for name in slicing.names}
-    for one, name in zip(records, slicing.of_rows, strict=True):
-        if one.scored and one.score is not None:
-            scores[name].append(one.score)
-            units[name].append(sureness.unit(one))
-    each = level_of_each(_LEVEL, len(scores))
+    names = list(dict.fromkeys(name for one in records for name in one.systems))
+    # the win rate of the second of two systems is 1 less that of the first
+    systems = names if len(names) > 2 else names[:1] or [""]
+    each = level_of_each(_LEVEL, len(rows) * len(systems))
     plain = not any(one.detail.is_count for one in records)
-    found = tuple(
-        ScoreSlice(
-            name,
-            rows[name],
-            len(own),
-            fmean(own) if own else None,
-            scaled_interval(own, scale, level=each, clusters=sureness.clusters(units[name]))
-            if plain
-            else None,
+    notes = (*slicing.notes, *_one_order_note(records))
+    for system in systems:
+        scores: Mapping[str, list[float]] = {name: [] for name in slicing.names}
+        units: Mapping[str, list[Unit]] = {name: [] for name in slicing.names}
+        for one, name in zip(records, slicing.of_rows, strict=True):
+            if (score := _number(one, system)) is not None:
+                scores[name].append(score)
+                units[name].append(sureness.unit(one))
+        found = tuple(
+            ScoreSlice(
+                name,
+                rows[name],
+                len(own),
+                fmean(own) if own else None,
+                scaled_interval(
+                    own,
+                    (0.0, 1.0) if system else scale,
+                    level=each,
+                    clusters=sureness.clusters(units[name]),
+                )
+                if plain
+                else None,
+            )
+            for name, own in scores.items()
         )
-        for name, own in scores.items()
-    )
-    return ScoreSlices(criterion, found, slicing.notes, column, records[0].judge, each)
+        yield ScoreSlices(criterion, found, notes, column, records[0].judge, each, system)
+
+
+def _number(one: JudgmentRecord, system: str) -> float | None:
+    """Return the score of a row, or the win rate of a system on it; None if there is none."""
+    if not one.scored:
+        return None
+    if not system:
+        return one.score
+    rates = zip(one.systems, one.detail.system_results, strict=True)
+    return next((result.winrate for name, result in rates if name == system), None)
+
+
+def _one_order_note(records: Sequence[JudgmentRecord]) -> Iterator[Message]:
+    tally = ContestTally()
+    for one in records:
+        tally.add(one)
+    if (found := tally.summary()).one_order:
+        yield one_order_message(found)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 from adjudge.core.domain.criteria import Criteria
 from adjudge.core.domain.frozen import FrozenDict, nonempty, some_of
+from adjudge.core.domain.gate_figure import GateFigure
 from adjudge.core.domain.json_types import JsonDict, JsonObject, JsonValue, object_in
 from adjudge.core.domain.judge_configuration import (
     JudgeConfiguration,
@@ -28,8 +29,6 @@ from adjudge.runs.results.cascades import learnt_by
 from adjudge.runs.results.gate import Bar
 
 if TYPE_CHECKING:
-    from adjudge.features.rag.dimensions import Dimension
-    from adjudge.features.rag.measures import RagMeasure
     from adjudge.runs.folder import RunFacts
 
 
@@ -161,10 +160,8 @@ class Setup:
     language: str = "en"
     judges: Mapping[str, JudgeConfiguration] = field(default_factory=FrozenDict)
     """Judge → its configuration."""
-    dimensions: Mapping[str, tuple[Dimension, ...]] = field(default_factory=FrozenDict)
-    """Judge of RAG answers → what it scores."""
-    measures: Mapping[str, tuple[RagMeasure, ...]] = field(default_factory=FrozenDict)
-    """Judge of RAG answers → what it measures beside that."""
+    gate_figures: Mapping[str, tuple[GateFigure, ...]] = field(default_factory=FrozenDict)
+    """Judge → the figures that a gate can name besides its criteria; only before a run."""
     steps: Mapping[str, tuple[str, ...]] = field(default_factory=FrozenDict)
     """Judge that is a cascade → its steps."""
     learnt: tuple[str, ...] = ()
@@ -221,15 +218,10 @@ class Setup:
             judges=configurations,
             steps=_steps(several),
             learnt=_learnt(several),
-            dimensions={
-                name: judge.scored
+            gate_figures={
+                name: judge.gate_figures
                 for name, judge in judges.items()
-                if isinstance(judge, _HasDimensions)
-            },
-            measures={
-                name: judge.measured
-                for name, judge in judges.items()
-                if isinstance(judge, _HasDimensions) and judge.measured
+                if isinstance(judge, _HasGateFigures)
             },
             modes=tuple(dict.fromkeys(modes)),
             notes=tuple(dict.fromkeys(model.note for model in models if model.note)),
@@ -254,8 +246,6 @@ class Setup:
             state=info.state,
             language=languages[0] if languages else "en",
             judges=judges,
-            dimensions=_dimensions(judges),
-            measures=_measures(judges),
             steps=_steps(judges),
             learnt=_learnt(judges),
             bars=tuple(_bars(known.get("bars"))),
@@ -302,33 +292,21 @@ class Setup:
         """Judge → one hash over everything that decides its verdicts."""
         return {name: judge_identity(one) for name, one in self.judges.items()}
 
-    def _weights_of_measures(self) -> list[str]:
-        return [
-            f"{one.title} {one.weight:g}"
-            for own in self.measures.values()
-            for one in own
-            if one.weight
-        ]
-
-    @property
-    def parameters(self) -> dict[str, str]:
-        """How the scores were made; never a key."""
+    def parameters(self, votes: str, more: Mapping[str, str]) -> dict[str, str]:
+        """Return how the scores were made; never a key. ``votes``: what the number of votes is
+        called; ``more``: what sections add.
+        """
         settings = [one.settings for one in self.judges.values()]
-        known = [one for own in self.dimensions.values() for one in own]
         found = {
             "data": self.data,
             "columns": ", ".join(f"{name} = {column}" for name, column in self.columns.items()),
             "models": _listed(model for one in self.judges.values() for model in one.models),
-            "votes per model and dimension" if known else "votes per model": _listed(
-                one[name] for one in settings for name in _VOTES if one.get(name)
-            ),
+            votes: _listed(one[name] for one in settings for name in _VOTES if one.get(name)),
             "temperature": _listed(one.get("temperature") for one in settings),
             "seed": _listed(one.get("seed") for one in settings),
             "mode": ", ".join(self.modes) or _listed(one.get("mode") for one in settings),
             "language": self.language,
-            "weights": ", ".join(
-                [*(f"{one.title} {one.weight:g}" for one in known), *self._weights_of_measures()]
-            ),
+            **more,
             "configuration": _listed(one.get("config") for one in settings),
             "judge identity": ", ".join(
                 f"{name} {one}" if len(self.identities) > 1 else one
@@ -340,13 +318,9 @@ class Setup:
 
 
 @runtime_checkable
-class _HasDimensions(Protocol):
+class _HasGateFigures(Protocol):
     @property
-    def scored(self) -> tuple[Dimension, ...]: ...
-
-    @property
-    def measured(self) -> tuple[RagMeasure, ...]:
-        """What it measures beside that."""
+    def gate_figures(self) -> tuple[GateFigure, ...]: ...
 
 
 class _Configurations(Mapping[str, JudgeConfiguration]):
@@ -397,20 +371,6 @@ def _steps(judges: Mapping[str, JudgeConfiguration]) -> dict[str, tuple[str, ...
 
 def _texts(values: object) -> tuple[str, ...]:
     return tuple(map(str, values)) if isinstance(values, list) else ()
-
-
-def _dimensions(judges: Mapping[str, JudgeConfiguration]) -> dict[str, tuple[Dimension, ...]]:
-    from adjudge.features.rag.dimensions import kept_dimensions
-
-    found = {name: kept_dimensions(one.dimensions) for name, one in judges.items()}
-    return {name: own for name, own in found.items() if own}
-
-
-def _measures(judges: Mapping[str, JudgeConfiguration]) -> dict[str, tuple[RagMeasure, ...]]:
-    from adjudge.features.rag.measures import kept_measures
-
-    found = {name: kept_measures(one.measures) for name, one in judges.items()}
-    return {name: own for name, own in found.items() if own}
 
 
 def _learnt(judges: Mapping[str, JudgeConfiguration]) -> tuple[str, ...]:

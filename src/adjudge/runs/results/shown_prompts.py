@@ -86,24 +86,11 @@ def _candidates(
     language = configuration.language
     feedback = settings.get("generate_feedback") is True
     for criteria in _criteria(configuration, judgment.criterion, compares=compares):
-        instance = Instance(judgment.fields)
-        if configuration.dimensions is not None:
-            instance = _seen_by(criteria, instance, language)
+        instance = judgment.detail.shown_to(criteria, Instance(judgment.fields), language)
         for question in _questions(criteria, vote, compares=compares):
             for mode in _MODES:
                 parts = (criteria, instance, question, template, vote.model, language)
                 yield Ballot(*parts, mode=mode, feedback=feedback, persona=vote.persona)
-
-
-def _seen_by(criteria: Criteria, instance: Instance, language: str) -> Instance:
-    """What a dimension of an answer that rests on retrieved texts sees of its row."""
-    from adjudge.features.rag.dimensions import (  # not loaded by those who have no such run
-        Dimension,
-        absent,
-    )
-    from adjudge.features.rag.rows import shown
-
-    return shown(instance, Dimension(criteria), absent(language))
 
 
 def _criteria(

@@ -8,7 +8,7 @@ from array import array
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
 from adjudge.core.domain.frozen import nonempty, some_of
 from adjudge.core.domain.json_types import JsonDict
@@ -57,11 +57,11 @@ class Summary:
     mean: float | None
     """Over the scored results that have a number; None when there are none."""
     lower: float
-    """The mean if every result that was not scored were the least it can be: 0, unless the result
-    knows better.
+    """The mean if every result that was not scored were the least it can be: the low end of its
+    scale, unless the result knows better.
     """
     upper: float
-    """The mean if every one of them were the most it can be: 1, unless the result knows better."""
+    """The mean if every one of them were the most it can be."""
     usage: Usage
     without_number: int = 0
     """Scored, but no number: a comparison, or an option without points. They are in no mean, and in
@@ -183,12 +183,17 @@ class GateConfidence:
         return clusters
 
     def interval(
-        self, values: Sequence[float], units: Sequence[Unit], lost: LostRows
+        self,
+        values: Sequence[float],
+        units: Sequence[Unit],
+        lost: LostRows,
+        scale: tuple[float, float] = (0.0, 1.0),
     ) -> Interval | None:
         """Return the limits of the mean for a gate, which hold whatever the lost rows would have
-        scored; None if there are too few ``values``, or if they lie outside 0 to 1.
+        scored; None if there are too few ``values``, or if they lie outside their scale.
         """
-        if self.confidence is None or not all(0 <= value <= 1 for value in values):
+        low, high = scale
+        if self.confidence is None or not all(low <= value <= high for value in values):
             return None
         from adjudge.stats.intervals import count_units, interval_of_bounds, rows_interval
         from adjudge.stats.sequence import sequential_mean
@@ -196,12 +201,20 @@ class GateConfidence:
         fewest = 1 if self.sequential else FEWEST
         if count_units(values, self.clusters(units)) < fewest:
             return None
-        lows, highs = [*values, *lost.lows], [*values, *lost.highs]
+        lows, highs = (
+            [(value - low) / (high - low) for value in (*values, *ends)]
+            for ends in (lost.lows, lost.highs)
+        )
         clusters = self.clusters([*units, *lost.units])
         limits = sequential_mean if self.sequential else rows_interval
         level = self.confidence
-        return interval_of_bounds(
+        shares = interval_of_bounds(
             lambda filled: limits(filled, level=level, clusters=clusters), lows, highs
+        )
+        return shares and replace(
+            shares,
+            lower=low + shares.lower * (high - low),
+            upper=low + shares.upper * (high - low),
         )
 
 
@@ -241,7 +254,8 @@ class Tally:
                 _count_reason(self._unmeasured, one)
             return
         self._counts[one.status] += 1
-        self._excluded.update(one.left_out)
+        if left_out := one.left_out:
+            self._excluded.update(left_out)
         if not one.steps:  # those of a cascade are no panel
             for model, score in one.model_scores.items():
                 own = self._models.setdefault(model, [0.0, 0.0])
@@ -266,7 +280,9 @@ class Tally:
             self._units.append(self._sureness.unit(one))
 
     def _add_unscored(self, one: JudgmentRecord) -> None:
-        self._lost.add(self._sureness.unit(one), one.bounds)
+        # 0 to 1 is what every result says that does not know its scale
+        bounds = self._scale if one.bounds == (0.0, 1.0) else one.bounds
+        self._lost.add(self._sureness.unit(one), bounds)
         _count_reason(self._reasons, one)
 
     @property
@@ -288,15 +304,15 @@ class Tally:
             abstained=self._counts["abstained"],
             failed=attempted - scored - self._counts["abstained"],
             mean=total / numbers if numbers else None,
-            lower=(total + sum(self._lost.lows)) / possible if possible else 0.0,
-            upper=(total + sum(self._lost.highs)) / possible if possible else 1.0,
+            lower=(total + sum(self._lost.lows)) / possible if possible else self._scale[0],
+            upper=(total + sum(self._lost.highs)) / possible if possible else self._scale[1],
             usage=self._usage,
             without_number=self._without_number,
             excluded=dict(self._excluded),
             interval=self._interval(),
             confident=None
             if self._is_count
-            else self._sureness.interval(self._scores, self._units, self._lost),
+            else self._sureness.interval(self._scores, self._units, self._lost, self._scale),
             options=dict(self._options.most_common()),
             option_scores=dict(self._points),
             reasons=dict(self._reasons.most_common()),
@@ -344,6 +360,14 @@ def mean_bounds(mean: float | None, scored: int, missing: int) -> tuple[float, f
     """A mean of scores from 0 to 1 if every missing one were 0, and if every one were 1."""
     total, rows = (mean or 0.0) * scored, scored + missing
     return (total / rows, (total + missing) / rows) if rows else (0.0, 1.0)
+
+
+class IntervalShape(TypedDict):
+    """Where the mean would lie on other rows of the same kind."""
+
+    lower: float
+    upper: float
+    level: float
 
 
 def interval_dict(interval: Interval | None) -> JsonDict | None:

@@ -14,12 +14,9 @@ from adjudge.core.domain.frozen import some_of
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.record import JudgmentRecord
 from adjudge.core.domain.repeated import asked_row
-from adjudge.core.engine.run import RunLike
-from adjudge.features.agents.evaluator import AgentEvaluator, Given, instances_of
-from adjudge.features.agents.systems import by_task, runs_in
 from adjudge.messages import Message, join
-from adjudge.runs.results.counts import count_rows, count_tasks
-from adjudge.runs.results.numbers import level_text
+from adjudge.runs.counts import count_rows, count_tasks
+from adjudge.runs.numbers import level_text
 from adjudge.stats.difference import ComparisonOutcome, Difference, PairedScores, holm
 
 Scores = Mapping[str, Sequence[float]]
@@ -97,22 +94,6 @@ class SystemDifference:
             "rows": self.rows,
             "missing": self.missing,
         }
-
-
-def compare_systems(
-    evaluator: AgentEvaluator, systems: Mapping[str, Given], *, run: RunLike | None = None
-) -> tuple[SystemDifference, ...]:
-    """Every two systems by every measure of the evaluator. ``systems``: the runs of each, as a
-    file or a folder of traces, or a list; tasks are known by ``task_id``, else by their id, and
-    what a program gave by its place. ``run``: a folder in which every answer is kept.
-    """
-    rows = ((name, row) for name, given in systems.items() for row in instances_of(given))
-    made = [one for task in by_task(rows) for one in runs_in(task)]
-    tally, judge = SystemsTally(), type(evaluator).__name__
-    for index, result in enumerate(evaluator.evaluate(made, run=run)):
-        for one in result.results.values():
-            tally.add(one.record(judge, index))
-    return tally.summary()
 
 
 class SystemsTally:

@@ -5,17 +5,16 @@ lines are commands to the runner.
 from __future__ import annotations
 
 import os
+import re
 
-from adjudge.lazy import lazy_pattern
-
-_CONTROL = lazy_pattern(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-_CONTROL_IN_JSON = lazy_pattern(r"[\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+_CONTROL_IN_JSON = re.compile(r"[\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 """Control characters that JSON lets stand as they are."""
-_BEGINS = lazy_pattern(r":(?=:[A-Za-z])|##(?=\[)")
+_BEGINS = re.compile(r":(?=:[A-Za-z])|##(?=\[)")
 """``::command::`` counts where a line begins with it, which a wrapped one may; ``##[command]``
 counts anywhere in a line.
 """
-_UNSEEN = lazy_pattern(
+_UNSEEN = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]"
     "|(?<![^\x00-\x7f])[\u200c\u200d]"
 )

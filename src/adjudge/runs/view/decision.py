@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from adjudge.messages import Message, join, plural, term
-from adjudge.runs.results.counts import count_judgments
+from adjudge.messages import Message, join, plural
+from adjudge.runs.counts import count_judgments
+from adjudge.runs.numbers import figure
 from adjudge.runs.results.gate import GateResult
-from adjudge.runs.results.numbers import figure
 from adjudge.runs.results.report import Report, Section
-from adjudge.runs.view.terms import rule_title
 from adjudge.trust.report import trust_clause
 
 if TYPE_CHECKING:
-    from adjudge.features.rag.report import RagSummary
     from adjudge.runs.results.contests import ContestSummary
 
 _MOST_NAMED = 3
@@ -71,10 +69,8 @@ def is_about(gate: GateResult, one: Section) -> bool:
 def _gated(one: Section) -> Iterator[str]:
     """What gates call a section, and what is in it."""
     yield one.criteria
-    if one.rag:
-        yield from (each.dimension.name for each in one.rag.dimensions)
-        measures = one.rag.measures.each if one.rag.measures else ()
-        yield from (each.measure.name for each in measures)
+    for part in one.parts.values():
+        yield from part.gated()
     if one.contests:
         yield from (system.name for system in one.contests.systems)
 
@@ -83,8 +79,8 @@ def _figures(one: Section, report: Report) -> Iterator[Message]:
     if not one.summary.attempted:
         if not report.decided_nothing:  # which is said once, of all of them
             yield Message("{name}: no row was judged", name=one.title)
-    elif one.rag:
-        yield from _rag(one, one.rag, report)
+    elif one.lead:
+        yield from one.lead.headline(one, report)
     elif one.contests and one.contests.systems:
         yield from _win_rates(one.judge, one.contests, report)
     elif one.summary.mean is not None:
@@ -93,7 +89,7 @@ def _figures(one: Section, report: Report) -> Iterator[Message]:
             name=one.title,
             mean=figure(one.summary.mean),
             bar=_against(one, report),
-            before=_since(one, report),
+            before=earlier_text(one, report),
         )
     elif one.summary.options:
         chosen = list(one.summary.options.items())[:_MOST_NAMED]
@@ -104,7 +100,7 @@ def _figures(one: Section, report: Report) -> Iterator[Message]:
 def _win_rates(judge: str, contests: ContestSummary, report: Report) -> Iterator[Message]:
     """The systems that gates are about, and the best."""
     bars = {
-        gate.name: _missed(gate)
+        gate.name: bar_text(gate)
         for gate in report.gates
         if (gate.judge, gate.measure) == (judge, "win rate")
     }
@@ -139,72 +135,13 @@ def _win_rates(judge: str, contests: ContestSummary, report: Report) -> Iterator
         )
 
 
-def _since(one: Section, report: Report) -> str:
+def earlier_text(one: Section, report: Report) -> str:
     """How the mean was in the run that this one is compared with."""
     first = next((each for each in report.changes(one) if each.name == one.title), None)
     if first is None:
         return ""
     run = report.setup.baseline.run
     return Message(" (before {before}, {run})", before=figure(first.before), run=run)
-
-
-def _rag(one: Section, summary: RagSummary, report: Report) -> Iterator[Message]:
-    overall = summary.overall
-    for rule in summary.barring:
-        if number := summary.rules[rule]:
-            yield plural(
-                "{number} of {count} answer {rule}",
-                "{number} of {count} answers {rule}",
-                overall.attempted,
-                number=number,
-                rule=rule_title(rule),
-            )
-    worst = summary.worst
-    if (
-        worst
-        and worst.counts[0]
-        and worst.dimension.labels[0]
-        and worst.dimension.labels[0] not in summary.barring
-    ):
-        yield term(
-            "worst",
-            "{number} {label} ({dimension})",
-            number=worst.counts[0],
-            label=worst.dimension.labels[0],
-            dimension=worst.dimension.title,
-        )
-    for each in summary.dimensions:
-        bar = next(
-            (
-                gate
-                for gate in report.gates
-                if (gate.name, gate.system) == (each.dimension.name, one.system)
-                and gate.verdict != "holds"
-            ),
-            None,
-        )
-        if bar and bar.value is not None:
-            yield Message(
-                "{name}: mean {mean}{bar}{before}",
-                name=each.dimension.title,
-                mean=figure(bar.value),
-                bar=_missed(bar),
-                before="",
-            )
-    if overall.mean is not None:
-        yield Message(
-            "composite {mean}{bar}{before}",
-            mean=figure(overall.mean),
-            bar=next(
-                (
-                    _missed(gate)
-                    for gate in report.gates
-                    if (gate.measure, gate.system) == ("composite", one.system)
-                ),
-                "",
-            ),
-            before=_since(one, report),
-        )
 
 
 def _against(one: Section, report: Report) -> str:
@@ -215,10 +152,10 @@ def _against(one: Section, report: Report) -> str:
         and (gate.name, gate.system) == (one.criteria, one.system)
         and gate.judge == one.judge
     )
-    return next((_missed(gate) for gate in own), "")
+    return next((bar_text(gate) for gate in own), "")
 
 
-def _missed(gate: GateResult) -> Message:
+def bar_text(gate: GateResult) -> Message:
     """The bar, and by how much a gate that failed missed it; an undecided gate missed nothing."""
     margin = gate.margin or 0.0
     if margin >= 0 or gate.verdict != "failed":

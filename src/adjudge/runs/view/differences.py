@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from adjudge.messages import Message, join, plural
+from adjudge.runs.counts import count_judgments, grouped
 from adjudge.runs.diff import Change, JudgedRow, RunDiff
-from adjudge.runs.results.counts import count_judgments, grouped
-from adjudge.runs.results.numbers import figure
-from adjudge.runs.view.terms import STATUSES, option_title
+from adjudge.runs.numbers import figure
+from adjudge.runs.terms import STATUSES, option_title
 from adjudge.trust.contestants import system_at
 
 

@@ -4,6 +4,7 @@ what to type next.
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -15,16 +16,15 @@ from rich.text import Text
 from adjudge.core.aio.files import from_here
 from adjudge.core.domain.light import light_dataclass
 from adjudge.core.reading.objects import ObjectFile
-from adjudge.lazy import lazy_pattern
 from adjudge.messages import Message, join, plural, term
-from adjudge.runs.results.cost import cost_message
-from adjudge.runs.results.counts import (
+from adjudge.runs.counts import (
     count_calls,
     count_judgments,
     count_retries,
     count_rows,
     count_tokens,
 )
+from adjudge.runs.results.cost import cost_message
 from adjudge.runs.view.terminal import Screen
 from adjudge.runs.view.terminal_report import excluded_lines, reason_lines, show_figures
 from adjudge.runs.view.terminal_rows import few_rows, rows_table, show_single, worst_rows
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 _SIGNS = {"holds": "✓", "failed": "✗", "inconclusive": "?"}
 _STYLES = {"holds": "green", "failed": "red", "inconclusive": "yellow"}
-_LIMIT = lazy_pattern(r"\bmax_(usd|calls|tokens)=([\d.]+)")
+_LIMIT = re.compile(r"\bmax_(usd|calls|tokens)=([\d.]+)")
 _STANDING = {
     "holds": term("gate", "PASS"),
     "failed": term("gate", "FAIL"),

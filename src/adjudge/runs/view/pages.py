@@ -7,38 +7,19 @@ from functools import cache, partial
 from itertools import islice
 
 import jinja2
-from markupsafe import Markup
 
+from adjudge.core.data.cells import with_line_breaks
 from adjudge.core.domain.instance import STEPS
 from adjudge.core.domain.record import Fields, JudgmentRecord, PairwiseDetail
 from adjudge.core.domain.verdict import TIE
-from adjudge.features.agents.step_view import StepsOfReport
-from adjudge.features.evidence.fragments import with_line_breaks
-from adjudge.features.evidence.report import is_contradicted, is_unsupported
-from adjudge.features.evidence.view import evidence_html, evidence_markdown, evidence_of
-from adjudge.features.rag.dimensions import Dimension, Gate
-from adjudge.features.rag.measure_numbers import (
-    because,
-    blamed,
-    fragments_seen,
-    has_idle_fragment,
-    has_measures,
-    judged_question,
-    measure_names,
-    measured,
-    missed,
-)
-from adjudge.features.rag.measure_titles import measure_title, yes_or_no
-from adjudge.features.rag.measures import chosen_measures, measure_name
-from adjudge.features.rag.report import BINS
-from adjudge.features.rag.report_row import explanation_of, rag_detail, rule_of, score_of
-from adjudge.features.rag.rows import MAY_BE_ABSENT
-from adjudge.messages import Message, abridge, capitalize, join, plural, render, term
+from adjudge.messages import Message, abridge, capitalize
+from adjudge.runs.counts import count_labels, count_rows, exclusion
+from adjudge.runs.numbers import figure
 from adjudge.runs.results.contests import order_message
-from adjudge.runs.results.counts import count_labels, count_rows
-from adjudge.runs.results.numbers import figure
-from adjudge.runs.results.report import Report, Section, is_barred
+from adjudge.runs.results.report import Report, Section
 from adjudge.runs.results.summary import Summary
+from adjudge.runs.sections import SectionPart
+from adjudge.runs.terms import STATUSES, field_title, parameter_title
 from adjudge.runs.view.decision import decision
 from adjudge.runs.view.markdown import quoted
 from adjudge.runs.view.order_effect import order_html
@@ -53,13 +34,14 @@ from adjudge.runs.view.slices import (
     slice_title,
 )
 from adjudge.runs.view.template import environment
-from adjudge.runs.view.terms import STATUSES, field_title, parameter_title, rule_title
 from adjudge.trust.report import titled, trust_sentence
 
 _LONGEST_LINE = 200
 _MOST_FOUND = 50_000
 """Judgments beside those listed that a page holds for its filters."""
 _FIRST_FIELDS = ("user_input", "history", "contexts", "response")
+_MAY_BE_ABSENT = ("history", "contexts")
+"""Fields that are not shown if they are empty."""
 
 
 def markdown_page(report: Report) -> str:
@@ -67,7 +49,7 @@ def markdown_page(report: Report) -> str:
     return (
         _environment(report.language, html=False)
         .get_template("report.md.jinja")
-        .render(_values(report))
+        .render(_values(report, "md"))
         .strip()
         + "\n"
     )
@@ -83,9 +65,8 @@ def html_parts(report: Report, judgments: Iterable[JudgmentRecord] | None) -> It
         (one for one in judgments or () if (one.judge, one.row) not in listed), _MOST_FOUND
     )
     values = {
-        **_values(report),
+        **_values(report, "html"),
         "rest": rest,
-        "steps_of": StepsOfReport(report.language).draw,
         "more": judgments is not None and report.total > len(report.entries),
     }
     return (
@@ -93,34 +74,47 @@ def html_parts(report: Report, judgments: Iterable[JudgmentRecord] | None) -> It
     )
 
 
-def measures_html(one: JudgmentRecord, language: str) -> Markup:
-    """What was measured of one row: for the local page."""
-    page = _environment(language, html=True).get_template("measures.html.jinja")
-    titles = {"title_of_measure": lambda section, name: _measure_title(section, name, language)}
-    found = page.make_module(titles).of_row(one, None)  # type: ignore[attr-defined]
-    return Markup(found)  # noqa: S704 - the template escapes
-
-
-def _values(report: Report) -> dict[str, object]:
-    sections = [one for one in report.sections if one.rag]
+def _values(report: Report, ending: str) -> dict[str, object]:
+    (sole,) = report.sections if len(report.sections) == 1 else (None,)
     places = {id(one): place for place, one in enumerate(report.sections, 1)}
+    parts = {name: part for one in report.sections for name, part in one.parts.items()}
+    styles = [part.templates.get(f"style.{ending}") for part in parts.values()]
     return {
         "report": report,
         "decision": decision(report),
         "standing": report.standing,
-        "rag": sections[0].rag if len(sections) == len(report.sections) == 1 else None,
+        "lead": sole.lead if sole else None,
         "several": len({one.judge for one in report.sections}) > 1,
         "title_of": lambda one: one.judge if _only(one, report) else one.name,
-        "title_of_measure": lambda section, name: _measure_title(section, name, report.language),
-        "dimensions": report.dimensions_of,
         "reason_of": lambda one: reason_of(one, report),
-        "barred": lambda one: is_barred(one, report.dimensions_of(one)),
         "section_of": report.section_of,
         "place_of": lambda section: places.get(id(section), 0),
         "badness": report.badness_of,
         "shade": lambda one: _shade(one, report),
-        "fired": lambda one: _fired(one, report.dimensions_of(one)),
+        "parts_of": report.parts_of,
+        "parts_at": lambda place: _parts_at(f"{place}.{ending}", report),
+        "owner_of": lambda one: _owner_of(one, report),
+        "explains": lambda one: any(part.explains(one) for part in report.parts_of(one)),
+        "shown_texts": lambda one: _shown_texts(one, report),
+        "plain_entries": [one for one in report.entries if not _owner_of(one, report)],
+        "shared": {name: part.page_state(report.language) for name, part in parts.items()},
+        "styles": [name for name in styles if name],
     }
+
+
+def _parts_at(place: str, report: Report) -> list[tuple[Section, SectionPart, str]]:
+    """The parts that have a template for a place, each with its section."""
+    return [
+        (section, part, part.templates[place])
+        for section in report.sections
+        for part in section.parts.values()
+        if place in part.templates
+    ]
+
+
+def _owner_of(one: JudgmentRecord, report: Report) -> SectionPart | None:
+    """The part that shows a row itself."""
+    return next((part for part in report.parts_of(one) if part.owns(one)), None)
 
 
 def _only(one: Section, report: Report) -> bool:
@@ -131,51 +125,28 @@ def _only(one: Section, report: Report) -> bool:
 @cache
 def _environment(language: str, *, html: bool) -> jinja2.Environment:
     made = environment(language, html=html)
-    shown = evidence_html if html else evidence_markdown
     made.filters |= {
         "quoted": quoted,
         "lines": with_line_breaks,
     }
     made.globals |= {
-        "because": because,
-        "blamed": blamed,
-        "composite": _composite,
-        "contradicted": is_contradicted,
         "count_labels": count_labels,
         "count_rows": count_rows,
         "decided_by": lambda one: Message("decided by {step}", step=one.decided_by),
         "distribution": partial(distribution, language=language),
-        "edges": [render(figure(place / BINS, 1), language) for place in range(BINS + 1)],
-        "evidence": partial(shown, language=language),
-        "evidence_of": evidence_of,
-        "exclusion": _exclusion,
-        "explanation_of": explanation_of,
+        "exclusion": exclusion,
         "field_title": field_title,
-        "fragments_seen": fragments_seen,
-        "gate_rule": _gate_rule,
-        "has_idle_fragment": has_idle_fragment,
-        "has_measures": has_measures,
         "heading": lambda name: _heading(name, language),
         "histogram": histogram,
-        "judged_question": judged_question,
         "kind_of": abridge,
         "mean_between": _mean_between,
-        "measure_names": measure_names,
-        "measure_title": measure_title,
-        "measured": measured,
-        "missed": missed,
         "option": lambda name: Message("tie") if name == TIE else name,
         "options": _options,
         "order_bias": order_message,
         "order_html": order_html,
         "parameter_title": parameter_title,
         "question": _question,
-        "reads": _reads,
         "how_sure": how_sure,
-        "rule_of": rule_of,
-        "rule_title": rule_title,
-        "scale_labels": _scale_labels,
-        "score_of": score_of,
         "score_slice_headings": score_slice_headings,
         "score_slice_rows": score_slice_rows,
         "slice_headings": slice_headings,
@@ -186,8 +157,6 @@ def _environment(language: str, *, html: bool) -> jinja2.Environment:
         "texts": _texts,
         "titled": titled,
         "trust_sentence": trust_sentence,
-        "unsupported": is_unsupported,
-        "yes_or_no": yes_or_no,
     }
     return made
 
@@ -201,52 +170,6 @@ def _heading(name: str, language: str) -> str:
 def _mean_between(overall: Summary) -> Message:
     low, high = figure(overall.lower), figure(overall.upper)
     return Message("mean between {low} and {high}", low=low, high=high)
-
-
-def _exclusion(model: str, lost: int, rows: int) -> Message:
-    """That a model has no part in some rows."""
-    return plural(
-        "without {model} on {lost} of {count} row",
-        "without {model} on {lost} of {count} rows",
-        rows,
-        model=model,
-        lost=lost,
-    )
-
-
-def _gate_rule(gate: Gate) -> Message:
-    """What a gate of the composite does."""
-    rule = term("quoted", "“{name}”", name=rule_title(gate.rule))
-    if gate.cap is not None:
-        return Message(
-            "rule {rule}: score {score} → composite at most {cap:g}",
-            rule=rule,
-            score=gate.score,
-            cap=float(gate.cap),
-        )
-    return Message(
-        "rule {rule}: score {score} → weight becomes {weight:g}",
-        rule=rule,
-        score=gate.score,
-        weight=float(gate.weight or 0.0),
-    )
-
-
-def _measure_title(section: Section | None, name: str, language: str) -> str:
-    """What a figure is called that a row is blamed by: a measure, by its section of a report if it
-    has one, or something else.
-    """
-    if section is None:
-        known = measure_name(name) is not None
-        return chosen_measures([name], {}, language)[0].title if known else measure_title(name)
-    own = section.rag.measures.named(name) if section.rag and section.rag.measures else None
-    return own.measure.title if own else measure_title(name)
-
-
-def _fired(one: JudgmentRecord, dimensions: Iterable[Dimension]) -> str | None:
-    """The gate of the composite that fired, if one did."""
-    rule = rule_of(one)
-    return rule if rule in {gate.rule for each in dimensions for gate in each.gates} else None
 
 
 def without_steps(fields: Fields) -> Fields:
@@ -279,8 +202,14 @@ def _texts(one: JudgmentRecord) -> list[tuple[str, list[str]]]:
     return [
         (name, texts)
         for name, texts in found
-        if name not in MAY_BE_ABSENT or "".join(texts).strip()
+        if name not in _MAY_BE_ABSENT or "".join(texts).strip()
     ]
+
+
+def _shown_texts(one: JudgmentRecord, report: Report) -> list[tuple[str, list[str]]]:
+    """The texts without those that a part of the section shows."""
+    hidden = {name for part in report.parts_of(one) for name in part.hidden_fields(one)}
+    return [(name, texts) for name, texts in _texts(one) if name not in hidden]
 
 
 def _by_system(
@@ -290,10 +219,6 @@ def _by_system(
     if len(texts) != len(compared.per_system_results) or isinstance(given, str):
         return [(name, texts)]
     return [(system, [text]) for system, text in zip(compared.system_names, texts, strict=True)]
-
-
-def _scale_labels(dimension: Dimension) -> list[str]:
-    return [f"{score} {label}".strip() for score, label, _ in dimension.scale]
 
 
 def _options(summary: Summary) -> list[tuple[str, int, float]]:
@@ -316,19 +241,6 @@ def _shade(one: JudgmentRecord, report: Report) -> float | None:
     section = report.section_of(one)
     shades = _options(section.summary) if section else ()
     return next((shade for option, _, shade in shades if option == one.verdict), None)
-
-
-def _reads(dimension: Dimension) -> Message:
-    if dimension.reads is None:
-        return Message("everything else")
-    return join(", ", map(field_title, dimension.reads))
-
-
-def _composite(one: JudgmentRecord) -> Message:
-    """Its value, or between what it lies."""
-    rag = rag_detail(one)
-    known = one.bounds if rag is None or rag.composite.value is None else (rag.composite.value,)
-    return join("…", map(figure, known))
 
 
 def _question(one: JudgmentRecord) -> str:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from markupsafe import Markup
 
 from adjudge.messages import render
-from adjudge.runs.results.numbers import percent
+from adjudge.runs.numbers import percent
 from adjudge.runs.view.template import environment
 
 _WIDTH, _HEIGHT = 640, 248

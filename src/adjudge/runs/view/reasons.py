@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from adjudge.core.domain.record import JudgmentRecord, PairwiseDetail, VoteRecord
 from adjudge.core.domain.verdict import TIE
-from adjudge.features.rag.record import RagDetail
 from adjudge.messages import Message, join
 
 if TYPE_CHECKING:
@@ -33,8 +32,9 @@ def reason_of(one: JudgmentRecord, report: Report) -> str:
     """The explanation; without one how sure the model is; without a verdict why there is none."""
     if not one.scored and one.reason:
         return one.reason
-    if isinstance(one.detail, RagDetail):
-        return _weakest(one.detail, one, report)
+    for part in report.parts_of(one):
+        if (reason := part.reason(one)) is not None:
+            return reason
     if not one.scored:
         return ""
     detail, chosen = one.detail, one.verdict
@@ -59,28 +59,6 @@ def _ranking(detail: PairwiseDetail) -> str:
     for rank, name in others:
         text, last = f"{text} {'=' if rank == last else '>'} {name}", rank
     return text
-
-
-def _weakest(detail: RagDetail, one: JudgmentRecord, report: Report) -> str:
-    """What is said of the dimension whose rule decided; else of the one with the lowest score."""
-    rule = detail.composite.rule
-    found = [
-        (
-            all(gate.rule != rule for gate in each.gates),
-            score / each.maximum,
-            each.title,
-            score,
-            each.maximum,
-            detail.explanations.get(each.name),
-        )
-        for each in report.dimensions_of(one)
-        if (score := detail.scores.get(each.name)) is not None
-    ]
-    if not found:
-        return ""
-    _, _, title, score, most, said = min(found, key=lambda each: each[:2])
-    line = Message("{title} {score}/{most}", title=title, score=score, most=most)
-    return join(": ", (line, said)) if said else line
 
 
 def how_sure(vote: VoteRecord) -> Message | None:

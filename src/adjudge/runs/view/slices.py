@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from adjudge.messages import Message, plural, term
-from adjudge.runs.results.numbers import figure, level_text, limits
+from adjudge.runs.numbers import figure, level_text, limits
 from adjudge.runs.results.score_slices import ScoreSlices
 from adjudge.stats.slices import PooledValue
 from adjudge.trust.calibrated import limits_text, value_text
@@ -14,13 +14,16 @@ from adjudge.trust.slices import SliceReport
 
 def slice_title(found: SliceReport | ScoreSlices) -> Message:
     """What the rows are told apart by, and what their intervals promise."""
-    return Message(
+    promise = Message(
         "by {column}: the intervals of all slices hold together at {level} for this judge and "
-        "criterion (each at {each}%)",
+        "criterion (each at {each:.4g}%)",
         column=found.column,
         level=level_text(found.level),
-        each=f"{100 * found.each:.4g}",
+        each=100 * float(found.each),
     )
+    if isinstance(found, ScoreSlices) and found.system:
+        return Message("win rate of {system} {promise}", system=found.system, promise=promise)
+    return promise
 
 
 def score_slice_headings(found: ScoreSlices) -> list[str]:
@@ -29,7 +32,7 @@ def score_slice_headings(found: ScoreSlices) -> list[str]:
         found.column,
         Message("rows"),
         term("status", "scored"),
-        term("score", "mean"),
+        Message("win rate") if found.system else term("score", "mean"),
         Message("interval"),
     ]
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from importlib.resources import files
+
 import jinja2
 
 from adjudge.messages import Message, capitalize, plural, render, term
-from adjudge.runs.results.counts import grouped
-from adjudge.runs.results.numbers import figure, limits, short_figure
+from adjudge.runs.counts import grouped
+from adjudge.runs.numbers import figure, limits, short_figure
 from adjudge.runs.view.markdown import escaped
 
 
@@ -15,7 +17,9 @@ def environment(language: str, *, html: bool) -> jinja2.Environment:
     value. Messages are shown in ``language``; constant words stand in ``_`` or ``pgettext``.
     """
     made = jinja2.Environment(
-        loader=jinja2.PackageLoader("adjudge.runs.view"),
+        loader=jinja2.ChoiceLoader(
+            [jinja2.PackageLoader("adjudge.runs.view"), jinja2.FunctionLoader(_of_package)]
+        ),
         autoescape=html,  # noqa: S701 - Markdown has an escape of its own
         undefined=jinja2.StrictUndefined,
         finalize=lambda value: value.render(language) if isinstance(value, Message) else value,
@@ -38,3 +42,11 @@ def environment(language: str, *, html: bool) -> jinja2.Environment:
         "language": language,
     }
     return made
+
+
+def _of_package(name: str) -> str | None:
+    """Return a template of another package, named as ``package:file``."""
+    package, _, path = name.partition(":")
+    if not path:
+        return None
+    return files(package).joinpath("report_templates", path).read_text(encoding="utf-8")

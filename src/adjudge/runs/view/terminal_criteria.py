@@ -15,7 +15,7 @@ from adjudge.core.catalog.lint import Finding
 from adjudge.core.domain.criteria import Criteria
 from adjudge.core.domain.instance import GivenFields
 from adjudge.messages import Message, join, plural
-from adjudge.runs.results.numbers import short_figure
+from adjudge.runs.numbers import short_figure
 from adjudge.runs.view.terminal import Screen
 
 _PIPED_WIDTH = 180

@@ -5,19 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from adjudge.core.domain.judge_criterion import of_system
 from adjudge.messages import Message, join, plural, term
-from adjudge.runs.results.counts import count_judgments, count_rows, grouped
-from adjudge.runs.results.numbers import figure, limits, percent, percent_range
+from adjudge.runs.counts import count_judgments, count_rows, grouped
+from adjudge.runs.numbers import figure, limits, percent, percent_range
 from adjudge.runs.results.summary import ModelMean, Summary
 from adjudge.runs.view.terminal import Screen
-from adjudge.runs.view.terms import rule_title
 from adjudge.trust.report import trust_sentence
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from adjudge.features.rag.report import DimensionSummary, RagSummary
     from adjudge.runs.results.contests import ContestSummary
     from adjudge.runs.results.report import Report, Section
 
@@ -39,7 +36,7 @@ def show_figures(report: Report, screen: Screen, *, single: bool = False) -> Non
         if section.contests:
             _show_order(section.contests, screen)
         for line in (
-            *_rule_lines(section),
+            *(line for part in section.parts.values() for line in part.lines()),
             *_panel_lines(section),
             *_change_lines(section, report),
         ):
@@ -70,18 +67,6 @@ def excluded_lines(summary: Summary, name: str = "") -> Iterator[Message]:
             rows=rows,
         )
         yield join(": ", (name, line)) if name else line
-
-
-def _rule_lines(section: Section) -> Iterator[Message]:
-    """The rules that decided composites, beside the plain mean."""
-    rules = section.rag.rules.items() if section.rag else ()
-    fired = [
-        Message("{rule} {count}", rule=rule_title(name), count=count)
-        for name, count in rules
-        if name != "mean" and count
-    ]
-    if fired:
-        yield Message("Rules that decided: {rules}", rules=join(", ", fired))
 
 
 def _panel_lines(section: Section) -> Iterator[Message]:
@@ -124,11 +109,11 @@ def _model_mean(model: str, one: ModelMean, rows: int) -> Message:
 
 
 def _change_lines(section: Section, report: Report) -> Iterator[Message]:
+    mean_title = section.lead.mean_title if section.lead else None
     for one in report.changes(section):
-        composite = section.rag and one.name == section.title
         yield Message(
             "{name}: {before} → {now} (compared with {run})",
-            name=Message("composite") if composite else one.name,
+            name=mean_title if mean_title and one.name == section.title else one.name,
             before=figure(one.before, 3),
             now=figure(one.now, 3),
             run=report.setup.baseline.run,
@@ -136,17 +121,12 @@ def _change_lines(section: Section, report: Report) -> Iterator[Message]:
 
 
 def _tables(report: Report, screen: Screen, *, single: bool) -> Iterator[Table]:
-    plain = [one for one in report.sections if not one.rag and not one.contests]
+    plain = [one for one in report.sections if not one.lead and not one.contests]
     if plain and not single:
         yield _criteria(plain, screen, named=len({one.judge for one in report.sections}) > 1)
     for one in report.sections:
-        if one.rag:
-            yield _dimensions(one.rag, screen, one.system)
-        if one.rag and one.rag.measures:
-            from adjudge.features.rag.terminal import measure_tables
-
-            own = [each for each in report.entries if report.section_of(each) is one]
-            yield from measure_tables(one.rag.measures, own, screen)
+        for part in one.parts.values():
+            yield from part.tables(one, report, screen)
         if one.contests:
             yield _systems(one.contests, screen)
 
@@ -228,39 +208,6 @@ def _show_order(found: ContestSummary, screen: Screen) -> None:
         screen.say(found.left_out)
     if found.order is not None:
         screen.say(order_message(found.order))
-
-
-def _dimensions(summary: RagSummary, screen: Screen, system: str) -> Table:
-    table = screen.table((of_system(screen.render(Message("dimension")), system),))
-    for heading in (Message("mean"), term("score", "normalised"), term("status", "scored")):
-        table.add_column(screen.render(heading), justify="right")
-    table.add_column("")
-    for one in summary.dimensions:
-        screen.add_row(table, *_dimension(one))
-    overall = summary.overall
-    screen.add_row(
-        table,
-        screen.line(Message("composite"), "bold"),
-        "",
-        screen.line(figure(overall.mean), "bold"),
-        f"{overall.scored}/{overall.attempted}",
-        Message("95% interval: {limits}", limits=limits(overall.interval))
-        if overall.interval
-        else Message("no interval: fewer than 8 scored rows"),
-    )
-    return table
-
-
-def _dimension(one: DimensionSummary) -> tuple[str, ...]:
-    return (
-        one.dimension.title,
-        Message("{mean} / {most}", mean=figure(one.raw.mean), most=one.dimension.maximum)
-        if one.raw
-        else "–",
-        figure(one.mean),
-        f"{one.scored}/{one.scored + one.missing}",
-        Message("never varies") if one.never_varies else "",
-    )
 
 
 def _scored(found: Summary) -> str:

@@ -10,12 +10,11 @@ from rich.text import Text
 
 from adjudge.core.domain.record import JudgmentRecord, PairwiseDetail, VoteRecord
 from adjudge.core.domain.verdict import TIE
-from adjudge.features.rag.record import RagDetail
 from adjudge.messages import Message
-from adjudge.runs.results.numbers import figure, percent
+from adjudge.runs.numbers import figure, percent
+from adjudge.runs.terms import option_title
 from adjudge.runs.view.reasons import falling_short, how_sure, reason_of
 from adjudge.runs.view.terminal import Screen
-from adjudge.runs.view.terms import option_title, rule_title
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -34,7 +33,6 @@ _SHORT = 40
 _MOST_COLUMNS = 6
 _GAP = 3
 _SIGNS = {"PASS": ("✓ ", "bold green"), "FAIL": ("✗ ", "bold red")}
-_MEAN = "mean"
 
 
 def few_rows(report: Report) -> bool:
@@ -65,7 +63,7 @@ def _matrix(report: Report, entries: Iterable[JudgmentRecord], screen: Screen) -
     cells: dict[tuple[int, str], dict[tuple[str, str], Text]] = {}
     for one in entries:
         row = cells.setdefault((_row_index(one, report), row_name(one, report)), {})
-        row[one.judge, one.criterion] = verdict_text(one, screen)
+        row[one.judge, one.criterion] = verdict_text(one, report, screen)
     for (_, name), row in sorted(cells.items(), key=lambda each: each[0][0]):
         each = (row.get((one.judge, one.criteria), Text("–")) for one in report.criteria)
         screen.add_row(table, name, *each)
@@ -103,7 +101,7 @@ def _lines(
         (
             screen.line(row_name(one, report)),
             *((screen.line(one.criterion),) if several else ()),
-            verdict_text(one, screen),
+            verdict_text(one, report, screen),
         )
         for one in entries
     ]
@@ -145,7 +143,7 @@ def _row_index(one: JudgmentRecord, report: Report) -> int:
     return one.index // (len(own) if len(set(own)) == 1 else 1)
 
 
-def verdict_text(one: JudgmentRecord, screen: Screen) -> Text:
+def verdict_text(one: JudgmentRecord, report: Report, screen: Screen) -> Text:
     """What was decided, by sign and colour where it is pass or fail."""
     if not one.scored:
         return _no_score(screen)
@@ -155,12 +153,9 @@ def verdict_text(one: JudgmentRecord, screen: Screen) -> Text:
             screen.line(option_title(one.verdict or "")),
             *(() if sure is None else (screen.line(percent(sure)),)),
         )
-    if isinstance(one.detail, RagDetail):
-        rule = one.detail.composite.rule
-        return _spaced(
-            screen.line(figure(one.score)),
-            *(() if rule == _MEAN else (screen.line(rule_title(rule)),)),
-        )
+    for part in report.parts_of(one):
+        if (words := part.verdict(one)) is not None:
+            return _spaced(*map(screen.line, words))
     whole = one.detail.kind in ("aspect", "check") and one.score in (0.0, 1.0)
     score = () if one.score is None or whole else (screen.line(figure(one.score)),)
     return _spaced(_signed(one.verdict, screen), *score)
@@ -188,7 +183,9 @@ def show_single(one: JudgmentRecord, report: Report, screen: Screen) -> None:
     """A single judgment: the verdict, how sure it is, why, and what each vote said."""
     asked = report.setup.definition_of(one.judge) or one.criterion
     screen.say(Message("criterion: {text}", text=asked), "dim")
-    screen.show(Text("  ").join((verdict_text(one, screen), *map(screen.line, _measures(one)))))
+    screen.show(
+        Text("  ").join((verdict_text(one, report, screen), *map(screen.line, _measures(one))))
+    )
     if reason := _reason(one, report, screen):
         screen.show(reason)
     if votes := list(_by_model(one)):

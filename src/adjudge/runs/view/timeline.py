@@ -9,7 +9,7 @@ from typing import NamedTuple
 from markupsafe import Markup
 
 from adjudge.messages import render
-from adjudge.runs.results.numbers import short_figure
+from adjudge.runs.numbers import short_figure
 from adjudge.runs.view.plots import Range, picture, piece
 
 _WIDTH, _HEIGHT = 640, 216

@@ -241,7 +241,9 @@ def _row_labels(
         for name, value in cells.items()
     }
     if defaults.id is not None:
-        name = next((one for one in texts if one.casefold() == defaults.id.casefold()), None)
+        wanted = defaults.id
+        alike = [one for one in texts if one.casefold() == wanted.casefold()]
+        name = wanted if wanted in alike else next(iter(alike), None)
         if name is None:
             known = ", ".join(map(str, cells))
             why = Message(

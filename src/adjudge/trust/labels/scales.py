@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -57,10 +57,14 @@ def _scales(folder: str | Path) -> list[tuple[str, LabelScale, JudgeConfiguratio
             if _may_compare(connection, judge)
             and any(one.systems for one in records(connection, judge=judge, index=0))
         }
+        asked = dict(_asked_by_records(connection, judges))
     return [
         (judge, scale, one)
         for judge, one in judges
-        for scale in (*scales_of(one, compares=judge in comparing), *_of_sentences(one))
+        for scale in (
+            *scales_of(one, compares=judge in comparing),
+            *([LabelScale(asked[judge], by_parts=True)] if judge in asked else ()),
+        )
     ]
 
 
@@ -202,18 +206,15 @@ def scales_of(judge: JudgeConfiguration, *, compares: bool) -> Iterator[LabelSca
         )
 
 
-def _of_sentences(judge: JudgeConfiguration) -> Iterator[LabelScale]:
-    """Of a text that models looked up in its sources: what its sentences come to. Rules and flags
-    give no verdict.
+def _asked_by_records(
+    connection: sqlite3.Connection, judges: Iterable[tuple[str, JudgeConfiguration]]
+) -> Iterator[tuple[str, Criteria]]:
+    """Yield the judges whose records say what people are asked, since their configuration does
+    not.
     """
-    settings = judge.settings
-    if judge.kind != "EvidenceJudge" or settings.get("method") in ("rules", "flags"):
-        return
-    # not loaded by those who have no such run
-    from adjudge.features.evidence.pool import text_criteria
-
-    named = (
-        str(settings.get(name, known))
-        for name, known in (("text_field", "response"), ("source_field", "contexts"))
-    )
-    yield LabelScale(text_criteria(judge.language, *named), by_parts=True)
+    for judge, configuration in judges:
+        if configuration.criteria or configuration.dimensions:
+            continue
+        for record in records(connection, judge=judge, index=0):
+            if criteria := record.detail.label_criteria(configuration):
+                yield judge, criteria

@@ -26,6 +26,7 @@ from adjudge.runs.results.cost import cost_of
 from adjudge.runs.results.order_rates import OrderRates, order_rates
 from adjudge.runs.results.score_slices import score_slices, slice_columns
 from adjudge.runs.view.order_effect import order_html
+from adjudge.runs.view.slices import slice_title
 from adjudge.trust.calibration import CalibrationSettings, calibrate_run
 from adjudge.trust.leaderboard import leaderboards
 from adjudge.web.library import Library, RunPlace, is_large, mean_data
@@ -146,20 +147,29 @@ def _slices(library: Library, place: RunPlace, judge: str, by: str) -> list[Json
         own = list(records(run, judge=judge, trajectory=False))
         corrected = _corrected(place, judge, by) if holds_labels(place.folder) else {}
         return [
-            {**one.to_dict(), "corrected": corrected.get(one.criterion)}
+            {
+                **one.to_dict(),
+                "title": slice_title(one),
+                "corrected": corrected.get((one.criterion, one.system)),
+            }
             for one in score_slices(own, by, read_judge(run, judge))
         ]
 
     return library.read(place, f"slices {judge} {by}", find)
 
 
-def _corrected(place: RunPlace, judge: str, by: str) -> dict[str, JsonDict]:
+def _corrected(place: RunPlace, judge: str, by: str) -> dict[tuple[str, str], JsonDict]:
+    """Return what labels say: criterion, and the system that it is about if there are several →
+    slice → corrected number.
+    """
     try:
         found = calibrate_run(place.folder, settings=CalibrationSettings(agreement=None, by=by))
     except AdjudgeError:  # the page about trust says what is wrong
         return {}
     return {
-        one.criteria: {part.name: part.corrected.to_dict() for part in one.slices.slices}
+        (one.criteria, one.measure.name if one.is_comparison else one.system): {
+            part.name: part.corrected.to_dict() for part in one.slices.slices
+        }
         for one in found
         if one.judge == judge and one.slices
     }

@@ -50,7 +50,8 @@ from adjudge.core.ledger.figures import Figures, figures_of
 from adjudge.core.ledger.file import read_judge, read_meta
 from adjudge.core.ledger.row_groups import are_in_turn, come_together, row_group
 from adjudge.errors import SetupError
-from adjudge.runs.folder import reading
+from adjudge.runs.counts import exclusion
+from adjudge.runs.folder import excluded_models, reading
 from adjudge.runs.service.run_index import find_judge
 from adjudge.web.forms import rows_in, rows_text, whole
 from adjudge.web.library import Library, RunPlace, is_large, mean_data
@@ -515,10 +516,14 @@ def filters_of(
 
 def figures_data(library: Library, place: RunPlace, judge: str) -> JsonDict:
     """Counted once, until the run changes."""
-    found, identity = library.kept(place, f"figures {judge}", lambda: _figures(place, judge))
+    found, identity, excluded = library.kept(
+        place, f"figures {judge}", lambda: _figures(place, judge)
+    )
+    attempted = sum(found.statuses.values())
     return {
         "statuses": dict(found.statuses),
-        "attempted": sum(found.statuses.values()),
+        "attempted": attempted,
+        "excluded": [exclusion(model, lost, attempted) for model, lost in excluded.items()],
         "mean": mean_data(found.mean) if found.mean else None,
         "means": {name: mean_data(one) for name, one in found.means.items()},
         "order": found.order._asdict() if found.order else None,
@@ -536,12 +541,15 @@ def figures_data(library: Library, place: RunPlace, judge: str) -> JsonDict:
     }
 
 
-def _figures(place: RunPlace, judge: str) -> tuple[Figures, str | None]:
-    """With the judge's identity: one hash over everything that decides its verdicts."""
+def _figures(place: RunPlace, judge: str) -> tuple[Figures, str | None, Mapping[str, int]]:
+    """With the judge's identity (one hash over everything that decides its verdicts), and the
+    models of its panel that did not count → on how many rows.
+    """
     with reading(place.folder) as connection:
         configuration = read_judge(connection, judge)
         found = figures_of(connection, judge, configuration, whole=not is_large(place))
-    return found, judge_identity(configuration)
+        excluded = excluded_models(connection, {judge: configuration}).get(judge, {})
+    return found, judge_identity(configuration), excluded
 
 
 def judge_asked(asked: QueryParams, run: sqlite3.Connection) -> str:

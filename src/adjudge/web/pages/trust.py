@@ -16,7 +16,7 @@ from adjudge.core.domain.frozen import some_of
 from adjudge.core.domain.json_types import JsonDict, JsonValue
 from adjudge.core.ledger.records import records
 from adjudge.runs.folder import reading
-from adjudge.runs.view.terms import figure_title, option_title
+from adjudge.runs.terms import figure_title, option_title
 from adjudge.stats.agreement import TwoRaters
 from adjudge.stats.estimate import Estimate
 from adjudge.trust.agreement import AgreementReport

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple, TypeAlias
@@ -9,10 +10,9 @@ from typing import NamedTuple, TypeAlias
 from adjudge.core.domain.instance import Instance
 from adjudge.core.domain.light import light_dataclass
 from adjudge.errors import WrongData
-from adjudge.lazy import lazy_pattern
 from adjudge.messages import Message, join, plural
 
-_NOTHING = lazy_pattern("[\\s\u00ad\u200b-\u200f\u2060\ufeff]*")
+_NOTHING = re.compile("[\\s\u00ad\u200b-\u200f\u2060\ufeff]*")
 """White space, no-break spaces among it, and characters that are not seen at all."""
 
 

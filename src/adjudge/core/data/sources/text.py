@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import codecs
 import io
+import re
 from collections.abc import Iterator
 from typing import Any, BinaryIO, TextIO
 
 from adjudge.core.data.sources.row import Origin
 from adjudge.errors import SetupError, WrongData
-from adjudge.lazy import lazy_pattern
 from adjudge.messages import Message
 
 HEAD = 65_536
@@ -42,7 +42,7 @@ _NO_TEXT = (
     (b"%PDF", Message("a PDF document: save its text as .txt, or its table as CSV in UTF-8")),
     (b"PAR1", Message("a Parquet file: its name must end in .parquet")),
 )
-_CYRILLIC_WORD = lazy_pattern(rb"[\xc0-\xff\xa8\xb8]{3,}")
+_CYRILLIC_WORD = re.compile(rb"[\xc0-\xff\xa8\xb8]{3,}")
 """In cp1251, which Windows and its Excel write in Russian."""
 
 

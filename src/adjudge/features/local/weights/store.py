@@ -108,6 +108,11 @@ def known_weights(name: str) -> KnownWeights:
     return KNOWN[name]
 
 
+def files_read(name: str) -> list[Message]:
+    """Say which weights are read from a file: by a parser written in C."""
+    return [] if name in KNOWN else [Message("the weights {path}", path=name)]
+
+
 def find(name: str) -> Path:
     """The file of the weights called ``name``, whole; a SetupError that names the command where it
     is not.

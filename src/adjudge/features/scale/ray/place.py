@@ -8,35 +8,15 @@ from pathlib import Path
 from adjudge.core.aio.files import written_whole
 from adjudge.core.domain.json_types import JsonObject
 from adjudge.core.engine.cluster import Cluster
-from adjudge.core.ledger.rows import fact_text, read_fact
+from adjudge.core.ledger.rows import fact_text
 from adjudge.errors import RunError
 from adjudge.messages import reason_of
-
-PARTITIONS = "partitions"
-"""Of a run's folder: where workers of a cluster write until all is merged into the ledger."""
-FACTS = "facts.json"
-"""Of those: what the run's folder is to keep, also where the driver is killed."""
+from adjudge.runs.partitions import FACTS, PARTITIONS
 
 
 def store_of(cluster: Cluster, folder: Path) -> str:
     """Where the workers write whose run is kept in ``folder``."""
     return cluster.store or str((folder / PARTITIONS).absolute())
-
-
-def kept_facts(folder: Path) -> JsonObject | None:
-    """What the driver of a run's workers wrote down before they began; None
-    where there are none.
-    """
-    path = folder / PARTITIONS / FACTS
-    if not path.is_file():
-        return None
-    try:
-        found = read_fact(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise RunError(
-            "{path} is not what adjudge writes: {error!r}", path=path, error=error
-        ) from error
-    return found if isinstance(found, dict) else {}
 
 
 def keep_facts(folder: Path, facts: JsonObject) -> None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from adjudge.core.domain.instance import Instance
-from adjudge.features.agents.item import TRAJECTORY
+from adjudge.core.domain.instance import TRAJECTORY, Instance
 from adjudge.features.agents.trajectory import Step, Trajectory
 
 ANSWER, RESULT, USER = "answer", "tool result", "user"

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 from adjudge.messages import Message, plural
-from adjudge.runs.results.counts import count_rows
-from adjudge.runs.results.numbers import limits, percent
+from adjudge.runs.counts import count_rows
+from adjudge.runs.numbers import limits, percent
 from adjudge.runs.view.plots import Range, interval
 from adjudge.runs.view.template import environment
 from adjudge.stats.ranking import Standing

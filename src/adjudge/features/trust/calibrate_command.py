@@ -16,6 +16,7 @@ from adjudge.core.judges.learnt import Learnt
 from adjudge.errors import SetupError
 from adjudge.features.stress.drift.anchors import read_anchors
 from adjudge.features.stress.drift.history import drift_report, looks_of
+from adjudge.features.trust.terminal import show_calibration, show_cascades
 from adjudge.messages import Message
 from adjudge.runs.cli.inputs import check_criteria
 from adjudge.runs.cli.json_text import print_results
@@ -47,7 +48,6 @@ from adjudge.trust.labels.files import LabelDefaults, read_labels, run_rows
 from adjudge.trust.labels.scales import label_command, label_scale, label_scales
 from adjudge.trust.labels.store import counting_labels
 from adjudge.trust.learnt_weights import learnt_weights
-from adjudge.trust.terminal import show_calibration, show_cascades
 
 
 @light_dataclass(frozen=True, kw_only=True)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from adjudge.features.trust.leaderboard_view import leaderboard_table, leaderboard_title
 from adjudge.runs.view.terminal import Screen
 from adjudge.trust.leaderboard import Leaderboard
-from adjudge.trust.leaderboard_view import leaderboard_table, leaderboard_title
 
 
 def show_leaderboard(found: Leaderboard, boards: Sequence[Leaderboard], screen: Screen) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from adjudge.messages import Message
-from adjudge.runs.results.counts import (
+from adjudge.runs.counts import (
     count_calls,
     count_failed_calls,
     count_judgments,

@@ -70,3 +70,14 @@ def rows_without_group(count: int, column: str) -> list[Message]:
             column=column,
         )
     ]
+
+
+def exclusion(model: str, lost: int, rows: int) -> Message:
+    """Say on how many rows a model of a panel did not count."""
+    return plural(
+        "without {model} on {lost} of {count} row",
+        "without {model} on {lost} of {count} rows",
+        rows,
+        model=model,
+        lost=lost,
+    )

@@ -17,6 +17,8 @@ from adjudge.core.domain.label import DESIGNS, KINDS, Answer, Design, Kind, Labe
 from adjudge.core.domain.light import light_dataclass
 from adjudge.errors import SetupError
 from adjudge.features.agents.report import KeptSteps, steps_in
+from adjudge.features.trust.keys import Keys, Lines, WholeLines, keyboard, latin
+from adjudge.features.trust.label_screen import screen, step_lines
 from adjudge.messages import Message, join, render
 from adjudge.runs.cli.inputs import as_usage_error, check_criteria
 from adjudge.runs.cli.json_text import Document, print_results
@@ -32,15 +34,13 @@ from adjudge.runs.cli.options import (
     shared,
 )
 from adjudge.runs.cli.output import echo, language
+from adjudge.runs.counts import count_labels, count_rows
 from adjudge.runs.folder import reading
-from adjudge.runs.results.counts import count_labels, count_rows
 from adjudge.runs.results.exit_code import ExitCode
+from adjudge.runs.terms import option_title
 from adjudge.runs.view.clean_text import clean
 from adjudge.runs.view.ending import show_next
 from adjudge.runs.view.terminal import Screen
-from adjudge.runs.view.terms import option_title
-from adjudge.trust.keys import Keys, Lines, WholeLines, keyboard, latin
-from adjudge.trust.label_screen import screen, step_lines
 from adjudge.trust.labels.people import Assignment, People
 from adjudge.trust.labels.queue import FIRST, QUEUES, Queue, is_drawn
 from adjudge.trust.labels.scales import keys_of, label_scale
@@ -532,7 +532,7 @@ def _about(label: Label) -> tuple[str, str, str, str | None]:
 
 
 def _export(run: Path, target: Path, criteria: str | None, *, wide: bool, history: bool) -> int:
-    from adjudge.trust.label_files import write_labels
+    from adjudge.features.trust.label_files import write_labels
 
     if wide and history:
         raise UsageError(Message("--wide shows what counts: leave --history out, or --wide"))

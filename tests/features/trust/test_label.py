@@ -18,7 +18,7 @@ import pytest
 
 from adjudge import DirectJudge, Instance, ScriptedModel
 from adjudge.core.domain.criteria import Criteria, CriteriaOption
-from adjudge.trust.label_screen import screen
+from adjudge.features.trust.label_screen import screen
 from adjudge.trust.labels.session import Annotator, labelling
 from adjudge.trust.labels.store import LabelStore
 from support import commands
@@ -513,6 +513,9 @@ def test_labels_come_in_by_a_column_of_any_name(run: Path, tmp_path: Path) -> No
     assert "2 labels imported" in done.stdout, done.stderr
     wrong = adjudge(run, "--import", tmp_path / "sheet.csv", "--id", "case", "--annotator", "ann")
     assert "no column is called 'case'; the columns are Ticket, label" in wrong.stderr
+    (tmp_path / "two.csv").write_text("Ticket,ticket,label\nx,r2,PASS\ny,r3,FAIL\n")
+    exact = adjudge(run, "--import", tmp_path / "two.csv", "--id", "ticket", "--annotator", "ann")
+    assert "2 labels imported" in exact.stdout, exact.stderr
 
 
 def test_rows_are_assigned_and_a_terminal_shows_whose_they_are(run: Path) -> None:

@@ -9,6 +9,8 @@ import click
 from click import UsageError
 
 from adjudge.core.aio.files import writing
+from adjudge.features.trust.leaderboard_view import leaderboard_html, leaderboard_markdown
+from adjudge.features.trust.terminal_leaderboard import show_leaderboard
 from adjudge.messages import Message
 from adjudge.runs.cli.json_text import print_results
 from adjudge.runs.cli.options import PATH, argument, as_json, command, confidence_of_intervals
@@ -19,8 +21,6 @@ from adjudge.runs.view.terminal import Screen
 from adjudge.stats.bootstrap import Draws
 from adjudge.stats.ranking import DRAWS
 from adjudge.trust.leaderboard import RankingSettings, leaderboards
-from adjudge.trust.leaderboard_view import leaderboard_html, leaderboard_markdown
-from adjudge.trust.terminal_leaderboard import show_leaderboard
 
 SCHEMA = "adjudge.ranking/1"
 _PAGES = {".md": leaderboard_markdown, ".html": leaderboard_html}

@@ -1,0 +1,42 @@
+"""What a report shows of rows with steps: the trajectory, and why a measure says what it says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, ClassVar
+
+from adjudge.core.domain.record import JudgmentRecord
+from adjudge.features.agents.record import AgentDetail
+from adjudge.runs.sections import SectionPart, SectionTally
+
+if TYPE_CHECKING:
+    from adjudge.features.agents.step_view import StepsOfReport
+
+
+class StepsPart(SectionPart):
+    """Rows with steps. Their numbers are those that every section has."""
+
+    templates: ClassVar[Mapping[str, str]] = {
+        "row_texts.html": "adjudge.features.agents:row_texts.html.jinja",
+    }
+
+    def explains(self, record: JudgmentRecord) -> bool:
+        return record.detail.kind == AgentDetail.kind
+
+    def page_state(self, language: str) -> StepsOfReport:
+        """Draw the trajectories of a page as long as there is room."""
+        from adjudge.features.agents.step_view import StepsOfReport  # needs jinja2
+
+        return StepsOfReport(language)
+
+
+class StepsTally(SectionTally):
+    """Counts nothing: every judgment of a trajectory has its own score."""
+
+    name: ClassVar[str] = "steps"
+
+    def add(self, record: JudgmentRecord) -> None:
+        """Do nothing."""
+
+    def summary(self) -> StepsPart:
+        return StepsPart()

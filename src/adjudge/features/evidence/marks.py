@@ -1,0 +1,28 @@
+"""What is said of a sentence, in a word; and what a judgment found in the sources."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from adjudge.core.domain.record import JudgmentRecord
+from adjudge.features.evidence.evidence import Flag
+from adjudge.features.evidence.record import EvidenceRecord, SearchedDetail
+from adjudge.messages import Message
+
+Mark = Literal["supported", "contradicted", "not found", "unanswered", "unchecked"] | Flag
+MARKS: Mapping[Mark, Message] = {
+    "supported": Message("supported"),
+    "contradicted": Message("contradicted"),
+    "not found": Message("not found"),
+    "unanswered": Message("no verdict"),
+    "unchecked": Message("nothing found by rule; not asked"),
+    "unsupported": Message("unsupported (sure)"),
+    "look here": Message("look here"),
+    "nothing found against it": Message("nothing found against it"),
+}
+
+
+def found_in(one: JudgmentRecord) -> EvidenceRecord | None:
+    """What a judgment found in the sources; None where they were not looked up."""
+    return one.detail.evidence if isinstance(one.detail, SearchedDetail) else None

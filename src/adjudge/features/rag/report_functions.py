@@ -1,0 +1,128 @@
+"""What the templates of RAG reports call: what is said of one answer, and names of things."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from adjudge.core.domain.record import JudgmentRecord
+from adjudge.features.rag.dimensions import Dimension, Gate
+from adjudge.features.rag.measure_numbers import (
+    MeasuresSummary,
+    because,
+    blamed,
+    fragments_seen,
+    has_idle_fragment,
+    has_measures,
+    judged_question,
+    measure_names,
+    measured,
+    missed,
+)
+from adjudge.features.rag.measure_titles import measure_title, yes_or_no
+from adjudge.features.rag.measures import chosen_measures, measure_name
+from adjudge.features.rag.report_row import explanation_of, rag_detail, rule_of, score_of
+from adjudge.messages import Message, join, render, term
+from adjudge.runs.numbers import figure
+from adjudge.runs.sections import Rank
+from adjudge.runs.terms import field_title, rule_title
+
+BINS = 10
+"""Of the composite's histogram."""
+
+
+def rank_of(record: JudgmentRecord, dimensions: Iterable[Dimension]) -> Rank:
+    """Return how bad an answer is: those that a gate bars first, then the lowest composites."""
+    lowest = (record.score or 0.0) if record.scored else record.bounds[0]
+    return int(not is_barred(record, dimensions)), lowest
+
+
+def is_barred(one: JudgmentRecord, dimensions: Iterable[Dimension]) -> bool:
+    """Return True if a gate that caps the composite fired."""
+    fired = rule_of(one)
+    return any(
+        gate.rule == fired and gate.cap is not None for each in dimensions for gate in each.gates
+    )
+
+
+def fired_gate(one: JudgmentRecord, dimensions: Iterable[Dimension]) -> str | None:
+    """Return the gate of the composite that fired, if one did."""
+    rule = rule_of(one)
+    return rule if rule in {gate.rule for each in dimensions for gate in each.gates} else None
+
+
+def title_of_measure(measures: MeasuresSummary | None, name: str, language: str) -> str:
+    """Return the title of a figure that a row is blamed by: a measure, as the report
+    names it if it is known there, or something else.
+    """
+    if measures is None:
+        known = measure_name(name) is not None
+        return chosen_measures([name], {}, language)[0].title if known else measure_title(name)
+    own = measures.named(name)
+    return own.measure.title if own else measure_title(name)
+
+
+def _gate_rule(gate: Gate) -> Message:
+    """Say what a gate of the composite does."""
+    rule = term("quoted", "“{name}”", name=rule_title(gate.rule))
+    if gate.cap is not None:
+        return Message(
+            "rule {rule}: score {score} → composite at most {cap:g}",
+            rule=rule,
+            score=gate.score,
+            cap=float(gate.cap),
+        )
+    return Message(
+        "rule {rule}: score {score} → weight becomes {weight:g}",
+        rule=rule,
+        score=gate.score,
+        weight=float(gate.weight or 0.0),
+    )
+
+
+def _scale_labels(dimension: Dimension) -> list[str]:
+    return [f"{score} {label}".strip() for score, label, _ in dimension.scale]
+
+
+def _reads(dimension: Dimension) -> Message:
+    if dimension.reads is None:
+        return Message("everything else")
+    return join(", ", map(field_title, dimension.reads))
+
+
+def _composite(one: JudgmentRecord) -> Message:
+    """Return its value, or its bounds."""
+    rag = rag_detail(one)
+    known = one.bounds if rag is None or rag.composite.value is None else (rag.composite.value,)
+    return join("…", map(figure, known))
+
+
+def _edges(language: str) -> list[str]:
+    """Return where the bars of the histogram begin and end."""
+    return [render(figure(place / BINS, 1), language) for place in range(BINS + 1)]
+
+
+FUNCTIONS: Mapping[str, Callable[..., object]] = {
+    "because": because,
+    "blamed": blamed,
+    "composite": _composite,
+    "edges": _edges,
+    "explanation_of": explanation_of,
+    "fired": fired_gate,
+    "fragments_seen": fragments_seen,
+    "gate_rule": _gate_rule,
+    "has_idle_fragment": has_idle_fragment,
+    "has_measures": has_measures,
+    "is_barred": is_barred,
+    "judged_question": judged_question,
+    "measure_names": measure_names,
+    "measure_title": measure_title,
+    "measured": measured,
+    "missed": missed,
+    "reads": _reads,
+    "rule_of": rule_of,
+    "rule_title": rule_title,
+    "scale_labels": _scale_labels,
+    "score_of": score_of,
+    "title_of_measure": title_of_measure,
+    "yes_or_no": yes_or_no,
+}

@@ -1,0 +1,30 @@
+"""What a run's folder keeps while workers of a cluster write elsewhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from adjudge.core.domain.json_types import JsonObject
+from adjudge.core.ledger.rows import read_fact
+from adjudge.errors import RunError
+
+PARTITIONS = "partitions"
+"""Of a run's folder: where workers of a cluster write until all is merged into the ledger."""
+FACTS = "facts.json"
+"""Of those: what the run's folder is to keep, also where the driver is killed."""
+
+
+def kept_facts(folder: Path) -> JsonObject | None:
+    """What the driver of a run's workers wrote down before they began; None
+    where there are none.
+    """
+    path = folder / PARTITIONS / FACTS
+    if not path.is_file():
+        return None
+    try:
+        found = read_fact(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise RunError(
+            "{path} is not what adjudge writes: {error!r}", path=path, error=error
+        ) from error
+    return found if isinstance(found, dict) else {}

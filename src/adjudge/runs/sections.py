@@ -1,0 +1,234 @@
+"""The extension point ``sections``: one kind of result in a report, its numbers and how they look.
+
+A record's detail names the sections that tally it (``Detail.sections``). A part is a subclass of
+``SectionTally``: a report makes one for each judge and criterion, adds every judgment to it, and
+asks it for a ``SectionPart``. The part says what ``--json`` has, what a terminal prints and which
+templates pages of HTML and Markdown include. Everything but the tally's ``add`` and ``summary`` may
+be left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, ClassVar, Literal, Self
+
+from adjudge.core.domain.frozen import FrozenDict
+from adjudge.errors import SetupError
+from adjudge.messages import Message
+from adjudge.plugins import Parts, warn
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from adjudge.core.domain.json_types import JsonDict
+    from adjudge.core.domain.record import JudgmentRecord
+    from adjudge.runs.results.gate import Measure
+    from adjudge.runs.results.report import Report, Section
+    from adjudge.runs.results.setup import NamedFigure, Setup
+    from adjudge.runs.results.summary import GateConfidence, Summary
+    from adjudge.runs.view.terminal import Screen
+
+Rank = tuple[int, float]
+"""A key that sorts judgments, the worst first: 0 for bad ones, 1 for those without a score, 2 for
+all others; then a number.
+"""
+Place = Literal[
+    "style",
+    "summary",
+    "findings",
+    "parameters",
+    "figures",
+    "filters",
+    "sorts",
+    "appendix",
+    "row_data",
+    "row",
+    "row_texts",
+    "row_findings",
+]
+"""Where a page includes a template of a part. In this order, ``section`` and ``part`` being set:
+
+- ``style``: rules of CSS, once for all sections;
+- ``summary``: on top, if the report has this section alone and the part leads it;
+- ``findings``: before the parameters;
+- ``parameters``: further lines of the table of parameters;
+- ``figures``: tables and plots;
+- ``filters``, ``sorts``: ``<option>`` elements above the list of rows, sorts if it leads alone;
+- ``appendix``: after the rows.
+
+In the list of rows, ``entry`` being a judgment:
+
+- ``row_data``: attributes of its element, for filters;
+- ``row``: the head of a row that the part owns; in Markdown the whole row;
+- ``row_texts``: before its findings;
+- ``row_findings``: after its texts.
+"""
+
+
+class SectionPart:
+    """Numbers of one kind of result in a section of a report."""
+
+    templates: ClassVar[Mapping[str, str]] = FrozenDict()
+    """Place and format (``figures.html``, ``figures.md``) → template as ``package:file``, the file
+    being in the folder ``report_templates`` of the package.
+    """
+    functions: ClassVar[Mapping[str, Callable[..., object]]] = FrozenDict()
+    """What these templates call, as ``part.functions.NAME``."""
+    gate_measure: ClassVar[Measure] = "mean"
+    """What gates call the mean of the section."""
+    has_options: ClassVar[bool] = True
+    """False if pages do not count the verdicts of its rows."""
+
+    # -- numbers ---------------------------------------------------------------------
+
+    def to_dict(self) -> JsonDict:
+        """Return what ``--json`` adds to the section."""
+        return {}
+
+    def named(self, name: str) -> Summary | None:
+        """Return the figure of this name, for gates and comparisons; None if there is none."""
+        return None
+
+    def gated(self) -> Iterable[str]:
+        """Yield the names that a gate can have besides that of the criterion."""
+        return ()
+
+    def figures(self) -> Iterator[NamedFigure]:
+        """Yield what can be compared with another run; more of it is better."""
+        return iter(())
+
+    def rank(self, record: JudgmentRecord) -> Rank | None:
+        """Return how bad a judgment is; None for the usual order by score."""
+        return None
+
+    # -- words -----------------------------------------------------------------------
+
+    @property
+    def leads(self) -> bool:
+        """Return True if it is shown in place of the line that a criterion has."""
+        return False
+
+    @property
+    def page_title(self) -> Message | None:
+        """The title of a report that has this section alone."""
+        return None
+
+    @property
+    def rows_title(self) -> Message | None:
+        """The title of the list of rows of such a report."""
+        return None
+
+    @property
+    def sort_title(self) -> Message | None:
+        """What its order is called there, the worst first."""
+        return None
+
+    @property
+    def mean_title(self) -> Message | None:
+        """What the mean of the section is called, if not "mean"."""
+        return None
+
+    @property
+    def vote_parameter(self) -> str:
+        """What the table of parameters calls the number of votes; empty for the usual name."""
+        return ""
+
+    def parameters(self) -> Mapping[str, str]:
+        """Return how the scores were made, for the table of parameters."""
+        return {}
+
+    def sentence(self, name: str) -> Message | None:
+        """Return a remark about the section, which is called ``name``."""
+        return None
+
+    def headline(self, section: Section, report: Report) -> Iterator[Message]:
+        """Yield what the first sentence of the report says, if the part leads its section."""
+        return iter(())
+
+    def lines(self) -> Iterator[Message]:
+        """Yield lines that a terminal prints below the tables."""
+        return iter(())
+
+    def tables(self, section: Section, report: Report, screen: Screen) -> Iterator[Table]:
+        """Yield the tables that a terminal shows."""
+        return iter(())
+
+    # -- rows ------------------------------------------------------------------------
+
+    def owns(self, record: JudgmentRecord) -> bool:
+        """Return True if the template ``row`` shows the head of a row."""
+        return False
+
+    def row_class(self, record: JudgmentRecord) -> str:
+        """Return a class of CSS for the element of a row that the part owns."""
+        return ""
+
+    def filter_value(self, record: JudgmentRecord) -> str:
+        """Return what the filter above the list finds a row by that the part owns."""
+        return ""
+
+    def verdict(self, record: JudgmentRecord) -> Sequence[str] | None:
+        """Return what a terminal shows as the verdict; None for the usual words."""
+        return None
+
+    def reason(self, record: JudgmentRecord) -> str | None:
+        """Return why a row came out as it did; None for its explanation."""
+        return None
+
+    def hidden_fields(self, record: JudgmentRecord) -> Collection[str]:
+        """Return the fields whose texts are not shown, since the part shows them."""
+        return ()
+
+    def explains(self, record: JudgmentRecord) -> bool:
+        """Return True if the part shows the explanation of a row itself."""
+        return False
+
+    def page_state(self, language: str) -> object:
+        """Return what templates share on one page, as ``shared.NAME``; called once per page for
+        all sections of this kind.
+        """
+        return None
+
+
+class SectionTally:
+    """Adds up the judgments of one judge by one criterion while they pass."""
+
+    name: ClassVar[str]
+    """The name of the section, as in ``Detail.sections``."""
+    shape: ClassVar[type | None] = None
+    """A ``TypedDict`` of the keys that ``SectionPart.to_dict`` adds, for the schema of ``--json``;
+    mark them as ``NotRequired``.
+    """
+
+    @classmethod
+    def begin(cls, setup: Setup, judge: str, sureness: GateConfidence) -> Self:
+        """Return an empty tally. ``sureness``: how sure gates must be, and by which unit."""
+        return cls()
+
+    def add(self, record: JudgmentRecord) -> None:
+        """Count a judgment whose detail names this section; those of skipped rows do not come."""
+        raise NotImplementedError
+
+    def summary(self) -> SectionPart | None:
+        """Return the numbers so far; None if there is nothing to show."""
+        raise NotImplementedError
+
+    def rank(self, record: JudgmentRecord) -> Rank | None:
+        """Like ``SectionPart.rank``, while judgments pass."""
+        return None
+
+
+SECTIONS: Parts[type[SectionTally]] = Parts("sections")
+
+
+def section_kind(name: str) -> type[SectionTally] | None:
+    """Return the section of this name; None if there is none. One of a broken plugin is left out,
+    with a warning: the counts that all sections have are right without it.
+    """
+    try:
+        return SECTIONS.get(name)
+    except SetupError as error:
+        if name in SECTIONS.ours:
+            raise
+        warn(str(error))
+        return None

@@ -1,0 +1,77 @@
+"""A criterion whose good end is No goes out to another tool and comes back as it was."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from support import commands
+
+RUDE = {"name": "rude", "description": "Is it rude?", "options": ["Yes", "No"], "good": "No"}
+TOOLS = ["inspect", "langfuse", "phoenix"]
+
+
+def adjudge(folder: Path, *words: str, code: int = 0) -> str:
+    done = commands.adjudge(*words, cwd=folder)
+    assert done.returncode == code, done.stderr
+    return done.stdout + done.stderr
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    rows = "".join(f"r{number},reply {number}\n" for number in range(20))
+    (tmp_path / "rows.csv").write_text(f"id,response\n{rows}")
+    judge = {"kind": "direct", "name": "rude", "criteria": [RUDE]}
+    (tmp_path / "eval.yaml").write_text(json.dumps({"data": "rows.csv", "judges": [judge]}))
+    adjudge(tmp_path, "run", "eval.yaml", "-m", "scripted/No", "--run", "runs/main")
+    return tmp_path
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_the_good_end_comes_back(folder: Path, tool: str) -> None:
+    """Twenty replies that are not rude came back as twenty rude ones, and gates were turned
+    round.
+    """
+    adjudge(folder, "export", "runs/main", "--to", tool, "-o", "out.json")
+    adjudge(folder, "import", "out.json", "--run", "runs/back")
+    shown = json.loads(adjudge(folder, "runs", "show", "runs/back", "--json"))
+    assert shown["summary"]["mean"] == 1.0
+    assert shown["summary"]["options"] == {"No": 20}
+    gate = ("--not-worse-than", "runs/back", "--margin", "0.2")
+    words = ("run", "eval.yaml", "-m")
+    told = adjudge(folder, *words, "scripted/Yes", "--run", "runs/rude", *gate, code=4)
+    assert "change -1.000" in told
+    adjudge(folder, *words, "scripted/No", "--run", "runs/kind", *gate)
+
+
+def test_inspect_itself_counts_the_score(folder: Path) -> None:
+    """Inspect takes the word no for 0."""
+    adjudge(folder, "export", "runs/main", "--to", "inspect", "-o", "out.json")
+    sample = json.loads((folder / "out.json").read_text())["samples"][0]
+    score = sample["scores"]["rude"]
+    assert (score["value"], score["answer"]) == (1.0, "No")
+
+
+def test_an_import_whose_options_score_otherwise_is_not_compared(folder: Path) -> None:
+    score = {"name": "rude", "value": "No", "dataType": "CATEGORICAL", "source": "EVAL"}
+    scores = [{**score, "traceId": f"r{number}"} for number in range(20)]
+    (folder / "scores.json").write_text(json.dumps({"data": scores}))
+    adjudge(folder, "import", "scores.json", "--run", "runs/foreign")
+    told = adjudge(folder, "runs", "diff", "runs/main", "runs/foreign", "--id", "id")
+    assert "rude: not comparable: the options have other scores" in told
+
+
+def test_phoenix_says_what_a_label_scores(folder: Path) -> None:
+    """No counted as good in the mean, and the line below said that yes does."""
+    result = {"label": "No", "score": 1.0}
+    notes = [
+        {"span_id": f"r{place}", "name": "rude", "annotator_kind": "LLM", "result": result}
+        for place in range(20)
+    ]
+    (folder / "notes.json").write_text(json.dumps({"data": notes}))
+    adjudge(folder, "import", "notes.json", "--run", "runs/spans")
+    told = adjudge(folder, "runs", "show", "runs/spans")
+    assert "1.000" in told or "100%" in told
+    assert "yes counts as good" not in told
