@@ -75,7 +75,10 @@ OURS: Mapping[str, Mapping[str, str]] = {
         check="runs.build:CHECK",
         python="runs.build:PYTHON",
     ),
-    "sources": _below("", traces="features.agents.traces.source:TRACES"),
+    "sources": _below(
+        "",
+        traces="features.agents.traces.source:TRACES",
+    ),
     "importers": _below(  # the surest first: a file is of the first format that matches it
         "",
         **{
@@ -194,10 +197,10 @@ OURS: Mapping[str, Mapping[str, str]] = {
         agent="features.agents.record:AgentDetail",
     ),
     "sections": _below(  # by the names in ``Detail.sections``
-        "features.",
-        rag="rag.report:RagTally",
-        evidence="evidence.report:EvidenceTally",
-        steps="agents.section:StepsTally",
+        "",
+        rag="features.rag.report:RagTally",
+        evidence="features.evidence.report:EvidenceTally",
+        steps="features.agents.section:StepsTally",
     ),
     "pages": _below(  # in the order of the top bar and of the help
         "",

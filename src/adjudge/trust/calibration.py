@@ -25,6 +25,7 @@ from adjudge.runs.counts import rows_without_group
 from adjudge.runs.folder import reading
 from adjudge.runs.traffic_rows import is_of_sample
 from adjudge.stats.correction import (
+    NO_LABEL,
     Stratum,
     corrected_mean,
     from_unit,
@@ -32,6 +33,7 @@ from adjudge.stats.correction import (
     naive,
     prevalences,
     stratify,
+    with_rows_apart,
     within_possible,
 )
 from adjudge.stats.dawid_skene import MemberVote
@@ -48,6 +50,7 @@ from adjudge.trust.labelled_judges import LabelledJudge, configurations, labelle
 from adjudge.trust.labels.queue import verdict_of
 from adjudge.trust.labels.store import LabelStore
 from adjudge.trust.labels_used import LabelSettings, LabelsUsed, labels_used, nonzero
+from adjudge.trust.large_texts import RowsApart, rows_apart
 from adjudge.trust.measure import Measure
 from adjudge.trust.panel_check import PanelReport, members_say, panel_of
 from adjudge.trust.rows import LabelledRow, Rows, Votes, by_row, repeats
@@ -484,6 +487,8 @@ class _Estimates:
     naive: Estimate
     alone: Estimate
     corrected: Estimate
+    apart: RowsApart
+    """The rows of large texts, which the labels of other texts say nothing of."""
 
 
 def _needed(
@@ -533,7 +538,7 @@ def _unplannable(
     """
     if settings.sequential:
         return Message("the interval has to hold at every look")
-    if rows.together is not None:
+    if rows.together is not None or estimates.apart.places:
         return Message("rows belong together, and their labels are not independent")
     if any(part.verdict is None and not part.labels for part in estimates.strata):
         return Message("failed judgments have no label")
@@ -547,6 +552,7 @@ def _unplannable(
 def _options(rows: Rows, drawn: Sequence[LabelledRow], settings: CalibrationSettings) -> _Estimates:
     clusters, values, level = rows.together, rows.label_values(drawn), settings.level
     keys, order = rows.strata
+    apart = rows_apart(rows, drawn)
     return _Estimates(
         stratify(keys, values, order, clusters, rows.skipped, _copies(drawn)),
         naive(
@@ -563,7 +569,9 @@ def _options(rows: Rows, drawn: Sequence[LabelledRow], settings: CalibrationSett
             level=level,
             skipped=rows.skipped,
             these_rows=settings.these_rows,
+            apart=apart.places,
         ),
+        apart,
     )
 
 
@@ -574,13 +582,14 @@ def _copies(drawn: Iterable[LabelledRow]) -> list[int]:
 
 def _numbers(rows: Rows, drawn: Sequence[LabelledRow], settings: CalibrationSettings) -> _Estimates:
     keys, order = rows.strata
-    level = settings.level
+    level, apart = settings.level, rows_apart(rows, drawn)
     judged = [rows.measure.value(one) for one in rows.numbers]
     return _Estimates(
         stratify(keys, rows.label_values(drawn), order, copies=_copies(drawn)),
         naive(judged, level=level, clusters=clusters_at(rows.row_clusters, rows.numbered)),
         _alone(rows, drawn, settings),
-        corrected_score(rows, drawn, level, these_rows=settings.these_rows),
+        corrected_score(rows, drawn, level, these_rows=settings.these_rows, apart=apart.places),
+        apart,
     )
 
 
@@ -619,7 +628,7 @@ def _looked_at_often(
         for end in (0.0, 1.0)
     )
     method = Message("post-stratified, sequential")
-    reason = "" if known else Message("a verdict has no label: the mean may lie anywhere between")
+    reason = "" if known else NO_LABEL
     lower, upper = low.lower, high.upper
     if value is not None:  # of numbers, the judge's weigh in it and not in the limits
         lower, upper = min(lower, value), max(upper, value)
@@ -666,19 +675,25 @@ def _alone(rows: Rows, drawn: Sequence[LabelledRow], settings: CalibrationSettin
         why = grown if rows.is_grown else Message("no labelled row was drawn among all rows")
         count = len(drawn) if rows.is_grown else 0
         return undefined(Message("labels only"), count, why, level=settings.level)
-    skipped = [place for place, is_drawn in rows.skipped.items() if is_drawn]
+    apart = rows_apart(rows, own).places
+    own = [one for one in own if one.place not in apart]
+    skipped = [place for place, is_drawn in rows.skipped.items() if is_drawn and place not in apart]
+    count = len(rows.verdicts) - len(apart)
     alone = labels_only(
         [one.value(rows.measure) for one in own],
         level=settings.level,
         clusters=clusters_at(rows.together, [one.place for one in own]),
         skipped=clusters_at(rows.together, skipped) or skipped,
-        of_rows=len(rows.verdicts) if settings.these_rows else None,
+        of_rows=count if settings.these_rows else None,
     )
+    # rows that were drawn within a verdict say nothing of the others, but they are known
+    labels = rows.label_values(drawn)
+    if apart:
+        of_apart = [(labels[place], None) for place in sorted(apart)]
+        alone = with_rows_apart(alone, count, of_apart, these_rows=settings.these_rows)
     if not settings.these_rows:
         return alone
-    # rows that were drawn within a verdict say nothing of the others, but they are known
-    values = [one.value(rows.measure) for one in drawn]
-    return within_possible(alone, values, len(rows.verdicts))
+    return within_possible(alone, [one for one in labels if one is not None], len(labels))
 
 
 def _doubts(estimates: _Estimates, rows: Rows, drawn: Sequence[LabelledRow]) -> list[Message]:
@@ -714,6 +729,7 @@ def _shares(
         level=settings.level,
         skipped=rows.skipped,
         these_rows=settings.these_rows,
+        apart=rows_apart(rows, drawn).places,
     )
 
 
@@ -749,6 +765,14 @@ def _notes(used: LabelsUsed, estimates: _Estimates, rows: Rows) -> Iterator[str]
             "{count:,} row has no label, since copies of its text were labelled differently",
             "{count:,} rows have no label, since copies of their texts were labelled differently",
             rows.contradicted,
+        ),
+        plural(
+            "{rows} rows are copies of one text that was not drawn, and may be anything: the "
+            "intervals hold whatever they are",
+            "{rows} rows are copies of {count} texts that were not drawn, and may be anything: the "
+            "intervals hold whatever they are",
+            estimates.apart.undrawn_texts,
+            rows=estimates.apart.undrawn_rows,
         ),
         plural(
             "annotators are evenly split on {count} row: the mean of what they say counts",

@@ -65,7 +65,7 @@ def said(text: str, options: tuple[str, ...] = TEN) -> str | None:
             "7/10",
             "**7**",
             "7 points",
-            "7.0\n\nIt is good.",
+            "7.0\n\nIt is good and complete.",
             "It is good.\n7/10",
         ),
         '{"result": {"score": 7, "reason": "good"}}',

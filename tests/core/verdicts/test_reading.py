@@ -106,7 +106,7 @@ WORDS = {
     "# Вердикт: PASS": None,
     "Ответ: «PASS»": None,
     "```\nPASS\n```": None,
-    "PASS\n\nThe text names 1889.": "The text names 1889.",
+    "PASS\n\nThe text names the year 1889.": "The text names the year 1889.",
     "The text names 1889.\n\nVerdict: PASS": "The text names 1889.",
     "Да": None,
     "yes": None,

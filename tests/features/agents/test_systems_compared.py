@@ -67,6 +67,27 @@ def test_systems_are_folders_and_are_paired_by_task(tmp_path: Path) -> None:
     assert {one["system"] for one in found["criteria"]} == {"new", "old"}
 
 
+def test_tasks_that_one_system_never_ran_may_overturn_the_outcome(tmp_path: Path) -> None:
+    """Seven gains of 18 tasks were called better; two more tasks that died could be losses."""
+
+    def forbidden(lost: int) -> Row:
+        write(tmp_path / "a" / "old.jsonl", runs(3, tasks=20))
+        good = [{**row, "messages": messages(row["task_id"], 0)} for row in runs(3, tasks=7)]
+        write(tmp_path / "a" / "new.jsonl", [*good, *runs(3, tasks=20 - lost)[7:]])
+        (tmp_path / "eval.yaml").write_text(
+            "data: a\njudges:\n  - {kind: agent, name: r, compare: systems, measures: [steps], "
+            "forbidden: [get]}\n"
+        )
+        done = adjudge("run", "eval.yaml", "--json", cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        differences: list[Row] = json.loads(done.stdout)["differences"]
+        return next(one for one in differences if one["criteria"] == "forbidden")
+
+    assert (whole := forbidden(0))["outcome"] == "worse", whole
+    cut = forbidden(2)
+    assert (cut["outcome"], cut["rows"], cut["missing"]) == ("cannot tell", 18, 2), cut
+
+
 def test_a_column_names_the_system_and_the_prompt_is_none(tmp_path: Path) -> None:
     one = runs(1, system="You are kind.", system_name="A")
     two = runs(2, system="You are kind.", system_name="B")

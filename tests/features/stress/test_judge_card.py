@@ -37,8 +37,9 @@ def test_the_card_tells_the_question_the_identity_and_the_agreement(tmp_path: Pa
 
 def test_without_labels_it_says_that_nothing_is_known(tmp_path: Path) -> None:
     run = run_of(tmp_path / "run", population(20))
-    page = tmp_path / "card.md"
-    assert commands.adjudge("card", run, "-o", page).returncode == 0
+    page, other = tmp_path / "card.md", tmp_path / "card.html"
+    assert commands.adjudge("card", run, "-o", page, "-o", other).returncode == 0
+    assert "<html" in other.read_text(encoding="utf-8")
     assert "Not measured: nobody labelled rows of this run" in page.read_text(encoding="utf-8")
 
 

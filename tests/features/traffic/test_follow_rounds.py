@@ -64,6 +64,33 @@ def test_a_changed_eval_file_goes_on_in_another_run_of_the_day() -> None:
     assert len(list(Path("runs/eval-traffic").glob("*/ledger.sqlite"))) == 2
 
 
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ((), "90% of 60 of 80 events (79% to 96%, by 60 rows); 20 rows were not to be judged"),
+        (("--sample", "0.5"), "of about "),
+    ],
+)
+def test_events_that_a_judge_skips_are_not_part_of_its_rate(
+    words: tuple[str, ...], told: str
+) -> None:
+    """The rate of 60 events was said to be of all 80, and the others were nowhere."""
+    Path("eval.yaml").write_text(
+        "checks: [{not: {contains: ZZ}, name: clean, required: true}]\n"
+        "judges: [{kind: check, name: tone, after: checks, checks: [{not: {contains: BAD}}]}]\n"
+    )
+    rows = [*events(0, 54), *events(54, 60, "BAD"), *events(60, 80, "ZZ")]
+    write("log.jsonl", rows)
+    _, found = follow(*words)
+    tone = next(one for one in found["results"] if one["judge"] == "tone")
+    assert tone["events"] == 80
+    assert tone["skipped"] > 0
+    assert tone["covered"] == 60 if not words else tone["covered"] < 80
+    plain = ["follow", "eval.yaml", "--from", "log.jsonl", "--once", *words]
+    shown = " ".join(CliRunner().invoke(app, plain, standalone_mode=False).output.split())
+    assert told in shown, shown
+
+
 def test_a_day_that_was_judged_by_another_file_does_not_block_the_next(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -87,6 +87,13 @@ def test_pages_are_written(
     assert "<script" not in text
 
 
+def test_every_named_page_is_written(run: tuple[Path, list[NamedContest]], tmp_path: Path) -> None:
+    pages = [tmp_path / "board.md", tmp_path / "board.json"]
+    words = [word for page in pages for word in ("-o", page)]
+    assert commands.adjudge("rank", run[0], "--draws", "100", *words).returncode == 0
+    assert all(page.stat().st_size for page in pages)
+
+
 def test_a_system_that_always_won_is_said_to_be_padded(tmp_path: Path) -> None:
     folder, _ = run_of(tmp_path / "run", {"a": 1e9, "b": 1.0}, 12)
     done = commands.adjudge("rank", folder, "--draws", "100")

@@ -66,6 +66,19 @@ def test_promptfoo_gets_no_verdict_for_a_count(repeats: Path, tmp_path: Path) ->
     assert "2 judgments left out that are counts" in done.stderr
 
 
+def test_promptfoo_gets_no_error_for_a_row_that_was_skipped(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text("id,response,expected\n1,a,a\n2,b,\n")
+    (tmp_path / "eval.yaml").write_text(
+        "data: rows.csv\nrun: run\n"
+        "checks: [{equals: {field: expected}, name: exact, rows_with: expected}]\n"
+    )
+    adjudge("run", "eval.yaml", cwd=tmp_path)
+    done = adjudge("export", "run", "--to", "promptfoo", "-o", "out.json", cwd=tmp_path)
+    stats = json.loads((tmp_path / "out.json").read_text())["results"]["stats"]
+    assert (stats["successes"], stats["failures"], stats["errors"]) == (1, 0, 0)
+    assert "1 judgment left out that are counts or were skipped" in done.stderr
+
+
 def test_the_highest_counts_are_the_worst(tmp_path: Path) -> None:
     """Of more judgments than a page lists, by two measures of very different size."""
     calls = [2 if place < 600 else 5 + place - 600 for place in range(605)]

@@ -105,3 +105,12 @@ def test_several_criteria_have_a_score_each_and_no_mean_over_all(tmp_path: Path)
         "adjudge.score.contains 'x'": "0.0",
         "adjudge.score.checks": "0.5",
     }
+
+
+def test_gates_of_a_run_are_named(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text("id,response\n1,a cat\n2,dog\n")
+    (tmp_path / "eval.yaml").write_text("data: rows.csv\nrun: run\nchecks: [{contains: a}]\n")
+    assert adjudge("run", "eval.yaml", "--fail-under", "0.8", cwd=tmp_path).returncode == 4
+    (suite,) = suites(tmp_path / "run", tmp_path)
+    (gate,) = suite.findall("properties/property[@name='adjudge.gate']")
+    assert str(gate.get("value")).startswith("Gate failed: mean score of contains 'a'")

@@ -13,7 +13,15 @@ from functools import lru_cache
 from adjudge.core.domain.options import TWO_WAY_WORDS, as_pass, polarity
 from adjudge.core.domain.question import Comparison, Question
 from adjudge.core.domain.verdict import TIE, Verdict
-from adjudge.core.verdicts.parts import EMPHASIS, OBJECT, Line, sentences_of, without_quotations
+from adjudge.core.verdicts.parts import (
+    CJK,
+    EMPHASIS,
+    OBJECT,
+    Line,
+    count_words,
+    sentences_of,
+    without_quotations,
+)
 from adjudge.core.verdicts.phrases import phrase, words
 from adjudge.core.verdicts.refusal import declines
 from adjudge.core.verdicts.shapes import Statement, read_closing, read_labels
@@ -64,9 +72,10 @@ _FIRST_WORD = re.compile(
     r"\W*\w+(?=\s*[,;:–—])(?!\W+(?:there\s\w+\s)?(?:no|nothing|none|нет|ничего)\b)"
     r"(?!.*\b(?:but|however|но|однако)\b)"
 )
-_CJK = "\u3040-\u30ff\u3400-\u9fff"
-"""Scripts without spaces between words."""
-_NUMBER = re.compile(rf"(?<![^\W{_CJK}])(?<![.,/])\d+(?:[.,]\d+)?(?![^\W{_CJK}])")
+_WORD_AND_COMMA = re.compile(r"\W*\w+(?=\s*,)")
+_NUMBER = re.compile(rf"(?<![^\W{CJK}])(?<![.,/])\d+(?:[.,]\d+)?(?![^\W{CJK}])")
+_SUBJECT = re.compile(r"\W*\s(?:is|was|it is)\b|\W*\Z")
+"""Follows an option that is the subject of its sentence: "Rude is the right option"."""
 _LEADING_LETTER = re.compile(r"\W*[A-Z]\s*[:–—]|\W*[A-Z] - ")
 _ENDS_IN_NO = re.compile(r"(?<!\bor )(?<!\bsays )(?<!\bsaid )\b(?:no|not)[\s.!]*\Z", re.IGNORECASE)
 _YES_WORDS, _NO_WORDS = words("yes_words"), words("no_words")
@@ -80,6 +89,8 @@ _ENDING = 160
 """Characters of an explanation in which it may come to another verdict."""
 _SHORTEST_NOTE = 3
 """Words of an explanation; fewer may turn the verdict round ("Not really")."""
+_LONGEST_REMARK = 4
+"""Words of a text after a verdict that is a remark on it, not an explanation."""
 _SHORT_SENTENCE = 6
 _SHORT_TEXT = 30
 """Characters of a text that may be a number in words: "Two stars."."""
@@ -88,12 +99,22 @@ _LONG_NAME = 4
 
 
 def find_doubt(
-    verdict: Verdict, stated: Sequence[Statement], lines: Sequence[Line], question: Question
+    verdict: Verdict,
+    stated: Sequence[Statement],
+    lines: Sequence[Line],
+    question: Question,
+    *,
+    cut: bool = False,
 ) -> str | None:
     """Return the words that make ``verdict`` doubtful, or None.
 
-    ``stated``: the statements that give this verdict; ``lines``: all lines of the reply.
+    ``stated``: the statements that give this verdict; ``lines``: all lines of the reply. ``cut``:
+    its explanation was cut off, and may be short for that reason.
     """
+    last = max((each.line for each in stated), default=-1)
+    after = [line for line in lines if line.number > last and not _FORM.match(line.text)]
+    if stated and not cut and _is_brief_remark(after, question):
+        return after[0].text
     return next(_doubts(verdict, stated, lines, question), None)
 
 
@@ -109,17 +130,7 @@ def _doubts(
         ):
             yield statement.words
     after = [line for line in lines if line.number > last and not _FORM.match(line.text)]
-    for line in after[:1]:
-        if stated and line.number == last + 1 and _GOES_ON.match(line.text):
-            yield line.text
-        if grows_into_other(verdict, line.text, question):
-            yield line.text
-    for line in after:
-        if _contradicts(line, verdict, question):
-            yield line.text
-        for sentence in _sentences(line.text) if line.own else ():
-            if _takes_back(sentence, verdict, question):
-                yield sentence
+    yield from _doubts_after(after, last if stated else None, verdict, question)
     for line in lines:
         if line.own and (_cannot_judge(line.text) or _is_on_other_scale(line.text, question)):
             yield line.text
@@ -128,6 +139,26 @@ def _doubts(
             before = line.text.partition(statement_text)[0] if statement_text else line.text
             yield from _doubts_before(before, verdict, question)  # "Good. [RESULT] 4"
     yield from _better_scores(lines, verdict, question)
+
+
+def _doubts_after(
+    lines: Sequence[Line], last: int | None, verdict: Verdict, question: Question
+) -> Iterator[str]:
+    """Yield what makes a verdict doubtful in the lines after it.
+
+    ``last``: the number of its line; None if it is not in these lines.
+    """
+    for line in lines[:1]:
+        if last is not None and line.number == last + 1 and _GOES_ON.match(line.text):
+            yield line.text
+        if grows_into_other(verdict, line.text, question):
+            yield line.text
+    for line in lines:
+        if _contradicts(line, verdict, question):
+            yield line.text
+        for sentence in _sentences(line.text) if line.own else ():
+            if _takes_back(sentence, verdict, question):
+                yield sentence
 
 
 def _better_scores(lines: Sequence[Line], verdict: Verdict, question: Question) -> Iterator[str]:
@@ -155,6 +186,19 @@ def _doubts_before(text: str, verdict: Verdict, question: Question) -> Iterator[
         if is_other or states_other(sentence, verdict, question):
             yield sentence
         answers = is_question(sentence)
+
+
+def _is_brief_remark(lines: Sequence[Line], question: Question) -> bool:
+    """Return True if all that follows a verdict is a remark such as "That was an error.".
+
+    It is too short for an explanation, and may take the verdict back in any words.
+    """
+    text = " ".join(line.text for line in lines if line.own)
+    if ":" in text or "：" in text or OBJECT in text or _COURTESY.match(text):
+        return False
+    if any(match_value(line.text, question) for line in lines):  # a statement itself
+        return False
+    return 0 < count_words(text) <= _LONGEST_REMARK
 
 
 def _cannot_judge(text: str) -> bool:
@@ -253,7 +297,7 @@ def _mentions(labels: tuple[str, ...], is_short: bool) -> re.Pattern[str]:
         for name in names
     )
     endings = "(?:s|ed|es)?" if is_short else ""
-    return re.compile(rf"(?<![^\W{_CJK}])({each or '(?!)'}){endings}(?![^\W{_CJK}])")
+    return re.compile(rf"(?<![^\W{CJK}])({each or '(?!)'}){endings}(?![^\W{CJK}])")
 
 
 @lru_cache(maxsize=256)
@@ -333,9 +377,11 @@ def _answers_otherwise(sentence: str, verdict: Verdict) -> bool:
     own = polarity(verdict.option)
     if own is None or _QUOTING.search(sentence):
         return False
-    closing, word = _CLOSING.fullmatch(sentence), _FIRST_WORD.match(sentence)
+    is_yes_or_no = as_pass(verdict.option) != verdict.option  # and not PASS or FAIL
+    word = (_FIRST_WORD if is_yes_or_no else _WORD_AND_COMMA).match(sentence)
+    closing = _CLOSING.fullmatch(sentence)
     answers = [sentence, _TAIL.split(sentence)[-1], closing["said"] if closing else ""]
-    if word and as_pass(verdict.option) != verdict.option:  # of PASS, "No, it is fine" is no denial
+    if word:
         answers.append(word[0])
     if own == "pass" and _ENDS_IN_NO.search(sentence) and not _CONTRASTS.search(sentence[:-4]):
         return True
@@ -370,23 +416,37 @@ def _ends_in_other(sentence: str, verdict: Verdict, question: Question) -> bool:
 def _names_other(sentence: str, verdict: Verdict, question: Question) -> bool:
     """Return True if a sentence holds the name of another option as the criterion writes it.
 
-    "This falls under Unsafe" names one. "It is unsafe" and a first word may be plain words.
+    "This falls under Unsafe" names one. "It is unsafe" and "Good structure" may be plain words.
     """
-    is_aside = any(each.search(sentence) for each in (_SPARES, _CONTRASTS, _QUOTING))
+    is_aside = _SPARES.search(sentence) or _CONTRASTS.search(sentence) or "{" in sentence
     if question.numeric or is_aside:
         return False
-    spoken = _echo(question.labels).sub(" ", sentence)
+    spoken = _echo(question.labels).sub(" ", without_quotations(sentence))
+    is_short = count_words(spoken) <= _LONGEST_REMARK
     named = {
-        mention[1]
+        mention[1].casefold()
         for mention in _mentions(question.labels, False).finditer(spoken)
-        if mention[1] in question.labels
-        and mention[1] != mention[1].casefold()
-        and (_WORDS.search(spoken[: mention.start()]) or mention[1].isupper())
-        and len(mention[1]) >= _LONG_NAME
-        and not _DENIES_NEXT.search(spoken[: mention.start()][-60:])
+        if _is_name(mention, spoken, question) or (is_short and _is_word(mention, spoken))
     }
     # "Excellent structure, Acceptable length" grades the parts
-    return len(named) == 1 and verdict.option not in named
+    return len(named) == 1 and verdict.option.casefold() not in named
+
+
+def _is_word(mention: re.Match[str], spoken: str) -> bool:
+    """Return True if a mention in a short sentence is long and not denied: "Risk is high."."""
+    is_denied = _DENIES_NEXT.search(spoken[: mention.start()][-60:])
+    return len(mention[1]) >= _LONG_NAME and not is_denied
+
+
+def _is_name(mention: re.Match[str], spoken: str, question: Question) -> bool:
+    """Return True if a mention is written as the option, is not denied and is no plain word."""
+    name, before = mention[1], spoken[: mention.start()]
+    if name not in question.labels or name == name.casefold() or len(name) < _LONG_NAME:
+        return False
+    is_first = not _WORDS.search(before) and not name.isupper()
+    if is_first and not _SUBJECT.match(spoken[mention.end() :]):
+        return False
+    return not _DENIES_NEXT.search(before[-60:])
 
 
 def _grades_other(sentence: str, verdict: Verdict, question: Question) -> bool:
@@ -492,7 +552,8 @@ def _chooses_other(sentence: str, verdict: Verdict, question: Question) -> bool:
     if meant and meant.option != verdict.option:
         return True
     own = re.escape(verdict.option)
-    denied = rf"\bnot\s+(?:\w+\s+){{0,3}}{own}\b(?=\W*\Z|\W+(?:because|since|by)\b)"
+    denies = r"(?:\b(?:can)?not|n['’]t|\bне)\s+(?:\w+\s+){0,3}"
+    denied = rf"{denies}{own}\b(?=\W*\Z|\W+(?:because|since|by)\b)"
     if len(verdict.option) >= _LONG_NAME and re.search(denied, sentence, re.IGNORECASE):
         return True
     if _SPARES.search(sentence):

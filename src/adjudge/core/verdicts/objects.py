@@ -8,13 +8,14 @@ from dataclasses import replace
 
 from adjudge.core.domain.json_types import JsonDict, JsonObject
 from adjudge.core.domain.numbers import number_of, plain_number
-from adjudge.core.domain.options import as_pass, polarity, yes_and_no
+from adjudge.core.domain.options import as_pass, yes_and_no
 from adjudge.core.domain.plain import plain
 from adjudge.core.domain.question import Choice, Comparison, Question
 from adjudge.core.domain.reading import Reading
 from adjudge.core.domain.verdict import Chosen, Compared, Verdict, best_of
 from adjudge.core.domain.vote import Outcome
 from adjudge.core.verdicts.lenient import decoded, find_objects
+from adjudge.core.verdicts.parts import count_words
 from adjudge.core.verdicts.phrases import phrase, words
 from adjudge.core.verdicts.reading import clean, shorten, unmatched
 from adjudge.core.verdicts.values import highest, is_placeholder, match_value
@@ -57,8 +58,6 @@ _ORDINARY = frozenset(
 _LONGEST_FORM = 80
 _LONGEST_VERDICT = 3
 """Words; longer texts explain."""
-_LONGEST_CODE = 2
-"""Letters of a value that can hardly be anything but a code for a verdict: "y", "ja", "2"."""
 
 
 def reading_of(data: JsonObject, mended: bool, question: Question) -> Reading | None:
@@ -148,12 +147,14 @@ def _contradicting_key(
     """Return the first other key that gives or may give another verdict, or another scale."""
     rated, rating_names = _rated_options(data, question)
     for name, value in data.items():
-        if name in _WORDS_ONLY or name in rating_names or (name == key and value is said):
+        is_verdict = name == key and (value is said or _opened(value) == said)
+        if is_verdict or name in _WORDS_ONLY or name in rating_names:
             continue
         other = _other_verdict(name, value, question)
         if other is not None and other.option != verdict.option:
             return name
-        is_unclear = other is None and _is_unclear(name, value, verdict, question)
+        is_flag = isinstance(value, bool) and not _is_known_flag(name, question)
+        is_unclear = (other is None or is_flag) and _is_unclear(name, value, verdict, question)
         if is_unclear or _is_loser(name, value, verdict, question):
             return name
         if question.numeric and _changes_scale(name, value, question):
@@ -175,23 +176,40 @@ def _contradicting_key(
 
 
 def _score(value: object) -> float | None:
-    return plain_number(value) if isinstance(value, str) else number_of(value)
+    """Return the number that a value is; of "8/10", the share."""
+    if not isinstance(value, str):
+        return number_of(value)
+    points, _, most = value.partition("/")
+    number, top = plain_number(points), plain_number(most)
+    return number / top if number is not None and top else plain_number(value)
 
 
 def _is_unclear(name: str, value: object, verdict: Verdict, question: Question) -> bool:
-    """Return True for a flag, a number or a short text that may be a second verdict."""
-    if question.numeric:  # "verdict": "good" next to a score, or the scores of parts
-        return False
+    """Return True for a flag, a number or a short text that may be a second verdict.
+
+    Only counts, names and a score that fits may be next to the verdict, and longer texts.
+    """
+    if question.numeric:  # the scores of parts may be there, and "verdict": "good"
+        return name in _SCORE_KEYS and isinstance(value, str) and any(map(str.isdigit, value))
     if isinstance(value, bool):
         return _is_unclear_flag(name, value, verdict, question)
     if isinstance(value, str):
-        return _is_unclear_text(name, value, question)
+        is_brief = count_words(value) <= _LONGEST_VERDICT and not value.lstrip().startswith("{")
+        return is_brief and name not in _NAMING_KEYS
+    if isinstance(value, list) and value:
+        return all(
+            not isinstance(item, dict | list) and _is_unclear(name, item, verdict, question)
+            for item in value
+        )
     # ``_contradicting_key`` compares a score with the score of the chosen option
     if not isinstance(value, int | float) or name in _OPTION_SCORE_KEYS:
         return value is None and name in _FIRM_KEYS
-    if isinstance(question, Comparison):  # "better_response": 2, "margin": -3
-        return value <= len(question.labels)
-    return 0 <= value <= 1 and _COUNT_TOKENS.isdisjoint(name.split("_"))
+    return _COUNT_TOKENS.isdisjoint(name.split("_"))
+
+
+def _is_known_flag(name: str, question: Question) -> bool:
+    """Return True if a true means one end for any criterion: "is_valid", but not "polite"."""
+    return name in keys_of(question) or _decides(name)
 
 
 def _is_unclear_flag(name: str, value: bool, verdict: Verdict, question: Question) -> bool:
@@ -199,15 +217,6 @@ def _is_unclear_flag(name: str, value: bool, verdict: Verdict, question: Questio
     if name in (*_PASS_KEYS, *_FAIL_KEYS) and isinstance(question, Choice):
         return (value == (name in _PASS_KEYS)) != _is_best(verdict, question)
     return value or "tie" not in name.split("_")
-
-
-def _is_unclear_text(name: str, value: str, question: Question) -> bool:
-    """Return True for a short text under the name of a verdict, and for a yes, a no or a code."""
-    is_verdict_name = name in _GRADE_KEYS or _decides(name) or question.match(name) is not None
-    # "y", "ja", "2"; but "answer": "42" may be the answer to the judged problem
-    is_code = len(value.strip()) <= _LONGEST_CODE and name not in _NAMING_KEYS
-    is_answer = is_verdict_name or is_code or polarity(value) is not None
-    return is_answer and len(value.split()) <= _LONGEST_VERDICT
 
 
 def _is_loser(name: str, value: object, verdict: Verdict, question: Question) -> bool:

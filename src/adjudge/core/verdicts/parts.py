@@ -51,6 +51,11 @@ _QUOTATION = re.compile(r'"[^"\n]{0,2000}"|“[^“”\n]{0,2000}”|«[^«»\n]
 _LONG_QUOTATION = re.compile(r'"[^"]*+"|[“„][^“”„]*+[”“]|«[^«»]*+»')
 
 
+CJK = "\u3040-\u30ff\u3400-\u9fff"
+"""Scripts without spaces between words."""
+_WORD = re.compile(rf"[{CJK}]{{1,2}}|[^\W{CJK}]+")
+
+
 class Held(NamedTuple):
     """An object in a reply."""
 
@@ -276,6 +281,11 @@ def _split(text: str, quoted: Sequence[tuple[int, int]]) -> Iterator[str]:
             yield text[at : boundary.start()]
             at = boundary.end()
     yield text[at:]
+
+
+def count_words(text: str) -> int:
+    """Return how many words a text has; two characters of Chinese or Japanese count as one."""
+    return len(_WORD.findall(text))
 
 
 def without_quotations(text: str) -> str:

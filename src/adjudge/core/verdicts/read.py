@@ -228,7 +228,8 @@ def _agreed(parts: ReplyParts, question: Question, cut: bool) -> Reading | None:
     ]
     if other := next((each for each in against if not _agree(each, first)), None):
         return _contradiction(first.words, other.words)
-    if first.verdict and (doubt := find_doubt(first.verdict, stated, parts.lines, question)):
+    doubt = first.verdict and find_doubt(first.verdict, stated, parts.lines, question, cut=cut)
+    if doubt:
         return _contradiction(first.words, doubt)
     if readings:
         return readings[-1][0]

@@ -13,9 +13,9 @@ from functools import lru_cache
 from typing import Literal, TypeAlias, TypeVar, cast
 
 from adjudge.core.domain.json_types import JsonObject, JsonValue
+from adjudge.core.reading.foreign_values import exact_number
 from adjudge.core.reading.patterns import find_all
 from adjudge.core.reading.values import Place, what
-from adjudge.features.agents.traces.values import exact_number
 
 _T = TypeVar("_T")
 Types = Literal["strict", "loose"]

@@ -23,11 +23,11 @@ from adjudge.core.domain.numbers import number_of
 from adjudge.core.domain.record import JudgmentRecord
 from adjudge.core.domain.verdict import KeptCitation, KeptPlace
 from adjudge.core.ledger.row_groups import RowJudgment, row_group
+from adjudge.core.reading.foreign_values import arguments_of
 from adjudge.core.reading.typed_json import WrongType, read_as
 from adjudge.errors import RunError
 from adjudge.features.agents.record import MeasuredPart
 from adjudge.features.agents.steps import steps_identity
-from adjudge.features.agents.traces.values import arguments_of
 from adjudge.features.agents.trajectory import Step, StepKind, ToolCall, ToolDefinition, Trajectory
 
 _HEADER = re.compile(

@@ -20,10 +20,10 @@ from markupsafe import Markup
 from adjudge.core.domain.frozen import plain
 from adjudge.core.domain.record import JudgmentRecord
 from adjudge.core.domain.verdict import CitationFound
+from adjudge.core.reading.foreign_values import as_text
 from adjudge.features.agents.record import AgentDetail
 from adjudge.features.agents.report import KeptSteps, RowMeasure, StepCounts, trajectory_of
 from adjudge.features.agents.step_times import time_axis
-from adjudge.features.agents.traces.values import as_text
 from adjudge.features.agents.trajectory import Step
 from adjudge.features.evidence.quotes import find_quote
 from adjudge.messages import Message, term

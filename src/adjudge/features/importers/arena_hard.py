@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
+from adjudge.core.reading.foreign_values import seconds_of
 from adjudge.core.verdicts.styles import margin, put_back
-from adjudge.features.agents.traces.values import seconds_of
 from adjudge.features.importers.format import Format
 from adjudge.features.importers.pairs import (
     BETTER_ANSWER,

@@ -13,9 +13,9 @@ from adjudge.core.domain.criteria import CriteriaOption
 from adjudge.core.domain.frozen import nonempty
 from adjudge.core.domain.vote import Outcome
 from adjudge.core.reading.archive import entries
+from adjudge.core.reading.foreign_values import seconds_of
 from adjudge.core.verdicts.styles import grade
 from adjudge.errors import RunError
-from adjudge.features.agents.traces.values import seconds_of
 from adjudge.features.importers.format import Format
 from adjudge.features.importers.record import (
     NOT_SAID,

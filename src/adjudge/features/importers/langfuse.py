@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from adjudge.features.agents.traces.values import seconds_of
+from adjudge.core.reading.foreign_values import seconds_of
 from adjudge.features.importers.format import Format
 from adjudge.features.importers.record import (
     ImportLog,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import cast
 
-from adjudge.features.agents.traces.values import parsed, seconds_of
+from adjudge.core.reading.foreign_values import parsed, seconds_of
 from adjudge.features.importers.format import Format
 from adjudge.features.importers.record import (
     ImportLog,

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from adjudge.core.domain.label import Kind
+from adjudge.core.reading.foreign_values import seconds_of
 from adjudge.core.verdicts.styles import put_back, rating
-from adjudge.features.agents.traces.values import seconds_of
 from adjudge.features.importers.format import Format
 from adjudge.features.importers.pairs import (
     BETTER_ANSWER,

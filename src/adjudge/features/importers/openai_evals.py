@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from adjudge.features.agents.traces.values import seconds_of
+from adjudge.core.reading.foreign_values import seconds_of
 from adjudge.features.importers.format import Format
 from adjudge.features.importers.record import (
     ImportLog,

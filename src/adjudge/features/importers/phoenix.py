@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from adjudge.core.domain.criteria import CriteriaOption
-from adjudge.features.agents.traces.values import seconds_of
+from adjudge.core.reading.foreign_values import seconds_of
 from adjudge.features.importers.format import Format
 from adjudge.features.importers.record import (
     ImportLog,

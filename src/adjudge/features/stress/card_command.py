@@ -23,24 +23,31 @@ _ENDINGS = (".md", ".html")
 @click.option("--attack", type=PATH, help="The run of 'adjudge attack' on the same judge.")
 @click.option("--drift", type=PATH, help="The file of anchors whose history is known.")
 @click.option(
-    "-o", "--output", type=PATH, help="Write the page to this file instead: .md or .html."
+    "-o",
+    "--output",
+    "outputs",
+    type=PATH,
+    multiple=True,
+    help="Write the page to this file instead: .md or .html; repeatable.",
 )
-def judge_card(run: Path, attack: Path | None, drift: Path | None, output: Path | None) -> int:
+def judge_card(
+    run: Path, attack: Path | None, drift: Path | None, outputs: tuple[Path, ...]
+) -> int:
     """Print a page about the judges of a run: what they judge and how, agreement with people,
     leanings, attacks, drift, cost, limits. What is not known is listed as missing.
     """
-    if output is not None:
+    for output in outputs:
         check_page(output, _ENDINGS)
     with reading(run):
         found = judge_cards(run, attack, drift)
     shown = language()
-    if output is None:
+    if not outputs:
         click.echo(clean(judge_card_page(found, shown)), nl=False)
-    else:
-        pages = {
-            ".md": lambda: judge_card_page(found, shown),
-            ".html": lambda: judge_card_html(found, shown),
-        }
+    pages = {
+        ".md": lambda: judge_card_page(found, shown),
+        ".html": lambda: judge_card_html(found, shown),
+    }
+    for output in outputs:
         write_page(output, pages)
         click.echo(output)
     return ExitCode.OK

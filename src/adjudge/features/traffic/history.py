@@ -95,7 +95,7 @@ def _row(day: str, rate: TrafficRate) -> list[str]:
         rate.shown(),
         percent_range(limits) if limits else "–",
         str(rate.rows),
-        Message("{count:,}", count=rate.events),
+        Message("{count:,}", count=rate.events if rate.covered is None else rate.covered),
     ]
 
 

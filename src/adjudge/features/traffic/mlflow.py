@@ -10,9 +10,9 @@ from urllib.parse import quote, urlencode
 
 from adjudge.core.domain.frozen import nonempty
 from adjudge.core.domain.json_types import JsonDict, JsonObject, JsonValue
+from adjudge.core.reading.foreign_values import inner_object, objects, text_at
 from adjudge.errors import SetupError
 from adjudge.features.agents.traces.formats.otlp import attributes_of
-from adjudge.features.agents.traces.values import inner_object, objects, text_at
 from adjudge.features.traffic.services import Service, ServiceSpans, basic_headers
 from adjudge.features.traffic.source import TrafficEvent
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from adjudge.core.domain.json_types import JsonDict, JsonObject
+from adjudge.core.reading.foreign_values import first_of, inner_object, objects, text_at
 from adjudge.errors import WrongData
 from adjudge.features.agents.traces.formats.otlp import attributes_of
-from adjudge.features.agents.traces.values import first_of, inner_object, objects, text_at
 from adjudge.features.traffic.source import TrafficEvent
 
 _SPANS = ("resourceSpans", "resource_spans")

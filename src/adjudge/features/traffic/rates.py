@@ -50,6 +50,12 @@ class TrafficRate:
     """The mean if every row without a score were the worst it can be; of a count, the best."""
     highest: float | None = None
     """The mean if every one of them were the best; None of a count, which has no most."""
+    covered: int | None = None
+    """For how many of the events the rate stands; None if there is no rate."""
+    skipped: int = 0
+    """Rows that the judge was not to judge, as after a failed check."""
+    without_number: int = 0
+    """Rows whose verdict has no number."""
 
     def shown(self) -> str:
         """The rate; if rows have no score, what it may be."""
@@ -64,19 +70,42 @@ class TrafficRate:
         )
 
     def sentence(self) -> Message:
-        """The rate with its interval, and how many rows have no score."""
-        if not self.unscored:
-            return self._rate_sentence()
+        """The rate with its interval, and which rows have no part in it."""
         lost = plural(
             "{count} row has no score and may be anything",
             "{count} rows have no score and may be anything",
             self.unscored,
         )
-        return join("; ", (self._rate_sentence(), lost))
+        skipped = plural(
+            "{count} row was not to be judged (skipped)",
+            "{count} rows were not to be judged (skipped)",
+            self.skipped,
+        )
+        wordless = plural(
+            "{count} row has a verdict without a number",
+            "{count} rows have a verdict without a number",
+            self.without_number,
+        )
+        counts = (self.unscored, lost), (self.skipped, skipped), (self.without_number, wordless)
+        return join("; ", (self._rate_sentence(), *(text for count, text in counts if count)))
+
+    def _events(self) -> Message:
+        """Say which events the rate is of."""
+        if self.covered is None or self.covered == self.events:
+            return plural("of {count:,} event", "of {count:,} events", self.events)
+        taken = self.rows + self.unscored + self.skipped + self.without_number
+        return plural(
+            "of {covered} of {count:,} event",
+            "of {covered} of {count:,} events",
+            self.events,
+            covered=Message("{count:,}", count=self.covered)
+            if taken >= self.events
+            else Message("about {count:,}", count=self.covered),
+        )
 
     def _rate_sentence(self) -> Message:
         name = Message("{judge}, {criterion}", judge=self.judge, criterion=self.criterion)
-        events = plural("of {count:,} event", "of {count:,} events", self.events)
+        events = self._events()
         if self.mean is None and self.rows:
             return Message(
                 "{name}: cannot tell: too few {events} were drawn by chance",
@@ -116,7 +145,8 @@ class TrafficRate:
         return {
             "judge": self.judge,
             "criteria": self.criterion,
-            **some_of(self, "rows", "unscored", "events", "mean", "lowest", "highest"),
+            **some_of(self, "rows", "unscored", "skipped", "without_number"),
+            **some_of(self, "events", "covered", "mean", "lowest", "highest"),
             "lower": limits.lower if limits else None,
             "upper": limits.upper if limits else None,
         }
@@ -128,10 +158,10 @@ class _Scores:
     weights: list[float] = field(default_factory=list)
     lost: list[tuple[float, float, float]] = field(default_factory=list)
     """Judgments without a score: the weight of each, and what the score is at least and most."""
-    outside: int = 0
-    """Rows that the rate is not about: not to be judged, as after a failed check, or with a verdict
-    that has no number.
-    """
+    skipped: int = 0
+    """Rows that were not to be judged, as after a failed check: the rate is not about them."""
+    without_number: int = 0
+    """Rows with a verdict that has no number: the rate is not about them either."""
     counts: bool = False
     """True if they are counts: the fewer the better, and there is no most."""
     certain: int = 0
@@ -144,7 +174,7 @@ class _Scores:
     @property
     def rows(self) -> int:
         """Rows with a result of any kind."""
-        return len(self.values) + len(self.lost) + self.outside
+        return len(self.values) + len(self.lost) + self.skipped + self.without_number
 
     @property
     def weighed(self) -> float:
@@ -163,7 +193,8 @@ class _Scores:
             self.values.append(record.score)
             self.weights.append(weight)
         elif is_outside(record):
-            self.outside += 1
+            self.skipped += not record.scored
+            self.without_number += record.scored
         else:
             self.lost.append((weight, *record.bounds))
 
@@ -172,7 +203,8 @@ class _Scores:
             self.values + other.values,
             self.weights + other.weights,
             self.lost + other.lost,
-            self.outside + other.outside,
+            self.skipped + other.skipped,
+            self.without_number + other.without_number,
             self.counts or other.counts,
             self.certain + other.certain,
             self.drawn + other.drawn,
@@ -183,7 +215,16 @@ class _Scores:
         if self.waiting:
             events = round(events * self.weighed / (self.weighed + self.waiting))
         rate = TrafficRate(
-            judge, criterion, len(self.values), len(self.lost), events, None, None, self.counts
+            judge,
+            criterion,
+            len(self.values),
+            len(self.lost),
+            events,
+            None,
+            None,
+            self.counts,
+            skipped=self.skipped,
+            without_number=self.without_number,
         )
         factor = self._factor_for(events - self.certain)
         if factor is None or not self.values:
@@ -196,7 +237,7 @@ class _Scores:
             (mean * scored + math.fsum(one[0] * one[place] for one in lost)) / total
             for place in (1, 2)
         )
-        rate = replace(rate, mean=mean, lowest=lowest, highest=highest)
+        rate = replace(rate, mean=mean, lowest=lowest, highest=highest, covered=round(total))
         if self.counts:
             return replace(rate, highest=None if lost else mean)
         if not all(0 <= value <= 1 for value in self.values):

@@ -15,8 +15,8 @@ from urllib.request import Request, urlopen
 
 from adjudge.core.domain.frozen import nonempty
 from adjudge.core.domain.json_types import JsonDict, JsonObject, JsonValue
+from adjudge.core.reading.foreign_values import inner, inner_object, objects, text_at
 from adjudge.errors import SetupError, WrongData
-from adjudge.features.agents.traces.values import inner, inner_object, objects, text_at
 from adjudge.features.traffic.source import SourceAway, TrafficBatch, TrafficEvent
 from adjudge.messages import Message, reason_of
 

@@ -17,10 +17,10 @@ from adjudge.runs.cli.options import PATH, argument, as_json, command, confidenc
 from adjudge.runs.cli.output import language
 from adjudge.runs.exporters.files import text_file
 from adjudge.runs.results.exit_code import ExitCode
+from adjudge.runs.results.leaderboard import RankingSettings, leaderboards
 from adjudge.runs.view.terminal import Screen
 from adjudge.stats.bootstrap import Draws
 from adjudge.stats.ranking import DRAWS
-from adjudge.trust.leaderboard import RankingSettings, leaderboards
 
 SCHEMA = "adjudge.ranking/1"
 _PAGES = {".md": leaderboard_markdown, ".html": leaderboard_html}
@@ -37,7 +37,14 @@ _PAGES = {".md": leaderboard_markdown, ".html": leaderboard_html}
 )
 @click.option("--seed", type=int, default=DRAWS.seed, help="Of these draws.")
 @click.option("--length-control", is_flag=True, help="Also rate with length and place held still.")
-@click.option("-o", "--output", type=PATH, help="Also write the leaderboard: .md, .html or .json.")
+@click.option(
+    "-o",
+    "--output",
+    "outputs",
+    type=PATH,
+    multiple=True,
+    help="Also write the leaderboard: .md, .html or .json; repeatable.",
+)
 @as_json
 def rank(
     run: Path,
@@ -45,7 +52,7 @@ def rank(
     draws: int,
     seed: int,
     length_control: bool,
-    output: Path | None,
+    outputs: tuple[Path, ...],
     as_json: bool,
 ) -> int:
     """Rank the systems that a run compares, with the ranks that each may hold.
@@ -53,12 +60,14 @@ def rank(
     Davidson's model of wins and ties; ratings as in chess (400 points are odds of ten to one),
     intervals by drawing prompts anew.
     """
-    if output is not None and output.suffix.lower() not in (*_PAGES, ".json"):
-        raise UsageError(
-            Message(
-                "{output} cannot be written: let the name end in .md, .html or .json", output=output
+    for output in outputs:
+        if output.suffix.lower() not in (*_PAGES, ".json"):
+            raise UsageError(
+                Message(
+                    "{output} cannot be written: let the name end in .md, .html or .json",
+                    output=output,
+                )
             )
-        )
     found = leaderboards(
         run,
         RankingSettings(level=confidence, draws=Draws(draws, seed), length_control=length_control),
@@ -68,13 +77,9 @@ def rank(
         ensure_ascii=False,
         indent=2,
     )
-    if output is not None:
-        _write(
-            output,
-            data
-            if output.suffix.lower() == ".json"
-            else _PAGES[output.suffix.lower()](run.name, found, language()),
-        )
+    for output in outputs:
+        page = _PAGES.get(output.suffix.lower())
+        _write(output, page(run.name, found, language()) if page else data)
     if as_json:
         print_results(
             "leaderboards", {"leaderboards": len(found)}, [one.to_dict() for one in found]

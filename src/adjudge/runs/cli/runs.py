@@ -41,7 +41,7 @@ from adjudge.runs.counts import (
     count_judgments,
     count_replies,
     count_requests,
-    count_tokens,
+    count_used_tokens,
     count_votes,
     exclusion,
     grouped,
@@ -172,7 +172,7 @@ def _judge_lines(info: RunInfo) -> Iterator[Message]:
             "{model}: {calls}, {tokens}, {cost}",
             model=model,
             calls=count_calls(usage.calls),
-            tokens=count_tokens(usage.prompt_tokens + usage.completion_tokens),
+            tokens=count_used_tokens(usage),
             cost=cost_message({model: usage}, info.prices),
         )
     yield from map(_batch, info.batches)
@@ -358,11 +358,12 @@ def _left_out(folder: Path, format_: str) -> tuple[int, Message]:
             format=format_,
         )
     if format_ == "promptfoo":
-        from adjudge.runs.exporters.foreign import count_counts
+        from adjudge.runs.exporters.foreign import count_without_place
 
-        count = count_counts(folder)
+        count = count_without_place(folder)
         return count, Message(
-            "{judgments} left out that are counts: in promptfoo everything passes or fails",
+            "{judgments} left out that are counts or were skipped: in promptfoo everything passes "
+            "or fails",
             judgments=count_judgments(count),
         )
     return 0, Message("")

@@ -901,7 +901,10 @@ class TrafficRateShape(TypedDict):
     criteria: str
     rows: Annotated[int, "judged, with a score"]
     unscored: Annotated[int, "judged, without a score"]
+    skipped: Annotated[int, "rows that were not to be judged, as after a failed check"]
+    without_number: Annotated[int, "rows whose verdict has no number"]
     events: Annotated[int, "of the same days, judged or not"]
+    covered: Annotated[int | None, "events that the rate stands for; skipped rows are not of it"]
     mean: Annotated[float | None, "of the rows with a score"]
     lowest: Annotated[float | None, "the mean if every row without a score were the worst"]
     highest: Annotated[float | None, "the mean if every row without a score were the best"]

@@ -38,8 +38,8 @@ _INSPECT_SCORES = {"c": 1.0, "p": 0.5, "i": 0.0, "yes": 1.0, "true": 1.0, "no": 
 def to_promptfoo(run: Path, target: Path) -> int:
     """Results of version 3: each judgment is the result of one model-graded assertion.
 
-    Counts are left out: a result there passes or fails, and a count does neither. Returns how many
-    judgments were read.
+    Counts and skipped judgments are left out: a result there passes, fails or is an error, and they
+    are nothing of that. Returns how many judgments were read.
     """
     labels = {(label.row, label.criteria): mark for label, mark in _marked(run)}
     head = {"version": 3, "timestamp": _now(), "prompts": [_PROMPT]}
@@ -51,7 +51,7 @@ def to_promptfoo(run: Path, target: Path) -> int:
         for row in records_of(run, votes=True):
             _refuse_comparison(row, "promptfoo")
             read += 1
-            if row.detail.is_count:
+            if _has_no_place(row):
                 continue
             reason = _failure_reason(row, ends)
             result = _promptfoo_result(row, count, labels, reason)
@@ -63,9 +63,13 @@ def to_promptfoo(run: Path, target: Path) -> int:
     return read
 
 
-def count_counts(run: Path) -> int:
-    """Return how many judgments of a run are counts, which promptfoo has no place for."""
-    return sum(row.detail.is_count for row in records_of(run))
+def count_without_place(run: Path) -> int:
+    """Return how many judgments of a run promptfoo has no place for."""
+    return sum(map(_has_no_place, records_of(run)))
+
+
+def _has_no_place(row: JudgmentRecord) -> bool:
+    return row.detail.is_count or row.status == "skipped"
 
 
 def _failure_reason(row: JudgmentRecord, ends: Ends) -> int:

@@ -20,8 +20,10 @@ from adjudge.messages import render
 from adjudge.runs.counts import exclusion
 from adjudge.runs.exporters.files import text_file
 from adjudge.runs.folder import RunInfo, reading, run_info
+from adjudge.runs.results.gate import GateResult
 from adjudge.runs.results.paired_gate import against_baseline, paired_gates
 from adjudge.runs.results.passed import Ends, passed
+from adjudge.runs.results.run_report import report_of_run
 from adjudge.runs.results.setup import Setup
 from adjudge.trust.labels.scales import scale_ends
 
@@ -33,8 +35,9 @@ _CASE = ("failure", "error", "skipped")
 
 
 def to_junit(run: Path, target: Path, baseline: Path | None = None) -> int:
-    """Write all judgments of a run; says how many there are. How it compares with ``baseline``, or
-    with the run that it must not be worse than, is told in the properties of each judge's suite.
+    """Write all judgments of a run; says how many there are. The outcome of its gates, and how it
+    compares with ``baseline`` or the run that it must not be worse than, are in the properties of
+    each judge's suite.
     """
     ends, info = scale_ends(run), run_info(run)
     gates = _gates(info, baseline)
@@ -100,9 +103,13 @@ def _write_unfinished(file: TextIO, info: RunInfo) -> None:
 
 
 def _gates(info: RunInfo, baseline: Path | None) -> dict[str, list[str]]:
-    """Judge → how it compares with another run, in sentences."""
+    """Judge → the outcome of its gates, and how it compares with another run, in sentences."""
     setup, found = against_baseline(Setup.of_run(info), baseline), dict[str, list[str]]()
-    for gate in paired_gates(setup, info.folder):
+    gates: list[GateResult] = []
+    if setup.bars:
+        report = report_of_run(info.folder, shown=0, info=info)
+        gates += [gate for gate in report.gates if gate.measure != "difference"]
+    for gate in (*gates, *paired_gates(setup, info.folder)):
         for judge in [gate.judge] if gate.judge else info.judges:
             found.setdefault(judge, []).append(render(gate.sentence(), setup.language))
     return found

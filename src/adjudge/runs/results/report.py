@@ -489,6 +489,7 @@ class Report(HtmlRepr):
             "failed_calls": self.failed_calls,
             "prompt_tokens": usage.prompt_tokens,
             "completion_tokens": usage.completion_tokens,
+            "calls_with_estimated_tokens": usage.estimated,
         }
         if len(self.sections) == 1:
             return {**self.sections[0].summary.to_dict(), **used}

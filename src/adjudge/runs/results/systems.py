@@ -25,7 +25,7 @@ Scores = Mapping[str, Sequence[float]]
 
 @dataclass(frozen=True)
 class SystemDifference:
-    """The second system less the first by one criterion, over the rows that both answered."""
+    """The second system less the first by one criterion, over the rows that both have a score of."""
 
     judge: str
     criteria: str
@@ -34,7 +34,7 @@ class SystemDifference:
     difference: Difference
     rows: int
     missing: int
-    """Rows without a score of one of the two."""
+    """Rows without a score of one of the two: it failed, or the system never answered the row."""
     outcome: ComparisonOutcome
     """Of the second: a count is better the lower it is."""
     is_count: bool = False
@@ -137,16 +137,17 @@ class SystemsTally:
         self, judge: str, criterion: str, names: tuple[str, str], scores: tuple[Scores, Scores]
     ) -> SystemDifference | None:
         one, two = scores
-        shared = [row for row in one if row in two]
-        both = [row for row in shared if one[row] and two[row]]
+        rows = dict.fromkeys((*one, *two))  # a row that one of them never answered is unknown
+        both = [row for row in rows if one.get(row) and two.get(row)]
         if not both:
             return None
         paired, is_count = PairedScores(), (judge, criterion) in self._counts
-        for row in shared:
-            scored = one[row] and two[row]
-            paired.add([(fmean(two[row]), fmean(one[row])) if scored else None])
+        for row in both:
+            paired.add([(fmean(two[row]), fmean(one[row]))])
+        missing = len(rows) - len(both)
+        for _ in range(missing):
+            paired.add([None])
         found = paired.compared(reach=math.inf if is_count else 1.0)
-        missing = len(shared) - len(both)
         return SystemDifference(
             judge,
             criterion,

@@ -14,13 +14,13 @@ import pytest
 from adjudge import AgentEvaluator, Trajectory
 from adjudge.core.data.sources.row import BadRow
 from adjudge.core.domain.json_types import JsonDict
+from adjudge.core.reading.foreign_values import Object
 from adjudge.features.agents.traces import files
 from adjudge.features.agents.traces.files import read_traces
 from adjudge.features.agents.traces.read import checked, read_rows, read_trajectories
 from adjudge.features.agents.traces.row import TraceFormat, TraceRow
 from adjudge.features.agents.traces.spans import TraceSpan, trajectory_of_spans
 from adjudge.features.agents.traces.turns import CalledTool, Said, Turn
-from adjudge.features.agents.traces.values import Object
 from adjudge.features.agents.trajectory import ToolCall
 
 ASKED = {"role": "user", "content": "q"}

@@ -18,13 +18,13 @@ from adjudge.core.data.sources.json_rows import JsonDocument, is_lines
 from adjudge.core.data.sources.row import BadRow, Origin
 from adjudge.core.data.sources.text import LONGEST, PeekableText, open_text
 from adjudge.core.reading.archive import entries, entry_names, unpacked_size
+from adjudge.core.reading.foreign_values import Object, inner_object
 from adjudge.errors import RunError, SetupError, WrongData
 from adjudge.features.agents.traces.chunks import streamed_events
 from adjudge.features.agents.traces.names import TRACE_FILES
 from adjudge.features.agents.traces.read import as_message, checked, lack_of_texts, unknown
 from adjudge.features.agents.traces.registry import FORMATS, format_of, formats_named
 from adjudge.features.agents.traces.row import TraceFormat, TraceRow
-from adjudge.features.agents.traces.values import Object, inner_object
 from adjudge.messages import Message, reason_of
 
 _LOOKED_AT = 50

@@ -9,17 +9,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from adjudge.core.domain.json_types import JsonObject
-from adjudge.features.agents.traces.chunks import joined_chunks
-from adjudge.features.agents.traces.turns import (
-    CalledTool,
-    Returned,
-    Role,
-    Said,
-    Thought,
-    Turn,
-    TurnPart,
-)
-from adjudge.features.agents.traces.values import (
+from adjudge.core.reading.foreign_values import (
     Object,
     amount,
     arguments_of,
@@ -34,6 +24,16 @@ from adjudge.features.agents.traces.values import (
     parsed_loosely,
     text_at,
     usage_of,
+)
+from adjudge.features.agents.traces.chunks import joined_chunks
+from adjudge.features.agents.traces.turns import (
+    CalledTool,
+    Returned,
+    Role,
+    Said,
+    Thought,
+    Turn,
+    TurnPart,
 )
 from adjudge.features.agents.trajectory import Missing, ToolDefinition
 

@@ -9,16 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from adjudge.core.domain.message import Usage
-from adjudge.features.agents.traces.messages import (
-    REDACTED,
-    are_messages,
-    call_of,
-    read_turns,
-    tools_of,
-)
-from adjudge.features.agents.traces.spans import SpanKind, TraceSpan
-from adjudge.features.agents.traces.turns import CalledTool, Returned, Role, Said, Turn
-from adjudge.features.agents.traces.values import (
+from adjudge.core.reading.foreign_values import (
     Object,
     amount,
     arguments_of,
@@ -35,6 +26,15 @@ from adjudge.features.agents.traces.values import (
     usage_of,
     whole_items,
 )
+from adjudge.features.agents.traces.messages import (
+    REDACTED,
+    are_messages,
+    call_of,
+    read_turns,
+    tools_of,
+)
+from adjudge.features.agents.traces.spans import SpanKind, TraceSpan
+from adjudge.features.agents.traces.turns import CalledTool, Returned, Role, Said, Turn
 
 _NAMES: Mapping[SpanKind, tuple[str, ...]] = {
     "model": (

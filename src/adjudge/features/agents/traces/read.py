@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from adjudge.core.reading.foreign_values import HOSTILE, Object, inner_object, plain
 from adjudge.errors import WrongData
 from adjudge.features.agents.traces.registry import FORMATS, format_of, formats_named
 from adjudge.features.agents.traces.row import TraceFormat, TraceRow
-from adjudge.features.agents.traces.values import HOSTILE, Object, inner_object, plain
 from adjudge.features.agents.trajectory import Trajectory
 from adjudge.messages import Message
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from adjudge.core.reading.foreign_values import HOSTILE, Object
 from adjudge.errors import WrongData
 from adjudge.features.agents.traces.formats import adk, chats, crewai, failures, swe_agent, vercel
 from adjudge.features.agents.traces.formats.atif import ATIF
@@ -21,7 +22,6 @@ from adjudge.features.agents.traces.formats.tau_bench import TAU_BENCH
 from adjudge.features.agents.traces.formats.trail import TRAIL
 from adjudge.features.agents.traces.names import TRACE_FORMATS
 from adjudge.features.agents.traces.row import TraceFormat
-from adjudge.features.agents.traces.values import HOSTILE, Object
 
 FORMATS: tuple[TraceFormat, ...] = (
     ATIF,

@@ -8,7 +8,7 @@ from typing import cast
 
 from adjudge.core.domain.instance import Instance
 from adjudge.core.domain.json_types import JsonObject
-from adjudge.features.agents.traces.values import Object
+from adjudge.core.reading.foreign_values import Object
 from adjudge.features.agents.trajectory import Trajectory
 
 

@@ -5,11 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from adjudge.features.agents.traces.build import built
-from adjudge.features.agents.traces.messages import read_turns
-from adjudge.features.agents.traces.row import TraceFormat, TraceRow, present, reference_call
-from adjudge.features.agents.traces.turns import HandedOver, Returned, Said, Turn
-from adjudge.features.agents.traces.values import (
+from adjudge.core.reading.foreign_values import (
     Object,
     elapsed_over,
     first_of,
@@ -19,6 +15,10 @@ from adjudge.features.agents.traces.values import (
     time_at,
     usage_of,
 )
+from adjudge.features.agents.traces.build import built
+from adjudge.features.agents.traces.messages import read_turns
+from adjudge.features.agents.traces.row import TraceFormat, TraceRow, present, reference_call
+from adjudge.features.agents.traces.turns import HandedOver, Returned, Said, Turn
 
 
 def _text(content: object) -> str:

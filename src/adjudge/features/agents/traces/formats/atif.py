@@ -5,20 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from adjudge.features.agents.traces.build import built
-from adjudge.features.agents.traces.messages import call_of, read_turns, tools_of
-from adjudge.features.agents.traces.row import TraceFormat, TraceRow, present
-from adjudge.features.agents.traces.turns import (
-    CalledTool,
-    HandedOver,
-    Retrieved,
-    Returned,
-    Said,
-    Thought,
-    Turn,
-    TurnPart,
-)
-from adjudge.features.agents.traces.values import (
+from adjudge.core.reading.foreign_values import (
     Object,
     amount,
     as_text,
@@ -31,6 +18,19 @@ from adjudge.features.agents.traces.values import (
     seconds_of,
     text_at,
     usage_of,
+)
+from adjudge.features.agents.traces.build import built
+from adjudge.features.agents.traces.messages import call_of, read_turns, tools_of
+from adjudge.features.agents.traces.row import TraceFormat, TraceRow, present
+from adjudge.features.agents.traces.turns import (
+    CalledTool,
+    HandedOver,
+    Retrieved,
+    Returned,
+    Said,
+    Thought,
+    Turn,
+    TurnPart,
 )
 
 _DEEPEST = 20

@@ -5,6 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from adjudge.core.reading.foreign_values import (
+    Object,
+    as_text,
+    elapsed_over,
+    id_at,
+    inner,
+    objects,
+    text_at,
+    time_at,
+    usage_of,
+)
 from adjudge.features.agents.traces.build import built
 from adjudge.features.agents.traces.messages import call_of, read_turns
 from adjudge.features.agents.traces.row import TraceFormat, TraceRow, present
@@ -15,17 +26,6 @@ from adjudge.features.agents.traces.turns import (
     Thought,
     Turn,
     TurnPart,
-)
-from adjudge.features.agents.traces.values import (
-    Object,
-    as_text,
-    elapsed_over,
-    id_at,
-    inner,
-    objects,
-    text_at,
-    time_at,
-    usage_of,
 )
 
 _SKIPPED = (

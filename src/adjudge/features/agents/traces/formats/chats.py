@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from adjudge.core.reading.foreign_values import Object, first_of, objects, usage_of
 from adjudge.features.agents.traces.build import built
 from adjudge.features.agents.traces.chunks import is_chunk
 from adjudge.features.agents.traces.messages import (
@@ -18,7 +19,6 @@ from adjudge.features.agents.traces.messages import (
 )
 from adjudge.features.agents.traces.row import TraceFormat, TraceRow, present
 from adjudge.features.agents.traces.turns import Turn
-from adjudge.features.agents.traces.values import Object, first_of, objects, usage_of
 
 _LISTS = (
     *("messages", "conversation", "conversations", "history", "input", "items", "chat"),

@@ -5,11 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from adjudge.features.agents.traces.build import Builder
-from adjudge.features.agents.traces.messages import read_turns
-from adjudge.features.agents.traces.row import TraceFormat, TraceRow, present
-from adjudge.features.agents.traces.turns import Turn
-from adjudge.features.agents.traces.values import (
+from adjudge.core.reading.foreign_values import (
     Object,
     elapsed_over,
     id_at,
@@ -17,6 +13,10 @@ from adjudge.features.agents.traces.values import (
     text_at,
     time_at,
 )
+from adjudge.features.agents.traces.build import Builder
+from adjudge.features.agents.traces.messages import read_turns
+from adjudge.features.agents.traces.row import TraceFormat, TraceRow, present
+from adjudge.features.agents.traces.turns import Turn
 
 _MAIN = "main"
 _COMMANDS = ("<command-name>", "<command-message>", "<local-command-stdout>", "<system-reminder>")

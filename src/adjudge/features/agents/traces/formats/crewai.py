@@ -6,12 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import NoReturn
 
-from adjudge.errors import WrongData
-from adjudge.features.agents.traces.build import built
-from adjudge.features.agents.traces.messages import read_turns
-from adjudge.features.agents.traces.row import TraceFormat, TraceRow, present
-from adjudge.features.agents.traces.turns import Said, Turn
-from adjudge.features.agents.traces.values import (
+from adjudge.core.reading.foreign_values import (
     Object,
     as_text,
     first_of,
@@ -20,6 +15,11 @@ from adjudge.features.agents.traces.values import (
     text_at,
     usage_of,
 )
+from adjudge.errors import WrongData
+from adjudge.features.agents.traces.build import built
+from adjudge.features.agents.traces.messages import read_turns
+from adjudge.features.agents.traces.row import TraceFormat, TraceRow, present
+from adjudge.features.agents.traces.turns import Said, Turn
 from adjudge.features.agents.trajectory import Step, Trajectory
 
 

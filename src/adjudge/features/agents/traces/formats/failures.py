@@ -6,10 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from adjudge.features.agents.traces.build import built
-from adjudge.features.agents.traces.row import TraceFormat, TraceRow, present
-from adjudge.features.agents.traces.turns import Said, Thought, Turn, TurnPart
-from adjudge.features.agents.traces.values import (
+from adjudge.core.reading.foreign_values import (
     Object,
     as_text,
     first_of,
@@ -19,6 +16,9 @@ from adjudge.features.agents.traces.values import (
     objects,
     text_at,
 )
+from adjudge.features.agents.traces.build import built
+from adjudge.features.agents.traces.row import TraceFormat, TraceRow, present
+from adjudge.features.agents.traces.turns import Said, Thought, Turn, TurnPart
 
 _ADDENDUM = re.compile(r"\s*\((.*)\)\s*$")
 _PEOPLE = ("human", "user")

@@ -7,10 +7,7 @@ from dataclasses import replace
 
 from adjudge.core.domain.json_types import JsonObject
 from adjudge.core.domain.message import Usage
-from adjudge.features.agents.traces.build import built
-from adjudge.features.agents.traces.messages import read_turns, tools_of
-from adjudge.features.agents.traces.row import TraceFormat, TraceRow, present
-from adjudge.features.agents.traces.values import (
+from adjudge.core.reading.foreign_values import (
     Object,
     amount,
     as_text,
@@ -19,6 +16,9 @@ from adjudge.features.agents.traces.values import (
     text_at,
     usage_of,
 )
+from adjudge.features.agents.traces.build import built
+from adjudge.features.agents.traces.messages import read_turns, tools_of
+from adjudge.features.agents.traces.row import TraceFormat, TraceRow, present
 
 _ATTACHED = "attachment://"
 

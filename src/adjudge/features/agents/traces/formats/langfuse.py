@@ -5,13 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from adjudge.core.domain.message import Usage
-from adjudge.features.agents.traces.formats.otlp import row_of
-from adjudge.features.agents.traces.messages import are_messages, read_turns, tools_of
-from adjudge.features.agents.traces.otel import documents_in, read_whole, tool_result
-from adjudge.features.agents.traces.row import TraceFormat, TraceRow, present
-from adjudge.features.agents.traces.spans import SpanKind, TraceSpan, by_trace
-from adjudge.features.agents.traces.turns import CalledTool, Said, Turn
-from adjudge.features.agents.traces.values import (
+from adjudge.core.reading.foreign_values import (
     Object,
     amount,
     arguments_of,
@@ -24,6 +18,12 @@ from adjudge.features.agents.traces.values import (
     time_at,
     usage_of,
 )
+from adjudge.features.agents.traces.formats.otlp import row_of
+from adjudge.features.agents.traces.messages import are_messages, read_turns, tools_of
+from adjudge.features.agents.traces.otel import documents_in, read_whole, tool_result
+from adjudge.features.agents.traces.row import TraceFormat, TraceRow, present
+from adjudge.features.agents.traces.spans import SpanKind, TraceSpan, by_trace
+from adjudge.features.agents.traces.turns import CalledTool, Said, Turn
 
 _TYPES: Mapping[str, SpanKind] = {
     **{"GENERATION": "model", "TOOL": "tool", "AGENT": "agent", "RETRIEVER": "retriever"},

@@ -7,13 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from adjudge.core.domain.json_types import JsonObject
 from adjudge.core.domain.message import Usage
-from adjudge.features.agents.traces.formats.otlp import rows_of
-from adjudge.features.agents.traces.messages import read_turns, tools_of
-from adjudge.features.agents.traces.otel import documents_in, read_whole, tool_result
-from adjudge.features.agents.traces.row import TraceFormat, TraceRow
-from adjudge.features.agents.traces.spans import SpanKind, TraceSpan
-from adjudge.features.agents.traces.turns import CalledTool
-from adjudge.features.agents.traces.values import (
+from adjudge.core.reading.foreign_values import (
     Object,
     amount,
     arguments_of,
@@ -25,6 +19,12 @@ from adjudge.features.agents.traces.values import (
     time_at,
     usage_of,
 )
+from adjudge.features.agents.traces.formats.otlp import rows_of
+from adjudge.features.agents.traces.messages import read_turns, tools_of
+from adjudge.features.agents.traces.otel import documents_in, read_whole, tool_result
+from adjudge.features.agents.traces.row import TraceFormat, TraceRow
+from adjudge.features.agents.traces.spans import SpanKind, TraceSpan
+from adjudge.features.agents.traces.turns import CalledTool
 
 _TYPES: Mapping[str, SpanKind] = {"llm": "model", "tool": "tool", "retriever": "retriever"}
 _SYSTEM = re.compile(r"System: (.*?)(?=\n(?:Human|AI|Tool|Function): |\Z)", re.DOTALL)

@@ -5,11 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from adjudge.features.agents.traces.formats.otlp import row_of
-from adjudge.features.agents.traces.otel import error_of, span_of
-from adjudge.features.agents.traces.row import TraceFormat, TraceRow, present
-from adjudge.features.agents.traces.spans import TraceSpan
-from adjudge.features.agents.traces.values import (
+from adjudge.core.reading.foreign_values import (
     Object,
     first_of,
     inner,
@@ -19,6 +15,10 @@ from adjudge.features.agents.traces.values import (
     text_at,
     time_at,
 )
+from adjudge.features.agents.traces.formats.otlp import row_of
+from adjudge.features.agents.traces.otel import error_of, span_of
+from adjudge.features.agents.traces.row import TraceFormat, TraceRow, present
+from adjudge.features.agents.traces.spans import TraceSpan
 
 _SESSION = ("mlflow.trace.session", "session_id")
 

@@ -5,12 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from adjudge.core.domain.message import Usage
-from adjudge.features.agents.traces.formats.otlp import row_of
-from adjudge.features.agents.traces.messages import read_turns
-from adjudge.features.agents.traces.row import TraceFormat, TraceRow, present
-from adjudge.features.agents.traces.spans import TraceSpan, by_trace
-from adjudge.features.agents.traces.turns import CalledTool, Returned
-from adjudge.features.agents.traces.values import (
+from adjudge.core.reading.foreign_values import (
     Object,
     arguments_of,
     as_text,
@@ -21,6 +16,11 @@ from adjudge.features.agents.traces.values import (
     time_at,
     usage_of,
 )
+from adjudge.features.agents.traces.formats.otlp import row_of
+from adjudge.features.agents.traces.messages import read_turns
+from adjudge.features.agents.traces.row import TraceFormat, TraceRow, present
+from adjudge.features.agents.traces.spans import TraceSpan, by_trace
+from adjudge.features.agents.traces.turns import CalledTool, Returned
 from adjudge.features.agents.trajectory import ToolDefinition
 
 

@@ -7,10 +7,7 @@ from dataclasses import replace
 from itertools import starmap
 from typing import Any
 
-from adjudge.features.agents.traces.otel import DETAILS, is_error, read_events, span_of
-from adjudge.features.agents.traces.row import TraceFormat, TraceRow, present
-from adjudge.features.agents.traces.spans import TraceSpan, by_trace, trajectory_of_spans
-from adjudge.features.agents.traces.values import (
+from adjudge.core.reading.foreign_values import (
     Object,
     first_of,
     inner_object,
@@ -19,6 +16,9 @@ from adjudge.features.agents.traces.values import (
     text_at,
     time_at,
 )
+from adjudge.features.agents.traces.otel import DETAILS, is_error, read_events, span_of
+from adjudge.features.agents.traces.row import TraceFormat, TraceRow, present
+from adjudge.features.agents.traces.spans import TraceSpan, by_trace, trajectory_of_spans
 
 _DEEPEST = 100
 _SCALARS = ("stringValue", "boolValue", "doubleValue", "string_value", "bool_value", "double_value")

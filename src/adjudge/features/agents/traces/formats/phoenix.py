@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from adjudge.features.agents.traces.formats.otlp import rows_of
-from adjudge.features.agents.traces.otel import error_of, span_of
-from adjudge.features.agents.traces.row import TraceFormat, TraceRow
-from adjudge.features.agents.traces.spans import TraceSpan
-from adjudge.features.agents.traces.values import (
+from adjudge.core.reading.foreign_values import (
     Object,
     inner,
     inner_object,
@@ -17,6 +13,10 @@ from adjudge.features.agents.traces.values import (
     text_at,
     time_at,
 )
+from adjudge.features.agents.traces.formats.otlp import rows_of
+from adjudge.features.agents.traces.otel import error_of, span_of
+from adjudge.features.agents.traces.row import TraceFormat, TraceRow
+from adjudge.features.agents.traces.spans import TraceSpan
 
 _PREFIX = "attributes."
 

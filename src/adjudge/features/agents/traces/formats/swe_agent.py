@@ -6,11 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from adjudge.core.domain.message import Usage
-from adjudge.features.agents.traces.build import built
-from adjudge.features.agents.traces.messages import read_turns
-from adjudge.features.agents.traces.row import TraceFormat, TraceRow, present
-from adjudge.features.agents.traces.turns import CalledTool, Returned, Said, Turn
-from adjudge.features.agents.traces.values import (
+from adjudge.core.reading.foreign_values import (
     Object,
     amount,
     as_text,
@@ -22,6 +18,10 @@ from adjudge.features.agents.traces.values import (
     text_at,
     usage_of,
 )
+from adjudge.features.agents.traces.build import built
+from adjudge.features.agents.traces.messages import read_turns
+from adjudge.features.agents.traces.row import TraceFormat, TraceRow, present
+from adjudge.features.agents.traces.turns import CalledTool, Returned, Said, Turn
 from adjudge.features.agents.trajectory import Trajectory
 
 _SHELL = "bash"

@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from adjudge.features.agents.traces.build import built
-from adjudge.features.agents.traces.messages import read_turns
-from adjudge.features.agents.traces.row import TraceFormat, TraceRow, present, reference_call
-from adjudge.features.agents.traces.values import (
+from adjudge.core.reading.foreign_values import (
     Object,
     amount,
     as_text,
@@ -17,6 +14,9 @@ from adjudge.features.agents.traces.values import (
     objects,
     text_at,
 )
+from adjudge.features.agents.traces.build import built
+from adjudge.features.agents.traces.messages import read_turns
+from adjudge.features.agents.traces.row import TraceFormat, TraceRow, present, reference_call
 
 
 def _messages(simulation: Object) -> Iterator[Object]:

@@ -5,14 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from adjudge.core.domain.message import Usage
-from adjudge.features.agents.traces.build import built
-from adjudge.features.agents.traces.formats.chats import is_vercel_chat, messages_in, read_chat
-from adjudge.features.agents.traces.formats.otlp import rows_of
-from adjudge.features.agents.traces.messages import read_turns
-from adjudge.features.agents.traces.otel import error_of, span_of
-from adjudge.features.agents.traces.row import TraceFormat, TraceRow, present
-from adjudge.features.agents.traces.spans import TraceSpan
-from adjudge.features.agents.traces.values import (
+from adjudge.core.reading.foreign_values import (
     Object,
     first_of,
     id_at,
@@ -23,6 +16,13 @@ from adjudge.features.agents.traces.values import (
     time_at,
     usage_of,
 )
+from adjudge.features.agents.traces.build import built
+from adjudge.features.agents.traces.formats.chats import is_vercel_chat, messages_in, read_chat
+from adjudge.features.agents.traces.formats.otlp import rows_of
+from adjudge.features.agents.traces.messages import read_turns
+from adjudge.features.agents.traces.otel import error_of, span_of
+from adjudge.features.agents.traces.row import TraceFormat, TraceRow, present
+from adjudge.features.agents.traces.spans import TraceSpan
 
 
 def _is_span(one: Object) -> bool:

@@ -1,4 +1,4 @@
-"""Values of traces, which tools write in many ways, as plain ones."""
+"""Values that other tools write in many ways, as plain ones."""
 
 from __future__ import annotations
 
