@@ -12,8 +12,10 @@ import pytest
 
 from adjudge import AspectCritic
 from adjudge.core.domain.instance import Instance
+from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.label import Label
 from adjudge.core.domain.results import Result
+from adjudge.errors import SetupError
 from adjudge.stats.correction import corrected_mean, with_rows_apart
 from adjudge.stats.estimate import Estimate, undefined
 from adjudge.trust import Calibration, calibrate
@@ -32,6 +34,11 @@ CANNED: list[Text] = [
     *((f"{n} J=PASS T={'PASS' if n % 10 else 'FAIL'}", 1) for n in range(20, 140)),
 ]
 CANNED_SHARE = (10 + 108) / 200
+HALF_YES: list[Text] = [
+    ("yes J=PASS T=PASS", 100),
+    *((f"{n} J=PASS T={'PASS' if n % 2 else 'FAIL'}", 1) for n in range(100)),
+]
+OFTEN = CalibrationSettings(agreement=None, sequential=True)
 DRAWS = 40
 
 
@@ -39,7 +46,7 @@ def verdict(prompt: str) -> str:
     return "PASS" if "J=PASS" in prompt else "FAIL"
 
 
-def judge(texts: Sequence[Text]) -> list[Result]:
+def judge(texts: Sequence[Text]) -> Sequence[Result]:
     rows = [text for text, count in texts for _ in range(count)]
     critic = AspectCritic("Is it good?", model(verdict), name="dates")
     return critic.evaluate([Instance({"response": text}, f"r{n}") for n, text in enumerate(rows)])
@@ -124,23 +131,66 @@ def test_intervals_hold_the_share_of_rows_with_many_copies(
 
 
 def test_a_skipped_text_is_as_open_as_one_that_was_not_drawn() -> None:
-    texts: list[Text] = [
-        ("yes J=PASS T=PASS", 100),
-        *((f"{n} J=PASS T={'PASS' if n % 2 else 'FAIL'}", 1) for n in range(100)),
-    ]
-    results = judge(texts)
-    given = [label(text) for text, _ in texts[1:]]
+    results = judge(HALF_YES)
+    given = [label(text) for text, _ in HALF_YES[1:]]
 
     def limits(canned: Label) -> tuple[Calibration, float, float]:
         found = calibrate(results, [canned, *given], settings=replace(THESE_ROWS, these_rows=False))
         assert found.corrected is not None
         return found, found.corrected.lower or 0, found.corrected.upper or 0
 
-    known, low, high = limits(label(texts[0][0]))
-    skipped, lowest, highest = limits(label(texts[0][0], state="skipped", option=None))
+    known, low, high = limits(label(HALF_YES[0][0]))
+    skipped, lowest, highest = limits(label(HALF_YES[0][0], state="skipped", option=None))
     assert skipped.skipped == 100 and lowest < low and highest >= high
     assert 0.65 < low < 0.75 < high < 0.85
     assert lowest < 0.25 and known.labels_only.lower == pytest.approx(low, abs=0.02)
+
+
+def test_limits_at_every_look_are_of_rows_as_their_value_is() -> None:
+    """Half of the rows are one good text, half of the others are good. Each text counted once in
+    the limits and each row in the value: 0.750 between 0.344 and 0.666.
+    """
+    results = judge(HALF_YES)
+    found = calibrate(results, [label(text) for text, _ in HALF_YES], settings=OFTEN)
+    for one in (found.corrected, found.labels_only):
+        assert holds(one, 0.75)
+        assert one is not None and one.value == pytest.approx(0.75)
+        assert one.count == 101 and (one.width or 1) < 0.3
+    without = calibrate(results, [label(text) for text, _ in HALF_YES[1:61]], settings=OFTEN)
+    for one in (without.corrected, without.labels_only):
+        assert holds(one, 0.75) and holds(one, 0.25)
+    assert any(
+        "99 rows are copies of one text that was not drawn" in note for note in without.notes
+    )
+    skipped = label(HALF_YES[0][0], state="skipped", option=None)
+    rest = [label(text) for text, _ in HALF_YES[1:61]]
+    open_text = calibrate(results, [skipped, *rest], settings=OFTEN)
+    assert holds(open_text.corrected, 0.25) and holds(open_text.labels_only, 0.25)
+    assert not any("not drawn" in note for note in open_text.notes)
+
+
+def test_limits_at_every_look_hold_the_share_of_rows_with_copies() -> None:
+    """0.52 of the corrected intervals and none of the labels alone held it before."""
+    texts: list[Text] = [(f"yes {n} J=PASS T=PASS", 10) for n in range(10)] + HALF_YES[1:]
+    results, held = judge(texts), [0, 0]
+    for seed in range(DRAWS):
+        found = calibrate(results, map(label, draw(texts, 100, seed)), settings=OFTEN)
+        held[0] += holds(found.corrected, 0.75)
+        held[1] += holds(found.labels_only, 0.75)
+    assert min(held) >= 0.95 * DRAWS
+
+
+def test_trials_of_a_task_have_no_limits_for_every_look() -> None:
+    """The upper limit for every look, 0.754, was below that for one look, 0.921."""
+    critic = AspectCritic("Is it good?", model(verdict), name="dates")
+    rows: list[JsonDict] = [
+        {"response": f"{n} J=PASS", "task_id": f"t{n // 3}", "trial": n % 3} for n in range(90)
+    ]
+    results = critic.evaluate(rows)
+    labels = [label("", row=one.instance.identity, rows=90) for one in results[:60]]
+    with pytest.raises(SetupError, match=r"rows that count as one \(trials of a task"):
+        calibrate(results, labels, settings=OFTEN)
+    assert calibrate(results, labels, settings=replace(OFTEN, sequential=False)).corrected
 
 
 def test_a_slice_of_copies_has_the_value_of_their_label() -> None:

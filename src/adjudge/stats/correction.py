@@ -261,12 +261,16 @@ def with_rows_apart(
     )
     if rest.value is None:
         return replace(estimate, reason=NO_LABEL)
-    middle = rest.value
+    return replace(estimate, value=mean_with_apart(rest.value, rows, apart))
+
+
+def mean_with_apart(mean: float, rows: int, apart: Sequence[LabelApart]) -> float:
+    """Return the mean of ``rows`` rows with this ``mean`` and of those that are counted apart."""
     filled = (
-        label if label is not None else middle if likely is None else likely
+        label if label is not None else mean if likely is None else likely
         for label, likely in apart
     )
-    return replace(estimate, value=(rows * middle + math.fsum(filled)) / total)
+    return (rows * mean + math.fsum(filled)) / (rows + len(apart))
 
 
 def within_possible(estimate: Estimate, labels: Sequence[float], rows: int) -> Estimate:

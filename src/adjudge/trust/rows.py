@@ -422,6 +422,11 @@ class Rows:
         """The texts that several rows have (see ``texts``), and how many."""
         return {text: count for text, count in Counter(self.texts).items() if count > 1}
 
+    @cached_property
+    def repeated(self) -> set[int]:
+        """The places of rows whose text an earlier row has, if texts were drawn to be labelled."""
+        return set(repeats(dict(enumerate(self.texts)))) if self.copies else set()
+
     @property
     def decided(self) -> list[int]:
         """The places of the rows with a verdict."""
