@@ -144,3 +144,24 @@ def test_an_export_keeps_the_labels_of_copies(tmp_path: Path, ids: bool) -> None
             again = list(read_labels(tmp_path / name, known))
         about = {(one.row, one.id, one.option) for one in written}
         assert len(again) == 40 and {(one.row, one.id, one.option) for one in again} == about
+
+
+def test_a_slice_says_that_copies_count_once() -> None:
+    """It said 36 labels and "3 more", with a bar of 20."""
+    texts = [f"short {n // 3} de" for n in range(75)] + [f"long {n} en" for n in range(60)]
+    critic = AspectCritic("Says yes.", model(lambda _: "PASS"), name="dates")
+    rows = [
+        Instance({"response": text, "lang": text[-2:]}, f"r{place}")
+        for place, text in enumerate(texts)
+    ]
+    results = list(critic.evaluate(rows))
+    each = list({one.instance.identity: one for one in results}.values())
+    labels = [label(one, drawn_of=135, seed=1) for one in (*each[:12], *each[25:])]
+    settings = CalibrationSettings(agreement=None, by="lang")
+    found = calibrate(results, labels, settings=settings).slices
+    assert found is not None
+    few = next(one for one in found.slices if one.name == "de")
+    assert few.labels == 36
+    assert str(few.corrected.reason) == (
+        "too few labels here: 8 more (labels of 12 different texts; copies count once)"
+    )
