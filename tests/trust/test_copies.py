@@ -180,3 +180,24 @@ def test_limits_at_every_look_bound_the_share_of_rows_not_of_texts() -> None:
         assert found.value == pytest.approx(0.75)
         assert found.lower is not None and found.upper is not None
         assert 0.25 < found.lower < 0.75 < found.upper < 1
+
+
+def test_a_slice_says_that_copies_count_once() -> None:
+    """It said 36 labels and "3 more", with a bar of 20."""
+    texts = [f"short {n // 3} de" for n in range(75)] + [f"long {n} en" for n in range(60)]
+    critic = AspectCritic("Says yes.", model(lambda _: "PASS"), name="dates")
+    rows = [
+        Instance({"response": text, "lang": text[-2:]}, f"r{place}")
+        for place, text in enumerate(texts)
+    ]
+    results = list(critic.evaluate(rows))
+    each = list({one.instance.identity: one for one in results}.values())
+    labels = [label(one, drawn_of=135, seed=1) for one in (*each[:12], *each[25:])]
+    settings = CalibrationSettings(agreement=None, by="lang")
+    found = calibrate(results, labels, settings=settings).slices
+    assert found is not None
+    few = next(one for one in found.slices if one.name == "de")
+    assert few.labels == 36
+    assert str(few.corrected.reason) == (
+        "too few labels here: 8 more (labels of 12 different texts; copies count once)"
+    )

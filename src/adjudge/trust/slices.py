@@ -204,7 +204,17 @@ class _Part:
     ) -> CorrectedSlice:
         found = self._estimate(level)
         if self.missing:
-            why = Message("too few labels here: {more} more", more=self.missing)
+            texts = sum(one.texts for one in self._strata)
+            why = (
+                Message("too few labels here: {more} more", more=self.missing)
+                if texts == found.count
+                else Message(
+                    "too few labels here: {more} more (labels of {texts} different texts; copies "
+                    "count once)",
+                    more=self.missing,
+                    texts=texts,
+                )
+            )
             found = undefined(found.method, found.count, why, level=level)
         judged = [said[at] for at in self._places if at in said]
         return CorrectedSlice(

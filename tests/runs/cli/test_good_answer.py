@@ -177,6 +177,18 @@ def test_of_several_criteria_the_one_is_named_whose_good_answer_is_another(folde
     assert "\nFAIL counts as good." not in done.stdout
 
 
+def test_a_good_answer_names_its_criterion_if_there_are_others(folder: Path) -> None:
+    criterion = "{name: rude, description: 'Is it rude?', options: ['Yes', 'No'], good: 'No'}"
+    (folder / "eval.yaml").write_text(
+        "data: rows.csv\nmodels: scripted/No\njudges:\n"
+        f"  - {{kind: direct, name: manners, criteria: {criterion}}}\n"
+        "  - {kind: check, checks: [{words: {most: 6}}]}\n"
+    )
+    done = adjudge("run", "eval.yaml", "--no-cache", cwd=folder)
+    assert "rude: No counts as good." in done.stdout, done.stderr
+    assert "\nNo counts as good." not in done.stdout
+
+
 def test_a_good_pass_needs_no_explanation(folder: Path) -> None:
     words = ("check", "-f", "rows.csv", "--criterion", "It is short.", "-m", "scripted/PASS")
     assert "counts as good" not in adjudge(*words, "--no-cache", cwd=folder).stdout

@@ -155,6 +155,17 @@ def test_several_criteria_give_an_aggregate_and_csv_one_row_a_judgment(tmp_path:
     assert (row["row"], row["aggregated_score"], len(row["per_criterion_score"])) == (1, 1.0, 2)
 
 
+def test_an_aggregate_names_its_judgments(tmp_path: Path) -> None:
+    """``row`` counts judgments in results, and rows in aggregates."""
+    (tmp_path / "rows.csv").write_text("id,response\na,x\nb,y\nc,z\n")
+    asked = ("judge", "-f", "rows.csv", "--criterion", "Is it polite?", "--criterion", "Is it new?")
+    found = json.loads(commands.adjudge(*asked, "-m", "scripted", "--json", cwd=tmp_path).stdout)
+    ids = {one["row"]: one["id"] for one in found["results"]}
+    assert [one["judgments"] for one in found["aggregates"]] == [[1, 2], [3, 4], [5, 6]]
+    for one in found["aggregates"]:
+        assert {ids[number] for number in one["judgments"]} == {one["id"]}
+
+
 @pytest.mark.parametrize(("script", "code"), [("Yes", 0), ("No", 4), ("huh", 5)])
 def test_the_gate_is_the_exit_code(script: str, code: int) -> None:
     done = adjudge(

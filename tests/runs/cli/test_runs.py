@@ -342,3 +342,19 @@ def test_rows_from_standard_input_are_read_for_every_judge(project: Path) -> Non
         "dates": {"scored": 12},
         "kind": {"scored": 24},
     }
+
+
+def test_a_stopped_run_does_not_say_that_all_rows_were_judged_by_all_criteria(
+    tmp_path: Path,
+) -> None:
+    rows = "".join(f"text {number}\n" for number in range(8))
+    (tmp_path / "rows.csv").write_text(f"answer\n{rows}")
+    (tmp_path / "eval.yaml").write_text(
+        "data: rows.csv\nmodels: scripted/PASS\njudges:\n"
+        "  - {kind: check, checks: [{words: {most: 6}}]}\n"
+        "  - {kind: aspect, name: polite, criteria: It is polite.}\n"
+    )
+    asked = ("run", "eval.yaml", "--no-cache", "-j", "1", "--max-calls", "3", "--run", "kept")
+    adjudge(*asked, cwd=tmp_path)
+    shown = adjudge("runs", "show", "kept", cwd=tmp_path).stdout
+    assert "11 judgments by 2 criteria, at most 8 rows by one" in shown

@@ -157,8 +157,12 @@ def judge(options: JudgeOptions, flags: Flags) -> int:
     has_scores = all(None not in one.points for one in wanted)
     aggregates = (
         (
-            {"row": row + 1, **composite(each[0].instance, multi, each).aggregate()}
-            for row, each in _by_row(judgments, len(wanted))
+            {
+                "row": row + 1,
+                "judgments": numbers,
+                **composite(each[0].instance, multi, each).aggregate(),
+            }
+            for row, numbers, each in _by_row(judgments, len(wanted))
         )
         if len(wanted) > 1 and has_scores
         else None
@@ -286,12 +290,15 @@ def _complete(
 
 def _by_row(
     judged: Iterable[JudgmentDone], criteria: int
-) -> Iterator[tuple[int, list[DirectInstanceResult]]]:
-    """(row, its results) of each row that has one by every criteria."""
-    for number, row in groupby(judged, lambda one: one.row):
-        each = [one.result for one in row if isinstance(one.result, DirectInstanceResult)]
+) -> Iterator[tuple[int, list[int], list[DirectInstanceResult]]]:
+    """Yield each row that has a result by every criterion: its place, the places of its judgments
+    from 1, and its results.
+    """
+    for place, row in groupby(judged, lambda one: one.row):
+        done = [(one.number + 1, one.result) for one in row]
+        each = [result for _, result in done if isinstance(result, DirectInstanceResult)]
         if len(each) == criteria:
-            yield number, each
+            yield place, [number for number, _ in done], each
 
 
 def _comparisons(

@@ -190,7 +190,8 @@ class SkippedShape(TypedDict):
 class AggregateShape(TypedDict):
     """One row by several criteria."""
 
-    row: int
+    row: Annotated[int, "its place among the rows that were read, from 1"]
+    judgments: Annotated[Sequence[int], "the row of each of its judgments in results"]
     id: str | None
     status: Literal["scored", "abstained", "failed", "skipped"]
     aggregated_score: float | None

@@ -309,22 +309,14 @@ class Report(HtmlRepr):
         kept = (kept_criteria(each) for each in asked if each.get("name") == one.criteria)
         return next(kept, None)
 
-    def _offered_by(self, one: Section) -> Iterator[str]:
-        """The options of a section, also those that no row has."""
-        yield from ("PASS", "FAIL") if one.summary.passes else one.summary.options
-        if criterion := self._criterion_of(one):
-            yield from (option.name for option in criterion.options)
-
     @property
     def good_answer_lines(self) -> list[Message]:
         """Say which of two options counts as good: without names only if it is the same for all
-        criteria that have such an option.
+        criteria.
         """
         answers = [(one, good) for one in self.sections if (good := self.good_answer(one))]
         goods = {good for _, good in answers}
-        others = [one for one in self.sections if not self.good_answer(one)]
-        offered = {option for one in others for option in self._offered_by(one)}
-        if len(goods) == 1 and not goods & offered:
+        if len(goods) == 1 and len(answers) == len(self.sections):
             return [Message("{answer} counts as good.", answer=goods.pop())]
         titles = Counter(one.title for one in self.sections)
         return [

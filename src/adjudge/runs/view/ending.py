@@ -138,13 +138,19 @@ def _counts(report: Report) -> Iterator[Message]:
     for one in report.sections:
         attempted[one.judge, one.criteria] += one.summary.attempted
     rows = max(attempted.values(), default=0)
-    yield (
-        plural("{count:,} row judged", "{count:,} rows judged", rows)
-        if len(attempted) < 2
-        else Message(
+    if len(attempted) < 2:
+        yield plural("{count:,} row judged", "{count:,} rows judged", rows)
+    elif len(set(attempted.values())) == 1:
+        yield Message(
             "{rows} judged by {number} criteria", rows=count_rows(rows), number=len(attempted)
         )
-    )
+    else:
+        yield Message(
+            "{judgments} by {number} criteria, at most {rows} by one",
+            judgments=count_judgments(attempted.total()),
+            number=len(attempted),
+            rows=count_rows(rows),
+        )
     if unscored := sum(one.summary.unscored for one in report.sections):
         told = unscored if len(attempted) < 2 else count_judgments(unscored)
         yield Message("{number} without a score", number=told)
