@@ -1,22 +1,27 @@
 """Judged rows of a run that its data no longer has.
 
-A run forgets them once all rows have passed.
+A run forgets their judgments once all rows have passed, and keeps what the rows are called.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from adjudge.core.ledger.file import holds_run
+from adjudge.core.domain.json_types import JsonObject, object_in
+from adjudge.core.ledger.file import holds_run, read_meta
 from adjudge.messages import Message, plural
+from adjudge.runs.results.setup import KEPT
 
 if TYPE_CHECKING:
     from adjudge.core.domain.record import JudgmentRecord
     from adjudge.runs.execute import EvalRun
 
 _MOST_NAMED = 10
+LEFT = "left_rows"
+"""Where a run folder keeps them, among what its report needs."""
 
 
 class LeftRows:
@@ -29,6 +34,9 @@ class LeftRows:
     def __init__(self, run: EvalRun) -> None:
         self._names: dict[str, str] = {}
         self._left: Counter[str] = Counter()
+        self._earlier: set[str] = set()
+        """Rows that had left before this pass."""
+        self._has_ended = False
         self._is_answered = bool(run.file.target)
         self._line: tuple[str, str] | None = None
         if run.folder is None or not holds_run(run.folder):
@@ -37,17 +45,34 @@ class LeftRows:
         from adjudge.runs.folder import reading
 
         with reading(run.folder) as ledger:
+            for key, name, count in _read_kept(object_in(read_meta(ledger, KEPT).get(KEPT))):
+                self._left[key], self._names[key] = count, name
+                self._earlier.add(key)
             for record in records(ledger, judge=run.judges[0].label, trajectory=False):
                 self._line = self._line or (record.judge, record.criterion)
                 if (record.judge, record.criterion) == self._line:
                     key = self._key(record)
                     self._left[key] += 1
+                    self._earlier.discard(key)
                     self._names[key] = record.name
 
     def see(self, record: JudgmentRecord) -> None:
         """Strike a row that the data still has."""
+        self._line = self._line or (record.judge, record.criterion)
         if self._left and (record.judge, record.criterion) == self._line:
             self._left[self._key(record)] -= 1
+
+    def end(self) -> None:
+        """Note that all rows have passed."""
+        self._has_ended = True
+
+    def kept(self) -> list[list[str | int]]:
+        """Return what the run folder keeps of them: key, name and count of each. Before the last
+        row has passed only those that had left earlier are known.
+        """
+        left = +self._left
+        keys = left if self._has_ended else self._earlier & left.keys()
+        return [[key, self._names[key], left[key]] for key in keys]
 
     def _key(self, record: JudgmentRecord) -> str:
         from adjudge.runs.diff import is_named
@@ -58,10 +83,10 @@ class LeftRows:
         return record.identity
 
     def notes(self) -> list[Message]:
-        """Say how many judged rows the data no longer has, and name the first of them. To be asked
-        only once all rows have passed.
+        """Say how many judged rows the data no longer has, and name the first of them; nothing
+        before all rows have passed.
         """
-        left = +self._left
+        left = +self._left if self._has_ended else Counter[str]()
         count = left.total()
         if not count:
             return []
@@ -76,3 +101,14 @@ class LeftRows:
                 names=f"{names}, …" if count > _MOST_NAMED else names,
             )
         ]
+
+
+def _read_kept(facts: JsonObject) -> Iterator[tuple[str, str, int]]:
+    """Read what ``LeftRows.kept`` wrote; anything else is passed over, as the folder may be
+    anybody's.
+    """
+    rows = facts.get(LEFT)
+    for row in rows if isinstance(rows, list) else ():
+        match row:
+            case [str(key), str(name), int(count)] if count > 0:
+                yield key, name, count
