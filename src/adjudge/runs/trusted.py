@@ -251,7 +251,8 @@ def _is_behind_link(path: Path, root: Path) -> bool:
     .github is not one.
     """
     try:
-        below = Path(os.path.abspath(path)).relative_to(os.path.abspath(root))
+        # resolve() would follow the link
+        below = Path(os.path.abspath(path)).relative_to(os.path.abspath(root))  # noqa: PTH100
         return path.resolve() != root.resolve() / below
     except (OSError, RuntimeError, ValueError):  # a link to itself, or not below it
         return True
