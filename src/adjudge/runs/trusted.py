@@ -235,7 +235,7 @@ def own_folder(path: Path, root: Path = Path()) -> Path:
     along leads out of it. The user names such a folder, or trusts everything.
     """
     outside = place_outside(path, root.resolve())
-    if outside is None or trusts_everything():
+    if outside is None or trusts_everything() or not _is_behind_link(path, root):
         return path
     raise SetupError(
         "{path} leads to {place} by a link, and nothing is written there: name another folder, "
@@ -244,6 +244,18 @@ def own_folder(path: Path, root: Path = Path()) -> Path:
         place=outside,
         variable=VARIABLE,
     )
+
+
+def _is_behind_link(path: Path, root: Path) -> bool:
+    """Return True if a link between ``root`` and ``path`` leads elsewhere: a hidden folder such as
+    .github is not one.
+    """
+    try:
+        # resolve() would follow the link
+        below = Path(os.path.abspath(path)).relative_to(os.path.abspath(root))  # noqa: PTH100
+        return path.resolve() != root.resolve() / below
+    except (OSError, RuntimeError, ValueError):  # a link to itself, or not below it
+        return True
 
 
 def trusted_project(project: Project) -> Project:

@@ -113,6 +113,22 @@ def test_a_link_that_leads_elsewhere_is_not_written_through(tmp_path: Path) -> N
     assert not (tmp_path / "elsewhere.yaml").exists()
 
 
+def test_a_hidden_folder_is_not_a_link_and_a_link_is(tmp_path: Path) -> None:
+    """It said that .github led elsewhere by a link, in an empty folder."""
+    environment = {name: one for name, one in os.environ.items() if name != "ADJUDGE_TRUST"}
+    for more in ((), ("--folder", "sub")):
+        done = adjudge("init", "github", *more, cwd=tmp_path, environment=environment)
+        assert done.returncode == 0, done.stderr
+        assert (tmp_path.joinpath(*more[1:]) / ".github/workflows/adjudge.yml").is_file()
+    linked = tmp_path / "linked"
+    linked.mkdir()
+    (linked / ".github").symlink_to(tmp_path / "sub")
+    done = adjudge("init", "github", cwd=linked, environment=environment)
+    assert done.returncode == 1
+    assert "by a link" in done.stderr
+    assert not (linked / "eval.yaml").exists()
+
+
 def test_the_workflow_gives_the_action_inputs_that_it_has(tmp_path: Path) -> None:
     adjudge("init", "github", cwd=tmp_path)
     workflow = yaml.safe_load(

@@ -49,6 +49,26 @@ def test_rows_that_left_are_counted_and_named(tmp_path: Path, words: tuple[str, 
     assert len(notes(tmp_path)) == 1  # also for whoever looks later
 
 
+def test_the_note_stays_until_the_rows_are_back(tmp_path: Path) -> None:
+    """The second identical command said nothing of them."""
+    run = ("run", "eval.yaml", "--run", "run")
+    write_rows(tmp_path, range(40))
+    adjudge(*run, cwd=tmp_path)
+    write_rows(tmp_path, range(20))
+    for words in (run, run, ("resume", "run")):
+        done = adjudge(*words, cwd=tmp_path)
+        assert "20 rows that were judged are no longer in the data" in " ".join(done.stdout.split())
+        assert len(notes(tmp_path)) == 1
+    write_rows(tmp_path, range(39))
+    adjudge(*run, cwd=tmp_path)
+    assert notes(tmp_path) == [
+        "1 row that was judged is no longer in the data, and does not count: r39"
+    ]
+    write_rows(tmp_path, range(40))
+    adjudge(*run, cwd=tmp_path)
+    assert notes(tmp_path) == []
+
+
 def test_a_resumed_run_counts_them_too(tmp_path: Path) -> None:
     write_rows(tmp_path, range(40))
     adjudge("run", "eval.yaml", "--run", "run", cwd=tmp_path)

@@ -71,9 +71,10 @@ def init(kind: str, folder: Path, force: bool) -> int:
     """
     from adjudge.runs.trusted import own_folder
 
-    written = []
-    for path, content in starters(kind, language()):
+    written, files = [], list(starters(kind, language()))
+    for path, _ in files:  # before anything is written
         own_folder((folder / path).parent, folder)
+    for path, content in files:
         target, message = _write(folder / path, content, force=force)
         written += [target] if target else []
         echo(message)

@@ -155,6 +155,9 @@ class GateShape(TypedDict):
     unjudged: NotRequired[
         Annotated[int, "rows that neither run judged, where the run is held to another one"]
     ]
+    rows_with_lost_votes: NotRequired[
+        Annotated[int, "rows whose score lost votes of a panel could change"]
+    ]
     labels: NotRequired[
         Annotated[int, "rows labelled in both runs, if they correct the difference"]
     ]

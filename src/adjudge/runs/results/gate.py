@@ -118,6 +118,10 @@ class GateResult:
     """Of a win rate: rows with a verdict in one of two orders only. ``lower`` and ``upper`` count
     them as lost and as won.
     """
+    open_votes: int = 0
+    """Rows whose score votes of a panel that were lost could change. ``lower`` and ``upper`` hold
+    whatever these votes are.
+    """
     stopped: bool = False
     """Whether the run has not come to its end: rows that nobody was asked about yet could change
     it.
@@ -231,7 +235,18 @@ class GateResult:
         return join(" ", said)
 
     def _open_rows(self) -> Iterator[Message]:
-        """Say how many rows stand on one order, unless the gate passed without them."""
+        """Say how many rows stand on one order or lack votes of a panel, unless the gate passed
+        without them.
+        """
+        if self.open_votes and not self.stopped and self.verdict != "holds":
+            yield plural(
+                "{open_votes} of {count} row lacks votes of the panel that could change it.",
+                "{open_votes} of {count} rows lack votes of the panel that could change them.",
+                self.rows,
+                open_votes=self.open_votes,
+            )
+            if self.missing and not self.sure:
+                yield Message("Rows without a score: {missing}.", missing=self.missing)
         if self.one_order and not self.stopped and self.verdict != "holds":
             yield plural(
                 "{one_order} of {count} row stands on one order: a better response cannot be told "
@@ -514,7 +529,7 @@ class GateResult:
             return Message("Gate undecided: no system is called {of}.", of=self._of)
         if not self.rows:
             return Message("Gate undecided: {what} is unknown, since no row was judged.", **values)
-        if self.one_order:
+        if self.one_order or self.open_votes:
             return Message(
                 "Gate undecided: {what} lies between {lower:.3f} and {upper:.3f}, the bar is "
                 "{bar:.3f}.",
@@ -528,7 +543,7 @@ class GateResult:
 
     def _plain_failed(self, values: Values, *, clear: bool) -> Message:
         """``clear``: whether the value itself is below the bar."""
-        if clear and self.one_order:
+        if clear and (self.one_order or self.open_votes):
             return Message(
                 "Gate failed: {what} is {value:.3f}, the bar is {bar:.3f}: missed by {margin:.3f}.",
                 **values,
@@ -607,7 +622,7 @@ class GateResult:
         """About how many rows would decide it, if the figure stays what it is; None where that
         cannot be said.
         """
-        if not self.sure or self.missing or self.one_order or not self.margin:
+        if not self.sure or self.missing or self.one_order or self.open_votes or not self.margin:
             return None
         from adjudge.stats.intervals import Interval  # not loaded for gates that are decided
         from adjudge.stats.rows_to_decide import rows_to_decide
@@ -629,6 +644,7 @@ class GateResult:
                 cluster=self.cluster,
                 sequential=self.sequential,
                 unjudged=self.unjudged,
+                rows_with_lost_votes=self.open_votes,
                 labels=self.labels,
                 not_corrected_because=self.uncorrected_because,
                 rows_added_since_draw=self.added,
@@ -674,6 +690,7 @@ def mean_gate(
         upper=upper,
         rows=rows,
         missing=summary.unscored,
+        open_votes=summary.open_rows,
         confidence=confidence,
         sure=summary.confident is not None,
     )

@@ -1,23 +1,28 @@
 """Judged rows of a run that its data no longer has.
 
-A run forgets them once all rows have passed.
+A run forgets their judgments once all rows have passed, and keeps what the rows are called.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from adjudge.core.ledger.file import holds_run
+from adjudge.core.domain.json_types import JsonObject, object_in
+from adjudge.core.ledger.file import holds_run, read_meta
 from adjudge.core.ledger.rows import storable
 from adjudge.messages import Message, plural
+from adjudge.runs.results.setup import KEPT
 
 if TYPE_CHECKING:
     from adjudge.core.domain.record import JudgmentRecord
     from adjudge.runs.plan import Plan
 
 _MOST_NAMED = 10
+LEFT = "left_rows"
+"""Where a run folder keeps them, among what its report needs."""
 
 
 class LeftRows:
@@ -30,6 +35,9 @@ class LeftRows:
     def __init__(self, plan: Plan) -> None:
         self._names: dict[str, str] = {}
         self._left: Counter[str] = Counter()
+        self._earlier: set[str] = set()
+        """Rows that had left before this pass."""
+        self._has_ended = False
         self._is_answered = bool(plan.file.target)
         self._line: tuple[str, str] | None = None
         if plan.folder is None or not holds_run(plan.folder):
@@ -39,6 +47,9 @@ class LeftRows:
         from adjudge.runs.folder import reading
 
         with reading(plan.folder) as ledger:
+            for key, name, count in _read_kept(object_in(read_meta(ledger, KEPT).get(KEPT))):
+                self._left[key], self._names[key] = count, name
+                self._earlier.add(key)
             for row in judgment_rows(ledger, judge=plan.judges[0].label):
                 judge, index, id, *_, criterion, _, _, _ = row
                 self._line = self._line or (str(judge), str(criterion))
@@ -46,12 +57,26 @@ class LeftRows:
                     # the rest is decoded only if the id does not name the row
                     key = self._key_of_id(id) or self._key(judgment_of(row))
                     self._left[key] += 1
+                    self._earlier.discard(key)
                     self._names[key] = id or str(index + 1)
 
     def see(self, record: JudgmentRecord) -> None:
         """Strike a row that the data still has."""
+        self._line = self._line or (record.judge, record.criterion)
         if self._left and (record.judge, record.criterion) == self._line:
             self._left[self._key(record)] -= 1
+
+    def end(self) -> None:
+        """Note that all rows have passed."""
+        self._has_ended = True
+
+    def kept(self) -> list[list[str | int]]:
+        """Return what the run folder keeps of them: key, name and count of each. Before the last
+        row has passed only those that had left earlier are known.
+        """
+        left = +self._left
+        keys = left if self._has_ended else self._earlier & left.keys()
+        return [[key, self._names[key], left[key]] for key in keys]
 
     def _key(self, record: JudgmentRecord) -> str:
         from adjudge.runs.diff import is_named
@@ -69,10 +94,10 @@ class LeftRows:
         return f"id {storable(id)}"
 
     def notes(self) -> list[Message]:
-        """Say how many judged rows the data no longer has, and name the first of them. To be asked
-        only once all rows have passed.
+        """Say how many judged rows the data no longer has, and name the first of them; nothing
+        before all rows have passed.
         """
-        left = +self._left
+        left = +self._left if self._has_ended else Counter[str]()
         count = left.total()
         if not count:
             return []
@@ -87,3 +112,14 @@ class LeftRows:
                 names=f"{names}, …" if count > _MOST_NAMED else names,
             )
         ]
+
+
+def _read_kept(facts: JsonObject) -> Iterator[tuple[str, str, int]]:
+    """Read what ``LeftRows.kept`` wrote; anything else is passed over, as the folder may be
+    anybody's.
+    """
+    rows = facts.get(LEFT)
+    for row in rows if isinstance(rows, list) else ():
+        match row:
+            case [str(key), str(name), int(count)] if count > 0:
+                yield key, name, count

@@ -32,7 +32,7 @@ from adjudge.runs.execute import (
 from adjudge.runs.plan import Plan
 from adjudge.runs.results.exit_code import ExitCode
 from adjudge.runs.results.gate import Bar, GateResult, exit_code, worst
-from adjudge.runs.results.left_rows import LeftRows
+from adjudge.runs.results.left_rows import LEFT, LeftRows
 from adjudge.runs.results.notes import lost_in, lost_reply_notes, payment_notes, reader_notes
 from adjudge.runs.results.paired_gate import compared_with_baseline, paired_gates, refuse_itself
 from adjudge.runs.results.report import ENTRIES, Report, ReportTally
@@ -130,6 +130,7 @@ class RunOutcome:
                 self._tally.add(record)
             case RowsEnded():
                 setup = self._tally.setup
+                self._left.end()
                 self._tally.setup = replace(setup, notes=(*self._left.notes(), *setup.notes))
             case VoteCast():
                 self.asked += 1
@@ -215,6 +216,8 @@ class RunOutcome:
         kept, skipped = self._tally.setup.kept(), self._tally.skipped
         if skipped.rows or skipped.blank:
             kept["skipped"] = skipped.kept()
+        if left := self._left.kept():
+            kept[LEFT] = left
         return {KEPT: kept}
 
     @property

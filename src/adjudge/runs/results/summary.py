@@ -18,6 +18,7 @@ from adjudge.core.domain.record import JudgmentRecord
 from adjudge.core.domain.repeated import Unit, clusters_of, unit_of
 from adjudge.messages import abridge
 from adjudge.stats import FEWEST
+from adjudge.stats.rounding import equal
 
 if TYPE_CHECKING:
     from adjudge.stats.intervals import Interval
@@ -58,7 +59,7 @@ class Summary:
     """Over the scored results that have a number; None when there are none."""
     lower: float
     """The mean if every result that was not scored were the least it can be: the low end of its
-    scale, unless the result knows better.
+    scale, unless the result knows better. Likewise votes of a panel that were lost.
     """
     upper: float
     """The mean if every one of them were the most it can be."""
@@ -69,6 +70,8 @@ class Summary:
     """
     excluded: Mapping[str, int] = field(default_factory=dict)
     """Of a panel: each model that did not count somewhere, and on how many rows."""
+    open_rows: int = 0
+    """Of a panel: rows with a score that votes of models that did not count could change."""
     interval: Interval | None = None
     """Of the mean; None with too few rows, or with scores outside their scale: that of the options,
     else 0 to 1.
@@ -187,9 +190,11 @@ class GateConfidence:
         units: Sequence[Unit],
         lost: LostRows,
         scale: tuple[float, float] = (0.0, 1.0),
+        possible: Mapping[int, tuple[float, float]] | None = None,
     ) -> Interval | None:
         """Return the limits of the mean for a gate, which hold whatever the lost rows would have
         scored; None if there are too few ``values``, or if they lie outside their scale.
+        ``possible``: place among ``values`` → the least and the most that this one could be.
         """
         low, high = scale
         if self.confidence is None or not all(low <= value <= high for value in values):
@@ -200,10 +205,10 @@ class GateConfidence:
         fewest = 1 if self.sequential else FEWEST
         if count_units(values, self.clusters(units)) < fewest:
             return None
-        lows, highs = (
-            [(value - low) / (high - low) for value in (*values, *ends)]
-            for ends in (lost.lows, lost.highs)
-        )
+        least, most = [*values, *lost.lows], [*values, *lost.highs]
+        for place, bounds in (possible or {}).items():
+            least[place], most[place] = bounds
+        lows, highs = ([(value - low) / (high - low) for value in own] for own in (least, most))
         clusters = self.clusters([*units, *lost.units])
         limits = sequential_mean if self.sequential else rows_interval
         level = self.confidence
@@ -232,6 +237,8 @@ class Tally:
         self._scores, self._without_number, self._usage = array("d"), 0, Usage()
         self._lost = LostRows()
         self._excluded: Counter[str] = Counter()
+        self._open: dict[int, tuple[float, float]] = {}
+        """Place among the scores → what lost votes of the panel could make of it."""
         self._options: Counter[str] = Counter()
         self._points: dict[str, float | None] = {}
         self._reasons: Counter[str] = Counter()
@@ -273,6 +280,8 @@ class Tally:
         if one.score is None:
             self._without_number += 1
         else:
+            if one.left_out and (bounds := _possible_scores(one, one.score, self._scale)):
+                self._open[len(self._scores)] = bounds
             self._scores.append(one.score)
             self.largest = max(self.largest, one.score)
             self._is_count |= one.detail.is_count
@@ -297,21 +306,27 @@ class Tally:
             sum(self._scores),
         )
         numbers, possible = len(self._scores), attempted - self._without_number
+        fixed = sum(score for place, score in enumerate(self._scores) if place not in self._open)
+        lowest = fixed + sum(low for low, _ in self._open.values()) + sum(self._lost.lows)
+        highest = fixed + sum(high for _, high in self._open.values()) + sum(self._lost.highs)
         return Summary(
             attempted=attempted,
             scored=scored,
             abstained=self._counts["abstained"],
             failed=attempted - scored - self._counts["abstained"],
             mean=total / numbers if numbers else None,
-            lower=(total + sum(self._lost.lows)) / possible if possible else self._scale[0],
-            upper=(total + sum(self._lost.highs)) / possible if possible else self._scale[1],
+            lower=lowest / possible if possible else self._scale[0],
+            upper=highest / possible if possible else self._scale[1],
             usage=self._usage,
             without_number=self._without_number,
             excluded=dict(self._excluded),
+            open_rows=len(self._open),
             interval=self._interval(),
             confident=None
             if self._is_count
-            else self._sureness.interval(self._scores, self._units, self._lost, self._scale),
+            else self._sureness.interval(
+                self._scores, self._units, self._lost, self._scale, self._open
+            ),
             options=dict(self._options.most_common()),
             option_scores=dict(self._points),
             reasons=dict(self._reasons.most_common()),
@@ -344,6 +359,25 @@ class Tally:
             return None
         clusters = self._sureness.clusters(self._units)
         return interval_of(self._scores, clusters, self._scale)
+
+
+def _possible_scores(
+    one: JudgmentRecord, score: float, scale: tuple[float, float]
+) -> tuple[float, float] | None:
+    """Return the least and the most that a panel's score would be with the votes that were lost;
+    None if they could not change it, or each model's own score is not known.
+    """
+    scores, lost = list(one.model_scores.values()), len(one.left_out)
+    if not scores:
+        return None
+    low, high = scale
+    if one.detail.kind == "aspect" and equal(sum(scores) / len(scores), score):
+        total, count = sum(scores), len(scores) + lost
+        return (total + lost * low) / count, (total + lost * high) / count
+    agreeing = sum(equal(own, score) for own in scores)
+    if 2 * agreeing - len(scores) > lost:  # a majority stays one whatever the others say
+        return None
+    return min(low, score), max(high, score)
 
 
 def _best(points: Mapping[str, float | None]) -> float:
