@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from statistics import fmean
 
-from adjudge.core.domain.frozen import some_of
+from adjudge.core.domain.frozen import nonempty, some_of
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.judge_configuration import JudgeConfiguration
 from adjudge.core.domain.judge_criterion import JudgeCriterion
@@ -58,14 +59,20 @@ class ScoreSlices:
     """The level of the interval of each slice."""
     level: float = _LEVEL
     """The level at which all of them hold together."""
+    system: str = ""
+    """The compared system whose win rates these are; empty: scores."""
 
     @property
     def name(self) -> str:
-        return JudgeCriterion(self.judge, self.criterion).name
+        name = JudgeCriterion(self.judge, self.criterion).name
+        if not self.system:
+            return name
+        return Message("win rate of {system} by {name}", system=self.system, name=name)
 
     def to_dict(self) -> JsonDict:
         return {
             "criterion": self.criterion,
+            **nonempty(system=self.system),
             "slices": [one.to_dict() for one in self.slices],
             "notes": list(self.notes),
         }
@@ -131,31 +138,42 @@ def score_slices_by_judge(
     for one in records:
         if (one.judge, one.criterion) not in known:
             by_judge.setdefault(one.judge, []).append(one)
+    sureness = GateConfidence(cluster=cluster)
     return tuple(
         slices
-        if any(one.scores for one in slices.slices)
-        else _without_table(slices, is_comparison=own[0].detail.kind == "pairwise")
         for judge, own in by_judge.items()
-        for slices in score_slices(
-            own,
-            column,
-            configurations.get(judge, JudgeConfiguration()),
-            GateConfidence(cluster=cluster),
+        for scored in score_slices(
+            own, column, configurations.get(judge, JudgeConfiguration()), sureness
         )
+        for slices in _tables(scored, own, sureness)
     )
 
 
-def _without_table(slices: ScoreSlices, *, is_comparison: bool) -> ScoreSlices:
-    """Say why there is no table."""
-    reason = (
-        Message(
-            "No slices: win rates are not shown by slice here. 'adjudge runs diff A B --by COLUMN' "
-            "compares those of two runs slice by slice."
-        )
-        if is_comparison
-        else Message("No slices: no row has a score.")
-    )
-    return replace(slices, slices=(), notes=(reason,))
+def _tables(
+    scored: ScoreSlices, records: Sequence[JudgmentRecord], sureness: GateConfidence
+) -> list[ScoreSlices]:
+    """The slices of scores, else the win rates of each compared system, else why there are none."""
+    if any(one.scores for one in scored.slices):
+        return [scored]
+    own = [one for one in records if one.criterion == scored.criterion]
+    systems = dict.fromkeys(name for one in own for name in one.detail.system_names)
+    if systems and any(one.scored for one in own):
+        return [_win_rates(name, own, scored.column, sureness) for name in systems]
+    return [replace(scored, slices=(), notes=(Message("No slices: no row has a score."),))]
+
+
+def _win_rates(
+    system: str, records: Sequence[JudgmentRecord], column: str, sureness: GateConfidence
+) -> ScoreSlices:
+    """The win rate of one system per slice; as in the whole, a tie counts a half."""
+
+    def rate_of(one: JudgmentRecord) -> float | None:
+        named = zip(one.detail.system_names, one.detail.system_results, strict=True)
+        return next((result.winrate for name, result in named if name == system), None)
+
+    own = [one for one in records if system in one.detail.system_names]
+    found = _slices(own[0].criterion, own, column, (0.0, 1.0), sureness, rate_of)
+    return replace(found, system=system)
 
 
 def _slices(
@@ -164,14 +182,15 @@ def _slices(
     column: str,
     scale: tuple[float, float],
     sureness: GateConfidence,
+    value_of: Callable[[JudgmentRecord], float | None] = attrgetter("score"),
 ) -> ScoreSlices:
     slicing = slice_rows([value_in(one, column) for one in records], column)
     rows = Counter(slicing.of_rows)
     scores: Mapping[str, list[float]] = {name: [] for name in slicing.names}
     units: Mapping[str, list[Unit]] = {name: [] for name in slicing.names}
     for one, name in zip(records, slicing.of_rows, strict=True):
-        if one.scored and one.score is not None:
-            scores[name].append(one.score)
+        if one.scored and (value := value_of(one)) is not None:
+            scores[name].append(value)
             units[name].append(sureness.unit(one))
     each = level_of_each(_LEVEL, len(scores))
     plain = not any(one.detail.is_count for one in records)

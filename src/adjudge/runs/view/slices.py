@@ -29,7 +29,7 @@ def score_slice_headings(found: ScoreSlices) -> list[str]:
         found.column,
         Message("rows"),
         term("status", "scored"),
-        term("score", "mean"),
+        Message("win rate") if found.system else term("score", "mean"),
         Message("interval"),
     ]
 
