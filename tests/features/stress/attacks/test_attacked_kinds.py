@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from adjudge.features.stress.attacks.report import _Said
 from adjudge.runs.cli.main import main
 from support.fake_provider import KEY, FakeProvider
 
@@ -229,3 +230,11 @@ def test_a_gate_passes_only_where_the_upper_limit_lies_below_it(
     assert judge["families"][0]["beyond_noise"]["upper"] > 0.05
     (judge,) = attack(monkeypatch, capsys, *few, "runs/all", "--sample", "72")
     assert judge["families"][0]["beyond_noise"]["upper"] < 0.05
+
+
+def test_the_best_score_is_the_top_of_the_scale() -> None:
+    """A 1 on a scale to 10 was taken for the best, so that the row could not be talked up."""
+    low, top = (_Said(name="r", verdict=score, score=score, failed=False) for score in (1.0, 10.0))
+    assert not low.is_best((), 10.0)
+    assert top.is_best((), 10.0)
+    assert low.is_best((), 1.0)

@@ -212,11 +212,11 @@ def attack_report(folder: str | Path, level: float = 0.95) -> AttackReport:
     )
     # Each attack has its part of the risk, so that no family is over a bar by chance.
     strict = 1 - (1 - level) / max(1, together)
-    reaches = {name: scale.high - scale.low for name, scale in scale_ends(folder).items()}
+    ends = {name: (scale.low, scale.high) for name, scale in scale_ends(folder).items()}
     found = [
         _finding(
             *(one, criterion, said, kept[one.again][criterion], controls, (level, strict)),
-            reach=reaches.get(criterion, 1.0),
+            ends=ends.get(criterion, (0.0, 1.0)),
         )
         for one in judges
         for criterion, said in kept[one.first].items()
@@ -274,11 +274,12 @@ class _Said:
         said = None if score is None else round(score, 9)
         return cls(name=record.name, verdict=said if verdict is None else verdict, score=score)
 
-    def is_best(self, best: Sequence[str]) -> bool:
+    def is_best(self, best: Sequence[str], highest: float) -> bool:
+        """``best``: the best options; ``highest``: the best score, if there are no options."""
         if self.is_last or self.verdict in best:
             return True
         by_score = not best or not isinstance(self.verdict, str)
-        return by_score and self.score is not None and self.score >= 1
+        return by_score and self.score is not None and self.score >= highest
 
 
 def _finding(
@@ -289,15 +290,16 @@ def _finding(
     controls: Sequence[str],
     levels: tuple[float, float],
     *,
-    reach: float,
+    ends: tuple[float, float],
 ) -> JudgeFinding:
     """``levels``: of one interval, and of limits that hold for all attacks of the run together.
-    ``reach``: how far two scores can lie apart.
+    ``ends``: the lowest and the highest score.
     """
+    reach = ends[1] - ends[0]
     first = {mark.of: one for mark, one in said.items() if not mark.family}
     second = {mark.of: one for mark, one in again.items() if not mark.family}
     usable = {
-        place: _Row(one, second[place], one.is_best(judge.best.get(criterion, ())))
+        place: _Row(one, second[place], one.is_best(judge.best.get(criterion, ()), ends[1]))
         for place, one in first.items()
         if one.verdict is not None and place in second and not second[place].failed
     }
