@@ -17,7 +17,8 @@ from pathlib import Path
 from adjudge.features.scale.partition import judge_partition, merge_partitions, partitions
 from adjudge.features.scale.stores.shared import Buffer
 from adjudge.runs.eval_file import EvalFile, parse_eval
-from adjudge.runs.execute import EvalRun
+from adjudge.runs.execute import execute
+from adjudge.runs.plan import Plan, resolve
 
 EVAL = (
     "data: rows.jsonl\nmodels: scripted\njudges: [{kind: aspect, criteria: It is short., "
@@ -38,7 +39,7 @@ def main() -> None:
         _timed(
             "one machine",
             args.rows,
-            lambda: _judge(EvalRun.of(file, cache=False, folder=file.beside("one"))),
+            lambda: _judge(resolve(file, cache=False, folder=file.beside("one"))),
         )
         _size("its ledger", file.beside("one"))
         for name, buffer in (("partitions", None), ("every answer first", Buffer(1))):
@@ -88,8 +89,8 @@ def _size(what: str, folder: Path) -> None:
     )
 
 
-def _judge(run: EvalRun) -> None:
-    with run.execute() as events:
+def _judge(plan: Plan) -> None:
+    with execute(plan) as events:
         deque(events, maxlen=0)
 
 

@@ -14,7 +14,11 @@ from urllib.request import HTTPCookieProcessor, build_opener
 import pytest
 
 PACKAGE = Path(__file__).parents[1] / "src" / "adjudge"
-DELETED: dict[str, tuple[str, ...]] = {"rag": (), "agents": ("stress",), "bench": ("playground",)}
+DELETED: dict[str, tuple[str, ...]] = {
+    "rag": (),
+    "agents": ("stress", "traffic"),
+    "bench": ("playground",),
+}
 """Feature → those whose page cannot open without it: their lines in ``plugins.py`` go with it."""
 EVAL = "data: rows.csv\nmodels: scripted\njudges:\n  - {kind: direct, criteria: [conciseness]}\n"
 IMPORT = """

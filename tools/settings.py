@@ -11,7 +11,7 @@ import sys
 from collections.abc import Collection, Iterator
 from dataclasses import MISSING, Field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from adjudge.core.reading.types import (
     FilePath,
@@ -45,6 +45,7 @@ from adjudge.runs.eval_file import (
     WeightsType,
 )
 from adjudge.runs.project import HeadersType, ModelEntry, Project, VariableType
+from adjudge.runs.row_source import FormatType
 from adjudge.runs.target_entry import TargetEntry
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
@@ -139,8 +140,9 @@ _LOOKS: dict[type, str] = {
 
 def _kind(kind: object) -> str:
     match kind:
-        case Word():
-            return ", ".join(f"`{word}`" for word in kind.allowed)
+        case Word() | FormatType():
+            allowed = cast(list[str], kind.schema()["enum"])
+            return ", ".join(f"`{word}`" for word in allowed)
         case Many():
             return f"{_kind(kind.item)}, or a list"
         case WholeNumber():

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import io
 import sqlite3
+import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from types import FrameType
 
 import pytest
 
 from adjudge.core.domain.json_types import JsonObject
 from adjudge.core.ledger.file import FILE
 from adjudge.core.ledger.records import records, votes_of
+from adjudge.core.ledger.rows import checked
 from adjudge.errors import RunError
 from adjudge.runs.exporters.table import write_csv
 from adjudge.runs.folder import reading, records_of, run_facts, run_info
+from adjudge.runs.results.run_report import report_of_run
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 from benchmarks import large_runs
@@ -80,6 +85,50 @@ def test_a_damaged_vote_among_those_that_are_looked_up_is_found(
         copy.commit()
     with pytest.raises(RunError, match="checksum mismatch in table votes"):
         list(records_of(tmp_path, votes=True))
+
+
+def test_a_report_checks_each_judgment_once(folders: list[Path]) -> None:
+    checks: Counter[str] = Counter()
+
+    def count(frame: FrameType, event: str, argument: object) -> None:
+        if event == "call" and frame.f_code is checked.__code__:
+            checks[frame.f_locals["table"]] += 1
+
+    sys.setprofile(count)
+    try:
+        report = report_of_run(folders[0] / "runs" / "a")
+    finally:
+        sys.setprofile(None)
+    assert report.total == checks["judgments"] == SIZES[0]
+
+
+@pytest.mark.parametrize("result", ["{", '{"id": "q7"}', "[]"])
+def test_a_report_names_the_damaged_judgment_and_prints_nothing_of_the_run(
+    folders: list[Path], tmp_path: Path, result: str
+) -> None:
+    source = folders[0] / "runs" / "a" / FILE
+    with (
+        closing(sqlite3.connect(source)) as whole,
+        closing(sqlite3.connect(tmp_path / FILE)) as copy,
+    ):
+        whole.backup(copy)
+        copy.execute("UPDATE judgments SET result = ? WHERE number = 7", (result,))
+        copy.commit()
+    shown = subprocess.run(
+        [sys.executable, "-m", "adjudge", "runs", "show", str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert shown.returncode != 0
+    assert not shown.stdout
+    assert "checksum mismatch in table judgments (judge 'clear', number 7)" in shown.stderr
+
+
+def test_a_csv_cell_of_any_length_may_stand_before_a_column_that_comes_later() -> None:
+    text, file = "long " * 100_000, io.StringIO(newline="")
+    assert write_csv(file, [{"a": text}, {"a": "x", "b": "y"}]) == 2
+    assert file.getvalue() == f"a,b\r\n{text},\r\nx,y\r\n"
 
 
 def test_a_csv_file_is_written_from_rows_that_are_read_once() -> None:

@@ -87,7 +87,7 @@ def test_what_decides_the_verdicts_is_put_together_once_for_run_and_report(
             outcome.see(event)
     report = outcome.report()
     assert report.good_answer_lines
-    assert report.setup.parameters["judge identity"]
+    assert report.setup.identities
     assert made == {"judge": 1}
 
 

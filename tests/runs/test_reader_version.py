@@ -69,3 +69,10 @@ def test_a_model_that_misses_the_format_now_and_then_is_not_named(tmp_path: Path
     replies = ["Yes, it is fine.", *[YES] * 30]
     judge(replies)([str(row) for row in range(30)], "Is it good?", run=run)
     assert not [note for note in report_of_run(run).notes if "reply format" in note]
+
+
+def test_a_vote_that_copies_of_a_row_share_counts_once(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    replies = ["Yes, it is fine.", *[YES] * 20]
+    judge(replies)(["same"] * 5 + [str(row) for row in range(19)], "Is it good?", run=run)
+    assert not [note for note in report_of_run(run).notes if "reply format" in note]

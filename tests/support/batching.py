@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from adjudge.core.gateway.layers.budget import Budget
+from adjudge.features.batches.backend import InBatches
 from adjudge.features.batches.settings import BatchNews, BatchSettings
 from adjudge.runs.eval_file import parse_eval
 from adjudge.runs.execute import Event, JudgmentDone, execute
@@ -69,7 +70,9 @@ def judged(
     plan: Plan, settings: BatchSettings | None = QUICK, budget: Budget | None = None
 ) -> list[Event]:
     """Carry it out; what it told of."""
-    with execute(plan.limited_to(budget), batch=settings) as events:
+    with execute(
+        plan.limited_to(budget), batch=InBatches(settings) if settings else None
+    ) as events:
         return list(events)
 
 

@@ -18,10 +18,10 @@ from typing import Any
 from adjudge.core.ledger.ledger import Ledger
 from adjudge.errors import AdjudgeError
 from adjudge.features.batches import book, collect, request_file, transfer
-from adjudge.features.batches.backend import Batches
+from adjudge.features.batches.backend import Batches, InBatches
 from adjudge.features.batches.ledger import BatchTable
 from adjudge.features.batches.providers import inline, openai
-from adjudge.runs.execute import Stopping
+from adjudge.runs.execute import Stopping, execute
 from support.batching import QUICK, eval_run
 
 POINTS: dict[str, tuple[Any, ...]] = {
@@ -92,7 +92,7 @@ def child(order: dict[str, Any]) -> None:
     settings = replace(QUICK, most_requests=order["size"], grace=order.get("grace", 0.05))
 
     try:
-        with run.execute(batch=settings) as events:
+        with execute(run, batch=InBatches(settings)) as events:
             for event in events:
                 if isinstance(event, Stopping):
                     (Path(order["folder"]) / INTERRUPTED).touch()

@@ -20,9 +20,9 @@ from adjudge.features.bench.benchmark import benchmark_of
 from adjudge.features.bench.view import benchmark_html
 from adjudge.features.trust.leaderboard_view import leaderboard_html
 from adjudge.runs.folder import records_of
+from adjudge.runs.results.leaderboard import leaderboards
 from adjudge.trust.calibration import calibrate_run
 from adjudge.trust.labels.store import LabelStore
-from adjudge.trust.leaderboard import leaderboards
 from support.bench import Judges, asked, other, rows_csv
 from support.commands import adjudge
 from support.fake_provider import FakeProvider

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from adjudge.core.domain.message import Usage
 from adjudge.messages import Message, plural
 
 
@@ -51,6 +52,12 @@ def count_tasks(count: int) -> Message:
 
 def count_tokens(count: int) -> Message:
     return plural("{count:,} token", "{count:,} tokens", count)
+
+
+def count_used_tokens(usage: Usage) -> Message:
+    """The tokens that were used; marked if some of them are estimated."""
+    tokens = count_tokens(usage.tokens)
+    return Message("{tokens} (estimated)", tokens=tokens) if usage.estimated else tokens
 
 
 def count_votes(count: int) -> Message:

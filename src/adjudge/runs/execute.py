@@ -5,11 +5,12 @@ over the events of its run.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
+from typing import Protocol
 
 from adjudge.core.aio import event_loop
 from adjudge.core.data.dataset import BadRow, OddRows
@@ -21,12 +22,12 @@ from adjudge.core.domain.vote import Vote
 from adjudge.core.engine.estimate import CostEstimate
 from adjudge.core.engine.run import Run, open_run
 from adjudge.core.engine.schedule import DeferredItems
-from adjudge.core.engine.session import Call, OpenedSession, OpenRun, session
+from adjudge.core.engine.session import Backend, Call, OpenedSession, OpenRun, session
 from adjudge.core.gateway.layers.account import Account, Spent
 from adjudge.core.gateway.layers.budget import Budget, caller
+from adjudge.core.gateway.open import OpenModel
 from adjudge.core.ledger.file import holds_run
 from adjudge.errors import RunError, SetupError
-from adjudge.features.batches.settings import BatchNews, BatchSettings
 from adjudge.messages import Message
 from adjudge.runs.eval_file import EvalFile
 from adjudge.runs.plan import Plan
@@ -96,6 +97,19 @@ class Called:
     call: Call
 
 
+class BackendNews:
+    """Something that a backend has to tell, such as a batch that was sent."""
+
+    @property
+    def is_always_told(self) -> bool:
+        """True if it is told even by a quiet command, because it is about money."""
+        return False
+
+    @property
+    def message(self) -> Message:
+        raise NotImplementedError
+
+
 Event = (
     RowsReadable
     | RowsEnded
@@ -106,7 +120,7 @@ Event = (
     | OddRows
     | ColumnsChosen
     | Stopping
-    | BatchNews
+    | BackendNews
 )
 """What happens in a run, in the order it happens: a row that no judge can judge, rows that hold
 nothing and are passed over, and rows whose judged text is empty, which are judged as they stand,
@@ -117,6 +131,38 @@ are reported as they were read.
 Listen = Callable[[Event], None]
 Kept = Callable[[], JsonObject]
 """Facts about a run that its folder is to keep."""
+
+
+class RoundsBackend(Backend, Protocol):
+    """A backend that has the answers when the rows pass again."""
+
+    async def begin(self) -> None:
+        """Read what was sent before."""
+
+    def begin_pass(self) -> None:
+        """All rows are about to pass."""
+
+    async def next_round(self) -> None:
+        """Send what was asked in this pass, and wait for answers."""
+
+    async def cancel(self) -> None:
+        """Cancel what is under way."""
+
+    def discard(self) -> None:
+        """Let go of everything that was not sent."""
+
+
+class Rounds(Protocol):
+    """A way to ask in rounds instead of at once: providers' batches."""
+
+    def check(self, models: Sequence[OpenModel]) -> None:
+        """Refuse models that cannot be asked so, before there is a run."""
+
+    def open(
+        self, models: Sequence[OpenModel], run: OpenRun, folder: Path, tell: Listen
+    ) -> RoundsBackend:
+        """Return the backend for a run that is kept in ``folder``."""
+        ...
 
 
 def _ignore(event: Event) -> None:
@@ -130,7 +176,7 @@ def execute(
     fork_of: Path | None = None,
     retry_failed: bool = False,
     kept: Kept = dict,
-    batch: BatchSettings | None = None,
+    batch: Rounds | None = None,
     calls: bool = False,
 ) -> Iterator[Iterator[Event]]:
     """Judge: yield what happens, as it happens. BudgetSpent or RunStopped is raised if it ends
@@ -147,7 +193,7 @@ def execute(
     if batch and run is None:
         raise SetupError("batches are kept in a run: say where, with --run FOLDER")
     if batch:
-        check_batches(plan, batch)
+        batch.check(plan.models)
 
     async def work(outbox: event_loop.Outbox[Event]) -> None:
         on_call = (lambda call: outbox.put(Called(call))) if calls else session().on_call
@@ -185,19 +231,12 @@ def estimate(
     return sum(estimates[1:], start=estimates[0])
 
 
-def check_batches(plan: Plan, settings: BatchSettings) -> None:
-    """Refuse batches if none of the models has them, before there is a run."""
-    from adjudge.features.batches.backend import batchable  # not loaded if all is asked at once
-
-    batchable(plan.models, settings)
-
-
 async def _execute(
     plan: Plan,
     run: Run | None,
     outbox: event_loop.Outbox[Event],
     kept: Kept,
-    batch: BatchSettings | None,
+    batch: Rounds | None,
 ) -> None:
     first, listen = plan.judges[0], outbox.put
     rows = _begun(judgeable_rows(plan, first, listen))
@@ -211,7 +250,7 @@ async def _execute(
     ):
         try:
             if under_way and batch:
-                await _judge_in_batches(plan, batch, rows, under_way, listen)
+                await _judge_in_rounds(plan, batch, rows, under_way, listen)
             else:
                 for ready in plan.judges:
                     listen(JudgeStarted(ready.name))
@@ -226,9 +265,9 @@ async def _execute(
                     await under_way.ledger.note_all(facts)
 
 
-async def _judge_in_batches(
+async def _judge_in_rounds(
     plan: Plan,
-    settings: BatchSettings,
+    rounds: Rounds,
     first: Iterator[tuple[int, object]] | None,
     run: OpenRun,
     listen: Listen,
@@ -238,29 +277,27 @@ async def _judge_in_batches(
 
     ``first``: the rows of the first judge, of which the first one is read.
     """
-    from adjudge.features.batches.backend import Batches  # not loaded if all is asked at once
-
-    batches = Batches(settings, plan.models, run, run.ledger.path.parent, listen)
+    backend = rounds.open(plan.models, run, run.ledger.path.parent, listen)
     left = [(ready, DeferredItems()) for ready in plan.judges]
     for ready in plan.judges:
         listen(JudgeStarted(ready.name))
-    with OpenedSession(replace(session(), backend=batches)):
+    with OpenedSession(replace(session(), backend=backend)):
         try:
-            await batches.begin()
+            await backend.begin()
             while left:
-                batches.begin_pass()
+                backend.begin_pass()
                 for ready, deferred in left:
                     rows = first or judgeable_rows(plan, ready, _ignore)
                     await _judge(ready, rows, run, listen, deferred)
                     first = None
                 left = [(ready, deferred) for ready, deferred in left if deferred.left]
                 if left:
-                    await batches.next_round()
+                    await backend.next_round()
         except asyncio.CancelledError:  # interrupted twice
-            await batches.cancel()
+            await backend.cancel()
             raise
         finally:
-            batches.discard()
+            backend.discard()
 
 
 async def _judge(

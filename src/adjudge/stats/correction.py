@@ -26,10 +26,12 @@ from adjudge.stats.intervals import (
     Clusters,
     Interval,
     cluster_sums,
+    clusters_at,
     design_effect,
     effective_units,
     interval_with_both_ends,
     limits_with_both_ends,
+    mover,
     rows_interval,
     share_interval,
     share_limits,
@@ -44,6 +46,7 @@ verdict whose labels all agree would otherwise count as certain. With fewer the 
 often if one verdict was topped up (``benchmarks/coverage.py --only worth``).
 """
 METHOD = "post-stratified"
+NO_LABEL = Message("a verdict has no label: the mean may lie anywhere between")
 
 Options = Sequence[str | None]
 """An option for each row, or None."""
@@ -190,15 +193,84 @@ def corrected_mean(
     level: float = 0.95,
     skipped: Collection[int] = (),
     these_rows: bool = False,
+    apart: Collection[int] = (),
 ) -> Estimate:
-    """Return the post-stratified mean of rows; ``labels`` holds None for rows without one."""
-    strata = stratify(verdicts, labels, order, clusters, skipped)
+    """Return the post-stratified mean of rows; ``labels`` holds None for rows without one.
+    ``apart``: the places of rows that are not estimated by the labels of others (see
+    :func:`with_rows_apart`).
+    """
+    kept = [place for place in range(len(verdicts)) if place not in apart]
+    own, groups = [verdicts[place] for place in kept], clusters_at(clusters, kept)
+    skips = set(skipped)
+    passed_over = [number for number, place in enumerate(kept) if place in skips]
+    strata = stratify(own, [labels[place] for place in kept], order, groups, passed_over)
     means = {stratum.verdict: stratum.mean or 0.0 for stratum in strata}
-    effect = design_effect([means[verdict] for verdict in verdicts], clusters)
+    effect = design_effect([means[verdict] for verdict in own], groups)
     estimate = post_stratified(strata, level=level, row_effect=effect, these_rows=these_rows)
+    if apart:
+        likely = {stratum.verdict: stratum.mean for stratum in strata}
+        rows_apart = [(labels[place], likely.get(verdicts[place])) for place in sorted(apart)]
+        estimate = with_rows_apart(estimate, len(kept), rows_apart, these_rows=these_rows)
     if not these_rows:
         return estimate
     return within_possible(estimate, [one for one in labels if one is not None], len(labels))
+
+
+LabelApart = tuple[float | None, float | None]
+"""The label of a row that is counted apart, None if it may be anything, and what it is taken for
+then; the mean of the other rows if that is None, too.
+"""
+
+
+def with_rows_apart(
+    rest: Estimate, rows: int, apart: Sequence[LabelApart], *, these_rows: bool
+) -> Estimate:
+    """Return the mean of the ``rows`` rows that ``rest`` is about and of those that are counted
+    apart.
+
+    The interval holds whatever rows without a label are. If rows like these are meant, how many of
+    them are among the rows apart is a sample, too.
+    """
+    if rest.lower is None or rest.upper is None:
+        if rows:
+            return rest
+        rest = replace(rest, value=0.0, lower=0.0, upper=0.0, reason="")
+    count, total = sum(label is not None for label, _ in apart), rows + len(apart)
+    share = rows / total
+
+    def mean(end: float) -> float:
+        return fmean(end if label is None else label for label, _ in apart)
+
+    def limits(end: float, middle: float) -> Interval:
+        own = Interval(rest.lower or 0.0, rest.upper or 0.0, rest.level)
+        parts = [(share, middle, own), (1 - share, mean(end), Interval(mean(end), mean(end)))]
+        value = share * middle + (1 - share) * mean(end)
+        among = share * (middle - value) ** 2 + math.fsum(
+            ((end if label is None else label) - value) ** 2 / total for label, _ in apart
+        )
+        variance = 0.0 if these_rows else among / total
+        return mover(parts, variance=variance, level=rest.level)
+
+    low = limits(0.0, (rest.lower if rest.value is None else rest.value) or 0.0)
+    high = limits(1.0, (rest.upper if rest.value is None else rest.value) or 0.0)
+    estimate = replace(
+        rest,
+        lower=max(0.0, low.lower),
+        upper=min(1.0, high.upper),
+        count=rest.count + count,
+    )
+    if rest.value is None:
+        return replace(estimate, reason=NO_LABEL)
+    return replace(estimate, value=mean_with_apart(rest.value, rows, apart))
+
+
+def mean_with_apart(mean: float, rows: int, apart: Sequence[LabelApart]) -> float:
+    """Return the mean of ``rows`` rows with this ``mean`` and of those that are counted apart."""
+    filled = (
+        label if label is not None else mean if likely is None else likely
+        for label, likely in apart
+    )
+    return (rows * mean + math.fsum(filled)) / (rows + len(apart))
 
 
 def within_possible(estimate: Estimate, labels: Sequence[float], rows: int) -> Estimate:
@@ -232,6 +304,7 @@ def prevalences(
     level: float = 0.95,
     skipped: Collection[int] = (),
     these_rows: bool = False,
+    apart: Collection[int] = (),
 ) -> dict[str, Estimate]:
     """Return the corrected share of each option.
 
@@ -248,6 +321,7 @@ def prevalences(
             level=level,
             skipped=skipped,
             these_rows=these_rows,
+            apart=apart,
         )
         for option in options
     }

@@ -195,14 +195,20 @@ def sequential_interval(streams: Sequence[Stream], *, level: float = 0.95) -> In
     return Interval(max(0.0, end(-1)), min(1.0, end(1)), level)
 
 
-def sequential_rate(streams: Sequence[Stream], rows: int, *, level: float = 0.95) -> Interval:
-    """The same of rows like these, of which there are ``rows``: which rows there are is a sample
-    too, and takes a tenth of the risk.
+def sequential_rate(
+    streams: Sequence[Stream], rows: int, *, level: float = 0.95, apart: Sequence[float] = ()
+) -> Interval:
+    """Like sequential_interval, but for rows like these, of which there are ``rows``: which rows
+    there are is a sample too, and takes a tenth of the risk. ``apart``: the values of rows that no
+    stream is about; all others have the weights of the streams.
     """
     risk = 1 - level
-    found = sequential_interval(streams, level=1 - (1 - OF_ROWS) * risk)
+    of_labels = sequential_interval(streams, level=1 - (1 - OF_ROWS) * risk)
     means = [(one.weight, one.mean if one.mean is not None else 0.5) for one in streams]
+    means += [(1 / rows, value) for value in apart]
     value = math.fsum(weight * mean for weight, mean in means)
     spread = math.fsum(weight * (mean - value) ** 2 for weight, mean in means)
     reach = z_two_sided(1 - OF_ROWS * risk) * math.sqrt(spread / rows) if rows else 0.0
-    return Interval(max(0.0, found.lower - reach), min(1.0, found.upper + reach), level)
+    known = math.fsum(apart) / rows if apart else 0.0
+    lower, upper = of_labels.lower + known - reach, of_labels.upper + known + reach
+    return Interval(max(0.0, lower), min(1.0, upper), level)

@@ -9,6 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from statistics import fmean
 
 from adjudge.core.domain.frozen import nonempty, some_of
 from adjudge.core.domain.html_repr import HtmlRepr
@@ -25,20 +26,24 @@ from adjudge.runs.counts import rows_without_group
 from adjudge.runs.folder import reading
 from adjudge.runs.traffic_rows import is_of_sample
 from adjudge.stats.correction import (
+    NO_LABEL,
+    LabelApart,
     Stratum,
     corrected_mean,
     from_unit,
     labels_only,
+    mean_with_apart,
     naive,
     prevalences,
     stratify,
+    with_rows_apart,
     within_possible,
 )
 from adjudge.stats.dawid_skene import MemberVote
 from adjudge.stats.estimate import Estimate, undefined
-from adjudge.stats.intervals import clusters_at
+from adjudge.stats.intervals import Interval, clusters_at
 from adjudge.stats.refusal import Needed, Refusal, cannot_plan, doubts, labels_needed, too_few
-from adjudge.stats.sequence import ClusterSizes, Stream, sequential_mean, sequential_rate
+from adjudge.stats.sequence import Stream, confidence_sequence, sequential_rate
 from adjudge.trust.agreement import AgreementReport, AgreementSettings, agreement_of
 from adjudge.trust.confusion import Confusion, confusion_of
 from adjudge.trust.contestants import Contestants
@@ -48,6 +53,7 @@ from adjudge.trust.labelled_judges import LabelledJudge, configurations, labelle
 from adjudge.trust.labels.queue import verdict_of
 from adjudge.trust.labels.store import LabelStore
 from adjudge.trust.labels_used import LabelSettings, LabelsUsed, labels_used, nonzero
+from adjudge.trust.large_texts import RowsApart, rows_apart
 from adjudge.trust.measure import Measure
 from adjudge.trust.panel_check import PanelReport, members_say, panel_of
 from adjudge.trust.rows import LabelledRow, Rows, Votes, by_row, repeats
@@ -484,6 +490,8 @@ class _Estimates:
     naive: Estimate
     alone: Estimate
     corrected: Estimate
+    apart: RowsApart
+    """The rows of large texts, which the labels of other texts say nothing of."""
 
 
 def _needed(
@@ -533,7 +541,7 @@ def _unplannable(
     """
     if settings.sequential:
         return Message("the interval has to hold at every look")
-    if rows.together is not None:
+    if rows.together is not None or estimates.apart.places:
         return Message("rows belong together, and their labels are not independent")
     if any(part.verdict is None and not part.labels for part in estimates.strata):
         return Message("failed judgments have no label")
@@ -547,6 +555,7 @@ def _unplannable(
 def _options(rows: Rows, drawn: Sequence[LabelledRow], settings: CalibrationSettings) -> _Estimates:
     clusters, values, level = rows.together, rows.label_values(drawn), settings.level
     keys, order = rows.strata
+    apart = rows_apart(rows, drawn)
     return _Estimates(
         stratify(keys, values, order, clusters, rows.skipped, _copies(drawn)),
         naive(
@@ -563,7 +572,9 @@ def _options(rows: Rows, drawn: Sequence[LabelledRow], settings: CalibrationSett
             level=level,
             skipped=rows.skipped,
             these_rows=settings.these_rows,
+            apart=apart.places,
         ),
+        apart,
     )
 
 
@@ -574,13 +585,14 @@ def _copies(drawn: Iterable[LabelledRow]) -> list[int]:
 
 def _numbers(rows: Rows, drawn: Sequence[LabelledRow], settings: CalibrationSettings) -> _Estimates:
     keys, order = rows.strata
-    level = settings.level
+    level, apart = settings.level, rows_apart(rows, drawn)
     judged = [rows.measure.value(one) for one in rows.numbers]
     return _Estimates(
         stratify(keys, rows.label_values(drawn), order, copies=_copies(drawn)),
         naive(judged, level=level, clusters=clusters_at(rows.row_clusters, rows.numbered)),
         _alone(rows, drawn, settings),
-        corrected_score(rows, drawn, level, these_rows=settings.these_rows),
+        corrected_score(rows, drawn, level, these_rows=settings.these_rows, apart=apart.places),
+        apart,
     )
 
 
@@ -592,8 +604,8 @@ def _looked_at_often(
 ) -> _Estimates:
     """The corrected number by verdict, and the labels alone, with limits that hold at every look.
 
-    Numbers count as one verdict. Copies of one text and trials of one task belong together, and
-    each row counts, as in the printed number.
+    Numbers count as one verdict. Texts were drawn, each once, so the limits are of the first row
+    of each text. Its other copies have its label; without a label they may be anything.
     """
     if settings.cluster:
         raise SetupError("--sequential does not work with --cluster: leave one of them out")
@@ -601,49 +613,88 @@ def _looked_at_often(
         raise SetupError("--sequential does not work with --by: leave one of them out")
     if settings.these_rows:
         raise SetupError("--sequential does not work with --these-rows: leave one of them out")
-    said, order = rows.strata
-    strata = stratify(said, rows.label_values(drawn), order, rows.together, rows.skipped)
+    if rows.row_clusters is not None:
+        # further labels of a task would change what was counted for it at an earlier look
+        raise SetupError(
+            "--sequential does not work with rows that count as one (trials of a task, answers to "
+            "one row): leave it out"
+        )
+    labels, repeated = rows.label_values(drawn), rows.repeated
+    keys, order = rows.strata
+    first = [place for place in range(len(keys)) if place not in repeated]
+    skips = [number for number, place in enumerate(first) if place in rows.skipped]
+    strata = stratify(
+        [keys[place] for place in first], [labels[place] for place in first], order, skipped=skips
+    )
     level, count = settings.level, sum(len(one.labels) for one in strata)
+    means = {one.verdict: one.mean for one in strata}
+    of_copies = [(labels[place], means.get(keys[place])) for place in sorted(repeated)]
     low, high = (
-        sequential_rate([_stream(one, len(said), end) for one in strata], len(said), level=level)
+        sequential_rate(
+            [_stream(one, len(keys), end) for one in strata],
+            len(keys),
+            level=level,
+            apart=[end if label is None else label for label, _ in of_copies],
+        )
         for end in (0.0, 1.0)
     )
-    known = all(one.labels for one in strata)
-    value = estimates.corrected.value if known else None
-    labels = [one for one in drawn if one.random]
-    skipped = [place for place, counts in rows.skipped.items() if counts]
-    clusters = clusters_at(rows.together, [*(one.place for one in labels), *skipped])
-    values = [one.value(rows.measure) for one in labels]
-    least, most = (
-        sequential_mean([*values, *[end] * len(skipped)], level=level, clusters=clusters)
-        for end in (0.0, 1.0)
-    )
-    method = Message("post-stratified, sequential")
-    reason = "" if known else Message("a verdict has no label: the mean may lie anywhere between")
+    is_known = all(one.labels for one in strata)
+    value = estimates.corrected.value if is_known else None
+    if is_known and repeated:
+        of_first = math.fsum(one.rows * (one.mean or 0.0) for one in strata) / len(first)
+        value = mean_with_apart(of_first, len(first), of_copies)
     lower, upper = low.lower, high.upper
-    if value is not None:  # of numbers, the judge's weigh in it and not in the limits
+    if value is not None:  # a score is corrected by the judge's numbers, its limits are not
         lower, upper = min(lower, value), max(upper, value)
-    found = Estimate(value, lower, upper, count, method, level, reason)
+    method = Message("post-stratified, sequential")
+    reason = "" if is_known else NO_LABEL
+    undrawn = {place for place in repeated if labels[place] is None} - rows.skipped.keys()
+    texts = {rows.texts[place] for place in undrawn}
     return replace(
         estimates,
-        corrected=found,
-        alone=replace(estimates.alone, lower=least.lower, upper=most.upper)
-        if least and most and labels
-        else estimates.alone,
+        corrected=Estimate(value, lower, upper, count, method, level, reason),
+        alone=_alone_looked_at_often(estimates.alone, rows, drawn, of_copies),
+        apart=RowsApart(frozenset(repeated), len(undrawn), len(texts)),
+    )
+
+
+def _alone_looked_at_often(
+    alone: Estimate, rows: Rows, drawn: Sequence[LabelledRow], of_copies: Sequence[LabelApart]
+) -> Estimate:
+    """Return the labels alone with limits that hold at every look; ``of_copies``: the labels of
+    copies, which are not in the sample.
+    """
+    values = [
+        one.value(rows.measure) for one in drawn if one.random and one.place not in rows.repeated
+    ]
+    if not values:
+        return alone
+    skipped = sum(
+        is_drawn and place not in rows.repeated for place, is_drawn in rows.skipped.items()
+    )
+    total, value = len(rows.verdicts), alone.value
+    limits: list[Interval] = []
+    for end in (0.0, 1.0):
+        filled = [*values, *[end] * skipped]
+        if not of_copies:
+            limits.append(confidence_sequence(filled, level=alone.level))
+            continue
+        hits = math.fsum(filled)
+        sample = Stream(1 - len(of_copies) / total, hits, len(filled) - hits)
+        known = [end if label is None else label for label, _ in of_copies]
+        limits.append(sequential_rate([sample], total, level=alone.level, apart=known))
+    if of_copies:
+        unlike = [(label, None) for label, _ in of_copies]
+        value = mean_with_apart(fmean(values), total - len(of_copies), unlike)
+    return replace(
+        alone, value=value, lower=limits[0].lower, upper=limits[1].upper, count=len(values)
     )
 
 
 def _stream(stratum: Stratum, rows: int, end: float) -> Stream:
-    """Return the labels of a verdict, with skipped rows as ``end``.
-
-    Labels of one text or task belong together; each row counts, as in the printed rate.
-    """
-    clusters = stratum.clusters or range(len(stratum.labels))
-    counts = [*Counter(clusters).values(), *Counter(stratum.skipped).values()]
-    rows_drawn = len(stratum.labels) + len(stratum.skipped)
-    total = math.fsum(stratum.labels) + end * len(stratum.skipped)
-    sizes = ClusterSizes(rows_drawn, len(counts), max(counts, default=1))
-    return Stream.of_clusters(stratum.rows / rows, total, sizes)
+    """Return the labels of a verdict, skipped rows as ``end``."""
+    hits = math.fsum(stratum.labels) + end * len(stratum.skipped)
+    return Stream(stratum.rows / rows, hits, stratum.count + len(stratum.skipped) - hits)
 
 
 def _price(found: Estimate, once: Estimate, settings: CalibrationSettings) -> Iterator[Message]:
@@ -666,19 +717,25 @@ def _alone(rows: Rows, drawn: Sequence[LabelledRow], settings: CalibrationSettin
         why = grown if rows.is_grown else Message("no labelled row was drawn among all rows")
         count = len(drawn) if rows.is_grown else 0
         return undefined(Message("labels only"), count, why, level=settings.level)
-    skipped = [place for place, is_drawn in rows.skipped.items() if is_drawn]
+    apart = rows_apart(rows, own).places
+    own = [one for one in own if one.place not in apart]
+    skipped = [place for place, is_drawn in rows.skipped.items() if is_drawn and place not in apart]
+    count = len(rows.verdicts) - len(apart)
     alone = labels_only(
         [one.value(rows.measure) for one in own],
         level=settings.level,
         clusters=clusters_at(rows.together, [one.place for one in own]),
         skipped=clusters_at(rows.together, skipped) or skipped,
-        of_rows=len(rows.verdicts) if settings.these_rows else None,
+        of_rows=count if settings.these_rows else None,
     )
+    # rows that were drawn within a verdict say nothing of the others, but they are known
+    labels = rows.label_values(drawn)
+    if apart:
+        of_apart = [(labels[place], None) for place in sorted(apart)]
+        alone = with_rows_apart(alone, count, of_apart, these_rows=settings.these_rows)
     if not settings.these_rows:
         return alone
-    # rows that were drawn within a verdict say nothing of the others, but they are known
-    values = [one.value(rows.measure) for one in drawn]
-    return within_possible(alone, values, len(rows.verdicts))
+    return within_possible(alone, [one for one in labels if one is not None], len(labels))
 
 
 def _doubts(estimates: _Estimates, rows: Rows, drawn: Sequence[LabelledRow]) -> list[Message]:
@@ -714,6 +771,7 @@ def _shares(
         level=settings.level,
         skipped=rows.skipped,
         these_rows=settings.these_rows,
+        apart=rows_apart(rows, drawn).places,
     )
 
 
@@ -749,6 +807,14 @@ def _notes(used: LabelsUsed, estimates: _Estimates, rows: Rows) -> Iterator[str]
             "{count:,} row has no label, since copies of its text were labelled differently",
             "{count:,} rows have no label, since copies of their texts were labelled differently",
             rows.contradicted,
+        ),
+        plural(
+            "{rows} rows are copies of one text that was not drawn, and may be anything: the "
+            "intervals hold whatever they are",
+            "{rows} rows are copies of {count} texts that were not drawn, and may be anything: the "
+            "intervals hold whatever they are",
+            estimates.apart.undrawn_texts,
+            rows=estimates.apart.undrawn_rows,
         ),
         plural(
             "annotators are evenly split on {count} row: the mean of what they say counts",

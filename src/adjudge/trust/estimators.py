@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
 from adjudge.messages import Message
-from adjudge.stats.correction import label_interval, labels_only, within_possible
+from adjudge.stats.correction import label_interval, labels_only, with_rows_apart, within_possible
 from adjudge.stats.estimate import Estimate, undefined
 from adjudge.stats.intervals import Clusters, Interval, clusters_at, mover
 from adjudge.stats.named_estimators import BothClusters, ppi_plus_plus, rogan_gladen
@@ -17,32 +17,54 @@ from adjudge.trust.rows import LabelledRow, Rows
 
 
 def corrected_score(
-    rows: Rows, drawn: Sequence[LabelledRow], level: float, *, these_rows: bool = False
+    rows: Rows,
+    drawn: Sequence[LabelledRow],
+    level: float,
+    *,
+    these_rows: bool = False,
+    apart: Collection[int] = (),
 ) -> Estimate:
     """Return PPI++ with t of the rows that have a number, a label at each end of the scale added.
 
     Failed judgments are a part of their own: labelled, or between both ends. The interval holds
-    whatever skipped rows are. ``these_rows``: it is of exactly these rows.
+    whatever skipped rows are. ``these_rows``: it is of exactly these rows. ``apart``: rows that are
+    not estimated by the labels of others.
     """
     labels = {one.place: one.value(rows.measure) for one in drawn}
-    found = _score(rows, labels, level, these_rows)
+    found = _score(rows, labels, level, these_rows, apart)
     if rows.skipped and found.lower is not None:
         low, high = (
-            _score(rows, {**labels, **dict.fromkeys(rows.skipped, end)}, level, these_rows)
+            _score(rows, {**labels, **dict.fromkeys(rows.skipped, end)}, level, these_rows, apart)
             for end in (0.0, 1.0)
         )
         found = replace(found, lower=low.lower, upper=high.upper)
+    if apart:
+        of_apart = [(labels.get(place), None) for place in sorted(apart)]
+        rest = len(rows.verdicts) - len(apart)
+        found = with_rows_apart(found, rest, of_apart, these_rows=these_rows)
     if not these_rows:
         return found
     return within_possible(found, [*labels.values()], len(rows.verdicts))
 
 
-def _score(rows: Rows, labels: Mapping[int, float], level: float, these_rows: bool) -> Estimate:
-    """Return the corrected mean by ``labels``, from 0 to 1, by the place of their row."""
-    failed = [place for place, verdict in enumerate(rows.verdicts) if verdict is None]
+def _score(
+    rows: Rows,
+    labels: Mapping[int, float],
+    level: float,
+    these_rows: bool,
+    apart: Collection[int],
+) -> Estimate:
+    """Return the corrected mean by ``labels``, from 0 to 1, by the place of their row; that of the
+    other rows than those ``apart``.
+    """
+    failed = [
+        place
+        for place, verdict in enumerate(rows.verdicts)
+        if verdict is None and place not in apart
+    ]
     return _mean_of(
-        _series(rows, labels),
-        len(failed) / len(rows.verdicts),
+        _series(rows, labels, apart),
+        len(failed) / ((len(rows.verdicts) - len(apart)) or 1),
         [labels[place] for place in failed if place in labels],
         level,
         these_rows,
@@ -78,13 +100,13 @@ def _mean_of(
 _Series = tuple[list[float], list[float], list[float], BothClusters]
 
 
-def _series(rows: Rows, labels: Mapping[int, float]) -> _Series:
+def _series(rows: Rows, labels: Mapping[int, float], apart: Collection[int] = ()) -> _Series:
     """Return the labels of rows with a number, the judge's numbers of these and of the other rows,
     and the clusters of both.
     """
     numbers = dict(zip(rows.numbered, map(rows.measure.value, rows.numbers), strict=True))
-    own = [place for place in numbers if place in labels]
-    others = [place for place in numbers if place not in labels]
+    own = [place for place in numbers if place in labels and place not in apart]
+    others = [place for place in numbers if place not in labels and place not in apart]
     return (
         [labels[place] for place in own],
         [numbers[place] for place in own],

@@ -136,6 +136,10 @@ class Rows:
     """Of the rows with a verdict, where a number is asked for."""
     numbered: array[int] = field(default_factory=lambda: array("q"))
     """The place of each of these rows among all rows of the judge."""
+    texts: array[int] = field(default_factory=lambda: array("q"))
+    """A number for the text of each row, the same for all its copies, if texts were drawn to be
+    labelled. Copies of other texts have nothing in common.
+    """
     units: list[Unit] = field(default_factory=list)
     """What each row shares with others: its value in ``cluster``, and its task or question."""
     without_group: int = 0
@@ -219,6 +223,8 @@ class Rows:
         ):
             self.stated[place] = rates
         self.units.append(self._unit_of(record))
+        if self._label_kinds[0]:
+            self.texts.append(hash(record.identity))
         if self.weighting is not None:
             own = "" if said is None else self.weighting.kind(record)
             self.kinds.append(own and self.first_kinds.setdefault(record.identity, own))
@@ -229,11 +235,16 @@ class Rows:
         if given := self._answers(record):
             self.labelled.append(self._row(record, place, said, score, given))
         elif self.skipped_rows:
-            for about in ((record.identity, None), (record.identity, record.name)):
-                if about in self.skipped_rows:
-                    self.skipped[place] = self.skipped.get(place, False) or self.skipped_rows[about]
-                    unit = record.identity if about[1] is None else f"{record.identity} {about[1]}"
-                    self.skipped_units.setdefault(place, unit)
+            self._add_skipped(record, place)
+
+    def _add_skipped(self, record: JudgmentRecord, place: int) -> None:
+        """Note whether the row or its text was skipped."""
+        units = {None: record.identity, record.name: f"{record.identity} {record.name}"}
+        for id, unit in units.items():
+            is_random = self.skipped_rows.get((record.identity, id))
+            if is_random is not None:
+                self.skipped[place] = self.skipped.get(place, False) or is_random
+                self.skipped_units.setdefault(place, unit)
 
     def _add_late(self, record: JudgmentRecord, verdict: str) -> None:
         self.late += 1
@@ -405,6 +416,16 @@ class Rows:
             for place, verdict in enumerate(self.verdicts)
             if verdict is not None
         ]
+
+    @cached_property
+    def copies(self) -> dict[int, int]:
+        """The texts that several rows have (see ``texts``), and how many."""
+        return {text: count for text, count in Counter(self.texts).items() if count > 1}
+
+    @cached_property
+    def repeated(self) -> set[int]:
+        """The places of rows whose text an earlier row has, if texts were drawn to be labelled."""
+        return set(repeats(dict(enumerate(self.texts)))) if self.copies else set()
 
     @property
     def decided(self) -> list[int]:

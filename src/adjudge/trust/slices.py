@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 
@@ -15,6 +15,7 @@ from adjudge.stats.distributions import z_two_sided
 from adjudge.stats.estimate import Estimate, undefined
 from adjudge.stats.intervals import clusters_at
 from adjudge.stats.slices import OwnValue, PooledValue, labels_missing, level_of_each, pool
+from adjudge.trust.large_texts import rows_apart
 from adjudge.trust.measure import Measure
 from adjudge.trust.rows import Answer, LabelledRow, Rows, repeats
 
@@ -87,7 +88,11 @@ def slices_of(
     for name, answer in zip(slicing.of_rows[drawable:], rows.late_answers, strict=True):
         added.setdefault(name, []).append(answer)
     identities = {one.place: one.unit for one in drawn}
-    parts = [_Part(rows, name, own, labels, identities, these_rows) for name, own in places.items()]
+    apart = rows_apart(rows, drawn).places
+    parts = [
+        _Part(rows, name, own, labels, identities, these_rows, apart)
+        for name, own in places.items()
+    ]
     each = level_of_each(level, sum(not one.missing for one in parts))
     means = _means_by_verdict(rows, labels)
     owns = [one.own_value(each, means) for one in parts]
@@ -157,6 +162,7 @@ class _Part:
         labels: Sequence[float | None],
         identities: Mapping[int, str],
         these_rows: bool,
+        apart: Collection[int],
     ) -> None:
         keys, self._order = rows.strata
         self.name = name
@@ -168,6 +174,7 @@ class _Part:
         self._clusters = clusters_at(rows.together, places)
         self._these_rows = these_rows
         self._skipped = [place for place, at in enumerate(places) if at in rows.skipped]
+        self._apart = [place for place, at in enumerate(places) if at in apart]
         texts = {place: identities[at] for place, at in enumerate(places) if at in identities}
         self._strata = stratify(self._keys, self._labels, self._order, copies=repeats(texts))
         self.missing = labels_missing(self._strata, every=rows.weighting is not None)
@@ -181,6 +188,7 @@ class _Part:
             level=level,
             skipped=self._skipped,
             these_rows=self._these_rows,
+            apart=self._apart,
         )
 
     def own_value(self, level: float, means: Mapping[str | None, float]) -> OwnValue:

@@ -153,6 +153,29 @@ def test_tokens_that_were_estimated_are_said_to_be(
     assert "tokens (estimated)" in " ".join(capsys.readouterr().out.split())
 
 
+def test_a_run_says_that_its_tokens_are_estimated(
+    provider: FakeProvider,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    rows: Path,
+) -> None:
+    """Of a run folder, nothing said so: the ledger was not asked."""
+    provider.faults = always(Bills(None))
+    assert adjudge(monkeypatch, *commands(rows)["kept"]) == 0
+    assert "tokens (estimated)" in " ".join(capsys.readouterr().out.split())
+    assert adjudge(monkeypatch, "runs", "show", "kept") == 0
+    assert " ".join(capsys.readouterr().out.split()).count("tokens (estimated)") == 2
+    for kind in ("html", "md"):
+        assert adjudge(monkeypatch, "report", "kept", "--to", kind, "-o", f"page.{kind}") == 0
+    assert "(estimated)</td>" in rows.with_name("page.html").read_text()
+    both = ["--criterion", "conciseness", "--criterion", "coherence"]
+    model = ["-m", "openai/gpt-4o-mini", "--no-cache", "--json", "--run", "several"]
+    capsys.readouterr()
+    assert adjudge(monkeypatch, "judge", "-f", str(rows), *both, *model) == 0
+    summary = json.loads(capsys.readouterr().out)["summary"]
+    assert summary["calls_with_estimated_tokens"] == summary["calls"] == 80
+
+
 @pytest.mark.parametrize("command", ["check", "judge"])
 def test_every_output_states_which_model_a_panel_lost_and_counts_the_same_calls(
     provider: FakeProvider,

@@ -67,3 +67,37 @@ def test_a_column_that_is_named_exactly_goes_before_one_that_differs_in_case(
     assert "| N0 | 10 |" not in shown["region"]
     assert "| N0 | 10 |" in shown["Region"]
     assert "| N0 | 10 |" in shown["REGION"]  # no column is written so: the first that is alike
+
+
+def test_systems_are_not_mixed_in_slices_and_junit(tmp_path: Path) -> None:
+    """A 1.000 and B 0.500 were 0.750 for both values of the column."""
+    rows = "".join(f"q{place},{place},{'ab'[place % 2]}\n" for place in range(16))
+    (tmp_path / "rows.csv").write_text(f"id,question,grp\n{rows}")
+    (tmp_path / "app.py").write_text(
+        "def A(row):\n    return 'good'\n\n\n"
+        "def B(row):\n    return 'good' if int(row['question']) % 4 < 2 else 'bad'\n"
+    )
+    (tmp_path / "eval.yaml").write_text(
+        "data: rows.csv\n"
+        "target:\n  - {name: A, function: 'app.py:A'}\n  - {name: B, function: 'app.py:B'}\n"
+        "judges:\n  - {kind: check, name: tone, checks: [{contains: good, name: nice},"
+        " {words: {most: 5}, name: short}]}\n"
+    )
+    done = adjudge("run", "eval.yaml", "--run", "runs/x", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    report = ("report", "runs/x", "--to")
+    adjudge(*report, "md", "--by", "grp", "-o", "out.md", cwd=tmp_path)
+    told = (tmp_path / "out.md").read_text().replace("\\", "")
+    means = {
+        name: [line.split("|")[4].strip() for line in part.splitlines() if line[:4] in _VALUES]
+        for part in told.split("\n## ")
+        if (name := part.partition(": by grp")[0]).startswith("tone: n")
+    }
+    assert means == {"tone: nice [A]": ["1.000"] * 2, "tone: nice [B]": ["0.500"] * 2}
+    adjudge(*report, "junit", "-o", "out.xml", cwd=tmp_path)
+    xml = (tmp_path / "out.xml").read_text()
+    assert '<property name="adjudge.score.nice [B]" value="0.5"/>' in xml
+    assert 'name="adjudge.score.nice"' not in xml
+
+
+_VALUES = ("| a ", "| b ")

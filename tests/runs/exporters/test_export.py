@@ -33,6 +33,7 @@ from adjudge.core.ledger.file import FILE, connect
 from adjudge.core.ledger.rows import insert
 from adjudge.runs.exporters.export import column_types, export
 from adjudge.runs.recover import recover
+from support.commands import adjudge
 from support.exported import reseal
 
 HOSTILE = [
@@ -306,3 +307,12 @@ def test_a_page_of_comparisons_says_who_won(tmp_path: Path) -> None:
     assert row
     told = dict(re.findall(r'data-label="([^"]*)">(?:<button [^>]*>)?([^<]*)', row[1]))
     assert (told["wins"], told["ties"], told["losses"]) == ("1", "1", "0")
+
+
+@pytest.mark.parametrize("ending", ["md", "html"])
+def test_a_page_is_in_the_language_that_was_named(run: Path, tmp_path: Path, ending: str) -> None:
+    page = tmp_path / f"page.{ending}"
+    adjudge("export", run, "--to", ending, "-o", page, "--language", "ru")
+    assert "Прогон run" in page.read_text(encoding="utf-8")
+    adjudge("export", run, "--to", ending, "-o", page)
+    assert "Прогон" not in page.read_text(encoding="utf-8")

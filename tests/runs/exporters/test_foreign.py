@@ -85,3 +85,35 @@ def test_several_criteria_are_no_test_case(tmp_path: Path) -> None:
     )
     with pytest.raises(SetupError, match="one judge with one criterion"):
         export(tmp_path / "run", tmp_path / "out.json", "evalassist")
+
+
+def test_a_pass_with_a_low_score_stays_a_pass(tmp_path: Path) -> None:
+    """One of two assertions is enough by the test's threshold: it passes with 0.5."""
+
+    def result(place: int, good: bool) -> dict[str, object]:
+        graded = {"pass": good, "score": 0.5, "reason": ""}
+        parts = [
+            {"pass": first, "score": float(first), "assertion": {"type": kind}}
+            for kind, first in (("contains", True), ("not-contains", False))
+        ]
+        return {
+            "testIdx": place,
+            "vars": {"q": f"q{place}"},
+            "provider": {"id": "openai:gpt-a"},
+            "response": {"output": f"out {place}"},
+            "success": good,
+            "score": 0.5,
+            "gradingResult": {**graded, "componentResults": parts},
+        }
+
+    results = [result(place, place < 3) for place in range(5)]
+    whole = {"version": 3, "prompts": [], "results": results}
+    (tmp_path / "out.json").write_text(json.dumps({"evalId": "e", "results": whole}))
+    import_file(tmp_path / "out.json", tmp_path / "run")
+    export(tmp_path / "run", tmp_path / "run.xml", "junit")
+    suite = (tmp_path / "run.xml").read_text().partition('<testsuite name="all assertions"')[2]
+    assert suite.startswith(' tests="5" failures="2"'), suite[:80]
+    export(tmp_path / "run", tmp_path / "again.json", "promptfoo")
+    again = json.loads((tmp_path / "again.json").read_text())["results"]["results"]
+    overall = [one for one in again if one["testCase"]["assert"][0]["value"] == "overall"]
+    assert [one["success"] for one in overall] == [True, True, True, False, False]

@@ -420,7 +420,8 @@ def write_meta(connection: sqlite3.Connection, facts: JsonObject) -> None:
 _IN_BATCHES = (f"sum(coalesce(json_extract(more, '$.in_batch[{place}]'), 0))" for place in (0, 1))
 USAGE = (
     "sum(calls - (outcome = 'model_error')), "  # the last call of such a vote brought none
-    "sum(prompt_tokens), sum(completion_tokens), sum(cached_tokens), 0, "
+    "sum(prompt_tokens), sum(completion_tokens), sum(cached_tokens), "
+    "sum(coalesce(json_extract(more, '$.estimated'), 0)), "
     f"{', '.join(_IN_BATCHES)}"
 )
 """What votes took, as SQL."""
@@ -455,7 +456,8 @@ WITH RECURSIVE asked(judge, criterion, ballots, place) AS (
     FROM asked GROUP BY 1, 2, 3 HAVING times > 0
 )
 SELECT judge, criterion, sum(times * calls), sum(times * prompt_tokens),
-    sum(times * completion_tokens), sum(times * cached_tokens)
+    sum(times * completion_tokens), sum(times * cached_tokens),
+    sum(times * coalesce(json_extract(more, '$.estimated'), 0))
 FROM repeated JOIN votes ON number = (SELECT max(number) FROM votes WHERE ballot = key)
 GROUP BY 1, 2
 """  # noqa: S608 - a number of ours

@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import field, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from adjudge.core.domain.light import light_dataclass
 from adjudge.core.ledger.file import FILE, connect
@@ -29,6 +29,8 @@ from adjudge.errors import RunError
 
 _KEPT_BY_PROVIDERS = 29 * 86_400
 """Seconds for which providers keep a batch at most."""
+Orphans = Literal["adopt", "resubmit"]
+"""What to do with a batch of which nobody knows whether it was sent."""
 BATCHES = "batches"
 """In a run's folder: what is about to be sent, and what was fetched."""
 ADRIFT = (

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import islice
+from typing import Any
 
 from adjudge.core.domain.record import JudgmentRecord, VoteRecord
 from adjudge.core.ledger.codec import judgment_of, vote_of
@@ -72,7 +73,7 @@ def judgment_rows(
     judge: str | None = None,
     index: int | None = None,
     criterion: str | None = None,
-) -> Iterator[tuple[object, ...]]:
+) -> Iterator[tuple[Any, ...]]:
     """The rows of the same, as they are kept."""
     if index is not None and not 0 <= index <= LARGEST:
         return iter(())

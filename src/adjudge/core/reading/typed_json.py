@@ -236,8 +236,8 @@ def _members(kind: type, known: tuple[str, ...] = ()) -> Callable[..., Any]:
 def _quick_reader(
     kind: type[DataclassInstance], hints: Mapping[str, Any], known: tuple[str, ...], read: _Read
 ) -> Callable[..., Any]:
-    """Return a reader of a dataclass that takes 60 % of ``read``'s time: written for its members,
-    as ``dataclass`` writes an ``__init__``. If anything is wrong with a value, ``read`` says what.
+    """Return a reader of a dataclass that takes 60 % of the time of ``read``: it is written for its
+    members, as ``dataclass`` writes an ``__init__``. If a value is wrong, ``read`` says how.
     """
     # The names that a reader uses itself begin with an underscore, so that no member hides them.
     written: dict[str, Any] = {"_WrongType": WrongType, "_read": read, "_kind": kind}

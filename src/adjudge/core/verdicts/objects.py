@@ -196,7 +196,7 @@ def _is_unclear(name: str, value: object, verdict: Verdict, question: Question) 
     if isinstance(value, str):
         is_brief = count_words(value) <= _LONGEST_VERDICT and not value.lstrip().startswith("{")
         return is_brief and name not in _NAMING_KEYS
-    if isinstance(value, list) and value:
+    if isinstance(value, list) and value and name != "ranking":
         return all(
             not isinstance(item, dict | list) and _is_unclear(name, item, verdict, question)
             for item in value

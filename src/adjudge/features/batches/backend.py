@@ -13,7 +13,7 @@ import random
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import astuple, replace
+from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 
 from adjudge.core.domain.frozen import content_hash
@@ -50,6 +50,21 @@ _LIVE_AFTER, _MOST_ATTEMPTS = 3, 4
 what came of it.
 """
 _SECONDS_TO_CANCEL = 8.0
+
+
+@dataclass(frozen=True)
+class InBatches:
+    """Asking through providers' batch APIs, for ``execute(plan, batch=…)``."""
+
+    settings: BatchSettings
+
+    def check(self, models: Sequence[OpenModel]) -> None:
+        """Refuse batches if none of the models has them, before there is a run."""
+        batchable(models, self.settings)
+
+    def open(self, models: Sequence[OpenModel], run: OpenRun, folder: Path, tell: Tell) -> Batches:
+        """Return the batches of a run."""
+        return Batches(self.settings, models, run, folder, tell)
 
 
 class Batches:

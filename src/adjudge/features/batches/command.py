@@ -11,18 +11,17 @@ import click
 from click import UsageError
 
 from adjudge.core.domain.light import light_dataclass
+from adjudge.core.ledger.pending import Orphans
 from adjudge.errors import BatchesOpen
-from adjudge.features.batches.settings import BatchNews, BatchSettings, Orphans
+from adjudge.features.batches.settings import BatchSettings
 from adjudge.messages import Message
 from adjudge.runs.cli.options import FROM_ONE, given_as, together
 from adjudge.runs.cli.output import echo
-from adjudge.runs.counts import count_batches, count_requests
+from adjudge.runs.execute import Rounds
 
 _APIS = click.Choice(
     ("openai", "azure", "anthropic", "openrouter", "mistral", "google", "groq", "together")
 )
-_ALWAYS_SAID = ("twice", "stopping", "cancelled", "note")
-ORPHANS = click.Choice(get_args(Orphans))
 
 
 @light_dataclass(frozen=True)
@@ -37,6 +36,12 @@ class BatchFlags(BatchSettings):
                 Message("--detach and the --batch-… options say how batches are used: add --batch")
             )
         return replace(self, poll_most=max(300.0, self.poll) if self.poll >= 1 else self.poll)
+
+    def rounds(self) -> Rounds:
+        """Return what ``execute`` is given to ask in batches."""
+        from adjudge.features.batches.backend import InBatches  # loaded only if batches are used
+
+        return InBatches(self.settings())
 
 
 batch_options = given_as(
@@ -72,7 +77,7 @@ batch_options = given_as(
         click.option(
             "--batch-orphans",
             "orphans",
-            type=ORPHANS,
+            type=click.Choice(get_args(Orphans)),
             help=(
                 "Where a crash left open whether a batch was sent: wait for those that may be "
                 "it, or send it again."
@@ -121,54 +126,6 @@ batch_options = given_as(
     if_typed=True,
 )
 """Gives the command ``batch``: its BatchFlags, or None."""
-
-
-def say_news(news: BatchNews, *, quiet: bool) -> None:
-    """One line; those about money also where nothing else is said."""
-    if quiet and news.kind not in _ALWAYS_SAID:
-        return
-    echo(_news_message(news), err=True)
-
-
-def _news_message(news: BatchNews) -> Message:
-    values = {
-        "provider": news.provider,
-        "batches": count_batches(news.batches),
-        "requests": count_requests(news.requests),
-        "done": news.done,
-        "seconds": round(news.seconds),
-        "text": news.text,
-    }
-    said = {
-        "sent": Message("sent a batch to {provider}: {requests}", **values),
-        "searching": Message(
-            "{provider} may have taken a batch ({requests}) before its answer was lost, and "
-            "its list may be late: looking for the batch there for up to {seconds} s before "
-            "it is sent again",
-            **values,
-        ),
-        "waiting": Message(
-            "waiting for {batches}: {done} of {requests} done; next look in {seconds} s",
-            **values,
-        ),
-        "collected": Message("collected a batch from {provider}: {requests}", **values),
-        "stopping": Message(
-            "The batches go on at the provider; Ctrl-C again within {seconds} s cancels them there",
-            **values,
-        ),
-        "cancelled": Message(
-            "cancelled at the provider: {batches}. What is answered by then is kept", **values
-        ),
-        "twice": Message(
-            "sent to {provider} again, and may have been paid twice: {requests}; {text}",
-            **values,
-        ),
-        "live": Message(
-            "asked one by one, since it is too little for a batch: {requests}", **values
-        ),
-        "note": Message("note: {text}", **values),
-    }
-    return said[news.kind]
 
 
 def say_open(halt: BatchesOpen, folder: Path) -> None:

@@ -6,11 +6,16 @@ from collections.abc import Callable
 from typing import Literal
 
 from adjudge.core.domain.light import light_dataclass
+from adjudge.core.ledger.pending import Orphans
+from adjudge.messages import Message
+from adjudge.runs.counts import count_batches, count_requests
+from adjudge.runs.execute import BackendNews
 
-Orphans = Literal["adopt", "resubmit"]
 Kind = Literal[
     "sent", "searching", "waiting", "collected", "stopping", "cancelled", "twice", "live", "note"
 ]
+
+_ALWAYS_TOLD = ("twice", "stopping", "cancelled", "note")
 
 
 @light_dataclass(frozen=True)
@@ -46,7 +51,7 @@ class BatchSettings:
 
 
 @light_dataclass(frozen=True)
-class BatchNews:
+class BatchNews(BackendNews):
     """Something happened to batches."""
 
     kind: Kind
@@ -56,6 +61,52 @@ class BatchNews:
     done: int = 0
     seconds: float = 0.0
     text: str = ""
+
+    @property
+    def is_always_told(self) -> bool:
+        return self.kind in _ALWAYS_TOLD
+
+    @property
+    def message(self) -> Message:
+        values = {
+            "provider": self.provider,
+            "batches": count_batches(self.batches),
+            "requests": count_requests(self.requests),
+            "done": self.done,
+            "seconds": round(self.seconds),
+            "text": self.text,
+        }
+        messages = {
+            "sent": Message("sent a batch to {provider}: {requests}", **values),
+            "searching": Message(
+                "{provider} may have taken a batch ({requests}) before its answer was lost, and "
+                "its list may be late: looking for the batch there for up to {seconds} s before "
+                "it is sent again",
+                **values,
+            ),
+            "waiting": Message(
+                "waiting for {batches}: {done} of {requests} done; next look in {seconds} s",
+                **values,
+            ),
+            "collected": Message("collected a batch from {provider}: {requests}", **values),
+            "stopping": Message(
+                "The batches go on at the provider; Ctrl-C again within {seconds} s cancels them "
+                "there",
+                **values,
+            ),
+            "cancelled": Message(
+                "cancelled at the provider: {batches}. What is answered by then is kept", **values
+            ),
+            "twice": Message(
+                "sent to {provider} again, and may have been paid twice: {requests}; {text}",
+                **values,
+            ),
+            "live": Message(
+                "asked one by one, since it is too little for a batch: {requests}", **values
+            ),
+            "note": Message("note: {text}", **values),
+        }
+        return messages[self.kind]
 
 
 Tell = Callable[[BatchNews], None]

@@ -81,13 +81,19 @@ def sentence(one: QuestionDrift, looks: int) -> Message:
         "evidence": one.evidence[-1] if one.evidence else 1.0,
         "bar": one.bar,
     }
+    values |= {"most": one.most, "since": one.since}
+    if one.only_first_changed:
+        return Message(
+            "{name}: the judge that the anchors are from changed (evidence {most:.3g}, the bar is "
+            "{bar:g}, first reached at look {since}). The last look is at another judge; anchors "
+            "that differ now: {differ} of {compared}.",
+            **values,
+        )
     if one.outcome is DriftOutcome.CHANGED:
         return Message(
             "{name}: the judge changed (evidence {most:.3g}, the bar is {bar:g}, first reached at "
             "look {since}); anchors that differ now: {differ} of {compared}.",
             **values,
-            most=max(one.evidence),
-            since=one.since,
         )
     if one.outcome is DriftOutcome.CANNOT_TELL and one.compared >= FEWEST:
         return Message(
@@ -155,6 +161,7 @@ def _part(one: QuestionDrift, report: DriftReport, language: str) -> DocumentPar
             *options,
             Message("mean"),
             Message("evidence"),
+            *([Message("judge")] if one.other_judge else []),
         ],
         rows=[
             _row(one, look, counts[place], options, place)
@@ -173,4 +180,9 @@ def _row(
         *(str(counts[name]) for name in options),
         figure(one.means[place], 3),
         "–" if not place else Message("{value:.3g}", value=one.evidence[place - 1]),
+        *([_judge_at(one, look)] if one.other_judge else []),
     ]
+
+
+def _judge_at(one: QuestionDrift, look: AnchorLook) -> Message:
+    return Message("another") if look.number in one.other_judge else Message("as at first")

@@ -9,10 +9,10 @@ from markupsafe import Markup
 from adjudge.messages import Message, plural
 from adjudge.runs.counts import count_rows
 from adjudge.runs.numbers import limits, percent
+from adjudge.runs.results.leaderboard import Leaderboard
 from adjudge.runs.view.plots import Range, interval
 from adjudge.runs.view.template import environment
 from adjudge.stats.ranking import Standing
-from adjudge.trust.leaderboard import Leaderboard
 
 
 def _rank(place: Standing) -> str:

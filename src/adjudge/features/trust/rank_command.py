@@ -17,10 +17,10 @@ from adjudge.runs.cli.options import PATH, argument, as_json, command, confidenc
 from adjudge.runs.cli.output import language
 from adjudge.runs.exporters.files import text_file
 from adjudge.runs.results.exit_code import ExitCode
+from adjudge.runs.results.leaderboard import RankingSettings, leaderboards
 from adjudge.runs.view.terminal import Screen
 from adjudge.stats.bootstrap import Draws
 from adjudge.stats.ranking import DRAWS
-from adjudge.trust.leaderboard import RankingSettings, leaderboards
 
 SCHEMA = "adjudge.ranking/1"
 _PAGES = {".md": leaderboard_markdown, ".html": leaderboard_html}

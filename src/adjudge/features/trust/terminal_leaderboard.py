@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from adjudge.features.trust.leaderboard_view import leaderboard_table, leaderboard_title
+from adjudge.runs.results.leaderboard import Leaderboard
 from adjudge.runs.view.terminal import Screen
-from adjudge.trust.leaderboard import Leaderboard
 
 
 def show_leaderboard(found: Leaderboard, boards: Sequence[Leaderboard], screen: Screen) -> None:

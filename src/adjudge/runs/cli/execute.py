@@ -27,7 +27,6 @@ from adjudge.core.ledger.file import holds_run
 from adjudge.core.reading.objects import ObjectFile
 from adjudge.core.reading.reiterable import Reiterable
 from adjudge.errors import BatchesOpen, BudgetSpent, RunError, RunStopped, SetupError
-from adjudge.features.batches.settings import BatchNews, BatchSettings
 from adjudge.messages import Message, plural, reason_of
 from adjudge.runs.cli.chosen import model_entries, price_table
 from adjudge.runs.cli.inputs import as_usage_error
@@ -39,8 +38,10 @@ from adjudge.runs.cli.watch import Watch
 from adjudge.runs.counts import count_calls, count_judgments, count_rows, count_tokens
 from adjudge.runs.eval_file import BudgetEntry, DataEntry, EvalFile, Gates, JudgeEntry
 from adjudge.runs.execute import (
+    BackendNews,
     Event,
     JudgmentDone,
+    Rounds,
     RowsReadable,
     Stopping,
     VoteCast,
@@ -321,7 +322,7 @@ class RunDisplay:
         *,
         fork_of: Path | None = None,
         retry_failed: bool = False,
-        batch: BatchSettings | None = None,
+        batch: Rounds | None = None,
         prepare: Callable[[], None] | None = None,
     ) -> None:
         """Execute the run and show its events. ``prepare`` is called when its rows can be read,
@@ -353,12 +354,8 @@ class RunDisplay:
             echo(Message("skipped {row}", row=str(event)), err=True)
         elif isinstance(event, BlankRows | EmptyAnswers | OtherSheets):
             echo(str(event), err=True)
-        elif isinstance(event, BatchNews):
-            from adjudge.features.batches.command import (
-                say_news,  # not loaded where all is asked at once
-            )
-
-            say_news(event, quiet=self.quiet)
+        elif isinstance(event, BackendNews) and (event.is_always_told or not self.quiet):
+            echo(event.message, err=True)
         elif isinstance(event, VoteCast):
             self.watch.on_vote()
         elif isinstance(event, Stopping):

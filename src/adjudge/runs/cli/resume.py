@@ -7,6 +7,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import get_args
 
 import click
 
@@ -14,9 +15,9 @@ from adjudge.core.data.dataset import STDIN
 from adjudge.core.domain.criteria import Criteria
 from adjudge.core.domain.json_types import JsonObject
 from adjudge.core.ledger.file import holds_run
+from adjudge.core.ledger.pending import Orphans
 from adjudge.core.reading.objects import ObjectFile
 from adjudge.errors import RunError
-from adjudge.features.batches.command import ORPHANS
 from adjudge.messages import Message, render, term
 from adjudge.runs.cli.ask_trust import print_line
 from adjudge.runs.cli.kept import FACT, Kept, is_known, read_kept
@@ -53,7 +54,7 @@ _LIMITS = ("max_usd", "max_calls", "max_tokens")
 )
 @click.option(
     "--batch",
-    type=ORPHANS,
+    type=click.Choice(get_args(Orphans)),
     help=(
         "Where it cannot be told whether a batch was sent: wait for those that may be it "
         "(adopt), or send it again (resubmit)."

@@ -20,7 +20,6 @@ from adjudge.core.ledger.file import holds_run, read_meta
 from adjudge.core.reading.objects import ObjectFile
 from adjudge.errors import BatchesOpen, BudgetSpent, OtherConfiguration, RunStopped, SetupError
 from adjudge.features.batches.command import BatchFlags, batch_options, say_open
-from adjudge.features.batches.settings import BatchSettings
 from adjudge.features.scale.cluster import check_alone
 from adjudge.messages import Message, reason_of
 from adjudge.runs.cli.chosen import current_project, model_entries, price_table
@@ -67,7 +66,7 @@ from adjudge.runs.eval_file import (
     schema,
     with_models,
 )
-from adjudge.runs.execute import check_batches
+from adjudge.runs.execute import Rounds
 from adjudge.runs.exporters.export import check_export, export, export_format
 from adjudge.runs.folder import kept_prices, prices_of, reading
 from adjudge.runs.other_models import at_server, by_models
@@ -312,7 +311,7 @@ def run(file: Path | EvalFile | None, options: RunOptions, batch: BatchFlags | N
             err=True,
         )
         return ExitCode.USAGE
-    settings = batch.settings() if batch else None
+    rounds = batch.rounds() if batch else None
     if (options.on, options.workers, options.store) != (None, None, None):
         check_alone(
             options.on,
@@ -323,13 +322,13 @@ def run(file: Path | EvalFile | None, options: RunOptions, batch: BatchFlags | N
             watch=options.watch,
         )
     if not options.watch:
-        return _carry_out(options.file(file), options, settings)
+        return _carry_out(options.file(file), options, rounds)
     if isinstance(file, EvalFile):
         raise UsageError(Message("--watch looks at an eval file: use adjudge run FILE --watch"))
-    return _on_change(file, options, settings)
+    return _on_change(file, options, rounds)
 
 
-def _on_change(path: Path, wanted: RunOptions, batch: BatchSettings | None) -> int:
+def _on_change(path: Path, wanted: RunOptions, batch: Rounds | None) -> int:
     from adjudge.runs.cli.on_change import OnChange
 
     first = wanted.folder
@@ -342,7 +341,7 @@ def _on_change(path: Path, wanted: RunOptions, batch: BatchSettings | None) -> i
     return OnChange(path, load, lambda: _carry_out(load(), moving, batch)).run()
 
 
-def _carry_out(file: EvalFile, wanted: RunOptions, batch: BatchSettings | None) -> int:
+def _carry_out(file: EvalFile, wanted: RunOptions, batch: Rounds | None) -> int:
     written = {path: _format(file, path) for path in (*file.output_paths, *wanted.output)}
     if written:
         refuse_overwriting(written, (file.path, file.source))
@@ -354,7 +353,7 @@ def _carry_out(file: EvalFile, wanted: RunOptions, batch: BatchSettings | None) 
     outcome = outcome_for(plan, wanted)
     if wanted.dry_run:
         if batch:
-            check_batches(plan, batch)
+            batch.check(plan.models)
         found = estimated(outcome, fork_of=place.reused, retry_failed=wanted.retry_failed)
         show_estimate(found, as_json=wanted.as_json, in_batches=batch is not None)
         return ExitCode.OK

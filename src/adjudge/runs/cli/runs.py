@@ -33,7 +33,7 @@ from adjudge.runs.cli.options import (
     row_names,
     slices,
 )
-from adjudge.runs.cli.output import echo, language
+from adjudge.runs.cli.output import echo, language, typed_language
 from adjudge.runs.cli.run_data import print_run, run_data
 from adjudge.runs.cli.show_diff import DiffFlags, print_diff, show_diff
 from adjudge.runs.counts import (
@@ -41,7 +41,7 @@ from adjudge.runs.counts import (
     count_judgments,
     count_replies,
     count_requests,
-    count_tokens,
+    count_used_tokens,
     count_votes,
     exclusion,
     grouped,
@@ -172,7 +172,7 @@ def _judge_lines(info: RunInfo) -> Iterator[Message]:
             "{model}: {calls}, {tokens}, {cost}",
             model=model,
             calls=count_calls(usage.calls),
-            tokens=count_tokens(usage.prompt_tokens + usage.completion_tokens),
+            tokens=count_used_tokens(usage),
             cost=cost_message({model: usage}, info.prices),
         )
     yield from map(_batch, info.batches)
@@ -336,7 +336,7 @@ def export_run(folder: Path, to: str | None, output: Path | ObjectFile | None) -
         target: Path | ObjectFile = output or folder / f"results.{_ending(to)}"
     with as_usage_error():
         format_ = export_format(target, to)
-    rows = export(folder, target, to)
+    rows = export(folder, target, to, typed_language())
     left_out, why = _left_out(folder, format_)
     if target != STDOUT:
         written = count_judgments(rows - left_out)

@@ -851,7 +851,9 @@ class DriftShape(TypedDict):
 
     criteria: str
     outcome: Literal["changed", "noise", "cannot tell"]
-    evidence: Annotated[Sequence[float], "after each look but the first: 20 is a risk of 5%"]
+    evidence: Annotated[
+        Sequence[float], "after each look but the first, of the judge looked at: 20 is a risk of 5%"
+    ]
     bar: Annotated[float, "from which on the judge is said to have changed"]
     since: Annotated[int | None, "the look at which the bar was reached first"]
     compared: Annotated[int, "anchors with a verdict at first and at the last look"]
@@ -860,6 +862,7 @@ class DriftShape(TypedDict):
     first: Annotated[Count, "option: anchors, at first"]
     last: Count
     reconfigured: Annotated[bool, "whether the judge is set up otherwise than at first"]
+    other_judge: Annotated[Sequence[int], "looks at another judge than that of the anchors"]
     sentence: str
 
 

@@ -39,17 +39,25 @@ _NUMBERS: Mapping[str, set[type]] = {"score": {float}, "agreement": {float}}
 _KINDS: Mapping[str, set[type]] = {"bool_": {bool}, "int64": {int}, "float64": {int, float}}
 
 
-def export(run: str | Path, path: str | Path | ObjectFile, to: str | None = None) -> int:
+def export(
+    run: str | Path,
+    path: str | Path | ObjectFile,
+    to: str | None = None,
+    language: str | None = None,
+) -> int:
     """Write the run to ``path``, or to an address; the format is ``to``, else the file's ending.
 
-    Says how many rows there were.
+    ``language``: of a page for people; by default the judges'. Says how many rows there were.
     """
     target = location_of(path, Path()) if isinstance(path, str) else path
     format_ = check_export(target, to)
     part = FORMATS.find(format_)
     blamed = part.blamed() if part else nullcontext()
     with writing(target), blamed, _on_this_machine(target) as file:
-        return FORMATS[format_](Path(run), file)
+        page = _PAGES.get(format_) if language else None
+        return (
+            page(Path(run), file, language=language) if page else FORMATS[format_](Path(run), file)
+        )
 
 
 @contextmanager
@@ -177,6 +185,7 @@ def to_html(
     return report.total
 
 
+_PAGES = {"md": to_markdown, "html": to_html}
 ENDINGS: Mapping[str, str] = {
     **{
         name: f"{name}.json"

@@ -17,7 +17,7 @@ from adjudge.errors import SetupError
 from adjudge.runs.exporters.exported_options import exported_options
 from adjudge.runs.exporters.files import text_file
 from adjudge.runs.folder import records_of, run_info
-from adjudge.runs.results.passed import Ends, says_pass
+from adjudge.runs.results.passed import Ends, passed, says_pass
 from adjudge.trust.labels.scales import scale_ends, scales_in
 from adjudge.trust.labels.store import LabelStore
 
@@ -78,9 +78,7 @@ def _failure_reason(row: JudgmentRecord, ends: Ends) -> int:
     """
     if row.score is None:
         return 2
-    verdict = None if isinstance(row.detail, DirectDetail) else row.verdict
-    good = row.scored and says_pass(verdict, row.score, row.criterion, ends) is True
-    return int(not good)
+    return int(passed(row, ends) is not True)
 
 
 def _promptfoo_result(

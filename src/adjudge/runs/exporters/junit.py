@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TextIO
 from xml.sax.saxutils import escape, quoteattr
 
+from adjudge.core.domain.judge_criterion import of_system
 from adjudge.core.domain.record import JudgmentRecord
 from adjudge.core.ledger.records import records
 from adjudge.messages import render
@@ -42,10 +43,12 @@ def to_junit(run: Path, target: Path, baseline: Path | None = None) -> int:
     ends, info = scale_ends(run), run_info(run)
     gates = _gates(info, baseline)
     with reading(run) as ledger, text_file(target) as file:
-        counts = {
-            judge: Counter(_kind(one, ends) for one in records(ledger, judge=judge))
-            for judge in info.judges
-        }
+        counts = {judge: Counter[str]() for judge in info.judges}
+        means: dict[str, dict[tuple[str, str], _Mean]] = {judge: {} for judge in info.judges}
+        for judge in info.judges:
+            for one in records(ledger, judge=judge):
+                counts[judge][_kind(one, ends)] += 1
+                means[judge].setdefault((one.criterion, one.answered_by), _Mean()).add(one)
         total = sum(counts.values(), Counter[str]())
         is_unfinished = info.state not in ("complete", "imported")
         all_cases = total + Counter({"error": int(is_unfinished)})
@@ -61,7 +64,7 @@ def to_junit(run: Path, target: Path, baseline: Path | None = None) -> int:
                 "run": run.name,
                 "state": info.state,
                 "lock": info.identities.get(judge),
-                **_scores(info, judge),
+                **_scores(means[judge]),
             }
             told = [
                 _property(name, str(value)) for name, value in about.items() if value is not None
@@ -76,11 +79,32 @@ def to_junit(run: Path, target: Path, baseline: Path | None = None) -> int:
     return total.total()
 
 
-def _scores(info: RunInfo, judge: str) -> dict[str, float | None]:
-    """Return the mean score per criterion: there is no mean over several criteria."""
-    criteria = [one for one in info.criteria if one.judge == judge]
+class _Mean:
+    """Adds up scores."""
+
+    def __init__(self) -> None:
+        self._total, self._count = 0.0, 0
+
+    def add(self, one: JudgmentRecord) -> None:
+        if one.scored and one.score is not None:
+            self._total += one.score
+            self._count += 1
+
+    @property
+    def value(self) -> float | None:
+        return self._total / self._count if self._count else None
+
+
+def _scores(means: Mapping[tuple[str, str], _Mean]) -> dict[str, float | None]:
+    """Return the mean score per criterion, and per system if several answered: there is no mean
+    over several of either.
+    """
+    if len(means) == 1:
+        return {"score": next(iter(means.values())).value}
+    several = len({system for _, system in means}) > 1
     return {
-        "score" if len(criteria) == 1 else f"score.{one.criteria}": one.mean for one in criteria
+        f"score.{of_system(criterion, system if several else '')}": one.value
+        for (criterion, system), one in means.items()
     }
 
 
@@ -168,7 +192,7 @@ def _number(score: float | None) -> float | None:
 
 
 def _property(name: str, value: str, most: int = _LONGEST_NAME) -> str:
-    return f'<property name="adjudge.{name}" value={_attribute(value, most)}/>\n'
+    return f"<property name={_attribute(f'adjudge.{name}')} value={_attribute(value, most)}/>\n"
 
 
 def _shown(one: JudgmentRecord) -> str:

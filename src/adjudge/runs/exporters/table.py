@@ -7,10 +7,12 @@ from __future__ import annotations
 import csv
 import json
 import os
+import shutil
+import sys
 import tempfile
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from adjudge.core.data.cells import cell
 from adjudge.core.domain.json_types import JsonDict, JsonObject
@@ -19,6 +21,9 @@ from adjudge.core.reading.objects import ObjectFile
 from adjudge.errors import SetupError
 from adjudge.messages import reason_of
 from adjudge.runs.exporters.files import STDOUT, text_file
+
+if TYPE_CHECKING:
+    from _csv import Writer as CsvWriter
 
 _ANSWERED = ("response", "contexts", "tool_call")
 """Fields that a target fills."""
@@ -122,22 +127,36 @@ def write_csv(
 ) -> int:
     """Write all rows with the columns of all of them, and return how many there are.
 
-    Cells wait in a temporary file until every row was seen: reading a run again would take far
+    Rows wait in a temporary file until all columns are known: reading a run again would take far
     longer.
     """
     columns: dict[str, None] = {}
-    count = 0
+    count = first_width = 0
     writer = csv.writer(file, delimiter=delimiter, lineterminator=line_end)
-    with tempfile.TemporaryFile("w+", encoding="ascii") as waiting:
+    with tempfile.TemporaryFile(
+        "w+", encoding="utf-8", errors="surrogatepass", newline=""
+    ) as waiting:
+        rest = csv.writer(waiting, delimiter=delimiter, lineterminator=line_end)
         for row in rows:
             if not row.keys() <= columns.keys():
                 columns |= dict.fromkeys(row)
-            waiting.write(json.dumps([cell(row.get(name)) for name in columns]) + "\n")
+            rest.writerow([cell(row.get(name)) for name in columns])
+            first_width = first_width or len(columns)
             count += 1
         waiting.seek(0)
         writer.writerow([cell(name) for name in columns])
-        for line in waiting:
-            cells = json.loads(line)
-            # A column that came later is empty in the rows before it.
-            writer.writerow(cells + [cell(None)] * (len(columns) - len(cells)))
+        if len(columns) == first_width:
+            shutil.copyfileobj(waiting, file)
+        else:
+            _copy_filled(csv.reader(waiting, delimiter=delimiter), writer, len(columns))
     return count
+
+
+def _copy_filled(rows: Iterator[list[str]], writer: CsvWriter, width: int) -> None:
+    """Copy rows, the short ones with empty cells for the columns that came later."""
+    before = csv.field_size_limit(sys.maxsize)  # of the process; cells may be of any length
+    try:
+        for cells in rows:
+            writer.writerow(cells + [cell(None)] * (width - len(cells)))
+    finally:
+        csv.field_size_limit(before)

@@ -59,12 +59,14 @@ class LeftRows:
         by_id = self._key_of_id(record.id)
         return by_id or (f"id {record.id}" if is_named(record) else record.identity)
 
-    def _key_of_id(self, id: str | None) -> str | None:
+    def _key_of_id(self, id: object) -> str | None:
         """Return the key of a row that its id names, whatever the row holds; otherwise None."""
         from adjudge.runs.diff import is_place
 
         # the text of a row that a target answers may change while the row stays
-        return f"id {storable(id)}" if id and (self._is_answered or not is_place(id)) else None
+        if not isinstance(id, str) or not id or (is_place(id) and not self._is_answered):
+            return None
+        return f"id {storable(id)}"
 
     def notes(self) -> list[Message]:
         """Say how many judged rows the data no longer has, and name the first of them. To be asked

@@ -205,7 +205,8 @@ def reader_notes(facts: JsonObject) -> tuple[Message, ...]:
 def format_notes(missed: Mapping[str, tuple[int, int]]) -> Iterator[Message]:
     """Return a sentence for each model whose replies often had to be asked again.
 
-    ``missed``: model → votes with a reply in an unknown shape, votes asked.
+    ``missed``: model → votes with a reply in an unknown shape, votes asked. Copies of a row share
+    their votes, which count once.
     """
     for model, (repeated, votes) in missed.items():
         if repeated >= _OFTEN and repeated / votes > _OFTEN_SHARE:
@@ -214,6 +215,5 @@ def format_notes(missed: Mapping[str, tuple[int, int]]) -> Iterator[Message]:
                 "have no verdict for it. Each repeat costs a call; a model that supports JSON "
                 "schemas needs none",
                 model=model,
-                # no count of votes: rows with the same content share theirs, and are counted here
                 share=percent(repeated / votes),
             )

@@ -489,6 +489,7 @@ class Report(HtmlRepr):
             "failed_calls": self.failed_calls,
             "prompt_tokens": usage.prompt_tokens,
             "completion_tokens": usage.completion_tokens,
+            "calls_with_estimated_tokens": usage.estimated,
         }
         if len(self.sections) == 1:
             return {**self.sections[0].summary.to_dict(), **used}
@@ -553,6 +554,10 @@ class Report(HtmlRepr):
         return nonempty(baseline=[each.to_dict() for each in changes])
 
 
+_MOST_COUNTED = 20_000
+"""Votes whose format is looked at, so that a long run takes no more memory."""
+
+
 class _SectionTally:
     def __init__(self, key: SectionKey, first: JudgmentRecord, setup: Setup) -> None:
         self.judge, self.criteria, self.system = key
@@ -602,8 +607,10 @@ class _SectionTally:
                 self._parts[name] = kind.begin(self._setup, self.judge, self._sureness)
         return [self._parts[name] for name in sections if name in self._parts]
 
-    def badness(self, one: JudgmentRecord) -> tuple[int, float, int]:
-        return badness(one, self._parts.values(), self._tally.best_score, self._tally.largest)
+    @property
+    def ends(self) -> tuple[Collection[SectionTally], float, float]:
+        """What ``badness`` asks for besides a judgment."""
+        return self._parts.values(), self._tally.best_score, self._tally.largest
 
     def section(self) -> Section:
         parts = {name: part for name, one in self._parts.items() if (part := one.summary())}
@@ -646,6 +653,7 @@ class ReportTally:
         self._not_asked = 0
         """Judgments without a score because a model was paused."""
         self._missed_formats: dict[str, tuple[int, int]] = {}
+        self._counted_votes: set[int] = set()
         self._used: dict[str, Usage] = {}
         self.failed_calls = self._reused = self._unanswered = 0
         self._targets_failed: Counter[tuple[str, str]] = Counter()
@@ -692,7 +700,11 @@ class ReportTally:
             self._worst = self._shown()
 
     def _count_format(self, vote: VoteRecord) -> None:
-        if vote.text is not None:
+        """Count a vote once: rows with the same content share it."""
+        key = hash((vote.model, vote.sample, vote.prompt, vote.at))
+        is_new = vote.at is None or key not in self._counted_votes
+        if vote.text is not None and is_new and len(self._counted_votes) < _MOST_COUNTED:
+            self._counted_votes.add(key)
             repeated, votes = self._missed_formats.get(vote.model, (0, 0))
             is_missed = vote.repairs > 0 or vote.outcome == "unreadable"
             self._missed_formats[vote.model] = repeated + is_missed, votes + 1
@@ -782,8 +794,10 @@ class ReportTally:
         )
 
     def _shown(self) -> list[JudgmentRecord]:
+        ends = {key: own.ends for key, own in self._sections.items()}
+
         def rank(one: JudgmentRecord) -> tuple[int, float, int]:
-            return self._sections[one.judge, one.criterion, one.answered_by].badness(one)
+            return badness(one, *ends[one.judge, one.criterion, one.answered_by])
 
         return sorted(self._worst, key=rank)[: self.shown]
 

@@ -11,7 +11,7 @@ from adjudge.core.domain.frozen import some_of
 from adjudge.core.domain.instance import TRAJECTORY
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.judge_configuration import JudgeConfiguration
-from adjudge.core.domain.judge_criterion import JudgeCriterion
+from adjudge.core.domain.judge_criterion import JudgeCriterion, of_system
 from adjudge.core.domain.record import JudgmentRecord
 from adjudge.core.domain.repeated import Unit
 from adjudge.core.domain.slices import MOST, slice_rows, value_in
@@ -61,14 +61,16 @@ class ScoreSlices:
     """Of a comparison: the system whose win rate is shown."""
     level: float = _LEVEL
     """The level at which all of them hold together."""
+    answered_by: str = ""
+    """The system whose answers they are, if several answered."""
 
     @property
     def name(self) -> str:
-        return JudgeCriterion(self.judge, self.criterion).name
+        return of_system(JudgeCriterion(self.judge, self.criterion).name, self.answered_by)
 
     def to_dict(self) -> JsonDict:
         return {
-            "criterion": self.criterion,
+            "criterion": of_system(self.criterion, self.answered_by),
             "system": self.system or None,
             "slices": [one.to_dict() for one in self.slices],
             "notes": list(self.notes),
@@ -107,18 +109,23 @@ def score_slices(
 ) -> list[ScoreSlices]:
     """The mean of each slice by each criterion of a judge, the largest slice first; criteria whose
     rows lack the column are left out if others have it. A comparison of two systems has the win
-    rate of the first, one of more systems that of each. ``sureness``: which rows belong together.
+    rate of the first, one of more systems that of each. Answers of several systems are shown apart.
+    ``sureness``: which rows belong together.
     """
-    by_criterion: dict[str, list[JudgmentRecord]] = {}
+    several = len({one.answered_by for one in records}) > 1
+    groups: dict[tuple[str, str], list[JudgmentRecord]] = {}
     for one in records:
-        by_criterion.setdefault(one.criterion, []).append(one)
+        system = one.answered_by if several else ""
+        groups.setdefault((one.criterion, system), []).append(one)
     with_it = {
-        name: own for name, own in by_criterion.items() if any(value_in(one, column) for one in own)
+        name: own for name, own in groups.items() if any(value_in(one, column) for one in own)
     }
     return [
-        slices
-        for name, own in (with_it or by_criterion).items()
-        for slices in _slices(name, own, column, configuration.score_range(name), sureness)
+        replace(slices, answered_by=system)
+        for (criterion, system), own in (with_it or groups).items()
+        for slices in _slices(
+            criterion, own, column, configuration.score_range(criterion), sureness
+        )
     ]
 
 

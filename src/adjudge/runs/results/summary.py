@@ -129,8 +129,7 @@ class Summary:
 
     def less(self, repeated: Usage) -> Summary:
         """The same, without calls and tokens that were counted again."""
-        left = self.usage - repeated
-        return replace(self, usage=replace(left, estimated=min(left.estimated, left.calls)))
+        return replace(self, usage=self.usage - repeated)
 
     def to_dict(self) -> JsonDict:
         return {

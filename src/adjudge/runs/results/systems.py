@@ -25,7 +25,7 @@ Scores = Mapping[str, Sequence[float]]
 
 @dataclass(frozen=True)
 class SystemDifference:
-    """The second system less the first by one criterion, over the rows that both have a score of."""
+    """The second system less the first by one criterion, over the rows with a score of both."""
 
     judge: str
     criteria: str

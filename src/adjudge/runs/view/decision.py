@@ -14,6 +14,7 @@ from adjudge.trust.report import trust_clause
 
 if TYPE_CHECKING:
     from adjudge.runs.results.contests import ContestSummary
+    from adjudge.trust.calibration import Calibration
 
 _MOST_NAMED = 3
 _STANDING = {
@@ -26,8 +27,11 @@ _STANDING = {
 def decision(report: Report) -> str:
     """Ready or not where a gate says so, then the figures behind it."""
     verdict = report.standing
-    parts = [trust_clause(one) for one in report.calibrations[:_MOST_NAMED]]
     sections = _deciding_sections(report)
+    corrected = list(report.calibrations)
+    if len(sections) < len(report.sections):  # a criterion whose gate passed is not named
+        corrected = [one for one in corrected if any(_corrects(one, each) for each in sections)]
+    parts = [trust_clause(one) for one in corrected[:_MOST_NAMED]]
     parts += [text for one in sections[:_MOST_NAMED] for text in _figures(one, report)]
     if verdict and (more := len(sections) - _MOST_NAMED) > 0:
         parts.append(plural("{count} more criterion", "{count} more criteria", more))
@@ -61,9 +65,18 @@ def _deciding_sections(report: Report) -> list[Section]:
 
 
 def is_about(gate: GateResult, one: Section) -> bool:
-    """Whether a gate is one of a section's; a comparison of two runs is about all systems."""
-    of_it = gate.measure == "difference" or gate.system == one.system
+    """Return True if a gate is one of a section's. A win rate is in the section of its contests,
+    and a comparison of two runs with one system each names no system.
+    """
+    is_unnamed = gate.measure == "difference" and not gate.system
+    of_it = gate.of_wins or is_unnamed or gate.system == one.system
     return of_it and gate.judge == one.judge and gate.name in _gated(one)
+
+
+def _corrects(one: Calibration, section: Section) -> bool:
+    """Return True if a corrected number is one of a section's."""
+    is_of_system = one.system in ("", section.system)
+    return is_of_system and one.judge == section.judge and one.criteria in _gated(section)
 
 
 def _gated(one: Section) -> Iterator[str]:

@@ -22,7 +22,7 @@ from adjudge.runs.counts import (
     count_judgments,
     count_retries,
     count_rows,
-    count_tokens,
+    count_used_tokens,
 )
 from adjudge.runs.results.cost import cost_message
 from adjudge.runs.view.terminal import Screen
@@ -203,10 +203,9 @@ def _was_asked(report: Report) -> bool:
 
 def _cost(report: Report) -> Iterator[Message]:
     used = report.usage
-    tokens = count_tokens(used.tokens)
     yield cost_message(report.used, report.setup.prices)
     yield count_calls(used.calls)
-    yield Message("{tokens} (estimated)", tokens=tokens) if used.estimated else tokens
+    yield count_used_tokens(used)
     if report.reused:
         yield plural(
             "{count} answer reused from the cache or an earlier run (--no-cache leaves out the "

@@ -18,6 +18,7 @@ from adjudge.core.ledger.file import read_judges
 from adjudge.core.ledger.records import records
 from adjudge.errors import RunError, SetupError
 from adjudge.runs.folder import reading
+from adjudge.runs.results.passed import Scale
 
 _PASS_OR_FAIL = (CriteriaOption("PASS", score=1.0), CriteriaOption("FAIL", score=0.0))
 
@@ -104,15 +105,20 @@ def _wording(scale: LabelScale) -> tuple[str, object, object, bool]:
     return scale.name, scale.criteria.option_names, scale.range, scale.compares
 
 
-def scale_ends(run: str | Path) -> dict[str, tuple[float, float]]:
-    """Return the lowest and the highest score of each criterion of a run that has scores."""
-    found: dict[str, tuple[float, float]] = {}
+def scale_ends(run: str | Path) -> dict[str, Scale]:
+    """Return the scale of each criterion of a run that has scores."""
+    found: dict[str, Scale] = {}
     for one in scales_in(run):
-        points = [points for points in one.scale.criteria.points if points is not None]
+        options = {
+            option.name: option.points
+            for option in one.scale.criteria.options
+            if option.points is not None
+        }
+        points = options.values()
         if one.scale.range:
-            found[one.name] = one.scale.range
+            found[one.name] = Scale(*one.scale.range)
         elif len(set(points)) > 1:
-            found[one.name] = (min(points), max(points))
+            found[one.name] = Scale(min(points), max(points), options)
     return found
 
 

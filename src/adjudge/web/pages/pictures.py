@@ -23,12 +23,12 @@ from adjudge.core.ledger.records import records
 from adjudge.errors import AdjudgeError
 from adjudge.runs.folder import prices_of, reading
 from adjudge.runs.results.cost import cost_of
+from adjudge.runs.results.leaderboard import leaderboards
 from adjudge.runs.results.order_rates import OrderRates, order_rates
 from adjudge.runs.results.score_slices import score_slices, slice_columns
 from adjudge.runs.view.order_effect import order_html
 from adjudge.runs.view.slices import slice_title
 from adjudge.trust.calibration import CalibrationSettings, calibrate_run
-from adjudge.trust.leaderboard import leaderboards
 from adjudge.web.library import Library, RunPlace, is_large, mean_data
 from adjudge.web.page import Page
 from adjudge.web.pages.row import criteria_names

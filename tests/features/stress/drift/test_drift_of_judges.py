@@ -329,6 +329,24 @@ def test_another_judge_looked_at_in_between_is_no_change_of_this_one(
     assert adjudge(monkeypatch, *run) == 5
 
 
+def test_a_look_at_another_judge_does_not_erase_a_change(
+    judge: Judge, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The history said that nothing had changed, with an evidence of 1 at the look before."""
+    judge.strict = 18
+    (before,) = look(monkeypatch, capsys, 4)["results"]
+    judge.strict = 30
+    path = Path("eval.yaml")
+    path.write_text(path.read_text().replace("It is right.", "It is quite right."))
+    (found,) = look(monkeypatch, capsys, 4)["results"]
+    assert (found["outcome"], found["since"], found["other_judge"]) == ("changed", 1, [2])
+    assert found["evidence"] == [*before["evidence"], 1.0]
+    assert "the judge that the anchors are from changed" in found["sentence"]
+    assert adjudge(monkeypatch, "drift", "history", "anchors.jsonl") == 4
+    shown = capsys.readouterr().out
+    assert "as at first" in shown and "another" in shown
+
+
 def test_a_few_other_verdicts_of_another_judge_are_not_called_noise(
     judge: Judge, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

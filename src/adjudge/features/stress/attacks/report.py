@@ -212,7 +212,7 @@ def attack_report(folder: str | Path, level: float = 0.95) -> AttackReport:
     )
     # Each attack has its part of the risk, so that no family is over a bar by chance.
     strict = 1 - (1 - level) / max(1, together)
-    reaches = {name: high - low for name, (low, high) in scale_ends(folder).items()}
+    reaches = {name: scale.high - scale.low for name, scale in scale_ends(folder).items()}
     found = [
         _finding(
             *(one, criterion, said, kept[one.again][criterion], controls, (level, strict)),

@@ -54,7 +54,19 @@ class QuestionDrift:
     question: str
     outcome: DriftOutcome
     evidence: tuple[float, ...]
-    """After each look but the first; 20 is a risk of 5%."""
+    """After each look but the first, of the judge that was looked at; 20 is a risk of 5%."""
+    most: float
+    """The largest evidence of the judge of the last look; if that reaches no bar and the judge that
+    the anchors are from does, of that one.
+    """
+    since: int | None
+    """The look at which this evidence reached the bar first."""
+    only_first_changed: bool
+    """True if the judge that the anchors are from changed, and the last look is at another one, of
+    which no change is shown.
+    """
+    other_judge: tuple[int, ...]
+    """Looks at another judge than the one that the anchors are from."""
     bar: float
     """From which on the judge is said to have changed."""
     compared: int
@@ -73,11 +85,6 @@ class QuestionDrift:
     was looked at since.
     """
 
-    @property
-    def since(self) -> int | None:
-        """The first look at which it is said to have changed."""
-        return _reached(self.evidence, self.bar)
-
     def options_at(self, look: AnchorLook) -> Counter[str]:
         """Option → anchors, at a look."""
         return Counter(str(each.option) for each in look.said.get(self.question, {}).values())
@@ -87,7 +94,7 @@ class QuestionDrift:
             "criteria": self.question,
             "outcome": self.outcome.value,
             **some_of(self, "evidence", "bar", "since", "compared", "differ"),
-            **some_of(self, "means", "first", "last", "reconfigured"),
+            **some_of(self, "means", "first", "last", "reconfigured", "other_judge"),
         }
 
 
@@ -234,11 +241,21 @@ def _question(name: str, history: Sequence[AnchorLook], bar: float) -> QuestionD
     first, last = answers[0], answers[-1]
     both = [hash for hash in first if hash in last] if len(history) > 1 else []
     before, now = history[0].identities.get(name), history[-1].identities.get(name)
-    evidence = change_evidence(_answers_by(now or before, name, history), bar)
-    itself = change_evidence(_answers_by(before, name, history), bar)
+    judges = [one.identities.get(name, before) for one in history[1:]]
+    by_judge = {
+        judge: change_evidence(_answers_by(judge, name, history), bar)
+        for judge in (before, *judges)
+    }
+    evidence = [by_judge[judge][place] for place, judge in enumerate(judges)]
+    itself = _reached(by_judge[before], bar)
+    own = by_judge[now or before]
+    since = _reached(own, bar)
+    only_first_changed = since is None and itself is not None
+    if only_first_changed:  # a judge that was found changed stays so, whoever is looked at next
+        own, since = by_judge[before], itself
     differ = sum(first[hash].option != last[hash].option for hash in both)
     reconfigured = before is not None and now is not None and before != now
-    outcome = _outcome(evidence, bar, len(both))
+    outcome = _outcome(own, bar, len(both))
     if outcome is DriftOutcome.NOISE and reconfigured and differ:
         # how much this judge wavers is unknown: the first answers are another judge's
         outcome = DriftOutcome.CANNOT_TELL
@@ -246,6 +263,10 @@ def _question(name: str, history: Sequence[AnchorLook], bar: float) -> QuestionD
         question=name,
         outcome=outcome,
         evidence=tuple(evidence),
+        most=max(own, default=1.0),
+        since=since,
+        other_judge=tuple(look for look, judge in enumerate(judges, 1) if judge != before),
+        only_first_changed=only_first_changed,
         bar=bar,
         compared=len(both),
         differ=differ,
@@ -253,7 +274,7 @@ def _question(name: str, history: Sequence[AnchorLook], bar: float) -> QuestionD
         first=Counter(str(one.option) for one in first.values()),
         last=Counter(str(one.option) for one in last.values()),
         reconfigured=reconfigured,
-        itself=_reached(itself, bar),
+        itself=itself,
     )
 
 

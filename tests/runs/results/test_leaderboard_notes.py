@@ -12,10 +12,10 @@ import pytest
 
 from adjudge import PairwiseInstance, PairwiseJudge
 from adjudge.features.importers.run import import_file
+from adjudge.runs.results.leaderboard import Leaderboard, RankingSettings, leaderboards
 from adjudge.stats.bootstrap import Draws
 from adjudge.stats.ranking import NamedContest, rank
 from adjudge.trust.calibration import CalibrationSettings, calibrate_run
-from adjudge.trust.leaderboard import Leaderboard, RankingSettings, leaderboards
 from support.commands import adjudge
 from support.labels import model
 
