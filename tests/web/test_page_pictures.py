@@ -96,9 +96,9 @@ def test_slices_of_a_comparison_have_win_rates(tmp_path: Path) -> None:
     lines = "".join(f"{n},{'kettle' if n < 12 else 'lamp'},a,b\n" for n in range(24))
     (tmp_path / "pairs.csv").write_text(f"question,product,new,old\n{lines}")
     replies = ",".join(["A,B"] * 15 + ["B,A"] * 9)
-    asked = ("compare", "-f", "pairs.csv", "--column", "new", "--column", "old", "-j", "1")
-    asked += ("--criterion", "Which?", "-m", f"scripted/{replies}", "--no-cache")
-    adjudge(*asked, "--run", "pairs", cwd=tmp_path)
+    compare = ("compare", "-f", "pairs.csv", "--column", "new", "--column", "old", "-j", "1")
+    question = ("--criterion", "Which?", "-m", f"scripted/{replies}", "--no-cache")
+    adjudge(*compare, *question, "--run", "pairs", cwd=tmp_path)
     with served(tmp_path) as page:
         address = f"{page.run('pairs')}/pictures?by=product"
         (found,) = page.data(address)["slices"]

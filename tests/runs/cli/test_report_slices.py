@@ -42,9 +42,9 @@ def test_comparisons_have_the_win_rate_of_each_slice(folder: Path) -> None:
     lines = [f"{n},{'kettle' if n < 12 else 'lamp'},a,b\n" for n in range(24)]
     (folder / "pairs.csv").write_text(f"question,product,new,old\n{''.join(lines)}")
     replies = ",".join(["A,B"] * 15 + ["B,A"] * 9)  # in the order of the file, then turned round
-    asked = ("compare", "-f", "pairs.csv", "--column", "new", "--column", "old", "-j", "1")
-    asked += ("--criterion", "Which?", "-m", f"scripted/{replies}", "--no-cache")
-    adjudge(*asked, "--run", "pairs", cwd=folder)
+    compare = ("compare", "-f", "pairs.csv", "--column", "new", "--column", "old", "-j", "1")
+    question = ("--criterion", "Which?", "-m", f"scripted/{replies}", "--no-cache")
+    adjudge(*compare, *question, "--run", "pairs", cwd=folder)
     page = adjudge("report", "pairs", "--to", "md", "--by", "product", "-o", "-", cwd=folder)
     told = page.stdout.replace("\\", "")
     assert "win rate of new by product: the intervals of all slices hold together at 95%" in told
