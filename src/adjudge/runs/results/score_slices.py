@@ -16,7 +16,7 @@ from adjudge.core.domain.repeated import Unit
 from adjudge.core.domain.slices import MOST, slice_rows, value_in
 from adjudge.errors import SetupError
 from adjudge.features.agents.item import TRAJECTORY
-from adjudge.messages import Message
+from adjudge.messages import Message, plural
 from adjudge.runs.results.summary import UNSURE, GateConfidence
 from adjudge.stats.intervals import Interval, scaled_interval
 from adjudge.stats.slices import level_of_each
@@ -174,7 +174,10 @@ def _slices(
     sureness: GateConfidence,
 ) -> ScoreSlices:
     slicing = slice_rows([value_in(one, column) for one in records], column)
-    rows = Counter(slicing.of_rows)
+    statuses = zip(slicing.of_rows, records, strict=True)
+    rows = Counter(name for name, one in statuses if one.status != "skipped")
+    skipped = len(records) - rows.total()
+    notes = (*slicing.notes, *(_skipped_note(skipped) if skipped else ()))
     scores: Mapping[str, list[float]] = {name: [] for name in slicing.names}
     units: Mapping[str, list[Unit]] = {name: [] for name in slicing.names}
     for one, name in zip(records, slicing.of_rows, strict=True):
@@ -195,4 +198,14 @@ def _slices(
         )
         for name, own in scores.items()
     )
-    return ScoreSlices(criterion, found, slicing.notes, column, records[0].judge, each)
+    return ScoreSlices(criterion, found, notes, column, records[0].judge, each)
+
+
+def _skipped_note(count: int) -> tuple[Message]:
+    return (
+        plural(
+            "{count} row was not to be judged (skipped)",
+            "{count} rows were not to be judged (skipped)",
+            count,
+        ),
+    )
