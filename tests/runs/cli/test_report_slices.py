@@ -69,6 +69,19 @@ def test_a_column_that_is_named_exactly_goes_before_one_that_differs_in_case(
     assert "| N0 | 10 |" in shown["REGION"]  # no column is written so: the first that is alike
 
 
+def test_skipped_rows_are_counted_apart(folder: Path) -> None:
+    """The column of rows counted them, as no other table does."""
+    (folder / "eval.yaml").write_text(
+        "data: rows.csv\nchecks: [{contains: good, name: clean, required: true}]\n"
+        "judges: [{kind: check, name: c, after: checks, checks: [{words: {most: 5}, name: w}]}]\n"
+    )
+    adjudge("run", "eval.yaml", "--run", "skipping", cwd=folder)
+    asked = ("report", "skipping", "--by", "language", "-o", "-", "--to", "md")
+    page = adjudge(*asked, cwd=folder).stdout.replace("\\", "")
+    assert "| en | 3 | 3 | 1.000 | " in page
+    assert "9 rows were not to be judged (skipped)" in page
+
+
 def test_systems_are_not_mixed_in_slices_and_junit(tmp_path: Path) -> None:
     """A 1.000 and B 0.500 were 0.750 for both values of the column."""
     rows = "".join(f"q{place},{place},{'ab'[place % 2]}\n" for place in range(16))

@@ -102,6 +102,14 @@ def lost_reply_notes(lost: Spent) -> tuple[Message, ...]:
     """Return a sentence if limits count requests whose replies did not arrive."""
     if not lost.tokens:
         return ()
+    if lost.unpriced and not lost.usd:  # an unknown price is not zero
+        return (
+            Message(
+                "{tokens} more may be charged for replies that did not arrive, at a price that is "
+                "not known. Limits count them; the cost of the run does not include them",
+                tokens=count_tokens(lost.tokens),
+            ),
+        )
     return (
         Message(
             "Up to about {cost} more ({tokens}) may be charged for replies that did not arrive. "

@@ -16,7 +16,7 @@ from adjudge.core.domain.record import JudgmentRecord
 from adjudge.core.domain.repeated import Unit
 from adjudge.core.domain.slices import MOST, slice_rows, value_in
 from adjudge.errors import SetupError
-from adjudge.messages import Message
+from adjudge.messages import Message, plural
 from adjudge.runs.results.contests import ContestTally, one_order_message
 from adjudge.runs.results.summary import UNSURE, GateConfidence
 from adjudge.stats.intervals import Interval, scaled_interval
@@ -169,13 +169,19 @@ def _slices(
     sureness: GateConfidence,
 ) -> Iterator[ScoreSlices]:
     slicing = slice_rows([value_in(one, column) for one in records], column)
-    rows = Counter(slicing.of_rows)
+    statuses = zip(slicing.of_rows, records, strict=True)
+    rows = Counter(name for name, one in statuses if one.status != "skipped")
+    skipped = len(records) - rows.total()
     names = list(dict.fromkeys(name for one in records for name in one.systems))
     # the win rate of the second of two systems is 1 less that of the first
     systems = names if len(names) > 2 else names[:1] or [""]
-    each = level_of_each(_LEVEL, len(rows) * len(systems))
+    each = level_of_each(_LEVEL, len(slicing.names) * len(systems))
     plain = not any(one.detail.is_count for one in records)
-    notes = (*slicing.notes, *_one_order_note(records))
+    notes = (
+        *slicing.notes,
+        *(_skipped_note(skipped) if skipped else ()),
+        *_one_order_note(records),
+    )
     for system in systems:
         scores: Mapping[str, list[float]] = {name: [] for name in slicing.names}
         units: Mapping[str, list[Unit]] = {name: [] for name in slicing.names}
@@ -219,3 +225,13 @@ def _one_order_note(records: Sequence[JudgmentRecord]) -> Iterator[Message]:
         tally.add(one)
     if (found := tally.summary()).one_order:
         yield one_order_message(found)
+
+
+def _skipped_note(count: int) -> tuple[Message]:
+    return (
+        plural(
+            "{count} row was not to be judged (skipped)",
+            "{count} rows were not to be judged (skipped)",
+            count,
+        ),
+    )
