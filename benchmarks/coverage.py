@@ -38,6 +38,7 @@ from adjudge.stats.correction import (
     naive,
     post_stratified,
     stratify,
+    with_rows_apart,
 )
 from adjudge.stats.difference import (
     ComparisonOutcome,
@@ -57,6 +58,7 @@ from adjudge.stats.raters import gwet_ac1, krippendorff_alpha
 from adjudge.stats.refusal import chance_p_value, no_better_than_chance, too_few
 from adjudge.stats.selective import Stage, cascade_thresholds
 from adjudge.stats.sequence import sequential_difference, sequential_mean
+from adjudge.trust.large_texts import least_apart
 
 Cell = TypeVar("Cell")
 ROWS = 2000
@@ -1331,6 +1333,49 @@ def skipped_draw(
     return shown
 
 
+def copies(draws: int) -> bool:
+    """Texts that many of 200 rows have, of which each is drawn once: the rate of these rows."""
+    large = {"one text of 60 rows": [60], "5 texts of 20 rows": [20] * 5, "one of 20": [20]}
+    cells = {
+        f"θ={rate}, {name}, {labels} labels": partial(copies_draw, rate, sizes, labels)
+        for rate, (name, sizes), labels in product((0.5, 0.8, 0.95), large.items(), (50, 90))
+    }
+    return grid("Copies of one text, exactly these rows", cells, draws)
+
+
+def copies_draw(
+    rate: float, large: Sequence[int], labels: int, choice: random.Random
+) -> dict[str, bool]:
+    """Of a judge of .9/.8. Large texts are good and bad by halves, whatever the others are."""
+    sizes = [*large, *[1] * (200 - sum(large))]
+    good = [
+        float(choice.random() < (0.5 if place < len(large) else rate))
+        for place in range(len(sizes))
+    ]
+    said = ["PASS" if choice.random() < (0.9 if one else 0.2) else "FAIL" for one in good]
+    drawn = set(choice.sample(range(len(sizes)), labels))
+    rows = [text for text, size in enumerate(sizes) for _ in range(size)]
+    known = [good[text] if text in drawn else None for text in rows]
+    verdicts, names = [said[text] for text in rows], ("FAIL", "PASS")
+    least = least_apart(large, [sizes[text] for text in drawn], len(rows), labels)
+    apart = [place for place, text in enumerate(rows) if sizes[text] >= least]
+    mean = statistics.fmean(good[text] for text in rows)
+    kept = [place for place, text in enumerate(rows) if text in drawn and sizes[text] < least]
+    alone = labels_only(
+        [good[rows[place]] for place in kept],
+        clusters=[rows[place] for place in kept],
+        of_rows=len(rows) - len(apart),
+    )
+    of_apart = [(known[place], None) for place in apart]
+    if apart:
+        alone = with_rows_apart(alone, len(rows) - len(apart), of_apart, these_rows=True)
+    shown = {"labels alone": held(alone, mean)}
+    if too_few(stratify(verdicts, known, names)) is None:
+        found = corrected_mean(verdicts, known, names, clusters=rows, these_rows=True, apart=apart)
+        shown["corrected"] = held(found, mean)
+    return shown
+
+
 def drift(histories: int) -> bool:
     """Anchors of a judge that never changes, looked at daily for a year: how often a change is
     ever reported. Few anchors, of which each wavers now and then.
@@ -1361,6 +1406,7 @@ SECTIONS: dict[str, Callable[[int], bool]] = {
     "worth": worth,
     "these-rows": these_rows,
     "skipped": skipped,
+    "copies": copies,
     "numbers": numbers,
     "graded": graded,
     "clusters": clusters,

@@ -280,8 +280,10 @@ def within_possible(estimate: Estimate, labels: Sequence[float], rows: int) -> E
     Rows that count as one have wide limits, since a unit may differ from all others. Its labelled
     rows are known all the same.
     """
-    lowest = math.fsum(labels) / rows
-    highest = lowest + (rows - len(labels)) / rows
+    # of whole sums, so that rounding does not cut off the mean of all rows
+    lowest, highest = (
+        math.fsum([*labels, open_rows]) / rows for open_rows in (0, rows - len(labels))
+    )
 
     def cut(value: float | None) -> float | None:
         return None if value is None else min(max(value, lowest), highest)
