@@ -18,7 +18,7 @@ from adjudge.core.judges.aspect import AspectCritic
 from adjudge.core.judges.direct import DirectJudge
 from adjudge.errors import RunError, SetupError
 from adjudge.messages import Message
-from adjudge.runs.results.passed import passed
+from adjudge.runs.passed import Scale, passed
 
 TextJudge = AspectCritic | DirectJudge
 _KNOWN_ELSEWHERE = {
@@ -49,7 +49,7 @@ class Verdict:
         """From 0, the worst option, to 1, the best; None without a verdict, or where options have
         no scores.
         """
-        low, high = self._ends
+        low, high, _ = self._scale
         score = self.result.score if self.is_scored else None
         return None if score is None or low == high else (score - low) / (high - low)
 
@@ -63,7 +63,7 @@ class Verdict:
         """By the verdict, or by a score above the middle of the scale; None
         where nobody can say.
         """
-        return passed(self.result.record(), {self.name: self._ends})
+        return passed(self.result.record(), {self.name: self._scale})
 
     @property
     def error_code(self) -> str:
@@ -114,9 +114,12 @@ class Verdict:
         return self
 
     @property
-    def _ends(self) -> tuple[float, float]:
-        points = [one for one in self.result.criteria.points if one is not None]
-        return (min(points), max(points)) if points else (0.0, 1.0)
+    def _scale(self) -> Scale:
+        options = {
+            one.name: one.points for one in self.result.criteria.options if one.points is not None
+        }
+        points = options.values()
+        return Scale(min(points), max(points), options) if options else Scale(0.0, 1.0)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from textwrap import shorten
 from adjudge.core.domain.results import Result, Status
 from adjudge.messages import Message, join, plural, term
 from adjudge.runs.execute import JudgmentDone
-from adjudge.runs.results.passed import passed
+from adjudge.runs.passed import Scale, passed
 from adjudge.runs.view.clean_text import clean
 
 _LONGEST = 300
@@ -75,8 +75,10 @@ class JudgedText:
         """Whether it passes: by its verdict, or by a score above the middle of the scale; None
         where nobody can say.
         """
-        points = [one for one in self.result.criteria.points if one is not None]
-        ends = {self.result.criteria.name: (min(points), max(points))} if points else {}
+        criteria = self.result.criteria
+        options = {one.name: one.points for one in criteria.options if one.points is not None}
+        points = options.values()
+        ends = {criteria.name: Scale(min(points), max(points), options)} if options else {}
         return passed(self.result.record(), ends)
 
     def __bool__(self) -> bool:

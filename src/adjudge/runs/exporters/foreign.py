@@ -17,7 +17,7 @@ from adjudge.errors import SetupError
 from adjudge.runs.exporters.exported_options import exported_options
 from adjudge.runs.exporters.files import text_file
 from adjudge.runs.folder import records_of, run_info
-from adjudge.runs.results.passed import Ends, passed, says_pass
+from adjudge.runs.passed import Ends, passed, says_pass
 from adjudge.trust.labels.scales import scale_ends, scales_in
 from adjudge.trust.labels.store import LabelStore
 
