@@ -47,6 +47,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "export .jsonl": ("export", "runs/a", "-o", "rows.jsonl"),
     "export .md": ("export", "runs/a", "-o", "rows.md"),
     "export .html": ("export", "runs/a", "-o", "rows.html"),
+    "export --to junit": ("export", "runs/a", "--to", "junit", "-o", "rows.xml"),
     "report --to github": ("report", "runs/a", "--to", "github"),
     "calibrate": ("calibrate", "runs/a"),
     "run, all stored": ("run", "eval.yaml"),

@@ -177,7 +177,7 @@ def test_limits_at_every_look_bound_the_share_of_rows_not_of_texts() -> None:
     often = CalibrationSettings(agreement=None, sequential=True)
     calibration = calibrate(results, labels, settings=often)
     for found in (calibration.corrected, calibration.labels_only):
-        assert found.value == pytest.approx(0.75)
+        assert found is not None and found.value == pytest.approx(0.75)
         assert found.lower is not None and found.upper is not None
         assert 0.25 < found.lower < 0.75 < found.upper < 1
 

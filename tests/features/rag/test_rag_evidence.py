@@ -203,7 +203,7 @@ def test_where_evidence_is_off_the_report_is_the_same_to_the_byte(
         report = replace(report_of(evaluator, results, source="rag.csv"), made=MADE)
         pages.append((html_page if suffix == "html" else markdown_page)(report))
         sections = {name: target for name, target in OURS["sections"].items() if name == "rag"}
-        monkeypatch.setitem(OURS, "sections", sections)  # type: ignore[arg-type]
+        monkeypatch.setitem(OURS, "sections", sections)
     assert pages[0] == pages[1]
 
 

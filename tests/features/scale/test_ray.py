@@ -178,7 +178,7 @@ def test_how_far_the_workers_are_is_told_while_they_judge(
 ) -> None:
     file = marked_file(tmp_path, rows=40, models=at(provider, ", requests_per_minute: 3600"))
     made, told = resolve(file, cache=False, folder=tmp_path / "run"), list[object]()
-    spread(made, Cluster("ray", 1), budget=None, cache=False, tell=told.append)
+    spread(made, Cluster("ray", 1), cache=False, tell=told.append)
     under_way = [
         one
         for one in told[: [type(one) for one in told].index(Partition)]

@@ -146,6 +146,6 @@ def test_eval_files_whose_judges_have_other_verdicts_are_not_compared(folder: Pa
     code, errors = run("aspect", {"kind": "aspect", "criteria": RUDE}, "PASS", *gate)
     assert (code, OPTIONS in errors) == (5, True), errors
     one = {"contains": "reply", "name": "rude"}
-    checks = {"kind": "check", "name": "checks", "checks": [one]}
+    checks: dict[str, object] = {"kind": "check", "name": "checks", "checks": [one]}
     code, errors = run("check", checks, "No", *gate)
     assert (code, OPTIONS in errors) == (5, True), errors

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from adjudge.messages import Message, term
-from adjudge.runs.results import numbers
+from adjudge.runs import numbers
 from adjudge.runs.results.gate import GateResult
 from support.commands import adjudge
 
-SOURCE = Path(numbers.__file__).parents[2]
+SOURCE = Path(numbers.__file__).parents[1]
 RU = ("--language", "ru")
 TEXT = ("--criterion", "Это вежливо?")
 PANEL = ("-m", "scripted/Да", "-m", "scripted/э")
