@@ -23,7 +23,7 @@ HEAD = """# The tree
 One line of work: instance → ballot → prompt → reply → verdict → vote → result → report.
 
 Imports go one way: `features → web → runs and trust → core → stats`.
-Inside `runs`: `cli → service → exporters → view → results → trust`, then the modules without a folder.
+Inside `runs`: `cli → service → exporters → view → results → trust`, then modules without a folder.
 `tests/test_architecture.py` checks it.
 How a judgment passes through these folders: [five walks](walks.md).
 Written by `python tools/tree.py` from the docstrings of the packages.
