@@ -532,7 +532,6 @@ def test_nobody_opens_an_eval_file_or_a_project_by_another_way() -> None:
         "runs/variables.py",
     }
     assert {name for name, found in users.items() if "find_project" in found} == {
-        "runs/cli/chosen.py",
         "features/doctor/command.py",
         "runs/cli/init.py",
         "runs/cli/on_change.py",

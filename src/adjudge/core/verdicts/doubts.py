@@ -83,7 +83,7 @@ _GRADE = re.compile(
     r"(?<![\w.,/])(\d{1,3})\s*(?:/|out of|of|из)\s*(\d{1,3})(?=\s*(?:[.,;:!)–—-]|\Z))",
     re.IGNORECASE,
 )
-_SHORT_GRADE = re.compile(r"\W*(?:\w+\W+){0,2}(\d{1,3})\W*")
+_SHORT_GRADE = re.compile(r"\W*(?:[^\W\d]+\W+){0,2}(\d{1,3}(?:\.\d+)?)\W*")
 _JOINERS = frozenset(("but", "and", "or", "not", "но", "и", "aber", "mais", "pero"))
 _ENDING = 160
 """Characters of an explanation in which it may come to another verdict."""

@@ -5,6 +5,7 @@ under one budget.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from adjudge.core.catalog.criteria import criteria_of, ready_made
 from adjudge.core.catalog.criteria_file import parse_entry
@@ -150,6 +151,7 @@ class JudgingService:
         )
         open_budget = self.open_budget
         plan = resolve(file, opened=self._opened.__getitem__, prices=open_budget.prices)
+        plan = replace(plan, folder=None)  # an answer is not kept
         try:
             with calling(open_budget), execute(plan) as events:
                 (result,) = [event.result for event in events if isinstance(event, JudgmentDone)]
