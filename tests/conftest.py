@@ -35,9 +35,9 @@ gc.set_threshold(50_000, 20, 20)  # what holds much memory is let go behind ever
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """Two more than there are cores: a third of the time tests wait for sockets and processes."""
+    """One more than there are cores: a third of the time tests wait for sockets and processes."""
     allowed = getattr(os, "sched_getaffinity", lambda _: range(os.cpu_count() or 1))
-    return len(allowed(0)) + 2
+    return len(allowed(0)) + 1
 
 
 def pytest_collection_finish() -> None:
