@@ -110,11 +110,11 @@ def test_the_functions_that_the_seed_defines_work_in_its_strategies(
     asked = [
         result.criteria.description.partition(" (")[0] for result in selection.candidates[0].results
     ]
-    assert asked[:3] == [
+    assert set(asked[:3]) == {  # asked at once, so they end in any order
         "Code is readable and well-documented",
         "Code uses efficient algorithms",
         "Code handles errors and edge cases properly",
-    ]
+    }
     assert [result.votes_requested for result in selection.candidates[0].results] == [3] * 6
     instrumented = names["InstrumentedQuantitativeCriteria"]("Rate complexity", llm=names["scorer"])
     for criteria in (
