@@ -333,7 +333,7 @@ class DirectEntry(CascadeEntry):
     feedback: bool = key(Flag(), "Ask what would make the text better.", False)
     persona: str | None = key(
         Text(),
-        "Who the judge is told to be; 'invented': the model invents that, for each criteria.",
+        "Who the judge is told to be; 'invented': the model makes one up per criterion.",
         None,
     )
     strictness: int = key(_COUNT, "Votes per model and order.", 1, option="--self-consistency")

@@ -112,7 +112,9 @@ class RowReader:
         if isinstance(file.source, ObjectFile) and file.data.as_ is None:
             return file.source
         if self._holds_run:
-            from adjudge.runs.rows_again import rows_of_run  # loaded only if a run is judged anew
+            from adjudge.runs.rows_again import (
+                rows_of_run,  # loaded only if the rows are those of a run
+            )
 
             return rows_of_run(file.local_source)
         if self._row_source is None:

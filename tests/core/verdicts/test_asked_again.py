@@ -131,3 +131,37 @@ def shown(verdict: Verdict) -> object:
     if isinstance(verdict, Compared):
         return "tie" if verdict.winner is None else verdict.winner
     return verdict.number if isinstance(verdict, Rated) else verdict.option
+
+
+@pytest.mark.parametrize(
+    ("explanation", "score", "number"),
+    [
+        ("says 4.0", 4, 4.0),
+        ("Overall a 2", 2, 2.0),
+        ("Overall a 2.5", 8, None),
+        ("Says 5", 4, None),
+    ],
+)
+def test_a_number_in_a_short_explanation_is_the_score_or_asked_again(
+    explanation: str, score: float, number: float | None
+) -> None:
+    """The 0 of "4.0" was taken for another score."""
+    reply = json.dumps({"explanation": explanation, "score": score})
+    verdict = read(Reply(reply), Rating((0.0, 10.0))).verdict
+    assert getattr(verdict, "number", None) == number
+
+
+@pytest.mark.parametrize(
+    ("closing", "option"),
+    [
+        ("Done.", "PASS"),
+        ("Anything else?", "PASS"),
+        ("Anything else I would call FAIL.", None),
+        ("Done wrong, so FAIL.", None),
+    ],
+)
+def test_a_closing_is_read_only_if_it_is_no_more_than_that(
+    closing: str, option: str | None
+) -> None:
+    verdict = read(Reply(f"PASS\n\n{closing}"), Choice(("PASS", "FAIL"))).verdict
+    assert getattr(verdict, "option", None) == option

@@ -251,7 +251,7 @@ def _question(name: str, history: Sequence[AnchorLook], bar: float) -> QuestionD
     own = by_judge[now or before]
     since = _reached(own, bar)
     only_first_changed = since is None and itself is not None
-    if only_first_changed:  # a judge that was found changed stays so, whoever is looked at next
+    if only_first_changed:  # a look at another judge does not undo a change
         own, since = by_judge[before], itself
     differ = sum(first[hash].option != last[hash].option for hash in both)
     reconfigured = before is not None and now is not None and before != now
