@@ -6,8 +6,8 @@ PIP := $(BIN)/pip --disable-pip-version-check --quiet
 # Hundreds of processes start during the tests: what Python has compiled is kept for the next, wherever the caller has switched that off.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo example-reports test check bench bench-page bench-intervals bench-large bench-rows bench-rag bench-coverage bench-embedded bench-runtime test-browser \
-	test-import test-docker test-embedded test-engines test-neighbours test-oracles test-parquet test-properties test-reliability test-sandbox test-scale test-tokenizer test-traffic test-width test-unitxt \
+.PHONY: help demo example-reports test check bench bench-page bench-intervals bench-large bench-rows bench-rag bench-conversations bench-coverage bench-embedded bench-runtime test-browser \
+	test-import test-docker test-embedded test-engines test-neighbours test-oracles test-decisions test-parquet test-properties test-reliability test-sandbox test-scale test-tokenizer test-traffic test-width test-unitxt \
 	test-first-steps test-work fuzz \
 	lock dist docs gallery messages pictures priors release clean
 
@@ -19,6 +19,7 @@ help:
 	@echo "make bench           CPU per judgment and import time, beside a bare HTTP loop and two other frameworks (RECORD=--record keeps the ratios)"
 	@echo "make bench-intervals how often the 95% interval of a mean holds the true mean"
 	@echo "make bench-coverage  how often corrected rates, differences, gates and cascades are right (some minutes)"
+	@echo "make bench-conversations  planted mistakes of simulated users found, and corrected pass rates over 500 studies (ten minutes)"
 	@echo "make test-oracles    figures (on ten thousand random tables each), rules over trajectories and sentences against other implementations"
 	@echo "make test-width      that no interval of ten thousand random tables of each kind has width zero (some minutes)"
 	@echo "make bench-large     CPU seconds and peak memory of the commands that read whole runs, at 10,000 and 100,000 rows (LARGE_ROWS='…')"
@@ -42,6 +43,8 @@ help:
 	@echo "make test-unitxt     the unitxt judges on the real unitxt package, in an environment of their own"
 	@echo "make test-neighbours  OpenTelemetry, JUnit, MCP, notebooks, MLflow, Langfuse, LangChain, LlamaIndex, DeepEval, Ragas, litellm: each adapter on the"
 	@echo "                     real package, in an environment of its own (test-neighbour-mlflow and the like: one of them)"
+	@echo "make test-decisions  decision models at the reference server of the conformance suite, with each of its 47 faults; adjudge serve by"
+	@echo "                     that suite and by the clients of TypeSafe and OpenAI, with the embedded model (half an hour)"
 	@echo "make test-work       2,000 simulated CI runs of equal systems, pytest -n 4, a job summary of 100,000 rows, other people's test suites with"
 	@echo "                     the pytest plugin installed (some minutes)"
 	@echo "make test-first-steps  from pip install to a first report in three commands, in a clean environment"
@@ -107,6 +110,9 @@ bench: $(VENV)/ready
 bench-intervals: $(VENV)/ready
 	$(BIN)/python benchmarks/intervals.py
 
+bench-conversations: $(VENV)/ready
+	$(BIN)/python benchmarks/conversations.py
+
 bench-coverage: $(VENV)/ready
 	$(BIN)/python benchmarks/coverage.py
 
@@ -121,7 +127,7 @@ bench-rows: $(VENV)/ready
 test-reliability: $(VENV)/ready
 	ADJUDGE_KILLS=50 ADJUDGE_RECORDS=2000 ADJUDGE_DAMAGES=200 ADJUDGE_LEAKS=all ADJUDGE_BOMBS=all ADJUDGE_REPLIES=all ADJUDGE_RESUMES=10 \
 		$(BIN)/python -m pytest -s tests/reliability tests/core/ledger/test_ledger.py tests/core/engine/test_budget.py tests/test_faults.py \
-		tests/runs/cli/test_engineers_job.py
+		tests/runs/cli/test_engineers_job.py tests/features/conversations/test_simulation.py
 
 SCALE_ROWS ?= 20000
 
@@ -129,7 +135,7 @@ test-scale: $(VENV)/ready
 	$(PIP) install -r requirements/scale.txt
 	ADJUDGE_BATCH_KILLS=20 ADJUDGE_BATCH_ROWS=20000 ADJUDGE_SCALE=1 ADJUDGE_SCALE_ROWS=$(SCALE_ROWS) ADJUDGE_SCALE_KILLS=50 ADJUDGE_KILLS=20 \
 		$(BIN)/python -m pytest -s tests/reliability/test_killed_batches.py tests/core/engine/backends tests/features/scale/test_stores.py \
-		tests/features/scale/test_partition.py tests/features/scale/test_together.py tests/runs/test_same_export.py
+		tests/features/scale/test_partition.py tests/features/scale/test_postgres_run.py tests/runs/test_same_export.py
 
 test-oracles: $(VENV)/ready
 	$(PIP) install -r requirements/oracles.txt
@@ -186,7 +192,7 @@ test-tokenizer: $(VENV)/ready
 	ADJUDGE_TOKENIZER_STRINGS=1000000 $(BIN)/python -m pytest tests/embedded/test_tokenizer.py
 
 test-traffic: $(VENV)/ready
-	ADJUDGE_TRAFFIC_EVENTS=100000 ADJUDGE_TRAFFIC_KILLS=20 ADJUDGE_TABLES=2000 $(BIN)/python -m pytest -s tests/features/traffic tests/stats/test_weighted.py
+	ADJUDGE_TRAFFIC_EVENTS=100000 ADJUDGE_TRAFFIC_KILLS=20 ADJUDGE_TABLES=2000 $(BIN)/python -m pytest -s tests/features/traffic tests/stats/test_weighted_rates.py
 
 test-sandbox: $(VENV)/ready
 	ADJUDGE_HUMANEVAL_TASKS=164 $(BIN)/python -m pytest tests/features/generate/sandbox tests/features/generate/test_humaneval.py
@@ -210,7 +216,7 @@ test-unitxt: .venv-unitxt/ready
 test-engines: .venv-engines/ready
 	ADJUDGE_SCALE=1 .venv-engines/bin/python -m pytest -q -rs tests/engines tests/runs/test_addresses.py tests/features/scale/test_stores.py
 
-NEIGHBOURS := otel junit mcp notebook mlflow langfuse langchain llamaindex deepeval ragas litellm
+NEIGHBOURS := otel junit mcp notebook mlflow langfuse langchain llamaindex deepeval ragas litellm jevcompat verifiers
 NEIGHBOUR_TESTS = $(wildcard tests/neighbours/test_with_$*.py tests/features/integrations/test_$*.py tests/features/integrations/test_$*_server.py \
 	tests/features/integrations/test_$*s.py)
 
@@ -224,6 +230,8 @@ NEIGHBOUR_TESTS = $(wildcard tests/neighbours/test_with_$*.py tests/features/int
 
 test-neighbour-%: .venv-neighbours/%/ready
 	.venv-neighbours/$*/bin/python -m pytest -q -W default $(NEIGHBOUR_TESTS)
+
+test-decisions: test-neighbour-jevcompat test-neighbour-decision_clients
 
 test-neighbours: $(NEIGHBOURS:%=test-neighbour-%)
 

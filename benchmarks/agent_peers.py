@@ -22,7 +22,7 @@ from pathlib import Path
 from evidence_peers import Counter, Filled
 
 from adjudge.core.domain.json_types import JsonDict
-from adjudge.features.agents.expected import Expectations, shown
+from adjudge.features.agents.expectation import Expectations, shown
 from adjudge.features.agents.traces.files import read_traces
 from adjudge.features.agents.trajectory import Trajectory
 

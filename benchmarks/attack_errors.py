@@ -12,8 +12,8 @@ import argparse
 import random
 from statistics import fmean
 
-from adjudge.stats.beyond_noise import beyond_noise
 from adjudge.stats.difference import holm
+from adjudge.stats.noise_test import beyond_noise
 
 
 def false_alarm(chance: random.Random, rows: int, families: int, texts: int, noise: float) -> bool:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from adjudge.core.domain.json_types import JsonObject
 from adjudge.core.reading.values import Place
-from adjudge.features.agents.expected import Expectations, ExpectedCall, read_calls, shown
+from adjudge.features.agents.expectation import Expectations, ExpectedCall, read_calls, shown
 from adjudge.features.agents.rules import measure
 from adjudge.features.agents.trajectory import Step, ToolCall, ToolDefinition, Trajectory
 

@@ -2,7 +2,7 @@
 human-labelled records.
 
     python benchmarks/embedded.py --data FOLDER [--limit 60] [--kinds 6] [--models
-    local/smollm2-135m-raw local/smollm2-135m]
+    local/smollm2-135m-raw local/smollm2-135m] [--form text_first]
 
 Each set is asked by likelihood. "raw" is the model's own preference, "calibrated" the verdict that
 judges give (the prior of neutral texts taken out as far as the model's calibration says); "skew" is
@@ -30,6 +30,7 @@ from adjudge.core.domain.question import question_of
 from adjudge.core.domain.vote import Ballot, Vote
 from adjudge.core.engine.ask import ask
 from adjudge.core.gateway.model import Model
+from adjudge.core.prompts.renderer import TEXT_FIRST
 from adjudge.stats.intervals import wilson
 
 Row = dict[str, str]
@@ -79,6 +80,12 @@ def main() -> None:
     parser.add_argument(
         "--models", nargs="+", default=["local/smollm2-135m-raw", "local/smollm2-135m"]
     )
+    parser.add_argument(
+        "--form",
+        choices=["direct", TEXT_FIRST],
+        default="direct",
+        help="the criterion before the text, or the text before the criterion",
+    )
     args = parser.parse_args()
     if not args.data.is_dir():
         raise SystemExit(
@@ -96,7 +103,7 @@ def main() -> None:
     usage: dict[str, Usage] = {}
     for name, items in (sets | _kinds(args.data, args.kinds)).items():
         for model in models:
-            answers = event_loop.run(_answers(items, model))
+            answers = event_loop.run(_answers(items, model, args.form))
             usage[model.name] = sum(
                 (answer.usage for answer in answers), usage.get(model.name, Usage())
             )
@@ -242,15 +249,15 @@ def _overlap(text: str, source: str) -> float:
 # -- asking --------------------------------------------------------------------
 
 
-async def _answers(items: Sequence[Item], model: Model) -> list[Answer]:
-    return await asyncio.gather(*(_answer(item, model) for item in items))
+async def _answers(items: Sequence[Item], model: Model, form: str) -> list[Answer]:
+    return await asyncio.gather(*(_answer(item, model, form) for item in items))
 
 
-async def _answer(item: Item, model: Model) -> Answer:
-    first = _read(await _vote(item, item.instance, model))
+async def _answer(item: Item, model: Model, form: str) -> Answer:
+    first = _read(await _vote(item, item.instance, model, form))
     if item.swapped is None:
         return first
-    second = _read(await _vote(item, item.swapped, model))
+    second = _read(await _vote(item, item.swapped, model, form))
     other = {"A": "B", "B": "A"}
     raw = {option: (first.raw[option] + second.raw[other[option]]) / 2 for option in other}
     calibrated = {
@@ -261,12 +268,12 @@ async def _answer(item: Item, model: Model) -> Answer:
     return Answer(raw, calibrated, agree, first.sure and second.sure, first.usage + second.usage)
 
 
-async def _vote(item: Item, instance: Instance, model: Model) -> Vote:
+async def _vote(item: Item, instance: Instance, model: Model, form: str) -> Vote:
     ballot = Ballot(
         item.criteria,
         instance,
         question_of(item.criteria),
-        template="direct",
+        template=form,
         model=model.name,
         mode="likelihood",
     )
@@ -310,7 +317,8 @@ def _row(name: str, model: str, items: Sequence[Item], answers: Sequence[Answer]
         if items[0].swapped
         else ""
     )
-    auc = _auc(items, answers) if len(items[0].criteria.options) == 2 else ""
+    alike = {item.criteria.option_names for item in items}  # a mix of kinds may have several
+    auc = _auc(items, answers) if len(alike) == 1 and len(min(alike)) == 2 else ""
     interval = wilson(sum(map(str.__eq__, calibrated, truths)), len(items))
     accuracy = f"{_accuracy(calibrated, truths):.2f} ({interval.lower:.2f}–{interval.upper:.2f})"
     sure = [

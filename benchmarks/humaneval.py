@@ -26,7 +26,7 @@ from typing import Any
 
 from adjudge.errors import SandboxError, SetupError
 from adjudge.features.generate.sandbox.base import Limits, Sandbox
-from adjudge.features.generate.sandbox.find import find_sandbox
+from adjudge.features.generate.sandbox.finder import find_sandbox
 
 Task = dict[str, Any]
 Candidate = dict[str, Any]

@@ -25,8 +25,9 @@ from server import running
 
 from adjudge import AspectCritic, Instance, open_model
 from adjudge.core.domain.question import Choice
-from adjudge.core.gateway import http, redact
-from adjudge.core.prompts.render import render
+from adjudge.core.gateway import http
+from adjudge.core.gateway import redaction as redact
+from adjudge.core.prompts.renderer import render
 
 IN_FLIGHT = 100
 LATENCY, _SLOW = 20, 200

@@ -15,7 +15,7 @@ from collections import deque
 from pathlib import Path
 
 from adjudge.features.scale.partition import judge_partition, merge_partitions, partitions
-from adjudge.features.scale.stores.shared import Buffer
+from adjudge.features.scale.stores.shared_ledger import Buffer
 from adjudge.runs.eval_file import EvalFile, parse_eval
 from adjudge.runs.execute import execute
 from adjudge.runs.plan import Plan, resolve

@@ -13,9 +13,9 @@ from statistics import median
 
 from adjudge import AspectCritic, Instance
 from adjudge.core.domain.message import Prompt
-from adjudge.core.prompts.render import render_likelihood
+from adjudge.core.prompts.renderer import render_likelihood
 from adjudge.features.local.llama import Llama
-from adjudge.features.local.weights.shipped import adapter_for
+from adjudge.features.local.weights.adapters import adapter_for
 from adjudge.features.local.weights.store import find
 
 TEXTS = [

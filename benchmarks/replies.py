@@ -14,7 +14,7 @@ from pathlib import Path
 
 from adjudge.core.domain.message import Reply
 from adjudge.core.domain.question import Choice
-from adjudge.core.verdicts.read import read
+from adjudge.core.verdicts.reader import read
 
 ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "core" / "verdicts")]

@@ -35,7 +35,7 @@ from adjudge import AspectCritic
 if runtime == "xllamacpp":
     from dataclasses import replace
     from adjudge import open_model
-    from adjudge.features.local.weights.shipped import adapter_for, calibration_for
+    from adjudge.features.local.weights.adapters import adapter_for, calibration_for
     model = open_model(f"local/{f16}+{adapter_for('smollm2-135m')}")
     calibration = calibration_for("smollm2-135m")
     model.provider.capabilities = replace(model.provider.capabilities, calibration=calibration)

@@ -34,7 +34,7 @@ from training.texts import World
 from adjudge.core.aio import event_loop
 from adjudge.core.catalog.criteria import criteria, criteria_names, languages
 from adjudge.core.domain.criteria import Criteria
-from adjudge.core.domain.frozen import FrozenDict
+from adjudge.core.domain.frozen_mapping import FrozenDict
 from adjudge.core.domain.instance import Instance
 from adjudge.core.domain.message import Capabilities, Reply, Request
 from adjudge.core.domain.question import question_of
@@ -43,7 +43,7 @@ from adjudge.core.engine.ask import ask
 from adjudge.core.gateway.model import Model
 from adjudge.features.local.llama import Llama
 from adjudge.features.local.provider import LocalModel
-from adjudge.features.local.weights.shipped import adapter_for, calibration_for
+from adjudge.features.local.weights.adapters import adapter_for, calibration_for
 from adjudge.features.local.weights.store import find
 
 TEXTS = 14

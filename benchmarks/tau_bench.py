@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
 
-from adjudge.features.agents.expected import Expectations, ExpectedCall, Order
+from adjudge.features.agents.expectation import Expectations, ExpectedCall, Order
 from adjudge.features.agents.rules import measure
 from adjudge.features.agents.traces.files import read_traces
 from adjudge.features.agents.trajectory import Trajectory

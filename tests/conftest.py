@@ -34,6 +34,7 @@ gc.disable()  # until all tests are collected
 gc.set_threshold(50_000, 20, 20)  # what holds much memory is let go behind every module
 
 
+@pytest.hookimpl(optionalhook=True)  # neighbours are tested without xdist
 def pytest_xdist_auto_num_workers() -> int:
     """One more than there are cores: a third of the time tests wait for sockets and processes."""
     allowed = getattr(os, "sched_getaffinity", lambda _: range(os.cpu_count() or 1))
@@ -91,7 +92,7 @@ def untrusting(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPat
     folder = tmp_path_factory.mktemp("state")
     monkeypatch.delenv("ADJUDGE_TRUST", raising=False)
     monkeypatch.setenv("ADJUDGE_STATE", str(folder))
-    monkeypatch.setattr("adjudge.runs.trusted._allowed", set())
+    monkeypatch.setattr("adjudge.runs.trusted_folders._allowed", set())
     return folder
 
 
@@ -113,6 +114,6 @@ def fast_retries(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def batches(fast_retries: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[BatchProvider]:
     """A server that takes batches; one that is not listed is looked for again at once."""
-    monkeypatch.setattr("adjudge.features.batches.send._FIRST_SEARCH", 0.002)
+    monkeypatch.setattr("adjudge.features.batches.sender._FIRST_SEARCH", 0.002)
     with BatchProvider() as running:
         yield running

@@ -24,7 +24,7 @@ from adjudge.core.gateway.providers.scripted import ScriptedModel
 from adjudge.core.judges.case import Case
 from adjudge.core.judges.direct import BaseDirectJudge, Direct, DirectJudge
 from adjudge.core.judges.pairwise import BasePairwiseJudge, Pairwise, PairwiseJudge
-from adjudge.features.compat.dummy import DummyDirectJudge, DummyPairwiseJudge
+from adjudge.features.compat.dummy_judges import DummyDirectJudge, DummyPairwiseJudge
 from adjudge.features.compat.prometheus import MPrometheusDirectJudge, MPrometheusPairwiseJudge
 from adjudge.testing import (
     CRITERIA,

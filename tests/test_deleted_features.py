@@ -16,7 +16,7 @@ import pytest
 PACKAGE = Path(__file__).parents[1] / "src" / "adjudge"
 DELETED: dict[str, tuple[str, ...]] = {
     "rag": (),
-    "agents": ("stress", "traffic"),
+    "agents": ("stress", "traffic", "conversations"),
     "bench": ("playground",),
 }
 """Feature → those whose page cannot open without it: their lines in ``plugins.py`` go with it."""
@@ -24,10 +24,11 @@ EVAL = "data: rows.csv\nmodels: scripted\njudges:\n  - {kind: direct, criteria: 
 IMPORT = """
 import importlib, pkgutil, sys
 import adjudge
+STARTERS = "adjudge.features.starters.files."
 left_out = tuple(f"adjudge.features.{name}." for name in sys.argv[1:])
 names = [found.name for found in pkgutil.walk_packages(adjudge.__path__, "adjudge.")]
 for name in names:
-    if not f"{name}.".startswith(left_out) and ".starters" not in name and "__main__" not in name:
+    if not f"{name}.".startswith((*left_out, STARTERS)) and "__main__" not in name:
         try:
             importlib.import_module(name)
         except ModuleNotFoundError as error:

@@ -23,17 +23,18 @@ import yaml
 import adjudge
 from adjudge import Reply, Request, ScriptedModel, runs, trust
 from adjudge.core.catalog.criteria import read_criteria
-from adjudge.core.domain.frozen import FrozenDict
+from adjudge.core.domain.frozen_mapping import FrozenDict
 from adjudge.core.domain.message import Capabilities, LogprobCalibration
-from adjudge.core.gateway import open as opening
+from adjudge.core.gateway import opener as opening
 from adjudge.core.gateway.prices import PriceTable
 from adjudge.core.gateway.registry import find, is_url
 from adjudge.features import generate as strategy
 from adjudge.features import rag
-from adjudge.features.agents.expected import read_expected
-from adjudge.features.generate.sandbox.none import NoSandbox
+from adjudge.features.agents.expectation import read_expected
+from adjudge.features.conversations.scenario import read_scenarios
+from adjudge.features.generate.sandbox.no_sandbox import NoSandbox
 from adjudge.features.rag.dimensions import read_dimensions
-from adjudge.runs.cli.init import starters
+from adjudge.features.starters.command import starters
 from adjudge.runs.cli.main import app
 from adjudge.runs.eval_file import load_eval
 from adjudge.runs.project import find_project
@@ -130,6 +131,10 @@ def _answer(request: Request) -> str | Reply:
             {"number": number, "evidence": [], "selected_option": "not found"} for number in numbers
         ]
         return json.dumps({"sentences": said})
+    if '"points": {"type": "array"' in asked:
+        labels = re.findall(r"^(\d+[a-z]): ", request.prompt.text, re.MULTILINE)
+        points = [{"point": label, "explanation": "", "verdict": "met"} for label in labels]
+        return json.dumps({"points": points})
     if "selected_option" in asked:
         return json.dumps(
             {
@@ -182,8 +187,8 @@ def desk(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     for name in VARIABLES:
         monkeypatch.setenv(name, "not-a-key")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("adjudge.core.gateway.open._by_server", _scripted)
-    monkeypatch.setattr("adjudge.core.gateway.open.default_model", lambda: EMBEDDED)
+    monkeypatch.setattr("adjudge.core.gateway.opener._by_server", _scripted)
+    monkeypatch.setattr("adjudge.core.gateway.opener.default_model", lambda: EMBEDDED)
     monkeypatch.setattr(
         "adjudge.features.generate.runtime.find_sandbox", lambda name=None: NoSandbox()
     )
@@ -289,12 +294,19 @@ def test_commands_print_what_the_page_shows(block: Block, monkeypatch: pytest.Mo
     ] == []
 
 
+def read_scenarios_or_eval(path: Path) -> object:
+    """Read scenarios, which are a list, or an eval file."""
+    is_list = path.read_text(encoding="utf-8").startswith("- ")
+    return read_scenarios(path) if is_list else load_eval(path)
+
+
 READERS: dict[str, Callable[[Path], object]] = {
     "docs/agent-rules.md": read_expected,
     "docs/ru/agent-rules.md": read_expected,
     "docs/agents.md": load_eval,
     "docs/checks.md": load_eval,
     "docs/compared.md": load_eval,
+    "docs/conversations.md": read_scenarios_or_eval,
     "docs/criteria.md": read_criteria,
     "docs/engines.md": load_eval,
     "docs/eval-file.md": load_eval,
@@ -303,12 +315,15 @@ READERS: dict[str, Callable[[Path], object]] = {
     "docs/models.md": load_eval,
     "docs/plugins.md": read_criteria,
     "docs/rag.md": read_dimensions,
+    "docs/rubrics.md": load_eval,
     "docs/ru/agents.md": load_eval,
     "docs/ru/checks.md": load_eval,
+    "docs/ru/conversations.md": read_scenarios_or_eval,
     "docs/ru/criteria.md": read_criteria,
     "docs/ru/engines.md": load_eval,
     "docs/ru/eval-file.md": load_eval,
     "docs/ru/models.md": load_eval,
+    "docs/ru/rubrics.md": load_eval,
     "docs/ru/runs.md": PriceTable.load,
     "docs/ru/scale.md": load_eval,
     "docs/ru/targets.md": load_eval,

@@ -23,9 +23,9 @@ from babel.messages.catalog import Catalog
 from babel.messages.pofile import read_po, write_po
 from jinja2.ext import extract_from_ast
 
-from adjudge.features.bench.published import published_results
+from adjudge.features.bench.published_results import published_results
 from adjudge.runs.cli.help import CONTEXT, help_texts
-from adjudge.runs.cli.main import HELP, app
+from adjudge.runs.cli.main import GROUPS, HELP, app
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "adjudge"
@@ -84,7 +84,7 @@ def templates(package: Path) -> Iterator[Found]:
 
 
 def _of_help() -> Iterator[Found]:
-    texts = {*HELP.values(), *help_texts(app, click.Context(app, info_name="adjudge"))}
+    texts = {*GROUPS, *HELP.values(), *help_texts(app, click.Context(app, info_name="adjudge"))}
     yield from (Found(CONTEXT, text, "", "runs/cli/help.py") for text in sorted(texts))
 
 

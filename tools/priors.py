@@ -18,7 +18,7 @@ from tempfile import TemporaryDirectory
 
 from adjudge.core.aio.files import cache_folder
 from adjudge.core.catalog.criteria import languages
-from adjudge.features.local.weights.shipped import PRIORS, shipped_priors
+from adjudge.features.local.weights.adapters import PRIORS, shipped_priors
 from adjudge.features.local.weights.store import KNOWN, read_manifest
 from adjudge.features.rag import RagEvaluator
 

@@ -23,7 +23,7 @@ from pathlib import Path
 from adjudge import __version__
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.reading.typed_json import read_as
-from adjudge.features.bench.published import (
+from adjudge.features.bench.published_results import (
     PublishedFigure,
     PublishedJudge,
     PublishedResults,

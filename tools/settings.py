@@ -31,7 +31,7 @@ from adjudge.core.reading.types import (
     Word,
     keys_of,
 )
-from adjudge.runs.build import JudgeKind
+from adjudge.runs.builder import JudgeKind
 from adjudge.runs.criteria_entry import CriteriaType
 from adjudge.runs.eval_file import (
     FROM_LABELS,

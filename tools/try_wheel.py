@@ -23,8 +23,8 @@ FIRST_STEPS = (
     [
         "-c",
         (
-            "from adjudge.features.local.weights.shipped import adapter_for; "
-            "assert adapter_for('smollm2-135m')"
+            "from adjudge.features.local.weights.adapters import adapter_for; "
+            "assert adapter_for('smollm2-135m') and adapter_for('smollm2-135m-text-first')"
         ),
     ],
     [

@@ -2,7 +2,7 @@
 model reads them.
 
     python -m training.build --data ../shared/data --out OUT [--examples 100000] [--translations
-    100000] [--seed 1]
+    100000] [--seed 1] [--form both]
 
 Writes OUT/examples.npz and OUT/translations.npz (what training takes) and OUT/SPLIT.jsonl (to look
 at).
@@ -23,15 +23,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adjudge.core.domain.message import Prompt
+from adjudge.core.prompts.renderer import TEXT_FIRST
 from adjudge.features.local.weights.store import find
 from training.data import MOST_LABELS, Examples, save
 from training.kinds.base import russian
-from training.prompts import Tokeniser
+from training.prompts import FORMS, Form, Tokeniser
 from training.rows import Row, rows
 from training.splits import ANSWERS, SPLITS
 from training.texts import World
 from training.translations import translations
 
+BOTH = "both"
 _LONGEST = 640
 """Tokens a prompt may have."""
 _AT_ONCE = 10_000
@@ -52,9 +54,18 @@ def main() -> None:
         type=Path,
         help="a GGUF file of the model, for its tokeniser; by default the pulled one",
     )
+    parser.add_argument(
+        "--form",
+        choices=[*FORMS, BOTH],
+        default="direct",
+        help="the criterion before the text, behind it, or half of the training examples each; "
+        "with both, what is measured has the text first",
+    )
     args = parser.parse_args()
     args.out.mkdir(parents=True, exist_ok=True)
-    found = rows(World(args.data), args.examples, args.seed)
+    mixed = args.form == BOTH
+    form: Form = TEXT_FIRST if mixed else args.form
+    found = rows(World(args.data), args.examples, args.seed, form, mixed=mixed)
     weights = args.weights or find("smollm2-135m")
     examples = tokenised(found, weights)
     save(args.out / "examples.npz", examples)

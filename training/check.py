@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from adjudge.features.local.llama import Llama
-from adjudge.features.local.onnx.made import made_weights, precision
 from adjudge.features.local.onnx.scorer import Scorer
+from adjudge.features.local.onnx.weights import made_weights, precision
 from adjudge.features.local.weights.store import find
 from training.data import Examples, load
 

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from adjudge.features.local.onnx.made import _frame, _samples
-from adjudge.features.local.onnx.merge import (
+from adjudge.features.local.onnx.merger import (
     _main_axes,
     _Turn,
     merged,
@@ -15,7 +14,8 @@ from adjudge.features.local.onnx.merge import (
     shape_of,
     spread,
 )
-from adjudge.features.local.onnx.reading import SampleReading
+from adjudge.features.local.onnx.sample_reading import SampleReading
+from adjudge.features.local.onnx.weights import _frame, _samples
 from adjudge.features.local.weights.gguf import read_header
 from training.model import Block, Llama
 from training.rounding import RoundedBlock, Turns

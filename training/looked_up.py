@@ -19,9 +19,9 @@ from pathlib import Path
 
 from adjudge import EvidenceJudge
 from adjudge.core.domain.instance import Instance
-from adjudge.features.evidence.evidence import FLAGS, SUPPORTED, SUPPORTS
 from adjudge.features.evidence.flags import odds_in
 from adjudge.features.evidence.result import EvidenceResult
+from adjudge.features.evidence.support import FLAGS, SUPPORTED, SUPPORTS
 from adjudge.stats.intervals import wilson
 from adjudge.stats.probability import auc
 from training.kinds.base import Case, Draw, Language

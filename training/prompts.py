@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
 
 from adjudge.core.domain.instance import Instance
 from adjudge.core.domain.message import Prompt
@@ -14,12 +15,15 @@ from adjudge.core.domain.question import Comparison, question_of
 from adjudge.core.domain.verdict import TIE
 from adjudge.core.domain.vote import Ballot
 from adjudge.core.engine.likelihood import likelihood_requests
-from adjudge.core.prompts.render import neutral_instances, shown_fields
-from adjudge.features.local.onnx.made import _frame
+from adjudge.core.prompts.renderer import TEXT_FIRST, neutral_instances, shown_fields
 from adjudge.features.local.onnx.tokenizer import Tokenizer
+from adjudge.features.local.onnx.weights import _frame
 from adjudge.features.local.weights.gguf import read_header
 from training.kinds.base import Case, Language
 
+Form = Literal["direct", "text_first"]
+"""Whether the criterion stands before the text, or behind it only."""
+FORMS: tuple[Form, ...] = ("direct", TEXT_FIRST)
 _SYSTEM = "You are a careful translator."
 _END = "<|im_end|>"
 
@@ -37,24 +41,24 @@ class Shown:
     reversed: bool
 
 
-def ballot(case: Case, language: Language) -> Ballot:
+def ballot(case: Case, language: Language, form: Form = "direct") -> Ballot:
     """The case as the judges of the package would ask it."""
     question = (
         Comparison((0, 1), TIE in case.offered) if case.offered else question_of(case.criteria)
     )
     return Ballot(
-        case.criteria, Instance(case.fields), question, "direct", "", language, mode="likelihood"
+        case.criteria, Instance(case.fields), question, form, "", language, mode="likelihood"
     )
 
 
-def shown(case: Case, language: Language) -> list[Shown]:
+def shown(case: Case, language: Language, form: Form = "direct") -> list[Shown]:
     """Every prompt that one vote takes."""
-    return list(_shown(ballot(case, language), case.truth))
+    return list(_shown(ballot(case, language, form), case.truth))
 
 
-def neutral(case: Case, language: Language) -> list[Shown]:
+def neutral(case: Case, language: Language, form: Form = "direct") -> list[Shown]:
     """The prompts that tell the prior of the case's criteria."""
-    asked = ballot(case, language)
+    asked = ballot(case, language, form)
     fields = tuple(shown_fields(asked.criteria, asked.instance))
     compared = (asked.criteria.to_evaluate_field, 2) if case.offered else None
     instances = neutral_instances(language, fields, compared)

@@ -1,6 +1,6 @@
 """The network as the runtime computes it: matrices and what goes into them rounded to eight bits.
 
-All that ``adjudge.features.local.onnx.merge`` does before it rounds is done here, too: numbers are
+All that ``adjudge.features.local.onnx.merger`` does before it rounds is done here, too: numbers are
 written in turned coordinates, the mean of what goes into a matrix and the directions it varies most
 in are left out, and the first token is not rounded at all. Gradients go through the rounding as if
 it were not there.
@@ -16,7 +16,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from adjudge.features.local.onnx.graph import AXES, INPUT_OF, Shape
-from adjudge.features.local.onnx.merge import _Turn, hadamard
+from adjudge.features.local.onnx.merger import _Turn, hadamard
 from training.layers import Linear, Norm
 from training.weights import Array
 

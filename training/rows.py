@@ -6,14 +6,14 @@ Seeded: the same seed gives the same rows.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from adjudge.core.domain.frozen import content_hash
+from adjudge.core.domain.frozen_mapping import content_hash
 from training.kinds import bank, claims, criteria, facts, forms, meaning, relations, tagged, words
 from training.kinds.base import Case, Draw, Kind, Language, russian
-from training.prompts import Shown, neutral, shown
+from training.prompts import FORMS, Form, Shown, neutral, shown
 from training.texts import World
 
 RUSSIAN = 0.46
@@ -59,9 +59,13 @@ def held_out_names() -> list[str]:
     return [line for line in lines if line and not line.startswith("#")]
 
 
-def rows(world: World, examples: int, seed: int) -> list[Row]:
+def rows(
+    world: World, examples: int, seed: int, form: Form = "direct", *, mixed: bool = False
+) -> list[Row]:
     """All prompts: for training one a case, for measuring all that a vote takes and those of the
     prior.
+
+    ``mixed``: half of those for training have the other form.
     """
     known = all_kinds()
     unit = examples / sum(kind.weight for kind in known if kind.role == "train")
@@ -69,15 +73,18 @@ def rows(world: World, examples: int, seed: int) -> list[Row]:
     seen: set[str] = set()
     for kind in known:
         if kind.role == "train":
-            found += _trained(world, kind, round(unit * kind.weight), seed, seen)
-            found += _measured(world, kind, "validation", seed, len(found))
+            forms = FORMS if mixed else (form,)
+            found += _trained(world, kind, round(unit * kind.weight), seed, seen, forms)
+            found += _measured(world, kind, "validation", seed, len(found), form)
         else:
-            found += _measured(world, kind, kind.role, seed, len(found))
+            found += _measured(world, kind, kind.role, seed, len(found), form)
     return [row for row in found if row.made.split == "train" or _text(row.shown) not in seen]
 
 
-def _trained(world: World, kind: Kind, count: int, seed: int, seen: set[str]) -> Iterator[Row]:
-    rng = random.Random(f"{seed} {kind.name}")
+def _trained(
+    world: World, kind: Kind, count: int, seed: int, seen: set[str], forms: Sequence[Form]
+) -> Iterator[Row]:
+    rng, forming = random.Random(f"{seed} {kind.name}"), random.Random(f"{seed} {kind.name} form")
     made = 0
     for _ in range(_TRIES * count):
         if made == count:
@@ -87,14 +94,16 @@ def _trained(world: World, kind: Kind, count: int, seed: int, seen: set[str]) ->
         if case is None:
             continue
         template = _template(rng, case, language)
-        one = rng.choice(shown(case, template))
+        one = rng.choice(shown(case, template, forming.choice(forms)))
         if _text(one) not in seen:
             seen.add(_text(one))
             made += 1
             yield Row(Made(kind.name, "train", case, template), one, "", 0)
 
 
-def _measured(world: World, kind: Kind, split: str, seed: int, first: int) -> Iterator[Row]:
+def _measured(
+    world: World, kind: Kind, split: str, seed: int, first: int, form: Form
+) -> Iterator[Row]:
     rng = random.Random(f"{seed} {kind.name} {split}")
     item, priors = first, set()
     for language in kind.languages:
@@ -110,12 +119,14 @@ def _measured(world: World, kind: Kind, split: str, seed: int, first: int) -> It
             for case in cases:
                 template = _template(random.Random(f"{kind.name} {wording}"), case, language)
                 made, item = Made(kind.name, split, case, template), item + 1
-                prompts = shown(case, template)
+                prompts = shown(case, template, form)
                 criterion = content_hash(case.criteria, template, list(case.fields), case.offered)
                 yield from (Row(made, one, criterion, item) for one in prompts)
                 if criterion not in priors:
                     priors.add(criterion)
-                    yield from (Row(made, one, criterion, 0) for one in neutral(case, template))
+                    yield from (
+                        Row(made, one, criterion, 0) for one in neutral(case, template, form)
+                    )
 
 
 def _alike(

@@ -10,26 +10,29 @@ from adjudge.version import __version__ as __version__
 _HOME_OF = {
     "AdjudgeError": "errors",
     "Agent": "features.generate.agent",
-    "AgentEvaluator": "features.agents.evaluator",
+    "AgentEvaluator": "features.agents.judge",
     "AspectCritic": "core.judges.aspect",
     "AspectResult": "core.domain.results",
     "BaseDirectJudge": "core.judges.direct",
     "BasePairwiseJudge": "core.judges.pairwise",
     "Budget": "core.gateway.layers.budget",
+    "BudgetSpent": "errors",
     "Capabilities": "core.domain.message",
     "Cascade": "core.judges.cascade",
+    "Cluster": "core.engine.cluster",
     "Criteria": "core.domain.criteria",
     "CriteriaExample": "core.domain.criteria",
     "CriteriaOption": "core.domain.criteria",
     "DirectInstance": "core.domain.instance",
     "DirectInstanceResult": "core.domain.results",
     "DirectJudge": "core.judges.direct",
-    "DummyDirectJudge": "features.compat.dummy",
-    "DummyPairwiseJudge": "features.compat.dummy",
+    "DummyDirectJudge": "features.compat.dummy_judges",
+    "DummyPairwiseJudge": "features.compat.dummy_judges",
     "EvidenceJudge": "features.evidence.judge",
     "Instance": "core.domain.instance",
     "Judge": "core.judges.judge",
     "LLM": "features.generate.llm",
+    "Label": "core.domain.label",
     "MPrometheusDirectJudge": "features.compat.prometheus",
     "MPrometheusPairwiseJudge": "features.compat.prometheus",
     "ModelError": "errors",
@@ -43,10 +46,16 @@ _HOME_OF = {
     "PairwiseJudge": "core.judges.pairwise",
     "QualitativeCriteria": "features.generate.qualitative",
     "QuantitativeCriteria": "features.generate.quantitative",
-    "RagEvaluator": "features.rag.evaluator",
+    "RagEvaluator": "features.rag.judge",
+    "RagResult": "features.rag.result",
+    "RateLimited": "errors",
+    "Refused": "errors",
     "Reply": "core.domain.message",
     "Request": "core.domain.message",
+    "Run": "features.integrations.saved_run",
+    "RubricJudge": "features.rubrics.judge",
     "RunError": "errors",
+    "RunSettings": "core.engine.run",
     "Runtime": "features.generate.runtime",
     "ScriptedModel": "core.gateway.providers.scripted",
     "SetupError": "errors",
@@ -55,10 +64,15 @@ _HOME_OF = {
     "Trajectory": "features.agents.trajectory",
     "UnitxtDirectJudge": "features.compat.unitxt",
     "UnitxtPairwiseJudge": "features.compat.unitxt",
+    "Vote": "core.domain.vote",
+    "aload_run": "features.integrations.saved_run",
+    "arun": "features.integrations.eval_run",
     "best_of": "features.generate.texts",
     "judge_dataset": "features.scale.ray_dataset",
     "judge_partition": "features.scale.partition",
-    "open_model": "core.gateway.open",
+    "load_run": "features.integrations.saved_run",
+    "open_model": "core.gateway.opener",
+    "run": "features.integrations.eval_run",
 }
 __all__ = sorted([*_HOME_OF, "__version__"])  # noqa: PLE0605
 
@@ -69,6 +83,7 @@ if TYPE_CHECKING:
     from adjudge.core.domain.instance import DirectInstance as DirectInstance
     from adjudge.core.domain.instance import Instance as Instance
     from adjudge.core.domain.instance import PairwiseInstance as PairwiseInstance
+    from adjudge.core.domain.label import Label as Label
     from adjudge.core.domain.message import Capabilities as Capabilities
     from adjudge.core.domain.message import Reply as Reply
     from adjudge.core.domain.message import Request as Request
@@ -83,8 +98,11 @@ if TYPE_CHECKING:
     from adjudge.core.domain.results import PairwiseInstanceResult as PairwiseInstanceResult
     from adjudge.core.domain.results import Status as Status
     from adjudge.core.domain.vote import Outcome as Outcome
+    from adjudge.core.domain.vote import Vote as Vote
+    from adjudge.core.engine.cluster import Cluster as Cluster
+    from adjudge.core.engine.run import RunSettings as RunSettings
     from adjudge.core.gateway.layers.budget import Budget as Budget
-    from adjudge.core.gateway.open import open_model as open_model
+    from adjudge.core.gateway.opener import open_model as open_model
     from adjudge.core.gateway.providers.scripted import ScriptedModel as ScriptedModel
     from adjudge.core.judges.aspect import AspectCritic as AspectCritic
     from adjudge.core.judges.cascade import Cascade as Cascade
@@ -94,13 +112,16 @@ if TYPE_CHECKING:
     from adjudge.core.judges.pairwise import BasePairwiseJudge as BasePairwiseJudge
     from adjudge.core.judges.pairwise import PairwiseJudge as PairwiseJudge
     from adjudge.errors import AdjudgeError as AdjudgeError
+    from adjudge.errors import BudgetSpent as BudgetSpent
     from adjudge.errors import ModelError as ModelError
+    from adjudge.errors import RateLimited as RateLimited
+    from adjudge.errors import Refused as Refused
     from adjudge.errors import RunError as RunError
     from adjudge.errors import SetupError as SetupError
-    from adjudge.features.agents.evaluator import AgentEvaluator as AgentEvaluator
+    from adjudge.features.agents.judge import AgentEvaluator as AgentEvaluator
     from adjudge.features.agents.trajectory import Trajectory as Trajectory
-    from adjudge.features.compat.dummy import DummyDirectJudge as DummyDirectJudge
-    from adjudge.features.compat.dummy import DummyPairwiseJudge as DummyPairwiseJudge
+    from adjudge.features.compat.dummy_judges import DummyDirectJudge as DummyDirectJudge
+    from adjudge.features.compat.dummy_judges import DummyPairwiseJudge as DummyPairwiseJudge
     from adjudge.features.compat.prometheus import MPrometheusDirectJudge as MPrometheusDirectJudge
     from adjudge.features.compat.prometheus import (
         MPrometheusPairwiseJudge as MPrometheusPairwiseJudge,
@@ -115,7 +136,14 @@ if TYPE_CHECKING:
     from adjudge.features.generate.runtime import Runtime as Runtime
     from adjudge.features.generate.strategy import Strategy as Strategy
     from adjudge.features.generate.texts import best_of as best_of
-    from adjudge.features.rag.evaluator import RagEvaluator as RagEvaluator
+    from adjudge.features.integrations.eval_run import arun as arun
+    from adjudge.features.integrations.eval_run import run as run
+    from adjudge.features.integrations.saved_run import Run as Run
+    from adjudge.features.integrations.saved_run import aload_run as aload_run
+    from adjudge.features.integrations.saved_run import load_run as load_run
+    from adjudge.features.rag.judge import RagEvaluator as RagEvaluator
+    from adjudge.features.rag.result import RagResult as RagResult
+    from adjudge.features.rubrics.judge import RubricJudge as RubricJudge
     from adjudge.features.scale.partition import judge_partition as judge_partition
     from adjudge.features.scale.ray_dataset import judge_dataset as judge_dataset
 

@@ -3,7 +3,8 @@
 AdjudgeError
 ├── SetupError      before any call; a retry cannot help: bad criteria, missing field, unknown
                     model, template, missing extra
-│   └── KeyMissing      a provider's key, which only asking it takes
+│   ├── KeyMissing      a provider's key, which only asking it takes
+│   └── FetchNeeded     something that adjudge can fetch, such as weights
 ├── ModelError      a model could not be asked, or its provider failed
 │   ├── RateLimited     429; ``retry_after`` seconds where the provider said so
 │   ├── Unavailable     time-out, cut connection, 5xx: a retry may help
@@ -61,6 +62,16 @@ class SetupError(AdjudgeError, ValueError):
 
 class KeyMissing(SetupError):
     """The variable that is to hold a provider's key is not set."""
+
+
+class FetchNeeded(SetupError):
+    """Something is missing that adjudge can fetch, such as the weights of a model.
+
+    ``fetcher``: the function that fetches it by its name, as ``module:function``.
+    """
+
+    fetcher = ""
+    name = ""
 
 
 class ModelError(AdjudgeError):
@@ -129,6 +140,10 @@ class Unavailable(ModelError):
 
 class Unreachable(Unavailable):
     """No connection to the server could be made."""
+
+
+class PromptTooLong(ModelError):
+    """The prompt has more tokens than the model reads."""
 
 
 class ModelUnusable(ModelError):

@@ -1,9 +1,11 @@
-"""Another name of ``adjudge.features.compat.judges``: EvalAssist's scripts import from here."""
+"""Another name of a module of ``features``: EvalAssist's scripts import from here."""
 
 from __future__ import annotations
 
 import sys
+from types import ModuleType
+from typing import cast
 
-from adjudge.features.compat import judges
+from adjudge.plugins import ALIASES, resolve
 
-sys.modules[__name__] = judges
+sys.modules[__name__] = cast(ModuleType, resolve(ALIASES[__name__]))

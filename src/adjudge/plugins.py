@@ -25,21 +25,23 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 KINDS: Mapping[str, str] = {
     "models": "adjudge.core.gateway.registry:ProviderSpec",
-    "judges": "adjudge.runs.build:JudgeKind",
+    "judges": "adjudge.runs.builder:JudgeKind",
     "sources": "adjudge.runs.row_source:RowSource",
     "importers": "adjudge.features.importers.format:Format",
     "exporters": "collections.abc:Callable",  # (run folder, target) -> rows written
     "stores": "collections.abc:Callable",  # address -> adjudge.features.scale.stores.store:Store
     "criteria": "types:ModuleType",  # a folder of NAME.yaml
     "commands": "click:Command",
+    "modes": "adjudge.runs.cli.run_mode:RunMode",  # a subclass
+    "listeners": "collections.abc:Callable",  # plan -> adjudge.runs.cli.execute:RunListener
     "clusters": "collections.abc:Callable",  # adjudge.core.engine.cluster:JudgeOn
     "details": "adjudge.core.domain.record:Detail",  # a subclass, named by its ``kind``
     "sections": "adjudge.runs.sections:SectionTally",  # a subclass, named by its ``name``
     "pages": "adjudge.web.page:Page",
 }
 """Kind → what each of its parts is."""
-_NAMED_BY = {"details": "kind", "sections": "name"}
-"""Kinds whose parts are classes → the attribute that holds the name."""
+_NAMED_BY = {"details": "kind", "sections": "name", "modes": "name"}
+"""Kinds whose parts are classes → the attribute that holds the name, if they have one."""
 
 
 def _below(room: str, **targets: str) -> dict[str, str]:
@@ -47,6 +49,11 @@ def _below(room: str, **targets: str) -> dict[str, str]:
 
 
 _SEGMENTS = "segments:SegmentStore"
+ALIASES = {
+    "adjudge.judges": "adjudge.features.compat.judges",
+    "adjudge.rewards": "adjudge.features.rewards.names",
+}
+"""Module that other projects' scripts import → where it is."""
 OURS: Mapping[str, Mapping[str, str]] = {
     "models": _below(
         "core.gateway.registry:",
@@ -60,20 +67,27 @@ OURS: Mapping[str, Mapping[str, str]] = {
         together="TOGETHER",
         groq="GROQ",
         litellm="LITELLM",
+        **{"openai-decisions": "OPENAI_DECISIONS", "google-decisions": "GOOGLE_DECISIONS"},
+        typesafe="TYPESAFE",
+        systemone="SYSTEMONE",
+        decisions="DECISIONS",
         local="LOCAL",
         replay="REPLAY",
         scripted="SCRIPTED",
-    ),
+    )
+    | _below("features.learning.", learned="models:LEARNED"),
     "judges": _below(
         "",
-        aspect="runs.build:ASPECT",
-        direct="runs.build:DIRECT",
-        pairwise="runs.build:PAIRWISE",
+        aspect="runs.builder:ASPECT",
+        direct="runs.builder:DIRECT",
+        pairwise="runs.builder:PAIRWISE",
         rag="features.rag.kind:RAG",
         evidence="features.evidence.kind:EVIDENCE",
+        rubric="features.rubrics.kind:RUBRIC",
         agent="features.agents.kind:AGENT",
-        check="runs.build:CHECK",
-        python="runs.build:PYTHON",
+        conversation="features.conversations.kind:CONVERSATION",
+        check="runs.builder:CHECK",
+        python="runs.builder:PYTHON",
     ),
     "sources": _below(
         "",
@@ -82,7 +96,7 @@ OURS: Mapping[str, Mapping[str, str]] = {
     "importers": _below(  # the surest first: a file is of the first format that matches it
         "",
         **{
-            "adjudge": "features.importers.own:OWN",
+            "adjudge": "features.importers.native:OWN",
             "promptfoo": "features.importers.promptfoo:PROMPTFOO",
             "inspect": "features.importers.inspect:INSPECT",
             "deepeval": "features.importers.deepeval:DEEPEVAL",
@@ -116,7 +130,8 @@ OURS: Mapping[str, Mapping[str, str]] = {
             "reife": "features.importers.reife:REIFE",
             "xstest": "features.importers.benchmarks:XSTEST",
             "ragas": "features.importers.ragas:RAGAS",
-            "records": "features.importers.records:RECORDS",
+            "records": "features.importers.labelled_records:RECORDS",
+            "healthbench-meta": "features.rubrics.meta_evaluation:HEALTHBENCH_META",
         },
     ),
     "exporters": _below(
@@ -127,10 +142,10 @@ OURS: Mapping[str, Mapping[str, str]] = {
         md="runs.exporters.export:to_markdown",
         html="runs.exporters.export:to_html",
         evalassist="features.compat.evalassist_run:to_evalassist",
-        promptfoo="runs.exporters.foreign:to_promptfoo",
-        inspect="runs.exporters.foreign:to_inspect",
-        langfuse="runs.exporters.scores_out:to_langfuse",
-        phoenix="runs.exporters.scores_out:to_phoenix",
+        promptfoo="runs.exporters.other_tools:to_promptfoo",
+        inspect="runs.exporters.other_tools:to_inspect",
+        langfuse="runs.exporters.scores:to_langfuse",
+        phoenix="runs.exporters.scores:to_phoenix",
         junit="runs.exporters.junit:to_junit",
         atif="features.agents.atif_export:to_atif",
     ),
@@ -144,41 +159,50 @@ OURS: Mapping[str, Mapping[str, str]] = {
     "commands": _below(  # in the order in which people meet them
         "",
         **{
-            "init": "runs.cli.init:init",
+            "init": "features.starters.command:init",
             "check": "runs.cli.check:check",
             "judge": "runs.cli.judge:judge",
             "compare": "runs.cli.judge:compare",
             "rag": "features.rag.command:rag",
             "agent": "features.agents.command:agent",
+            "conversations": "features.conversations.command:conversations",
+            "rubric": "features.rubrics.command:rubric",
+            "generate": "features.generate.command:generate",
             "run": "runs.cli.run:run",
-            "follow": "features.traffic.command:follow",
             "resume": "runs.cli.resume:resume",
+            "follow": "features.traffic.command:follow",
             "trust": "runs.cli.trust:trust",
-            "runs": "runs.cli.runs:runs",
-            "export": "runs.cli.runs:export_run",
-            "report": "runs.cli.report:report",
-            "import": "features.importers.command:import_run",
             "view": "web.view_command:view",
+            "runs": "runs.cli.runs:runs",
+            "report": "runs.cli.report:report",
+            "export": "runs.cli.runs:export_run",
+            "import": "features.importers.command:import_run",
             "label": "features.trust.label_command:label",
             "calibrate": "features.trust.calibrate_command:calibrate",
+            "learn": "features.learning.command:learn",
             "plan": "features.trust.plan_command:plan_sample",
             "rank": "features.trust.rank_command:rank",
             "bench": "features.bench.command:bench",
             "attack": "features.stress.attack_command:attack",
             "drift": "features.stress.drift_command:drift",
             "card": "features.stress.card_command:judge_card",
-            "generate": "features.generate.command:generate",
             "criteria": "runs.cli.criteria:criteria",
             "models": "features.local.command:models",
-            "plugins": "runs.cli.plugins:plugins",
             "doctor": "features.doctor.command:doctor",
+            "plugins": "runs.cli.plugins:plugins",
             "schema": "runs.cli.schema:schema",
             "serve": "web.serve_command:serve",
-            "mcp": "features.integrations.mcp_command:serve_mcp",
+            "mcp": "features.integrations.command:serve_mcp",
             "completion": "runs.cli.completion:completion",
             "serve-model": "features.local.serve_command:serve_model",
         },
     ),
+    "modes": _below(  # in the order of their options in the help of ``adjudge run``
+        "",
+        batch="features.batches.command:BatchMode",
+        cluster="features.scale.command:ClusterMode",
+    ),
+    "listeners": _below("features.integrations.", otel="otel:traces_of_plan"),
     "clusters": _below(  # by the scheme of an address; Postgres is refused with the way out
         "features.scale.ray.",
         **dict.fromkeys(("ray", "postgres", "postgresql"), "items:judge_on"),
@@ -191,16 +215,20 @@ OURS: Mapping[str, Mapping[str, str]] = {
         qualitative="core.domain.sampled_record:QualitativeDetail",
         quantitative="core.domain.sampled_record:QuantitativeDetail",
         evidence="features.evidence.record:EvidenceDetail",
+        rubric="features.rubrics.record:RubricDetail",
         rag="features.rag.record:RagDetail",
-        candidate="features.generate.candidate_record:CandidateDetail",
+        candidate="features.generate.record:CandidateDetail",
         check="core.domain.check_result:CheckDetail",
         agent="features.agents.record:AgentDetail",
+        conversation="features.conversations.record:ConversationDetail",
     ),
     "sections": _below(  # by the names in ``Detail.sections``
         "",
         rag="features.rag.report:RagTally",
         evidence="features.evidence.report:EvidenceTally",
+        rubric="features.rubrics.report:RubricTally",
         steps="features.agents.section:StepsTally",
+        conversation="features.conversations.report:ConversationTally",
     ),
     "pages": _below(  # in the order of the top bar and of the help
         "",
@@ -208,20 +236,23 @@ OURS: Mapping[str, Mapping[str, str]] = {
             "runs": "web.pages.runs:PAGE",
             "run": "web.pages.run:PAGE",
             "run-rows": "web.pages.run_rows:PAGE",
-            "these": "web.pages.these:PAGE",
+            "these": "web.pages.selection:PAGE",
             "views": "web.pages.views:PAGE",
             "pictures": "web.pages.pictures:PAGE",
             "row": "web.pages.row:PAGE",
-            "row-more": "web.pages.row_more:PAGE",
+            "row-more": "web.pages.row_details:PAGE",
             "start": "web.pages.start:PAGE",
             "bench": "features.bench.page:PAGE",
             "criteria": "web.pages.criteria:PAGE",
-            "own-criteria": "web.pages.own_criteria:PAGE",
+            "own-criteria": "web.pages.custom_criteria:PAGE",
             "playground": "features.playground.page:PAGE",
             "rag": "features.rag.page:PAGE",
             "evidence": "features.evidence.page:PAGE",
+            "rubrics": "features.rubrics.page:PAGE",
+            "rubric-review": "features.rubrics.review_page:PAGE",
             "measures": "features.rag.page:MEASURES",
-            "agents": "features.agents.row_page:PAGE",
+            "agents": "features.agents.page:PAGE",
+            "conversations": "features.conversations.page:PAGE",
             "label": "web.pages.label:PAGE",
             "assign": "web.pages.assign:PAGE",
             "trust": "web.pages.trust:PAGE",

@@ -30,9 +30,9 @@ from adjudge.core.domain.results import DirectInstanceResult, PairwiseInstanceRe
 from adjudge.core.domain.verdict import TIE, Compared
 from adjudge.core.judges.batches import Run
 from adjudge.core.judges.case import CaseJudge, PairwiseLike
+from adjudge.core.judges.custom import OwnJudge
 from adjudge.core.judges.direct import Direct
 from adjudge.core.judges.judge import InstanceLike
-from adjudge.core.judges.own import OwnJudge
 from adjudge.core.judges.pairwise import Pairwise
 from adjudge.errors import ModelError
 

@@ -22,7 +22,7 @@ from adjudge import (
     Request,
     ScriptedModel,
 )
-from adjudge.core.domain.frozen import FrozenDict
+from adjudge.core.domain.frozen_mapping import FrozenDict
 from adjudge.core.domain.label import Label
 from adjudge.features.rag import RagEvaluator
 from adjudge.features.rag.report import rag_summary

@@ -14,7 +14,7 @@ import pytest
 
 from adjudge import DirectJudge, Instance, PairwiseJudge, ScriptedModel
 from adjudge.core.domain.record import JudgmentRecord
-from adjudge.core.gateway.open import ModelLike
+from adjudge.core.gateway.opener import ModelLike
 from adjudge.features.rag import RagEvaluator
 from adjudge.features.rag.report_row import score_of
 from adjudge.runs.exporters.export import export

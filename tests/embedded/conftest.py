@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from adjudge.core.domain.instance import Instance
-from adjudge.core.prompts.render import neutral_instances
+from adjudge.core.prompts.renderer import neutral_instances
 from adjudge.errors import SetupError
 from adjudge.features.local import provider as local
-from adjudge.features.local.weights.pull import pull
+from adjudge.features.local.weights.puller import pull
 
 EMBEDDED = "local/smollm2-135m"
 

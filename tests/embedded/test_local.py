@@ -31,11 +31,11 @@ from adjudge.core.domain.message import ChatMessage, Prompt
 from adjudge.core.domain.question import question_of
 from adjudge.core.domain.vote import Ballot
 from adjudge.core.engine.ask import ask
-from adjudge.core.prompts.render import render_likelihood
+from adjudge.core.prompts.renderer import render_likelihood
 from adjudge.features.local.llama import Llama
-from adjudge.features.local.onnx.made import made_weights, precision
+from adjudge.features.local.onnx.weights import made_weights, precision
 from adjudge.features.local.provider import LocalModel
-from adjudge.features.local.weights.shipped import adapter_for
+from adjudge.features.local.weights.adapters import adapter_for
 from support.bits import SAME_BITS
 
 EMBEDDED = "local/smollm2-135m"

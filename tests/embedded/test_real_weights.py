@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from adjudge.features.local.onnx.made import made_path, precision
+from adjudge.features.local.onnx.weights import made_path, precision
+from adjudge.features.local.weights.adapters import adapter_for
 from adjudge.features.local.weights.gguf import read_header
-from adjudge.features.local.weights.pull import pull
-from adjudge.features.local.weights.shipped import adapter_for
+from adjudge.features.local.weights.puller import pull
 from adjudge.features.local.weights.store import KNOWN, find
 
 NAME = "smollm2-135m"

@@ -10,9 +10,9 @@ import pytest
 
 from adjudge import Reply, Request
 from adjudge.core.catalog.criteria import languages
-from adjudge.core.domain.frozen import FrozenDict
+from adjudge.core.domain.frozen_mapping import FrozenDict
 from adjudge.features.local.provider import LocalModel
-from adjudge.features.local.weights.shipped import shipped_priors
+from adjudge.features.local.weights.adapters import shipped_priors
 from adjudge.features.local.weights.store import KNOWN, read_manifest
 from adjudge.features.rag import RagEvaluator
 from support.rag import EXAMPLE

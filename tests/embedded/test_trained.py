@@ -10,7 +10,7 @@ import pytest
 
 from adjudge import AspectCritic, open_model
 from adjudge.features.local.provider import LocalModel
-from adjudge.features.local.weights.shipped import adapter_for, calibration_for
+from adjudge.features.local.weights.adapters import adapter_for, calibration_for
 
 ENGLISH = {
     "The text names a price.": (

@@ -26,7 +26,7 @@ from adjudge import AspectCritic, Request, RunError, ScriptedModel
 from adjudge.core.ledger import file
 from adjudge.core.ledger.file import FILE
 from adjudge.runs.folder import run_info
-from adjudge.runs.recover import recover
+from adjudge.runs.recovery import recover
 
 DAMAGES = int(os.environ.get("ADJUDGE_DAMAGES", "12"))
 PAGE = 4096

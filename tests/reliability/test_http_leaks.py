@@ -30,7 +30,7 @@ from click.testing import CliRunner
 
 from adjudge import AspectCritic
 from adjudge.core.aio import event_loop
-from adjudge.core.gateway.open import OpenModel, open_model
+from adjudge.core.gateway.opener import OpenModel, open_model
 from adjudge.core.gateway.proxies import proxy_for
 from adjudge.core.gateway.registry import our_providers
 from adjudge.errors import AdjudgeError, ModelUnusable

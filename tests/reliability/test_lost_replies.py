@@ -13,7 +13,7 @@ import pytest
 from adjudge import AspectCritic, open_model
 from adjudge.core.domain.message import Usage
 from adjudge.core.gateway.layers.account import LONGEST_ANSWER, Account
-from adjudge.core.gateway.open import OpenModel
+from adjudge.core.gateway.opener import OpenModel
 from adjudge.core.gateway.prices import PriceTable
 from adjudge.errors import BudgetSpent
 from adjudge.runs import Budget

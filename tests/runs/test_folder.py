@@ -15,10 +15,10 @@ import pytest
 from adjudge import AspectCritic, DirectJudge, Instance, Outcome, RunError, ScriptedModel
 from adjudge.core.domain.criteria import yes_no_criteria
 from adjudge.core.domain.numbers import number_of
-from adjudge.core.gateway.open import open_model
+from adjudge.core.gateway.opener import open_model
 from adjudge.core.ledger.file import FILE, connect, under_lock
 from adjudge.core.ledger.ledger import BloomFilter
-from adjudge.runs import Run
+from adjudge.runs import RunSettings
 from adjudge.runs.cli.main import main
 from adjudge.runs.exporters.export import export
 from adjudge.runs.folder import (
@@ -29,9 +29,9 @@ from adjudge.runs.folder import (
     run_info,
     runs_inside,
 )
-from adjudge.runs.known_votes import KnownVotes
-from adjudge.runs.recover import recover
+from adjudge.runs.recovery import recover
 from adjudge.runs.service.run_index import RunIndex
+from adjudge.runs.stored_votes import KnownVotes
 from adjudge.trust.labels.store import LabelStore
 from support.asking import marked
 from support.exported import judgments, reseal
@@ -152,7 +152,7 @@ def test_the_votes_of_a_judgment_are_its_own(tmp_path: Path) -> None:
 def test_the_vote_that_counts_is_the_one_that_is_exported(tmp_path: Path) -> None:
     made(tmp_path, ["a"], ["what?"], max_repairs=0)
     AspectCritic("c", ScriptedModel(["PASS"]), max_repairs=0).evaluate(
-        ["a"], run=Run(tmp_path, retry_failed=True)
+        ["a"], run=RunSettings(tmp_path, retry_failed=True)
     )
     assert run_info(tmp_path).votes == 1, "the first one is on record and does not count"
     ((vote,),) = (row["votes"] for row in judgments(tmp_path, votes=True))

@@ -110,7 +110,7 @@ def adjudge(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
     """A command in this process, without a terminal: its exit code and what it says."""
 
     # the question comes before the server, which may not be installed
-    monkeypatch.setattr("adjudge.features.integrations.mcp_command.find_spec", lambda name: name)
+    monkeypatch.setattr("adjudge.features.integrations.command.find_spec", lambda name: name)
 
     def run(*words: str) -> tuple[int, str]:
         monkeypatch.setattr(sys, "argv", ["adjudge", *words])
@@ -509,7 +509,7 @@ def test_somebody_has_thought_about_every_key(kind: type) -> None:
 
 
 def test_nobody_opens_an_eval_file_or_a_project_by_another_way() -> None:
-    """All that runs a file goes through ``runs.trusted``; these read a file, or its language."""
+    """All that runs a file goes through ``trusted_folders``; these read a file, or its language."""
     source = Path(adjudge_package.__file__).parent
     users = {
         str(path.relative_to(source)): set(
@@ -522,25 +522,25 @@ def test_nobody_opens_an_eval_file_or_a_project_by_another_way() -> None:
     readers = {"load_eval", "parse_eval", "read_eval_text"}
     assert {name for name, found in users.items() if found & readers} == {
         "runs/eval_file.py",
-        "runs/trusted.py",
+        "runs/trusted_folders.py",
     }
     assert {name for name, found in users.items() if "EnvFile" in found} == {
         "runs/cli/run.py",
         "runs/cli/trust.py",
-        "runs/restricted.py",
-        "runs/trusted.py",
+        "runs/restrictions.py",
+        "runs/trusted_folders.py",
         "runs/variables.py",
     }
     assert {name for name, found in users.items() if "find_project" in found} == {
         "features/doctor/command.py",
-        "runs/cli/init.py",
-        "runs/cli/on_change.py",
+        "features/starters/command.py",
+        "runs/cli/file_watch.py",
         "runs/cli/output.py",
         "runs/cli/trust.py",
         "features/integrations/pytest_session.py",
         "features/scale/partition.py",
         "runs/project.py",
-        "runs/trusted.py",
+        "runs/trusted_folders.py",
         "web/pages/start.py",
         "web/site.py",
     }
@@ -621,7 +621,7 @@ def test_one_need_with_many_places_is_one_line(folder: Path, adjudge: Adjudge) -
 
 def test_code_that_changes_while_the_user_is_asked_is_not_run(folder: Path) -> None:
     from adjudge.errors import SetupError
-    from adjudge.runs.trusted import asking, open_eval
+    from adjudge.runs.trusted_folders import asking, open_eval
 
     code = folder / "app.py"
     code.write_text("def answer(row):\n    return 'good'\n")

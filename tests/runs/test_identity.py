@@ -21,7 +21,7 @@ from adjudge import (
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.judge_configuration import JudgeConfiguration
 from adjudge.core.engine import identity
-from adjudge.core.gateway.open import open_model
+from adjudge.core.gateway.opener import open_model
 from adjudge.features.rag import RagEvaluator
 from adjudge.runs.folder import run_info
 from support.commands import adjudge

@@ -13,9 +13,9 @@ import pytest
 
 from adjudge.errors import SetupError
 from adjudge.runs.eval_file import load_eval, parse_eval
-from adjudge.runs.kept_eval import read_eval, write_eval
 from adjudge.runs.plan import resolve
-from adjudge.runs.restricted import RUNS, needs_of_eval
+from adjudge.runs.restrictions import RUNS, needs_of_eval
+from adjudge.runs.stored_eval import read_eval, write_eval
 from support.commands import adjudge
 
 ROWS = (

@@ -12,14 +12,14 @@ from adjudge.core.domain.instance import Instance
 from adjudge.core.gateway.layers.budget import Budget
 from adjudge.core.judges.direct import DirectJudge
 from adjudge.runs import code_files, eval_file
-from adjudge.runs.cli.on_change import _files_of
+from adjudge.runs.cli.file_watch import _files_of
 from adjudge.runs.cli.resume import _what_file_does
 from adjudge.runs.eval_file import EvalFile, parse_eval
 from adjudge.runs.execute import execute
 from adjudge.runs.plan import resolve
 from adjudge.runs.project import Project
 from adjudge.runs.results.outcome import RunOutcome
-from adjudge.runs.trusted import open_eval, trusting
+from adjudge.runs.trusted_folders import open_eval, trusting
 
 CODE = """\
 def answers(prompt):

@@ -18,6 +18,7 @@ from jsonschema import Draft202012Validator
 from referencing import Registry
 from referencing.jsonschema import DRAFT202012
 
+from adjudge.runs.service.deciding import DecisionService
 from adjudge.runs.service.judging import JudgingService
 from adjudge.runs.service.run_index import RunIndex
 from adjudge.web.api import api_application, openapi
@@ -49,11 +50,12 @@ class Served:
         body: object = None,
         method: str | None = None,
         headers: Mapping[str, str | None] | None = None,
+        raw: bytes | None = None,
     ) -> Answer:
         """A request as a program sends it, which the description allows; a header that is None is
-        left out.
+        left out. ``raw``: the body's bytes.
         """
-        sent = json.dumps(body).encode() if body is not None else b""
+        sent = raw or (json.dumps(body).encode() if body is not None else b"")
         own = {
             "Authorization": f"Bearer {self.access.token}",
             **({"Content-Type": "application/json"} if sent else {}),
@@ -101,10 +103,15 @@ def validate(schema: Mapping[str, object], value: object) -> None:
     validator.validate(value)
 
 
-def serving(service: JudgingService, root: Path, at_once: int = 32) -> Iterator[Served]:
+def serving(
+    service: JudgingService,
+    root: Path,
+    at_once: int = 32,
+    deciding: DecisionService | None = None,
+) -> Iterator[Served]:
     listening, ready = Listening(0), threading.Event()
     access = ApiAccess(listening.port)
-    app = api_application(service, RunIndex(root), access, at_once)
+    app = api_application(service, RunIndex(root), access, at_once, deciding)
     thread = threading.Thread(target=listening.serve, args=(app, ready.set), daemon=True)
     thread.start()
     assert ready.wait(20)

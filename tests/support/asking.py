@@ -10,7 +10,7 @@ from typing import Any
 
 from adjudge import AspectCritic, Reply, Request, open_model
 from adjudge.core.domain.message import ChatMessage, Prompt
-from adjudge.core.gateway.open import OpenModel
+from adjudge.core.gateway.opener import OpenModel
 from support.fake_provider import KEY, FakeProvider
 
 MODELS = {

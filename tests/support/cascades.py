@@ -11,7 +11,7 @@ from typing import Any
 from adjudge import AspectCritic, Cascade, Instance, open_model
 from adjudge.core.domain.label import Label
 from adjudge.core.domain.results import AspectResult
-from adjudge.core.judges.learnt import Learnt
+from adjudge.core.judges.learnt_settings import Learnt
 from adjudge.trust.labels.store import LabelStore
 from support.asking import marked, truth
 from support.fake_provider import KEY, FakeProvider

@@ -25,7 +25,7 @@ from typing import Any
 import adjudge
 from adjudge.core.catalog.criteria import all_names, entry
 from adjudge.core.gateway.prices import PriceTable
-from adjudge.core.prompts import render
+from adjudge.core.prompts import renderer as render
 from adjudge.features.rag.report import RagSummary
 from adjudge.messages import read_catalogue
 from adjudge.runs.view import pages
@@ -33,7 +33,7 @@ from support.disk import wait_for_no_disk
 
 NOT_LOADED = (
     "adjudge.__main__",
-    "adjudge.runs.cli.starters",
+    "adjudge.features.starters.files",
     "adjudge.features.integrations",
     "adjudge.features.local.onnx",
     "adjudge.web",

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from adjudge.core.domain.label import Label
-from adjudge.features.importers.run import ImportOptions, ImportReport, import_file
+from adjudge.features.importers.importing import ImportOptions, ImportReport, import_file
 from adjudge.trust.labels.store import LabelStore
 from support.exported import judgments
 

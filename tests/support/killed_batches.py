@@ -17,7 +17,8 @@ from typing import Any
 
 from adjudge.core.ledger.ledger import Ledger
 from adjudge.errors import AdjudgeError
-from adjudge.features.batches import book, collect, request_file, transfer
+from adjudge.features.batches import book, request_file, transfer
+from adjudge.features.batches import collector as collect
 from adjudge.features.batches.backend import Batches, InBatches
 from adjudge.features.batches.ledger import BatchTable
 from adjudge.features.batches.providers import inline, openai

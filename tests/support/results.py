@@ -27,19 +27,19 @@ from adjudge.core.domain.results import (
 from adjudge.core.domain.sampled import QualitativeResult, QuantitativeResult
 from adjudge.core.domain.verdict import Chosen, Compared, Quote, Rated
 from adjudge.core.domain.vote import Ballot, Outcome, Vote
-from adjudge.features.evidence.evidence import SUPPORTS
 from adjudge.features.evidence.record import UnseenFact
 from adjudge.features.evidence.result import EvidenceResult, SentenceSupport
-from adjudge.features.generate.record import CandidateResult
-from adjudge.features.importers.pool import UnjudgedRow
+from adjudge.features.evidence.support import SUPPORTS
+from adjudge.features.generate.run_folder import CandidateResult
+from adjudge.features.importers.pooling import UnjudgedRow
 from adjudge.features.rag.blame import Blame
 from adjudge.features.rag.dimensions import rag_dimensions
-from adjudge.features.rag.measured import Measured
+from adjudge.features.rag.measure_questions import Answered, RagPart
+from adjudge.features.rag.measure_result import Measured
 from adjudge.features.rag.measures import known_measures
-from adjudge.features.rag.parts import Answered, RagPart
 from adjudge.features.rag.record import Composite
 from adjudge.features.rag.result import RagResult
-from adjudge.features.rag.standalone import JudgedQuestion
+from adjudge.features.rag.standalone_question import JudgedQuestion
 
 TEXT = st.text(st.characters(), max_size=12)
 """Half a surrogate pair among them: models write such."""

@@ -29,7 +29,7 @@ import pytest
 from adjudge import AspectCritic, Instance, ScriptedModel
 from adjudge.core.domain.vote import Outcome, Vote
 from adjudge.features.scale.stores.segments import SegmentStore
-from adjudge.features.scale.stores.shared import Buffer, SharedLedger
+from adjudge.features.scale.stores.shared_ledger import Buffer, SharedLedger
 from adjudge.features.scale.stores.store import RowRange, Store
 
 STORES = ["segments", "objects", "s3", "gs", "az", "postgres"]

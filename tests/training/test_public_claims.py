@@ -28,7 +28,7 @@ from training.claims.repositories import MEASURED, TRAINED, Mirror, plain  # noq
 from training.claims.rules import Rules  # noqa: E402
 from training.mix import mix  # noqa: E402
 
-from adjudge.features.evidence.evidence import CONTRADICTED, SUPPORTED  # noqa: E402
+from adjudge.features.evidence.support import CONTRADICTED, SUPPORTED  # noqa: E402
 
 DOCUMENT = (
     "The bridge was opened in 1932 by Jack Lang. It carries eight lanes of traffic. "

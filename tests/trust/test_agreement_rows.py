@@ -6,12 +6,13 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from adjudge.core.domain.label import Answer
+from adjudge import AspectCritic, Instance
+from adjudge.core.domain.label import Answer, Label
 from adjudge.trust import Calibration, calibrate_run
 from adjudge.trust.labels.session import Annotator, labelling
 from adjudge.trust.labels.store import LabelStore
 from support import commands
-from support.labels import identity
+from support.labels import identity, model
 from support.trust import Row, population, run_of
 
 
@@ -90,3 +91,27 @@ def test_labels_from_before_and_after_a_run_grew_give_no_figures_of_agreement(
     assert reason in card and "accuracy" not in card
     refused = commands.adjudge("bench", run)
     assert refused.returncode == 1 and reason in " ".join(refused.stderr.split())
+
+
+def test_a_panel_is_measured_on_the_rows_of_the_figures_of_agreement(tmp_path: Path) -> None:
+    """Rows that topped up a verdict were in the panel's figures and not in its accuracy."""
+    run = tmp_path / "run"
+    instances = [Instance({"response": f"text {place}"}, id=str(place)) for place in range(60)]
+    panel = [model(lambda _: "PASS", "one"), model(lambda _: "PASS", "two")]
+    AspectCritic("It is good.", panel, name="good").evaluate(instances, run=run)
+    LabelStore(run).add(
+        *(
+            Label(
+                row=one.identity,
+                criteria="good",
+                annotator="ann",
+                option="PASS" if place < 30 else "FAIL",
+                design="random" if place < 30 else "chosen",
+            )
+            for place, one in enumerate(instances)
+        )
+    )
+    found = only(calibrate_run(run))
+    assert found.agreement is not None and found.panel is not None
+    assert found.agreement.count == found.panel.labels == 30
+    assert found.panel.panel.share == found.agreement.figures["accuracy"].value == 1.0

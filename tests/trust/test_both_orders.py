@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from adjudge.features.importers.run import import_file
+from adjudge.features.importers.importing import import_file
 from adjudge.stats.bootstrap import Draws
 from adjudge.trust.agreement import AgreementReport, AgreementSettings
 from adjudge.trust.calibration import CalibrationSettings, calibrate_run

@@ -32,8 +32,8 @@ from adjudge.errors import SetupError
 from adjudge.stats.correction import corrected_mean
 from adjudge.stats.distributions import beta_quantile
 from adjudge.trust import Calibration, calibrate, calibrate_run
-from adjudge.trust.calibrated import agreement_figures
 from adjudge.trust.calibration import CalibrationSettings
+from adjudge.trust.calibration_words import agreement_figures
 from adjudge.trust.labels.scales import label_scale
 from adjudge.trust.report import trust_sentence
 from support.labels import identity, model

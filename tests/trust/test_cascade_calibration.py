@@ -19,12 +19,12 @@ from adjudge import AspectCritic, Cascade, DirectJudge, Instance, SetupError
 from adjudge.core.domain.judge_configuration import JudgeConfiguration
 from adjudge.core.domain.label import Design, Label
 from adjudge.core.engine.identity import panel_identity
-from adjudge.core.judges.learnt import Learnt
-from adjudge.features.stress.card_view import judge_card_page
-from adjudge.features.stress.judge_card import judge_cards
+from adjudge.core.judges.learnt_settings import Learnt
+from adjudge.features.stress.card import judge_cards
+from adjudge.features.stress.card_report import judge_card_page
 from adjudge.runs.eval_file import parse_eval
 from adjudge.runs.folder import run_info
-from adjudge.runs.other_models import by_models
+from adjudge.runs.model_overrides import by_models
 from adjudge.runs.plan import resolve
 from adjudge.runs.project import ModelEntry
 from adjudge.runs.results.run_report import report_of_run

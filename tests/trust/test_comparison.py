@@ -13,7 +13,7 @@ import pytest
 from adjudge import AspectCritic, DirectJudge, Instance
 from adjudge.core.domain.criteria import Criteria, CriteriaOption
 from adjudge.core.domain.label import Label
-from adjudge.runs.diff import run_diff
+from adjudge.runs.diff import JudgmentSummary, OutcomeCount, run_diff
 from adjudge.stats.difference import ComparisonOutcome, compare, labelled_difference
 from adjudge.trust.comparison import (
     ComparisonSettings,
@@ -22,6 +22,7 @@ from adjudge.trust.comparison import (
     compare_runs,
 )
 from adjudge.trust.labels.store import LabelStore
+from adjudge.trust.paired_series import PairedSeries
 from support import commands
 from support.labels import model
 
@@ -297,3 +298,35 @@ def test_votes_that_waver_are_said_to_be_noise(tmp_path: Path) -> None:
         found.noise.with_votes is not None
         and found.noise.with_votes[10] < found.noise.with_votes[1]
     )
+
+
+@pytest.mark.parametrize("failed", [0, 3])
+def test_pairs_that_are_counted_together_come_to_what_they_do_one_by_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failed: int
+) -> None:
+    one = system(tmp_path / "one", drawn(60, 0.5, 1), failed=failed)
+    two = system(tmp_path / "two", drawn(60, 0.7, 2), "b")
+    with run_diff(one, two) as found:
+        assert sum(each.times for each in found.outcomes(found.lines()[0])) == 60
+    together = only(one, two)
+    monkeypatch.setattr(PairedSeries, "add_outcomes", lambda *_: False)
+    assert repr(only(one, two)) == repr(together)
+    assert together.pairing.ways == {"id": 60}
+
+
+def test_pairs_are_counted_together_only_if_sums_are_exact_and_rows_independent(
+    tmp_path: Path,
+) -> None:
+    series = PairedSeries(0, 1, ())
+    judged = JudgmentSummary("scored", 0.1, "A")
+    third = OutcomeCount(("a", "a"), judged, judged, 0, 3)
+    assert not series.add_outcomes([third], list)
+    verdict = judged._replace(score=None)
+    assert not series.add_outcomes([third._replace(before=verdict, after=verdict)], list)
+    assert (series.scores.rows, series.missing) == (0, 0)
+    one = system(tmp_path / "one", drawn(20, 0.5, 1))
+    two = system(tmp_path / "two", drawn(19, 0.7, 2), "b")
+    with run_diff(one, two) as found:
+        assert not list(found.outcomes(found.lines()[0]))  # one row has no counterpart
+    with run_diff(one, one, "response") as found:
+        assert not list(found.outcomes(found.lines()[0]))

@@ -14,8 +14,8 @@ from adjudge.core.domain.label import Label
 from adjudge.core.domain.results import Result
 from adjudge.features.trust.label_files import write_labels
 from adjudge.trust import Calibration, calibrate
-from adjudge.trust.calibrated import calibration_lines
 from adjudge.trust.calibration import CalibrationSettings
+from adjudge.trust.calibration_words import calibration_lines
 from adjudge.trust.labels.files import read_labels, run_rows
 from adjudge.trust.labels.store import LabelStore
 from support.labels import model

@@ -19,9 +19,16 @@ from adjudge.runs.results.gate import GateResult
 from adjudge.runs.results.paired_gate import paired_gates
 from adjudge.runs.results.setup import Setup
 from adjudge.stats.difference import ComparisonOutcome
-from adjudge.trust.comparison import ComparisonSettings, RunComparison, compare_runs
+from adjudge.trust.comparison import (
+    ComparisonSettings,
+    RunComparison,
+    _corrected,
+    _correction_notes,
+    compare_runs,
+)
 from adjudge.trust.labels.session import Annotator, labelling
 from adjudge.trust.labels.store import LabelStore
+from adjudge.trust.paired_series import PairedSeries
 from support import commands
 from support.labels import model
 
@@ -219,3 +226,38 @@ def test_too_few_groups_are_called_groups(tmp_path: Path) -> None:
     (held,) = paired_gates(Setup(against=str(runs[0]), cluster="talk"), runs[1])
     reason = "50 rows in 5 independent groups; 8 groups are the fewest that can be compared"
     assert held.verdict == "inconclusive" and reason in held.sentence()
+
+
+def texts_apart(drawn: bool) -> PairedSeries:
+    """60 of 200 pairs hold one canned reply in the second run, which people call bad and the judge
+    good; 40 of the other pairs are labelled, and the canned one if ``drawn``.
+    """
+    series = PairedSeries(0.0, 1.0, ())
+    for row in range(200):
+        is_canned = row < 60
+        texts = (row + 1000, 7 if is_canned else row + 5000)
+        people = -1.0 if is_canned else 0.0
+        if (is_canned and drawn) or 60 <= row < 100:
+            series.labelled.add((people, people), 0.0, row, texts)
+        else:
+            series.rest.add((-1.0, 1.0), 0.0, row, texts)
+        series.scores.add([(1.0, 1.0)])
+        series.drawable.add([(1.0, 1.0)])
+    series.other_texts = 200
+    return series
+
+
+@pytest.mark.parametrize("drawn", [True, False])
+def test_a_canned_reply_of_many_rows_is_counted_apart(drawn: bool) -> None:
+    """The true difference is -0.300. Without the label of the canned reply the interval lay around
+    0, and with it 60 of 100 labels were bad: -0.600.
+    """
+    found = _corrected(texts_apart(drawn), ComparisonSettings(), clustered=True)
+    assert found is not None
+    lower, value, upper = found.lower, found.value, found.upper
+    assert lower is not None and value is not None and upper is not None
+    assert lower < -0.3 < upper
+    assert value == pytest.approx(-0.3 if drawn else 0.0)
+    assert upper - lower < (0.2 if drawn else 0.8)
+    notes = [str(one) for one in _correction_notes(texts_apart(drawn))]
+    assert any("60 rows hold texts with many copies" in one for one in notes) is not drawn

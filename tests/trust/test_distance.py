@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adjudge.stats.conformal import conformal_distance
-from adjudge.trust.calibrated import distance_text
+from adjudge.trust.calibration_words import distance_text
 from adjudge.trust.distance import Distance, distance_of
 from adjudge.trust.measure import Measure
 from adjudge.trust.rows import LabelledRow

@@ -9,14 +9,14 @@ from statistics import fmean
 
 import pytest
 
-from adjudge.features.bench.benchmark import chosen_judge
+from adjudge.features.bench.benchmark import RowKey, chosen_judge, compare_rows
 from adjudge.stats.difference import ComparisonOutcome, compare
 
 
-def draw(choice: random.Random, judges: int, rows: int) -> list[dict[str, float]]:
+def draw(choice: random.Random, judges: int, rows: int) -> list[dict[RowKey, float]]:
     """Judges that are all right in seven rows of ten."""
     return [
-        {f"row {place}": float(choice.random() < 0.7) for place in range(rows)}
+        {RowKey(f"row {place}"): float(choice.random() < 0.7) for place in range(rows)}
         for _ in range(judges)
     ]
 
@@ -53,6 +53,25 @@ def test_of_many_equal_judges_hardly_any_is_called_worse() -> None:
 
 
 def test_one_judge_alone_or_few_rows_have_no_chosen_one() -> None:
-    assert chosen_judge([{"a": 1.0}]) is None
-    assert chosen_judge([{"a": 1.0}, {"a": 0.0}]) is None
+    row = RowKey("a")
+    assert chosen_judge([{row: 1.0}]) is None
+    assert chosen_judge([{row: 1.0}, {row: 0.0}]) is None
     assert chosen_judge([]) is None
+
+
+def test_judges_are_compared_on_rows_of_which_copies_count_once() -> None:
+    """A canned reply stands in 60 of 100 rows: by rows the first judge is better, by texts the
+    second one. Each text counted once, whatever its last copy said.
+    """
+    rows = [RowKey("canned", copy) for copy in range(60)]
+    rows += [RowKey(f"text {place}") for place in range(40)]
+    first = {row: float(row.unit == "canned") for row in rows}
+    second = {row: float(row.unit != "canned") for row in rows}
+    found = compare_rows(first, second, level=0.95)
+    assert found.estimate.value == pytest.approx(0.2)
+    assert (found.estimate.count, found.units) == (100, 41)
+    assert found.outcome is ComparisonOutcome.CANNOT_TELL
+    chosen = chosen_judge([first, second])
+    assert chosen is not None and chosen.count == 100
+    assert chosen.lower is not None and chosen.upper is not None
+    assert chosen.upper - chosen.lower > 0.5

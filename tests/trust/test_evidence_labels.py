@@ -13,7 +13,7 @@ from adjudge import EvidenceJudge, Instance, RagEvaluator, ScriptedModel
 from adjudge.core.domain.label import Answer, Label
 from adjudge.core.domain.message import Request
 from adjudge.errors import RunError
-from adjudge.features.stress.judge_card import judge_cards
+from adjudge.features.stress.card import judge_cards
 from adjudge.runs.folder import records_of
 from adjudge.trust import calibrate_run
 from adjudge.trust.calibration import CalibrationSettings

@@ -16,8 +16,8 @@ from adjudge.runs.plan import resolve
 from adjudge.stats.panels import RightAnswers, against_best_member
 from adjudge.trust import calibrate, calibrate_run
 from adjudge.trust.agreement import AgreementSettings
-from adjudge.trust.calibrated import panel_lines
 from adjudge.trust.calibration import CalibrationSettings
+from adjudge.trust.calibration_words import panel_lines
 from adjudge.trust.panel_check import PanelReport
 from support.labels import model
 
@@ -238,3 +238,12 @@ def test_weights_make_another_judge_and_none_leave_it_what_it_was(tmp_path: Path
     configuration = run_info(tmp_path / "0").judge_configurations["AspectCritic"]
     without = configuration.without("weights")
     assert judge_identity(without) == identities[0] != identities[1]
+
+
+def test_copies_do_not_make_a_panel_surely_worse() -> None:
+    """All 30 rows on which the member is right and the panel wrong are copies of one text."""
+    truth, units = ["yes"] * 60, ["canned"] * 30 + [str(place) for place in range(30)]
+    own: list[str | None] = [*["yes"] * 60]
+    panel_says: list[str | None] = [*["no"] * 30, *["yes"] * 30]
+    assert against_best_member(panel_says, {"a": own}, truth).warning
+    assert not against_best_member(panel_says, {"a": own}, truth, clusters=units).warning

@@ -18,7 +18,7 @@ from adjudge.core.domain.slices import MISSING, OTHERS, slice_names, slice_rows,
 from adjudge.errors import SetupError
 from adjudge.runs.diff import run_diff
 from adjudge.runs.folder import records_of
-from adjudge.runs.results.compared import comparison_lines
+from adjudge.runs.results.comparison_words import comparison_lines
 from adjudge.stats.correction import Stratum, post_stratified
 from adjudge.stats.slices import OwnValue, labels_missing, level_of_each, pool
 from adjudge.trust.agreement import AgreementSettings

@@ -9,8 +9,8 @@ from adjudge import AgentEvaluator, Request, ScriptedModel, Trajectory
 from adjudge.core.domain.label import Label
 from adjudge.features.agents.item import as_instance
 from adjudge.runs.folder import records_of
-from adjudge.trust.calibrated import agreement_figures
 from adjudge.trust.calibration import calibrate_run
+from adjudge.trust.calibration_words import agreement_figures
 from adjudge.trust.labels.store import LabelStore
 
 TRUE = (2, 3, 4, 4, None, 2)

@@ -528,7 +528,7 @@ def test_loading_unitxt_leaves_random_numbers_alone() -> None:
 
 def test_the_example_in_the_documents_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "adjudge.core.gateway.open._by_server",
+        "adjudge.core.gateway.opener._by_server",
         lambda id, *_: ScriptedModel(["Fine.", "1"], name=id),
     )
     examples = re.findall(r"```py\n(.*?)```", JUDGES_PAGE.read_text(encoding="utf-8"), re.S)

@@ -194,7 +194,7 @@ def test_a_regular_expression_finds_what_python_finds(page: Page) -> None:
 def test_many_texts_are_matched_a_part_at_a_time(
     page: Page, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("adjudge.core.ledger.browse._CHUNK", 7)
+    monkeypatch.setattr("adjudge.core.ledger.record_browser._CHUNK", 7)
     monkeypatch.setattr("adjudge.core.ledger.text_matcher._AT_ONCE", 100)
     run, where = page.run("dates"), "response ~ /row [135]/ or id ~ /^r[02]$/"
     wanted = {n for n in range(60) if str(n)[0] in "135" or n in (0, 2)}

@@ -20,9 +20,9 @@ import pytest
 
 from adjudge import DirectJudge, Instance
 from adjudge.core.domain.criteria import yes_no_criteria
-from adjudge.core.ledger.browse import LOOKED_AT
-from adjudge.features.playground.shown import trial_data
+from adjudge.core.ledger.record_browser import LOOKED_AT
 from adjudge.features.playground.trial import CriterionTrial, ExpectedAgreement, trials_of
+from adjudge.features.playground.trial_view import trial_data
 from support.labels import compared, judged, model
 from support.page import Page, served
 from support.playground import MODEL, direct, sent
@@ -179,7 +179,7 @@ def row_names(row: dict[str, object]) -> list[str]:
 def test_a_search_for_an_absent_word_goes_on_by_itself_to_the_end(
     page: Page, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("adjudge.core.ledger.browse.LOOKED_AT", 40)
+    monkeypatch.setattr("adjudge.core.ledger.record_browser.LOOKED_AT", 40)
     run = page.run("dates")
     first = page.get(f"{run}?q=absent&sort=row").text
     assert "Looked through 40 of 300 judgments." in first

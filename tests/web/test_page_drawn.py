@@ -17,8 +17,8 @@ import pytest
 from adjudge import CriteriaOption, DirectJudge, Instance, PairwiseJudge
 from adjudge.core.domain.criteria import yes_no_criteria
 from adjudge.features.bench.benchmark import benchmark_of
-from adjudge.features.bench.view import benchmark_html
-from adjudge.features.trust.leaderboard_view import leaderboard_html
+from adjudge.features.bench.report import benchmark_html
+from adjudge.features.trust.leaderboard_report import leaderboard_html
 from adjudge.runs.folder import records_of
 from adjudge.runs.results.leaderboard import leaderboards
 from adjudge.trust.calibration import calibrate_run

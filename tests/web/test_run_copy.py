@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from adjudge import AspectCritic, Instance
-from adjudge.features.agents import row_page
+from adjudge.features.agents import page as row_page
 from adjudge.runs.cli.main import app
 from adjudge.web import run_copy
 from adjudge.web.library import Library

@@ -12,7 +12,7 @@ import random
 import tarfile
 from collections.abc import Iterator
 
-from adjudge.features.evidence.evidence import CONTRADICTED, NOT_FOUND, SUPPORTED
+from adjudge.features.evidence.support import CONTRADICTED, NOT_FOUND, SUPPORTED
 from training.claims.records import UNSUPPORTED, Claim, claim
 from training.claims.repositories import Mirror, plain
 from training.kinds.base import Language

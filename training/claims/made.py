@@ -6,8 +6,8 @@ import random
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-from adjudge.features.evidence.evidence import CONTRADICTED, NOT_FOUND, SUPPORTED
 from adjudge.features.evidence.sentences import sentences
+from adjudge.features.evidence.support import CONTRADICTED, NOT_FOUND, SUPPORTED
 from training.claims.records import UNSUPPORTED, Claim, claim
 from training.claims.rules import Rules, names
 from training.kinds.base import Language

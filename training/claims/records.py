@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from hashlib import sha256
 
-from adjudge.features.evidence.evidence import SUPPORTED
+from adjudge.features.evidence.support import SUPPORTED
 from training.kinds.base import Language
 
 UNSUPPORTED = "unsupported"

@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from adjudge.core.domain.criteria import Criteria, yes_no_criteria
-from adjudge.features.evidence.evidence import CONTRADICTED, NOT_FOUND, SUPPORTED
 from adjudge.features.evidence.pool import support_criteria
+from adjudge.features.evidence.support import CONTRADICTED, NOT_FOUND, SUPPORTED
 from training.kinds.base import Case, Draw, Kind
 from training.kinds.facts import Fact, Thing, some, thing
 from training.kinds.scenes import scene

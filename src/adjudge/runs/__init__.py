@@ -8,16 +8,16 @@ from adjudge.lazy import loader
 
 if TYPE_CHECKING:
     from adjudge.core.engine.cluster import Cluster
-    from adjudge.core.engine.run import Run
+    from adjudge.core.engine.run import RunSettings
     from adjudge.core.gateway.layers.budget import Budget
 
-__all__ = ["Budget", "Cluster", "Run"]
+__all__ = ["Budget", "Cluster", "RunSettings"]
 
 __getattr__ = loader(
     __name__,
     {
         "Budget": "core.gateway.layers.budget",
         "Cluster": "core.engine.cluster",
-        "Run": "core.engine.run",
+        "RunSettings": "core.engine.run",
     },
 )

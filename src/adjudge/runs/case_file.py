@@ -9,20 +9,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from itertools import count, filterfalse
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import yaml
 
 from adjudge.core.catalog.criteria_file import as_file, parse_entry
 from adjudge.core.catalog.entry import CatalogEntry
 from adjudge.core.domain.criteria import Criteria
-from adjudge.core.domain.frozen import some_of
+from adjudge.core.domain.frozen_mapping import some_of
 from adjudge.core.domain.instance import Instance
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.label import LabelScale
 from adjudge.core.domain.label import labels as letters
 from adjudge.core.domain.verdict import TIE
-from adjudge.core.prompts.render import LANGUAGES
+from adjudge.core.prompts.renderer import LANGUAGES
 from adjudge.core.reading.types import Flag, Many, Number, Record, Text, WholeNumber, Word, key
 from adjudge.core.reading.values import (
     Place,
@@ -210,17 +210,16 @@ class TestCase:
     def judge_entry(self) -> JudgeEntry:
         """Its judge, without models: the file names them."""
         one, said = self.settings, (CriteriaEntry(self.criteria),)
-        common = PairwiseEntry if self.compares else DirectEntry
-        made = common(
-            kind=self.entry.kind,
-            criteria=said,
-            strictness=one.strictness,
-            temperature=one.temperature,
-        )
-        if isinstance(made, PairwiseEntry):
-            return replace(made, tie_enabled=one.tie_enabled, order=one.order)
-        return replace(
-            made,
+        common: dict[str, Any] = {
+            "kind": self.entry.kind,
+            "criteria": said,
+            "strictness": one.strictness,
+            "temperature": one.temperature,
+        }
+        if self.compares:
+            return PairwiseEntry(**common, tie_enabled=one.tie_enabled, order=one.order)
+        return DirectEntry(
+            **common,
             feedback=one.feedback,
             persona=one.persona,
             check_positional_bias=one.check_positional_bias,

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from adjudge.core.aio.files import sha256
-from adjudge.core.domain.frozen import text_hash
+from adjudge.core.domain.frozen_mapping import text_hash
 from adjudge.core.gateway.registry import is_known
 from adjudge.core.ledger.file import FILE as LEDGER
 from adjudge.core.reading.user_code import beside, is_reference, is_there

@@ -13,7 +13,7 @@ from adjudge.core.catalog.criteria import entry as from_catalog
 from adjudge.core.catalog.criteria_file import KEYS, PAIRWISE_KEYS, parse_entry, read_entries
 from adjudge.core.catalog.entry import CatalogEntry, Kind
 from adjudge.core.domain.criteria import Criteria
-from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.reading.types import Schema, Text
 from adjudge.core.reading.values import Place, mapping, phrase
 from adjudge.errors import SetupError

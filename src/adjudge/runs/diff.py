@@ -8,7 +8,6 @@ in the order of what belongs together: memory does not grow with rows.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 import sqlite3
@@ -22,12 +21,12 @@ from itertools import count, groupby
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from adjudge.core.domain.json_writer import json_writer
+from adjudge.core.domain.instance import identity_of
 from adjudge.core.domain.judge_configuration import JudgeConfiguration
-from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.domain.pairing import WAYS, Pairing, Way
-from adjudge.core.domain.record import JudgmentRecord, PairwiseDetail, StatusName
-from adjudge.core.domain.repeated import JoinedUnits, Unit, unit_of
+from adjudge.core.domain.record import Fields, JudgmentRecord, StatusName
+from adjudge.core.domain.repetition import JoinedUnits, Unit, unit_of
 from adjudge.core.domain.slices import value_in
 from adjudge.core.ledger.changes import change_lines, differences, renamed_judges
 from adjudge.errors import SetupError
@@ -48,7 +47,8 @@ _TABLE = (
     "TEXT, line TEXT, row INTEGER, name TEXT, "
     "named INTEGER, question BLOB, beside BLOB, content BLOB, status TEXT, score REAL, "
     "chosen TEXT, identity TEXT, cluster TEXT, "
-    "systems TEXT, slice TEXT, id TEXT, number INTEGER, partner INTEGER, way TEXT, shared INTEGER)"
+    "systems TEXT, least REAL, most REAL, left_out TEXT, slice TEXT, id TEXT, number INTEGER, "
+    "partner INTEGER, way TEXT, shared INTEGER)"
 )
 
 
@@ -59,6 +59,12 @@ class JudgmentSummary(NamedTuple):
     score: float | None
     chosen: str | int | None
     """The verdict, the option, or the better response."""
+    possible: tuple[float, float] | None = None
+    """The least and the most that the score, or the win rate of the first of two responses, would
+    be with the votes that a panel lost; None if they could not change it.
+    """
+    left_out: str = "[]"
+    """The models of a panel that did not count, as JSON."""
 
     @property
     def was_skipped(self) -> bool:
@@ -123,6 +129,17 @@ class Pair(NamedTuple):
     def is_alone(self) -> bool:
         """Return True if no other row can belong together with this one."""
         return self.cluster.startswith(_ALONE)
+
+
+class OutcomeCount(NamedTuple):
+    """Pairs that are alike in both outcomes."""
+
+    judges: tuple[str, str]
+    before: JudgmentSummary
+    after: JudgmentSummary
+    other_texts: int
+    """Those of them whose content is not the same in both runs."""
+    times: int
 
 
 class LoneRow(NamedTuple):
@@ -263,6 +280,41 @@ class RunDiff:
             ids, numbers = (id_one, id_two), (number_one, number_two)
             yield Pair(*_two(values), (one, two), cluster, slice, slice_after, ids, numbers)
 
+    def outcomes(self, line: str) -> Iterator[OutcomeCount]:
+        """Return how often each outcome was paired with each, in the order of ``pairs``, if no row
+        belongs together with another, none is without a counterpart, and no panel lost votes; else
+        nothing.
+        """
+        together = (
+            "SELECT 1 FROM judged WHERE line = :line AND (cluster IS NOT NULL OR shared "
+            "OR (partner IS NULL AND status <> :skipped) "
+            "OR least IS NOT NULL OR left_out <> '[]') LIMIT 1"
+        )
+        if self._table.execute(together, {"line": line, "skipped": SKIPPED}).fetchone():
+            return
+        columns = ", ".join(f"{run}.{name}" for run in "ab" for name in _OUTCOME)
+        for *values, other_texts, times in self._table.execute(
+            f"SELECT {columns}, sum(a.identity <> b.identity), count(*) "
+            f"{_PAIRED} AND a.line = ? GROUP BY {columns} ORDER BY min('{_ALONE}' || a.place)",
+            (line,),
+        ):
+            before, after = values[:4], values[4:]
+            yield OutcomeCount(
+                (str(before[0]), str(after[0])),
+                JudgmentSummary(before[1], before[2], _verdict_in(before[3])),
+                JudgmentSummary(after[1], after[2], _verdict_in(after[3])),
+                other_texts,
+                times,
+            )
+
+    def places(self, line: str, most: int) -> list[tuple[int, int]]:
+        """Return the places in either run, from 1, of the first pairs that ``pairs`` gives."""
+        wanted = (
+            f"SELECT a.row, b.row {_PAIRED} AND a.line = ? AND a.status = 'scored' "
+            f"AND b.status = 'scored' ORDER BY '{_ALONE}' || a.place LIMIT ?"
+        )
+        return [(one, two) for one, two in self._table.execute(wanted, (line, most))]
+
     def units(self, line: str) -> Iterator[list[Pair | LoneRow]]:
         """The rows of one judge and criteria, those that belong together at once: pairs, and rows
         without a counterpart that their run did not skip.
@@ -311,7 +363,11 @@ def _cluster_of(row: Pair | LoneRow) -> str:
     return row.cluster
 
 
-_COLUMNS = ("judge", "criteria", "row", "name", "status", "score", "chosen", "systems")
+_OUTCOME = ("judge", "status", "score", "chosen")
+_COLUMNS = (
+    *("judge", "criteria", "row", "name", "status", "score", "chosen", "systems"),
+    *("least", "most", "left_out"),
+)
 _BOTH = ", ".join(f"{run}.{column}" for run in ("a", "b") for column in _COLUMNS)
 _PAIRED = "FROM judged a JOIN judged b ON b.place = a.partner WHERE a.side = 0"
 _CHANGED = (
@@ -338,6 +394,7 @@ def run_diff(
     systems = _Systems(info.judge_configurations for info in infos)
     units = _Units(cluster or "")
     with closing(sqlite3.connect("")) as table:  # a file that is gone with the process
+        table.execute("PRAGMA journal_mode = OFF")  # nothing of it outlives the process
         table.execute(_TABLE)
         for side, folder in enumerate((one, two)):
             judged = defaultdict[tuple[str, str], Iterator[int]](count)
@@ -350,7 +407,7 @@ def run_diff(
                 )
                 for row in records_of(folder)
             )
-            marks = ",".join("?" * 19)
+            marks = ",".join("?" * 22)
             table.executemany(
                 f"INSERT INTO judged VALUES (NULL,{marks},NULL,NULL,NULL)",  # noqa: S608
                 rows,
@@ -404,35 +461,38 @@ class _Systems:
     def __init__(self, made: Iterable[Mapping[str, JudgeConfiguration]]) -> None:
         self._judged: dict[tuple[str, str], str] = {}
         """(judge, criteria) → the field with the responses."""
+        self._ranges: dict[tuple[str, str], tuple[float, float]] = {}
         for judge, own in (entry for run in made for entry in run.items()):
             for one in own.criteria:
-                self._judged.setdefault(
-                    (judge, str(one.get("name", ""))), str(one.get("to_evaluate_field", _ANSWER))
-                )
+                line = (judge, str(one.get("name", "")))
+                self._judged.setdefault(line, str(one.get("to_evaluate_field", _ANSWER)))
+                self._ranges.setdefault(line, own.score_range(line[1]))
         self._order: dict[tuple[str, str], list[str]] = {}
 
     def judged_field(self, line: tuple[str, str]) -> str:
         """What a judge judges by one of its criteria."""
         return self._judged.get(line, _ANSWER)
 
+    def score_range(self, line: tuple[str, str]) -> tuple[float, float]:
+        """Return the least and the most that a judge can score by one of its criteria."""
+        return self._ranges.get(line, (0.0, 1.0))
+
     def as_in_the_first_run(self, row: JudgmentRecord) -> JudgmentRecord:
         """The judgment, its responses and its winner put into that order; as it is where the names
         are others.
         """
         detail, line = row.detail, (row.judge, row.criterion)
-        if not isinstance(detail, PairwiseDetail):
+        if not detail.is_comparison:
             return row
-        own = list(detail.systems)
+        own = list(detail.named_systems)
         if len(set(own)) < len(own):
             return row
         order, field = _in_the_order_of(self._first(line, own), own), self.judged_field(line)
-        texts, chosen = row.fields.get(field, ""), detail.selected_option
+        texts = row.fields.get(field, "")
         if order == own or isinstance(texts, str) or len(texts) != len(own):
             return row
         fields = {**row.fields, field: tuple(texts[own.index(name)] for name in order)}
-        winner = order.index(own[chosen]) if isinstance(chosen, int) else chosen
-        turned = replace(detail, systems=tuple(order), selected_option=winner)
-        return replace(row, fields=fields, detail=turned)
+        return replace(row, fields=fields, detail=detail.reordered(order))
 
     def _first(self, line: tuple[str, str], own: list[str]) -> list[str]:
         """The order to follow: that of the line's first row, or of the one judge that has the same
@@ -466,14 +526,21 @@ def _values(
     judged = {_ANSWER, systems.judged_field((row.judge, criterion))}
     beside = {name: value for name, value in fields.items() if name not in judged}
     name, named = _name(row, id)
+    identity = row.identity
+    question = _question_digest(beside.get(_QUESTION))
     keys = (
-        _digest(beside.get(_QUESTION)),
-        _digest(sorted(beside.items())),
-        _digest(sorted(fields.items())),
+        question,
+        (question if [*beside] == [_QUESTION] and question else _digest(beside))
+        if beside
+        else None,
+        # a digest of sorted fields, so that of two runs with another order of fields is the same
+        (bytes.fromhex(identity) if [*fields] == sorted(fields) else _digest(fields))
+        if fields
+        else None,
     )
     said = (row.status, row.score, _json_text(row.choice))
     line = _json_text((row.judge, criterion, row.answered_by))
-    compared = row.detail.systems if isinstance(row.detail, PairwiseDetail) else ()
+    compared = row.detail.named_systems
     return (
         side,
         row.judge,
@@ -484,10 +551,23 @@ def _values(
         named,
         *keys,
         *said,
-        row.identity,
+        identity,
         unit[0] if unit else None,
         _json_text(compared),
+        *_possible(row, systems.score_range((row.judge, criterion))),
     )
+
+
+def _possible(
+    row: JudgmentRecord, scale: tuple[float, float]
+) -> tuple[float | None, float | None, str]:
+    """Return what lost votes could make of the number that a row is compared by, and the models
+    that they are of.
+    """
+    if not row.excluded_models:
+        return None, None, "[]"
+    ends = (0.0, 1.0) if row.possible_win_rates else row.possible_scores(scale)
+    return *(ends or (None, None)), _json_text(tuple(sorted(row.left_out)))
 
 
 @lru_cache(maxsize=1024, typed=True)
@@ -503,12 +583,14 @@ def _verdict_in(text: str) -> str | int | None:
     return verdict
 
 
-def _digest(said: object) -> bytes | None:
-    """What is the same for the same texts; None of no text."""
-    return hashlib.sha256(_written(said).encode()).digest()[:16] if said else None
+def _digest(fields: Fields) -> bytes:
+    """Return what is the same for the same fields, in any order."""
+    return bytes.fromhex(identity_of({name: fields[name] for name in sorted(fields)}))
 
 
-_written = json_writer()
+def _question_digest(question: str | tuple[str, ...] | None) -> bytes | None:
+    """Return what is the same for the same question; None if there is none."""
+    return _digest({_QUESTION: question}) if question else None
 
 
 def _name(row: JudgmentRecord, column: str | None) -> tuple[str, int]:
@@ -586,15 +668,18 @@ def _pair(table: sqlite3.Connection) -> None:
     alone = "SELECT line FROM judged WHERE named GROUP BY line HAVING count(DISTINCT side) = 1"
     # ids of one run alone
     table.execute(f"UPDATE judged SET named = 0 WHERE named AND line IN ({alone})")  # noqa: S608
-    _join(table, "id", "line, name, content", "named")
-    _join(table, "id", "line, name, beside", "named AND beside IS NOT NULL")
-    _join(table, "id", "line, name, question", "named AND question IS NOT NULL")
-    _join(table, "id", "line, name", "named")
-    table.execute(
-        "UPDATE judged SET shared = 1 WHERE named AND (side, line, name) IN "
-        "(SELECT side, line, name FROM judged WHERE named "
-        "GROUP BY side, line, name HAVING count(*) > 1)"
-    )
+    if _ids_are_unique(table):
+        _join_unique_ids(table)
+    else:
+        _join(table, "id", "line, name, content", "named")
+        _join(table, "id", "line, name, beside", "named AND beside IS NOT NULL")
+        _join(table, "id", "line, name, question", "named AND question IS NOT NULL")
+        _join(table, "id", "line, name", "named")
+        table.execute(
+            "UPDATE judged SET shared = 1 WHERE named AND (side, line, name) IN "
+            "(SELECT side, line, name FROM judged WHERE named "
+            "GROUP BY side, line, name HAVING count(*) > 1)"
+        )
     by_id = "line IN (SELECT line FROM judged WHERE way = 'id' GROUP BY line)"
     unnamed = f"NOT (named AND {by_id})"  # ids of which none is in both runs name no rows
     _join(
@@ -614,6 +699,32 @@ def _pair(table: sqlite3.Connection) -> None:
     _join(table, "text", "line, content", unnamed, "own = 1 AND others = 1")
     _join(table, "text", "line, content", f"{unnamed} AND (line, beside) IN ({_COPIES})")
     _join(table, "place", "line, kind", "NOT named", "own = others")
+
+
+def _ids_are_unique(table: sqlite3.Connection) -> bool:
+    """Make the index of ids that ``_join_unique_ids`` uses; return False if rows of a run share an
+    id.
+    """
+    table.execute("CREATE INDEX by_id ON judged (name, side, line) WHERE named")
+    shared = (
+        "SELECT 1 FROM judged WHERE named GROUP BY name, side, line HAVING count(*) > 1 LIMIT 1"
+    )
+    if table.execute(shared).fetchone() is None:
+        return True
+    table.execute("DROP INDEX by_id")
+    return False
+
+
+def _join_unique_ids(table: sqlite3.Connection) -> None:
+    """Like ``_join`` by id, in one step, since nothing else can matter."""
+    table.executescript(
+        "CREATE TEMP TABLE pair AS SELECT a.place AS one, b.place AS two FROM judged a "
+        "CROSS JOIN judged b ON b.name = a.name AND b.side = 1 AND b.line = a.line AND b.named "
+        "WHERE a.side = 0 AND a.named;"
+        "UPDATE judged SET partner = two, way = 'id' FROM pair WHERE place = one;"
+        "UPDATE judged SET partner = one, way = 'id' FROM pair WHERE place = two;"
+        "DROP TABLE pair; DROP INDEX by_id;"
+    )
 
 
 _COPIES = (
@@ -664,12 +775,16 @@ def _judged(
     score: float | None,
     chosen: str,
     systems: str,
+    least: float | None,
+    most: float | None,
+    left_out: str,
 ) -> JudgedRow:
+    possible = None if least is None or most is None else (least, most)
     return JudgedRow(
         judge,
         criteria,
         row,
         name or None,
-        JudgmentSummary(status, score, _verdict_in(chosen)),
+        JudgmentSummary(status, score, _verdict_in(chosen), possible, left_out),
         () if systems == "[]" else tuple(json.loads(systems)),
     )

@@ -5,20 +5,20 @@ The dataclasses are the format: the reader and the schema both follow their fiel
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeVar, get_args
 
 from adjudge.core.data.conversations import PER, Per
 from adjudge.core.data.dataset import FORMATS, STDIN
-from adjudge.core.data.sources.open import ROW_FILES
+from adjudge.core.data.sources.opener import ROW_FILES
 from adjudge.core.domain.instance import GivenFields, Instance
 from adjudge.core.domain.json_types import JsonValue
-from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.domain.vote import Mode
-from adjudge.core.prompts.render import LANGUAGES
+from adjudge.core.prompts.renderer import LANGUAGES
 from adjudge.core.reading.objects import ObjectFile, location_of
 from adjudge.core.reading.types import (
     FilePath,
@@ -58,6 +58,9 @@ from adjudge.runs.variables import with_variables
 if TYPE_CHECKING:
     from adjudge.core.checks.check import Expectation
     from adjudge.core.data.dataset import OddRows
+    from adjudge.core.gateway.opener import ModelLike
+    from adjudge.core.gateway.prices import PriceTable
+    from adjudge.runs.ready_judge import ReadyJudge
     from adjudge.runs.target_entry import TargetEntry
 
 OUTPUTS = (".csv", ".jsonl", ".parquet", ".md", ".html")
@@ -177,8 +180,9 @@ class JudgeEntry:
     kind: str = key(
         Text(),
         "aspect: pass or fail; direct: options; pairwise: which is better; rag: six "
-        "dimensions; evidence: sentence by sentence; agent: what an agent did; check: without a "
-        "model; python: a class of yours.",
+        "dimensions; evidence: sentence by sentence; rubric: points of each row; agent: what an "
+        "agent did; conversation: simulated users; check: without a model; python: a class of "
+        "yours.",
     )
     name: str | None = key(
         Text(), "What reports call it; by default the name of its criteria.", None
@@ -198,7 +202,8 @@ class JudgeEntry:
     per: Per = key(
         Word[Per](PER),
         "What is judged of a row: all of it, or each turn of its conversation, or the "
-        "conversation; of an agent's run: the trajectory, or steps that are picked.",
+        "conversation; of an agent's run: the trajectory, or steps that are picked; of a rubric: "
+        "each point in a request of its own.",
         "row",
     )
     after: Literal["checks"] | None = key(
@@ -223,6 +228,18 @@ class JudgeEntry:
         return self.models
 
     @property
+    def cascade_steps(self) -> tuple[StepEntry, ...]:
+        """The steps of a cascade; empty if the judge is not one."""
+        return ()
+
+    def with_steps(self, steps: tuple[StepEntry, ...]) -> JudgeEntry:
+        """Return the cascade with these steps; without any it is a plain judge."""
+        raise NotImplementedError
+
+    def check_calibration(self) -> None:
+        """Refuse a calibration that nothing uses, and steps next to what does not go with them."""
+
+    @property
     def asks_no_model(self) -> bool:
         """True if no model has to be named or installed."""
         return False
@@ -242,6 +259,23 @@ class JudgeEntry:
     ) -> Iterator[Instance]:
         """Read the rows of a kind that ``reads_traces``."""
         raise NotImplementedError
+
+    @property
+    def talks_to_target(self) -> bool:
+        """True if the judge has its own way to get answers from the file's targets, which then
+        holds for all judges of the file.
+        """
+        return False
+
+    def after_targets(
+        self,
+        file: EvalFile,  # noqa: ARG002
+        made: Sequence[ReadyJudge],
+        opened: Callable[[ModelEntry], ModelLike],  # noqa: ARG002
+        prices: PriceTable,  # noqa: ARG002
+    ) -> list[ReadyJudge]:
+        """Return the judges of a file with targets, for a kind that ``talks_to_target``."""
+        return list(made)
 
     def fields_read(self, file: EvalFile) -> FieldsRead:  # noqa: ARG002
         """Return the fields that the rows of ``file`` need for this judge."""
@@ -269,6 +303,8 @@ class JudgeEntry:
         """Refuse a part of the row that this kind cannot judge."""
         if self.per == "step":
             raise SetupError("per: step is for judges of kind agent")
+        if self.per == "point":
+            raise SetupError("per: point is for judges of kind rubric")
 
 
 @light_dataclass(frozen=True, kw_only=True)
@@ -297,6 +333,23 @@ class CascadeEntry(JudgeEntry):
     def own_models(self) -> tuple[ModelEntry, ...]:
         return (*self.models, *self.cascade)
 
+    @property
+    def cascade_steps(self) -> tuple[StepEntry, ...]:
+        return self.cascade
+
+    def with_steps(self, steps: tuple[StepEntry, ...]) -> JudgeEntry:
+        return replace(
+            self, models=(), cascade=steps, calibration=self.calibration if steps else None
+        )
+
+    def check_calibration(self) -> None:
+        if self.cascade and self.models:
+            raise SetupError("a judge has models or a cascade of them, not both")
+        if self.calibration and not self.cascade:
+            raise SetupError(
+                "the calibration is used by nothing: add cascade, or weights: from labels"
+            )
+
 
 @light_dataclass(frozen=True, kw_only=True)
 class AspectEntry(CascadeEntry):
@@ -320,6 +373,12 @@ class AspectEntry(CascadeEntry):
         (),
     )
 
+    def check_calibration(self) -> None:
+        if self.weights != FROM_LABELS or self.cascade:
+            super().check_calibration()
+        if self.cascade and self.weights:
+            raise SetupError("weights are of a panel, whose models all count: a cascade has none")
+
 
 @light_dataclass(frozen=True, kw_only=True)
 class DirectEntry(CascadeEntry):
@@ -337,6 +396,11 @@ class DirectEntry(CascadeEntry):
         None,
     )
     strictness: int = key(_COUNT, "Votes per model and order.", 1, option="--self-consistency")
+
+    @property
+    def both_orders(self) -> bool:
+        """True if everything is asked with the options in reversed order, too."""
+        return self.check_positional_bias
 
     def fields_read(self, file: EvalFile) -> FieldsRead:
         criteria = criteria_said(self.criteria, "direct", file.language, file.beside)
@@ -644,9 +708,9 @@ def load_eval(
     """Read the eval file at ``path``. A SetupError names the wrong line and suggests what may have
     been meant.
 
-    This only reads it. To run a file that may come from others, use ``runs.trusted.open_eval``,
-    which asks the user first. ``project``: the defaults for what the file leaves open. ``data``:
-    the rows to judge if it names none.
+    This only reads it. To run a file that may come from others, use
+    ``runs.trusted_folders.open_eval``, which asks the user first. ``project``: the defaults for
+    what the file leaves open. ``data``: the rows to judge if it names none.
     """
     return parse_eval(eval_text(path), path, project, data)
 
@@ -739,12 +803,10 @@ class ChangeModel(Protocol):
 
 def with_models(judge: JudgeEntry, change: ChangeModel) -> JudgeEntry:
     """``judge`` with each of its models, or steps, changed so."""
-    judge = replace(judge, models=tuple(map(change, judge.models)))
-    return (
-        replace(judge, cascade=tuple(map(change, judge.cascade)))
-        if isinstance(judge, CascadeEntry)
-        else judge
+    changed: dict[str, Any] = (
+        {"cascade": tuple(map(change, judge.cascade_steps))} if judge.cascade_steps else {}
     )
+    return replace(judge, models=tuple(map(change, judge.models)), **changed)
 
 
 def schema() -> Schema:

@@ -16,16 +16,17 @@ from adjudge.core.aio import event_loop
 from adjudge.core.data.dataset import BadRow, OddRows
 from adjudge.core.domain.instance import Instance
 from adjudge.core.domain.json_types import JsonObject
-from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.domain.results import Result
 from adjudge.core.domain.vote import Vote
 from adjudge.core.engine.estimate import CostEstimate
-from adjudge.core.engine.run import Run, open_run
+from adjudge.core.engine.run import RunSettings, open_run
 from adjudge.core.engine.schedule import DeferredItems
 from adjudge.core.engine.session import Backend, Call, OpenedSession, OpenRun, session
 from adjudge.core.gateway.layers.account import Account, Spent
 from adjudge.core.gateway.layers.budget import Budget, caller
-from adjudge.core.gateway.open import OpenModel
+from adjudge.core.gateway.opener import OpenModel
+from adjudge.core.judges.company import Asked, beside
 from adjudge.core.ledger.file import holds_run
 from adjudge.errors import RunError, SetupError
 from adjudge.messages import Message
@@ -186,7 +187,7 @@ def execute(
     handled. ``batch``: ask in providers' batches. ``calls``: yield ``Called``, too.
     """
     run = (
-        Run(plan.folder, fork_of, retry_failed, {**plan.facts, **kept()}, batch is not None)
+        RunSettings(plan.folder, fork_of, retry_failed, {**plan.facts, **kept()}, batch is not None)
         if plan.folder
         else None
     )
@@ -215,7 +216,7 @@ def estimate(
 
     ``listen`` is called with the rows that could not be judged.
     """
-    from adjudge.runs.known_votes import KnownVotes  # reads run folders: not loaded to judge
+    from adjudge.runs.stored_votes import KnownVotes  # reads run folders: not loaded to judge
 
     has_begun = plan.folder is not None and holds_run(plan.folder)
     answered = plan.folder if has_begun or fork_of is None else fork_of
@@ -233,7 +234,7 @@ def estimate(
 
 async def _execute(
     plan: Plan,
-    run: Run | None,
+    run: RunSettings | None,
     outbox: event_loop.Outbox[Event],
     kept: Kept,
     batch: Rounds | None,
@@ -255,7 +256,8 @@ async def _execute(
                 for ready in plan.judges:
                     listen(JudgeStarted(ready.name))
                     items = rows if ready is first else judgeable_rows(plan, ready, _ignore)
-                    await _judge(ready, items, under_way, listen)
+                    with beside(_asked_beside(plan, ready)):
+                        await _judge(ready, items, under_way, listen)
             listen(RowsEnded())
         finally:
             if run and under_way:
@@ -263,6 +265,17 @@ async def _execute(
                 facts = kept()
                 if not facts.items() <= run.facts.items():  # else they are there since it began
                     await under_way.ledger.note_all(facts)
+
+
+def _asked_beside(plan: Plan, ready: ReadyJudge) -> list[Asked]:
+    """The judges that are asked about the same part of a row."""
+    if ready.each_row is not None:
+        return []
+    return [
+        (other.judge, other.criteria)
+        for other in plan.judges
+        if other.per == ready.per and other.each_row is None
+    ]
 
 
 async def _judge_in_rounds(

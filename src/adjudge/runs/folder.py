@@ -14,7 +14,7 @@ from functools import cached_property
 from pathlib import Path
 
 from adjudge.core.aio.files import locked
-from adjudge.core.domain.frozen import some_of
+from adjudge.core.domain.frozen_mapping import some_of
 from adjudge.core.domain.html_repr import HtmlRepr
 from adjudge.core.domain.json_types import JsonDict, JsonObject, object_in
 from adjudge.core.domain.judge_configuration import JudgeConfiguration, judges_of
@@ -37,6 +37,7 @@ from adjudge.core.ledger.file import (
     connect,
     holds_labels,
     holds_run,
+    is_small,
     ledger_error,
     read_judges,
     read_meta,
@@ -46,7 +47,7 @@ from adjudge.core.ledger.file import (
     used_in,
 )
 from adjudge.core.ledger.pending import BATCHES, Batch, batches_in, collectable
-from adjudge.core.ledger.records import records
+from adjudge.core.ledger.records import VotesSeen, records
 from adjudge.core.ledger.rows import COLUMNS, KEY_BYTES
 from adjudge.errors import RunError, SetupError
 from adjudge.messages import Message
@@ -213,13 +214,17 @@ def run_facts(folder: str | Path) -> RunFacts:
     return RunFacts(folder=Path(folder), configuration=configuration, facts=facts)
 
 
-def run_info(folder: str | Path, *, judgments_follow: bool = False) -> RunInfo:
+def run_info(
+    folder: str | Path, *, judgments_follow: bool = False, votes_follow: bool = False
+) -> RunInfo:
     """What a run folder holds. ``judgments_follow``: the caller reads every judgment before it uses
-    the counts. Reading checks them, so they are not checked here.
+    the counts, and (``votes_follow``) every vote, by ``report_of_run``. Reading checks them, so
+    they are not checked here.
     """
     path = Path(folder) / FILE
+    later = {*(["judgments"] if judgments_follow else ()), *(["votes"] if votes_follow else ())}
     with reading(folder) as connection:
-        check_rows(connection, path, COLUMNS.keys() - ({"judgments"} if judgments_follow else ()))
+        check_rows(connection, path, COLUMNS.keys() - later)
         try:
             return _info_in(connection, Path(folder))
         except sqlite3.Error:
@@ -489,3 +494,14 @@ def records_of(
     """Every judgment of a run, by judge and row, on request with its votes, or of one ``judge``."""
     with reading(folder) as connection:
         yield from records(connection, votes=votes, judge=judge)
+
+
+def checked_records(folder: str | Path) -> Iterator[JudgmentRecord]:
+    """Every judgment of a run with its votes; at the end, the votes that no judgment rests on are
+    checked like those that were read.
+    """
+    with reading(folder) as connection:
+        seen = VotesSeen(connection)
+        yield from records(connection, votes=True, seen=seen)
+        if is_small(Path(folder) / FILE):
+            seen.check_rest()

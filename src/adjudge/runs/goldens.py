@@ -29,7 +29,7 @@ class Tried(NamedTuple):
         """The option; None without a verdict."""
         found = self.result
         if not isinstance(found, PairwiseInstanceResult):
-            return found.verdict_name
+            return found.verdict
         return (
             letter(found.selected_option)
             if isinstance(found.selected_option, int)

@@ -7,16 +7,16 @@ from functools import partial
 from pathlib import Path
 
 from adjudge.core.data.dataset import STDIN, OddRows
-from adjudge.core.data.sources.open import hold_stdin
+from adjudge.core.data.sources.opener import hold_stdin
 from adjudge.core.domain.instance import Instance
 from adjudge.core.domain.json_types import JsonObject
 from adjudge.core.gateway.layers.budget import Budget
-from adjudge.core.gateway.open import OpenModel
+from adjudge.core.gateway.opener import OpenModel
 from adjudge.core.gateway.prices import PriceTable
 from adjudge.core.ledger.file import holds_run
 from adjudge.core.reading.objects import ObjectFile
 from adjudge.errors import RunError
-from adjudge.runs.build import OpenEntry, look_up_criteria, make_judges, open_entry
+from adjudge.runs.builder import OpenEntry, look_up_criteria, make_judges, open_entry
 from adjudge.runs.eval_file import BudgetEntry, EvalFile
 from adjudge.runs.ready_judge import ReadyJudge
 from adjudge.runs.row_reader import RowReader
@@ -33,9 +33,9 @@ class Plan:
     """A resolved eval file: what is judged, by which judges, at which prices, within which limits,
     and where it is kept.
 
-    ``resolve`` makes it, after the user has agreed to what the file needs (``runs.trusted``). Every
-    command that judges, estimates, resumes or follows reads it; none looks up a model, a criterion,
-    a price or a file of code again.
+    ``resolve`` makes it, after the user has agreed to what the file needs
+    (``runs.trusted_folders``). Every command that judges, estimates, resumes or follows reads it;
+    none looks up a model, a criterion, a price or a file of code again.
     """
 
     file: EvalFile

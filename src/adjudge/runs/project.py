@@ -10,13 +10,13 @@ from dataclasses import field, fields, replace
 from pathlib import Path
 from typing import ClassVar, TypeVar
 
-from adjudge.core.domain.frozen import text_hash
-from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.frozen_mapping import text_hash
+from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.gateway.headers import check_variable, check_written, is_credential
 from adjudge.core.gateway.prices import VARIABLE
-from adjudge.core.gateway.redact import secrets_in
+from adjudge.core.gateway.redaction import secrets_in
 from adjudge.core.gateway.registry import is_url, server_of
-from adjudge.core.prompts.render import LANGUAGES
+from adjudge.core.prompts.renderer import LANGUAGES
 from adjudge.core.reading.project_files import PYPROJECT, project_files
 from adjudge.core.reading.toml_text import load_toml
 from adjudge.core.reading.types import (

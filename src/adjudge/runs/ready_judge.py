@@ -11,7 +11,7 @@ from adjudge.core.data.conversations import Per, parts_of
 from adjudge.core.domain.criteria import Criteria
 from adjudge.core.domain.instance import Instance
 from adjudge.core.domain.json_types import JsonObject
-from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.judges.case import CaseJudge
 from adjudge.core.judges.judge import Judge
 from adjudge.core.reading.objects import ObjectFile

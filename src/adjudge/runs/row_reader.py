@@ -112,7 +112,7 @@ class RowReader:
         if isinstance(file.source, ObjectFile) and file.data.as_ is None:
             return file.source
         if self._holds_run:
-            from adjudge.runs.rows_again import (
+            from adjudge.runs.earlier_rows import (
                 rows_of_run,  # loaded only if the rows are those of a run
             )
 

@@ -10,9 +10,9 @@ from itertools import count
 from pathlib import Path
 
 from adjudge.core.aio.files import sha256
-from adjudge.core.domain.frozen import text_hash
+from adjudge.core.domain.frozen_mapping import text_hash
 from adjudge.core.domain.json_types import JsonDict, JsonObject, object_in
-from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.ledger.changes import judge_changes
 from adjudge.core.ledger.file import holds_run, is_same_configuration, read_meta
 from adjudge.runs.eval_file import EvalFile

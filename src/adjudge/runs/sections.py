@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
-from adjudge.core.domain.frozen import FrozenDict
+from adjudge.core.domain.frozen_mapping import FrozenDict
 from adjudge.errors import SetupError
 from adjudge.messages import Message
 from adjudge.plugins import Parts, warn

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from adjudge.core.domain.json_types import JsonValue
-from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.gateway.registry import is_known, is_url
 from adjudge.core.reading.types import (
     Json,
@@ -47,6 +47,9 @@ class TargetEntry(ServerEntry):
     answer: str | None = key(Text(), "Where in its JSON the answer stands: data.text.", None)
     contexts: str | None = key(Text(), "Where the texts stand that it rests on.", None)
     tool_calls: str | None = key(Text(), "Where the tools stand that it called.", None)
+    state: str | None = key(
+        Text(), "Where its state stands after the answer: for conversations.", None
+    )
     prompts: tuple[str, ...] = key(
         Many(Text()), "Of a model: files with {column}; relative to this file.", ()
     )

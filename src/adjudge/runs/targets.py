@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from adjudge.core.data.columns import columns_for
 from adjudge.core.domain.criteria import Criteria
-from adjudge.core.domain.frozen import text_hash
+from adjudge.core.domain.frozen_mapping import text_hash
 from adjudge.core.domain.instance import Instance
 from adjudge.core.domain.json_types import JsonDict, JsonObject
 from adjudge.core.domain.question import Choice
@@ -25,17 +25,17 @@ from adjudge.core.domain.vote import Ballot, Vote
 from adjudge.core.engine.ask import ask_with
 from adjudge.core.engine.run import RecordedVotes
 from adjudge.core.engine.session import session
-from adjudge.core.gateway.open import OpenModel
+from adjudge.core.gateway.opener import OpenModel
 from adjudge.core.gateway.prices import PriceTable
 from adjudge.core.gateway.targets.answer import TargetAnswer
 from adjudge.core.judges.settings import ModelPanel
 from adjudge.core.ledger.key import key_of
 from adjudge.core.prompts.target import FIELD, PROMPT, ROW, asks_target, render_target
 from adjudge.core.reading.places import Row
-from adjudge.core.verdicts.read import read_written
+from adjudge.core.verdicts.reader import read_written
 from adjudge.errors import SetupError
 from adjudge.messages import Message
-from adjudge.runs.judge_around import JudgeAround, without_verdict
+from adjudge.runs.judge_wrapper import JudgeAround, without_verdict
 from adjudge.runs.ready_judge import ReadyJudge
 
 _RESPONSE, _CONTEXTS = "response", "contexts"
@@ -108,11 +108,13 @@ class SharedAnswers:
     def __init__(self) -> None:
         self._votes: dict[str, asyncio.Task[Vote]] = {}
 
-    async def ask(self, ballot: Ballot, variant: Variant) -> Vote:
+    async def ask(
+        self, ballot: Ballot, asking: Callable[[], Coroutine[object, object, Vote]]
+    ) -> Vote:
+        """Return the vote on a ballot; ``asking`` is called if it is not asked yet."""
         known = self._votes.get(ballot.id)
         if known is None:
-            asking = ask_with(ballot, variant.model, render_target(ballot), read_written)
-            known = self._votes[ballot.id] = asyncio.ensure_future(asking)
+            known = self._votes[ballot.id] = asyncio.ensure_future(asking())
         try:
             vote = await asyncio.shield(known)
         except BaseException:
@@ -124,6 +126,11 @@ class SharedAnswers:
         if vote.valid and isinstance(session().votes, RecordedVotes):
             self._votes.pop(ballot.id, None)  # the ledger has it
         return vote
+
+
+def ask_target(ballot: Ballot, model: OpenModel) -> Coroutine[object, object, Vote]:
+    """Ask a target once."""
+    return ask_with(ballot, model, render_target(ballot), read_written)
 
 
 @dataclass(frozen=True)
@@ -331,7 +338,7 @@ class AnsweredJudge(JudgeAround[UnansweredRow]):
         if not asks_target(ballot):
             return await self.judge.ask(ballot)
         variant = self._by_criteria[ballot.model, ballot.criteria.identity]
-        return await self.answers.ask(ballot, variant)
+        return await self.answers.ask(ballot, partial(ask_target, ballot, variant.model))
 
     def vote_keys(self) -> Callable[[Ballot, Mapping[str, str]], bytes]:
         own = self.judge.vote_keys()

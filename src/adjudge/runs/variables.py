@@ -13,8 +13,8 @@ from functools import partial
 from pathlib import Path
 
 from adjudge.core.domain.json_types import JsonValue
-from adjudge.core.domain.light import light_dataclass
-from adjudge.core.gateway.redact import looks_like_a_key
+from adjudge.core.domain.light_dataclass import light_dataclass
+from adjudge.core.gateway.redaction import looks_like_a_key
 from adjudge.core.reading.values import Items, Place, Scalar, YamlMapping, text_in
 
 ENV_FILE = ".env"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 
-from adjudge.core.gateway.open import ModelLike, OpenModel, open_model
+from adjudge.core.gateway.opener import ModelLike, OpenModel, open_model
 from adjudge.core.gateway.targets.answer import AnswerPaths
 from adjudge.core.gateway.targets.target import Target
 from adjudge.core.gateway.targets.targets import CommandTarget, FunctionTarget, HttpCall, HttpTarget
@@ -71,7 +71,7 @@ def _prompt(path: Path) -> PromptFile:
 
 
 def _target(file: EvalFile, entry: TargetEntry) -> Target:
-    paths = AnswerPaths(entry.answer, entry.contexts, entry.tool_calls)
+    paths = AnswerPaths(entry.answer, entry.contexts, entry.tool_calls, entry.state)
     if entry.command:
         command: str | Sequence[str] = (
             entry.command[0] if len(entry.command) == 1 else entry.command

@@ -10,6 +10,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from statistics import fmean
+from typing import NamedTuple
 
 from adjudge.messages import Message, plural
 from adjudge.stats import FEWEST
@@ -124,6 +125,24 @@ class _UnitSums:
         return Interval(reach * limits.lower, reach * limits.upper, level)
 
 
+PairOfScores = tuple[float, float] | tuple[float, float, float, float]
+"""The scores of two runs; with the ends of their difference if it is not sure."""
+
+
+class UnknownPart(NamedTuple):
+    """A unit of which a part is not known."""
+
+    total: float
+    """The sum of the differences of rows with scores."""
+    rows: int
+    """Rows with scores."""
+    lost: int
+    """Rows without."""
+    falls: float = 0.0
+    """By how much lost votes could lower the sum."""
+    rises: float = 0.0
+
+
 ANY_COUNT = Message("rows without a number in one of the runs could have any count")
 
 
@@ -145,8 +164,10 @@ class PairedScores:
     second: float = 0.0
     complete: _UnitSums = field(default_factory=_UnitSums)
     """The differences, first less second, of units whose rows all have scores."""
-    incomplete: Counter[tuple[float, int, int]] = field(default_factory=Counter)
-    """(sum of the differences, rows with scores, rows without) → units."""
+    incomplete: Counter[UnknownPart] = field(default_factory=Counter)
+    """Units of which a part is not known → how many."""
+    open: int = 0
+    """Rows whose scores lost votes could change."""
     gains: int = 0
     losses: int = 0
     least: float = math.inf
@@ -154,16 +175,21 @@ class PairedScores:
     binary: bool = True
     """Whether all scores are passes and fails."""
 
-    def add(self, unit: Iterable[tuple[float, float] | None]) -> None:
+    def add(self, unit: Iterable[PairOfScores | None]) -> None:
         """Add the rows of one unit: the scores of the first run and the second one, or None for a
-        row that lacks one of them.
+        row that lacks one of them; if lost votes could change them, also the least and the most
+        that their difference would be.
         """
-        count, total, lost = 0, 0.0, 0
+        count, total, lost, falls, rises = 0, 0.0, 0, 0.0, 0.0
         for pair in unit:
             if pair is None:
                 lost += 1
                 continue
-            one, two = pair
+            one, two, *ends = pair
+            if ends:
+                falls += one - two - ends[0]
+                rises += ends[1] - (one - two)
+                self.open += 1
             difference = one - two
             count += 1
             total += difference
@@ -175,22 +201,39 @@ class PairedScores:
             self.binary = self.binary and one in (0, 1) and two in (0, 1)
         self.rows += count
         self.units += count > 0
-        if lost:
-            self.incomplete[total, count, lost] += 1
+        if lost or falls or rises:
+            self.incomplete[UnknownPart(total, count, lost, falls, rises)] += 1
         elif count:
             self.complete.add(total, count)
+
+    def add_units(self, pair: tuple[float, float] | None, units: int) -> None:
+        """Add units of one row that are alike, like ``add`` so many times."""
+        if pair is None:
+            self.incomplete[UnknownPart(0.0, 0, 1)] += units
+            return
+        one, two = pair
+        difference = one - two
+        self.first += units * one
+        self.second += units * two
+        self.least, self.most = min(self.least, difference), max(self.most, difference)
+        self.gains += units * (difference > 0)
+        self.losses += units * (difference < 0)
+        self.binary = self.binary and one in (0, 1) and two in (0, 1)
+        self.rows += units
+        self.units += units
+        self.complete.add(difference, 1, units)
 
     @property
     def lost(self) -> int:
         """Rows that lack a score in one of the runs."""
-        return sum(lost * units for (_, _, lost), units in self.incomplete.items())
+        return sum(part.lost * units for part, units in self.incomplete.items())
 
     def _scored(self) -> _UnitSums:
         """Return the units without the rows that lack a score."""
         sums = replace(self.complete, spread=self.complete.spread.copy())
-        for (total, count, _), units in self.incomplete.items():
-            if count:
-                sums.add(total, count, units)
+        for part, units in self.incomplete.items():
+            if part.rows:
+                sums.add(part.total, part.rows, units)
         return sums
 
     def _filled(self, end: float) -> _UnitSums:
@@ -199,8 +242,10 @@ class PairedScores:
         an upper limit.
         """
         sums = replace(self.complete, spread=self.complete.spread.copy())
-        for (total, count, lost), units in self.incomplete.items():
-            sums.add(total + lost * end, count + lost, units)
+        for part, units in self.incomplete.items():
+            change = part.rises if end > 0 else -part.falls
+            total = part.total + part.lost * end + change
+            sums.add(total, part.rows + part.lost, units)
         return sums
 
     def share_lost(self, level: float, *, sequential: bool = False) -> float:
@@ -210,8 +255,8 @@ class PairedScores:
             sizes[rows] += units  # parts of units, which are whole in sum
         for rows, whole in sizes.items():
             sums.add(0.0, rows, round(whole))
-        for (_, count, lost), number in self.incomplete.items():
-            sums.add(lost, count + lost, number)
+        for part, number in self.incomplete.items():
+            sums.add(part.lost, part.rows + part.lost, number)
         if sequential:
             return sums.sequential(level, 1.0).upper
         return sums.spread.upper(1.0, (1 - level) / 2)
@@ -246,7 +291,7 @@ class PairedScores:
                 )
             )
             return self._undecided(level, reason)
-        if math.isinf(reach) and self.incomplete:
+        if math.isinf(reach) and self.lost:
             return self._undecided(level, ANY_COUNT)
         reach = max(1.0 if math.isinf(reach) else reach, -self.least, self.most)
         scored = self._scored().spread

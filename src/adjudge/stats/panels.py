@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from statistics import fmean
@@ -203,24 +203,31 @@ def against_best_member(
     *,
     level: float = 0.95,
     drop_missing: bool = False,
+    clusters: Sequence[Hashable] | None = None,
 ) -> PanelCheck:
     """Name the best member, and warn if the panel is surely worse than it.
 
     A missing verdict is a wrong one. ``drop_missing``: it is left out, and the two are compared on
-    the rows that both decide.
+    the rows that both decide. ``clusters``: that of each row; rows of one are not independent.
     """
     shares = {
         name: right_answers(said, truth, drop_missing=drop_missing).share
         for name, said in votes.items()
     }
     best = max(votes, key=lambda name: -1.0 if (share := shares[name]) is None else share)
+    own = range(len(truth)) if clusters is None else clusters
     both = [
-        (float(said == true), float(its == true))
-        for said, its, true in zip(panel, votes[best], truth, strict=True)
+        (float(said == true), float(its == true), cluster)
+        for said, its, true, cluster in zip(panel, votes[best], truth, own, strict=True)
         if not drop_missing or (said is not None and its is not None)
     ]
-    ours, alone = [one for one, _ in both], [one for _, one in both]
-    if not both or compare(ours, alone, level=level).outcome != ComparisonOutcome.WORSE:
+    ours, alone = [one for one, _, _ in both], [one for _, one, _ in both]
+    kept = [cluster for _, _, cluster in both]
+    together = kept if len(set(kept)) < len(kept) else None
+    if (
+        not both
+        or compare(ours, alone, clusters=together, level=level).outcome != ComparisonOutcome.WORSE
+    ):
         return PanelCheck(best)
     text = Message(
         "the panel is worse than {best} alone: {panel:.1%} against {alone:.1%} of {count} "

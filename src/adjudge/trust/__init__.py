@@ -1,5 +1,5 @@
 """Labels and results → how far a judge can be trusted: corrected numbers, agreement, comparisons,
-rankings.
+rankings. The commands are in ``features/trust``.
 """
 
 from __future__ import annotations

@@ -6,11 +6,13 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
+from typing import get_args
 
-from adjudge.core.domain.frozen import some_of
+from adjudge.core.domain.frozen_mapping import some_of
 from adjudge.core.domain.json_types import JsonDict, object_in
 from adjudge.core.domain.slices import Slicing
 from adjudge.core.domain.verdict import TIE
+from adjudge.core.reading.types import Number, Word, key
 from adjudge.errors import SetupError
 from adjudge.messages import Message, plural
 from adjudge.stats.agreement import Agreement, Missing, Option, TwoRaters, agreement, share_of
@@ -47,12 +49,18 @@ CROWD = 12
 class AgreementSettings:
     """How agreement is measured."""
 
-    missing: Missing = "drop"
-    """What a judgment without a verdict counts as: left out, a tie, or wrong."""
-    epsilon: float = EPSILON
-    """How much worse than a person the judge may be in the alternative annotator test: .2 experts,
-    .15 skilled, .1 crowd.
-    """
+    missing: Missing = key(
+        Word[Missing](get_args(Missing)),
+        "What a judgment without a verdict counts as in agreement figures: left out, a tie, or "
+        "wrong.",
+        "drop",
+    )
+    epsilon: float = key(
+        Number(least=0, most=1),
+        "How much worse than a person the judge may be and still replace one: 0.2 for experts, "
+        "0.15 skilled, 0.1 crowd.",
+        EPSILON,
+    )
     draws: Draws = DRAWS
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import fmean
 
-from adjudge.core.domain.frozen import nonempty, some_of
+from adjudge.core.domain.frozen_mapping import nonempty, some_of
 from adjudge.core.domain.html_repr import HtmlRepr
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.judge_criterion import JudgeCriterion, of_system
@@ -20,6 +20,7 @@ from adjudge.core.domain.record import JudgmentRecord
 from adjudge.core.domain.results import PairwiseInstanceResult, Result
 from adjudge.core.domain.verdict import TIE
 from adjudge.core.ledger.records import records, votes_of
+from adjudge.core.reading.types import Flag, Number, Record, Text, key
 from adjudge.errors import SetupError
 from adjudge.messages import Message, plural
 from adjudge.runs.counts import rows_without_group
@@ -52,30 +53,53 @@ from adjudge.trust.estimators import corrected_score, needed_for_score, well_kno
 from adjudge.trust.labelled_judges import LabelledJudge, configurations, labelled_judges
 from adjudge.trust.labels.queue import verdict_of
 from adjudge.trust.labels.store import LabelStore
-from adjudge.trust.labels_used import LabelSettings, LabelsUsed, labels_used, nonzero
 from adjudge.trust.large_texts import RowsApart, rows_apart
 from adjudge.trust.measure import Measure
 from adjudge.trust.panel_check import PanelReport, members_say, panel_of
 from adjudge.trust.rows import LabelledRow, Rows, Votes, by_row, repeats
 from adjudge.trust.slices import SliceReport, slices_of
+from adjudge.trust.usable_labels import LabelSettings, LabelsUsed, labels_used, nonzero
+
+LEVEL = Number(above=0.5, below=1)
+LEVEL_HELP = "Confidence level of all intervals."
 
 
 @dataclass(frozen=True, kw_only=True)
 class CalibrationSettings(LabelSettings):
     """What may be asked of a calibration."""
 
-    level: float = 0.95
-    target_width: float = 0.1
-    """Of the corrected interval, from its lower limit to its upper one, as a share of the scale."""
-    all_estimators: bool = False
-    """PPI++ and Rogan and Gladen's estimate as well; of a panel also Dawid and Skene's model."""
-    agreement: AgreementSettings | None = AgreementSettings()
-    by: str | None = None
-    """The column by which the number and agreement are told apart."""
-    sequential: bool = False
-    """Whether the corrected number may be looked at after every label, and labelling stopped."""
-    these_rows: bool = False
-    """Whether intervals are of the mean of exactly these rows, and not of rows like them."""
+    level: float = key(LEVEL, LEVEL_HELP, 0.95, option="--confidence")
+    target_width: float = key(Number(above=0, most=1), "How narrow the interval should be.", 0.1)
+    """From its lower limit to its upper one, as a share of the scale."""
+    all_estimators: bool = key(
+        Flag(),
+        "PPI++ and Rogan and Gladen's estimate as well; of a panel Dawid and Skene's model.",
+        False,
+    )
+    agreement: AgreementSettings | None = key(
+        Record(AgreementSettings),
+        "How agreement is measured; None: not at all.",
+        AgreementSettings(),
+    )
+    by: str | None = key(
+        Text(),
+        "The corrected number, and agreement, apart for each value of this column; the intervals "
+        "of all of them hold together.",
+        None,
+        metavar="COLUMN",
+    )
+    sequential: bool = key(
+        Flag(),
+        "Limits that hold however often you look while labelling, so that you may stop at any "
+        "time; they are wider.",
+        False,
+    )
+    these_rows: bool = key(
+        Flag(),
+        "Intervals of exactly these rows, not of rows like them: narrower, since only rows without "
+        "a label are uncertain.",
+        False,
+    )
     looks: int = 0
     """After how many parts of the labels, in their order, the corrected number is told."""
 
@@ -411,7 +435,7 @@ def calibration(
         agreement=agreement,
         looks=() if refused else tuple(_looks(rows, drawn, settings)),
         slices=None if by_labels else slices_of(rows, drawn, level, these_rows=settings.these_rows),
-        panel=panel_of(rows.labelled, measure, level, _said(rows), settings.agreement.missing)
+        panel=panel_of(rows.compared, measure, level, _said(rows), settings.agreement.missing)
         if settings.agreement
         else None,
         notes=(

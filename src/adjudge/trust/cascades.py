@@ -8,13 +8,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from adjudge.core.domain.frozen import some_of
+from adjudge.core.domain.frozen_mapping import some_of
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.judge_criterion import JudgeCriterion
 from adjudge.core.domain.label import Label
 from adjudge.core.engine.identity import step_identities
-from adjudge.core.judges.learnt import CascadeThresholds
+from adjudge.core.judges.learnt_settings import CascadeThresholds
 from adjudge.core.ledger.records import records
+from adjudge.core.reading.types import Number, key
 from adjudge.errors import SetupError
 from adjudge.messages import Message, join, plural
 from adjudge.runs.folder import reading
@@ -24,9 +25,11 @@ from adjudge.stats.threshold import Threshold
 from adjudge.trust.contestants import Contestants
 from adjudge.trust.labelled_judges import LabelledJudge, labelled_judges
 from adjudge.trust.labels.store import LabelStore
-from adjudge.trust.labels_used import LabelSettings, LabelsUsed, nonzero
 from adjudge.trust.learnt_weights import label_date
 from adjudge.trust.rows import LabelledRow, Rows, by_row, independent_rows
+from adjudge.trust.usable_labels import LabelSettings, LabelsUsed, nonzero
+
+_SHARE = Number(above=0, below=1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,10 +38,15 @@ class CascadeSettings(LabelSettings):
     together one row counts.
     """
 
-    risk: float = 0.1
-    """The greatest share of errors among accepted verdicts."""
-    delta: float = 0.05
-    """How often that promise may fail; each step has an equal part of it."""
+    risk: float = key(
+        _SHARE,
+        "With --cascade and --probabilities: the greatest share of errors among accepted verdicts.",
+        0.1,
+    )
+    delta: float = key(
+        _SHARE, "With --cascade and --probabilities: how often that promise may fail.", 0.05
+    )
+    """Each step has an equal part of it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +75,7 @@ class CascadeReport(JudgeCriterion):
             source=found.source,
         )
         for one in found.steps:
-            yield join(": ", (one.step, _step(one)))
+            yield join(": ", (one.step, step_text(one)))
         if found.labels:
             yield Message(
                 "of {labels} labelled rows the steps decide {accepted}; the rest is left to "
@@ -85,7 +93,8 @@ class CascadeReport(JudgeCriterion):
         }
 
 
-def _step(one: Threshold) -> str:
+def step_text(one: Threshold) -> str:
+    """Say from which confidence on a step is accepted, or why it never is."""
     if one.confidence is None:
         return (
             one.reason
@@ -134,7 +143,9 @@ def _is_cascade(one: LabelledJudge) -> bool:
     """Whether it is a cascade; one that did not ask every step is refused."""
     if not one.configuration.steps:
         return False
-    if one.configuration.settings.get("calibration") is not None:
+    if any(
+        one.configuration.settings.get(name) is not None for name in ("calibration", "promised")
+    ):
         raise SetupError(
             "the cascade {judge!r} of {folder} had thresholds, so that not every step was "
             "asked about every row: take 'calibration' out of the eval file, run it into "
@@ -157,7 +168,7 @@ def _learnt(judged: LabelledJudge, settings: CascadeSettings) -> CascadeReport:
         )
         for record in records(ledger, judge=judged.judge):
             rows.add(record)
-    kept, notes = _independent(rows)
+    kept, notes = drawn_rows(rows)
     identities = step_identities(judged.configuration, criteria)
     stages = [_stage(kept, step) for step in identities]
     found = cascade_thresholds(stages, risk=settings.risk, doubt=settings.delta)
@@ -181,7 +192,7 @@ def _learnt(judged: LabelledJudge, settings: CascadeSettings) -> CascadeReport:
     )
 
 
-def _independent(rows: Rows) -> tuple[list[LabelledRow], list[Message]]:
+def drawn_rows(rows: Rows) -> tuple[list[LabelledRow], list[Message]]:
     """Rows that were drawn among all rows, each text and each group once; and what is said of the
     others.
     """

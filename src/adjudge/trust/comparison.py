@@ -14,7 +14,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from adjudge.core.domain.frozen import nonempty, plain, some_of
+from adjudge.core.domain.frozen_mapping import nonempty, plain, some_of
 from adjudge.core.domain.html_repr import HtmlRepr
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.judge_configuration import OptionScores, incomparable_because
@@ -41,9 +41,9 @@ from adjudge.stats.intervals import Interval
 from adjudge.stats.slices import OwnValue, PooledValue, level_of_each, pool
 from adjudge.stats.student import t_cdf, t_two_sided
 from adjudge.trust.contestants import Contestants
-from adjudge.trust.labels_used import moment_text, nonzero
-from adjudge.trust.paired_series import ComparedRun, PairedSeries
-from adjudge.trust.vote_values import noise_of_difference
+from adjudge.trust.paired_series import ComparedRun, PairColumns, PairedSeries
+from adjudge.trust.usable_labels import moment_text, nonzero
+from adjudge.trust.vote_values import MOST_ROWS, noise_of_difference
 
 LEAST_LABELS = 20
 """Rows that people labelled in both runs; fewer correct nothing."""
@@ -92,6 +92,10 @@ class RunComparison(JudgeCriterion, HtmlRepr):
     """Pairs of rows of which one has no number, or both have none although a judge was asked."""
     alone: int = 0
     """Rows without a counterpart that a judge was asked about."""
+    open_votes: int = 0
+    """Rows whose number votes of a panel that were lost could change in one of the runs. The
+    interval holds whatever these votes are.
+    """
     unjudged: int = 0
     """Rows that neither run judged: skipped in both, or skipped in one and absent from the other.
     They are not compared.
@@ -156,7 +160,7 @@ class RunComparison(JudgeCriterion, HtmlRepr):
     def is_unchanged(self) -> bool:
         """Return True if both runs hold the same answers, all judged alike."""
         known = bool(self.rows) and self.difference.estimate.value is not None
-        return known and not (self.changed or self.other_texts or self.without)
+        return known and not (self.changed or self.other_texts or self.without or self.open_votes)
 
     @property
     def shown(self) -> Estimate:
@@ -193,6 +197,7 @@ class RunComparison(JudgeCriterion, HtmlRepr):
             "rows": self.rows,
             "independent": self.difference.units,
             **some_of(self, "missing", "unjudged", "pairing"),
+            **nonempty(rows_with_lost_votes=self.open_votes),
             "rows_with_another_text": self.other_texts,
             "same_judge": self.same_judge,
             "p_value": _p_value(self),
@@ -308,8 +313,10 @@ class _Line:
 
     def compare(self, settings: ComparisonSettings) -> RunComparison:
         series = self._series()
-        for unit in self._found.units(self._line):
-            series.add(unit)
+        outcomes = [] if series.labels else list(self._found.outcomes(self._line))
+        if not series.add_outcomes(outcomes, lambda: self._found.places(self._line, MOST_ROWS)):
+            for unit in self._found.units(self._line):
+                series.add(unit)
         return self.compare_series(series, self._found.pairing(self._line), settings)
 
     def by_slice(self, names: SliceNames) -> _SlicedSeries:
@@ -398,6 +405,7 @@ class _Line:
             skipped=len(series.skipped),
             missing=series.missing,
             alone=series.alone,
+            open_votes=series.scores.open,
             unjudged=series.unjudged + pairing.skipped_alone,
             pairing=pairing,
             outcome=ComparisonOutcome.CANNOT_TELL,
@@ -561,25 +569,28 @@ def _corrected(
     drawn: half of the risk is for the share that they may have among rows like these, and they are
     at the end that a limit looks at. The limits hold whatever skipped rows are, too.
     """
-    if not series.other_texts or not series.labelled:
+    if not series.other_texts or not len(series.labelled):
         return None
     unknown = series.drawable.lost
     level = (1 + settings.level) / 2 if unknown else settings.level
+    apart = _Apart.of(series)
 
     def estimate(end: Literal["lowest", "highest"] | None) -> Estimate:
-        labels = _Labels.of(series, end)
+        labels = _Labels.of(apart.others, end)
         if settings.sequential:
-            return labels.looked_at_often(level)
-        clusters = (labels.units, labels.rest_units) if clustered else (None, None)
-        return corrected_difference(
-            labels.values, labels.judged, labels.rest, level=level, clusters=clusters
-        )
+            found = labels.looked_at_often(level)
+        else:
+            clusters = (labels.units, labels.rest_units) if clustered else (None, None)
+            found = corrected_difference(
+                labels.values, labels.judged, labels.rest, level=level, clusters=clusters
+            )
+        return apart.with_rows(found)
 
     found = estimate(None)
     lower, upper = found.lower, found.upper
     if found.value is None or lower is None or upper is None:
         return None
-    if series.skipped:
+    if len(apart.others.skipped):
         low, high = estimate("lowest").lower, estimate("highest").upper
         lower = lower if low is None else min(lower, low)
         upper = upper if high is None else max(upper, high)
@@ -587,6 +598,63 @@ def _corrected(
     lower, upper = lower - share * (1 + lower), upper + share * (1 - upper)
     value, lower, upper = (one * (series.high - series.low) for one in (found.value, lower, upper))
     return replace(found, value=value, lower=lower, upper=upper, level=settings.level)
+
+
+class _DrawnRows(NamedTuple):
+    """Rows that could be drawn in both runs."""
+
+    labelled: PairColumns
+    skipped: PairColumns
+    rest: PairColumns
+
+    @property
+    def total(self) -> int:
+        """How many there are."""
+        return sum(map(len, self))
+
+
+class _Apart(NamedTuple):
+    """The rows of texts with so many copies that labels of other texts say nothing of them."""
+
+    others: _DrawnRows
+    """The other rows, which are estimated."""
+    rows: _DrawnRows
+
+    @classmethod
+    def of(cls, series: PairedSeries) -> _Apart:
+        drawn = _DrawnRows(series.labelled, series.skipped, series.rest)
+        large = series.large_texts()
+        if not any(large):
+            return cls(drawn, _DrawnRows(PairColumns(), PairColumns(), PairColumns()))
+        parts = [columns.split(large) for columns in drawn]
+        return cls(_DrawnRows(*(one for one, _ in parts)), _DrawnRows(*(two for _, two in parts)))
+
+    @property
+    def unknown(self) -> int:
+        """Rows apart of which people could say more than one thing."""
+        return sum(
+            low < high
+            for columns in self.rows
+            for low, high in zip(columns.lowest, columns.highest, strict=True)
+        )
+
+    def with_rows(self, found: Estimate) -> Estimate:
+        """Return the estimate of the other rows with these: known if they are labelled, anything
+        that people could say if they are not. The value takes the latter for rows like the others.
+        """
+        if not self.rows.total or found.value is None or found.lower is None or found.upper is None:
+            return found
+        others, total = self.others.total, self.others.total + self.rows.total
+        ends = [end for one in self.rows for end in zip(one.lowest, one.highest, strict=True)]
+        least, most = (sum(own) for own in zip(*ends, strict=True))
+        known = sum(low for low, high in ends if low == high)
+        value = known + (others + self.unknown) * found.value
+        return replace(
+            found,
+            value=min(most + others, max(least - others, value)) / total,
+            lower=(least + others * found.lower) / total,
+            upper=(most + others * found.upper) / total,
+        )
 
 
 @dataclass(frozen=True)
@@ -600,18 +668,23 @@ class _Labels:
     rest_units: list[int]
 
     @classmethod
-    def of(cls, series: PairedSeries, end: Literal["lowest", "highest"] | None) -> _Labels:
+    def of(cls, rows: _DrawnRows, end: Literal["lowest", "highest"] | None) -> _Labels:
         """``end``: what skipped rows are taken for; None counts them as rows without a label."""
-        (units, rest_units), labels = map(list, series.groups), list(series.labelled)
-        made = cls(labels, list(series.judged), list(series.rest), units, rest_units)
-        for pair in series.skipped:
-            if end is None:
-                made.rest.append(pair.judged)
-                made.rest_units.append(pair.unit)
-            else:
-                made.values.append(getattr(pair, end))
-                made.judged.append(pair.judged)
-                made.units.append(pair.unit)
+        labelled, skipped, rest = rows
+        made = cls(
+            list(labelled.lowest),
+            list(labelled.judged),
+            list(rest.judged),
+            list(labelled.units),
+            list(rest.units),
+        )
+        if end is None:
+            made.rest.extend(skipped.judged)
+            made.rest_units.extend(skipped.units)
+        else:
+            made.values.extend(skipped.lowest if end == "lowest" else skipped.highest)
+            made.judged.extend(skipped.judged)
+            made.units.extend(skipped.units)
         return made
 
     def looked_at_often(self, level: float) -> Estimate:
@@ -672,6 +745,13 @@ def _correction_notes(series: PairedSeries) -> list[Message]:
             len(series.skipped),
         ),
         plural(
+            "{count:,} row holds a text with many copies that has no label: the interval holds "
+            "whatever it is",
+            "{count:,} rows hold texts with many copies that have no label: the interval holds "
+            "whatever they are",
+            _Apart.of(series).unknown,
+        ),
+        plural(
             "{count:,} row has no label, since copies of its text were labelled differently",
             "{count:,} rows have no label, since copies of their texts were labelled differently",
             series.contradicted,
@@ -694,6 +774,15 @@ def _notes(
             "{count:,} of {rows:,} rows have no number in one of the runs",
             series.missing,
             rows=series.missing + series.scores.rows,
+        )
+    if series.scores.open:
+        yield plural(
+            "{count:,} of {rows:,} rows lacks votes of a panel that could change it: the interval "
+            "holds whatever they are",
+            "{count:,} of {rows:,} rows lack votes of a panel that could change them: the interval "
+            "holds whatever they are",
+            series.scores.open,
+            rows=series.scores.rows,
         )
     if unjudged := series.unjudged + pairing.skipped_alone:
         yield plural(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import combinations, groupby
 from pathlib import Path
 
-from adjudge.core.domain.frozen import some_of
+from adjudge.core.domain.frozen_mapping import some_of
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.label import Label
 from adjudge.core.domain.label import labels as letters_of

@@ -15,7 +15,7 @@ from adjudge.messages import Message, plural
 from adjudge.runs.folder import reading
 from adjudge.runs.judge_changes import changed_at
 from adjudge.trust.labels.scales import JudgedScale, label_scales
-from adjudge.trust.labels_used import LabelSettings, LabelsUsed, labels_used, nonzero
+from adjudge.trust.usable_labels import LabelSettings, LabelsUsed, labels_used, nonzero
 
 _NOTHING: Mapping[str, float] = MappingProxyType({})
 
@@ -44,7 +44,24 @@ class LabelledJudge:
             since=found_changed(self.folder, self.configuration, settings.changes),
             older=settings.labels_before_change,
         )
-        return replace(found, notes=(*found.notes, *self._of_an_earlier_run(found.labels)))
+        found, learned = self._without_learned_rows(found)
+        return replace(
+            found, notes=(*found.notes, *learned, *self._of_an_earlier_run(found.labels))
+        )
+
+    def _without_learned_rows(self, used: LabelsUsed) -> tuple[LabelsUsed, list[Message]]:
+        """Leave out labels that the judge learned from: it would measure itself."""
+        learned = self.configuration.learned_rows
+        length = max(map(len, learned), default=0)
+        rows = {one.row for one in used.labels if length and one.row[:length] in learned}
+        count = sum(one.row in rows for one in used.labels)
+        return used.without(rows), nonzero(
+            plural(
+                "{count} label is of a row that the judge learned from, and does not count",
+                "{count} labels are of rows that the judge learned from, and do not count",
+                count,
+            )
+        )
 
     def _of_an_earlier_run(self, labels: Sequence[Label]) -> list[Message]:
         """A judge need not say the same twice, and rows were drawn by what it said then."""

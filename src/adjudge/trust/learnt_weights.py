@@ -11,7 +11,7 @@ from pathlib import Path
 from adjudge.core.domain.judge_configuration import JudgeConfiguration
 from adjudge.core.domain.label import Label
 from adjudge.core.engine.identity import panel_identity
-from adjudge.core.judges.learnt import LearntWeights
+from adjudge.core.judges.learnt_settings import LearntWeights
 from adjudge.runs.folder import run_info
 from adjudge.trust.calibration import Calibration
 

@@ -4,25 +4,26 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
 
 from adjudge.core.domain.judge_configuration import JudgeConfiguration, OptionScores
 from adjudge.core.domain.label import Label
 from adjudge.core.domain.verdict import TIE
 from adjudge.core.engine.identity import judge_identity
 from adjudge.errors import RunError
-from adjudge.runs.diff import JudgmentSummary, LoneRow, Pair
+from adjudge.runs.diff import JudgmentSummary, LoneRow, OutcomeCount, Pair
 from adjudge.runs.folder import run_facts
-from adjudge.stats.difference import PairedScores
+from adjudge.stats.difference import PairedScores, PairOfScores
 from adjudge.trust.labelled_judges import found_changed
 from adjudge.trust.labels.scales import label_scales
 from adjudge.trust.labels.store import LabelStore
-from adjudge.trust.labels_used import LabelsUsed, labels_used
+from adjudge.trust.large_texts import least_apart
 from adjudge.trust.measure import Measure, measure_of
 from adjudge.trust.rows import agreed_value, by_row, labels_of_copy
+from adjudge.trust.usable_labels import LabelsUsed, labels_used
 from adjudge.trust.vote_values import MOST_ROWS
 
 
@@ -108,6 +109,8 @@ class RunLabels:
         }
         self._skipped = {row for row, of_all in used.skipped.items() if of_all}
         self._drawn_of = used.drawn_of
+        self.draws_texts = any(one.is_of_text for one in used.labels if one.is_random)
+        """True if labels count for all copies of a text, which was drawn once."""
         self.older = used.older
         """A note about labels that are older than a change of the judge, which are left out."""
 
@@ -152,14 +155,43 @@ def _answer(label: Label, measure: Measure) -> str | float | None:
     return label.option if label.option in measure.values else None
 
 
-class SkippedPair(NamedTuple):
-    """A pair that was drawn in both runs, and that people skipped or were unsure about in one."""
+@dataclass
+class PairColumns:
+    """What the correction needs of pairs, a few bytes for each."""
 
-    lowest: float
+    lowest: array[float] = field(default_factory=lambda: array("d"))
     """The least that people's difference may be."""
-    highest: float
-    judged: float = 0.0
-    unit: int = 0
+    highest: array[float] = field(default_factory=lambda: array("d"))
+    """The most; equal to ``lowest`` if the pair is labelled in both runs."""
+    judged: array[float] = field(default_factory=lambda: array("d"))
+    """What the judge says of the difference."""
+    units: array[int] = field(default_factory=lambda: array("q"))
+    texts: tuple[array[int], array[int]] = field(default_factory=lambda: (array("q"), array("q")))
+    """A number for the text of the pair in either run, the same for all its copies, if texts were
+    drawn there; otherwise a number of the row's own.
+    """
+
+    def __len__(self) -> int:
+        return len(self.judged)
+
+    def add(
+        self, ends: tuple[float, float], judged: float, unit: int, texts: tuple[int, int]
+    ) -> None:
+        self.lowest.append(ends[0])
+        self.highest.append(ends[1])
+        self.judged.append(judged)
+        self.units.append(unit)
+        for column, text in zip(self.texts, texts, strict=True):
+            column.append(text)
+
+    def split(self, large: tuple[Set[int], Set[int]]) -> tuple[PairColumns, PairColumns]:
+        """Return the pairs of which no text is large, and the others."""
+        parts = PairColumns(), PairColumns()
+        columns = (self.lowest, self.highest, self.judged, self.units, *self.texts)
+        for low, high, judged, unit, first, second in zip(*columns, strict=True):
+            is_apart = first in large[0] or second in large[1]
+            parts[is_apart].add((low, high), judged, unit, (first, second))
+        return parts
 
 
 @dataclass
@@ -187,14 +219,12 @@ class PairedSeries:
     judges: tuple[str, str] = ("", "")
     places: list[tuple[int, int]] = field(default_factory=list)
     """Of some rows, by which votes are found."""
-    labelled: array[float] = field(default_factory=lambda: array("d"))
-    """What people say of the difference, of each row that is labelled in both runs."""
-    judged: array[float] = field(default_factory=lambda: array("d"))
-    """What the judge says of it there, and (``rest``) of the other rows."""
-    rest: array[float] = field(default_factory=lambda: array("d"))
-    groups: tuple[array[int], array[int]] = field(default_factory=lambda: (array("q"), array("q")))
-    """The unit of each labelled row, and of each of the others."""
-    skipped: list[SkippedPair] = field(default_factory=list)
+    labelled: PairColumns = field(default_factory=PairColumns)
+    """Rows that are labelled in both runs."""
+    skipped: PairColumns = field(default_factory=PairColumns)
+    """Rows that were drawn in both runs, and that people skipped or were unsure about in one."""
+    rest: PairColumns = field(default_factory=PairColumns)
+    """The other rows."""
     texts: set[tuple[str, ...]] = field(default_factory=set)
     """The texts of labelled pairs, and the rows if these were drawn as rows: a label that copies
     share counts once.
@@ -222,11 +252,46 @@ class PairedSeries:
             return
         both = list(rows)
         self.scores.add(numbers for numbers, _ in both)
-        self.drawable.add(numbers if is_drawable else None for numbers, is_drawable in both)
+        # labels correct what lost votes may have changed
+        self.drawable.add(
+            (numbers[0], numbers[1]) if numbers and is_drawable else None
+            for numbers, is_drawable in both
+        )
+
+    def add_outcomes(
+        self, outcomes: Sequence[OutcomeCount], places: Callable[[], list[tuple[int, int]]]
+    ) -> bool:
+        """Add all pairs of a comparison without labels at once, if each is a unit of its own.
+        Return False, and add nothing, if the sums could differ from those of ``add`` in their last
+        digit. ``places``: returns the places of the first pairs.
+        """
+        numbers = [(number_of(one.before), number_of(one.after)) for one in outcomes]
+        if not outcomes or not all(map(_is_exact, (number for both in numbers for number in both))):
+            return False
+        both = [summary for one in outcomes for summary in (one.before, one.after)]
+        has_verdicts_alone = any(
+            one.status == "scored" and number_of(one) is None for one in both
+        )  # whose rows ``places`` would not leave out
+        if has_verdicts_alone or len({one.judges for one in outcomes}) > 1:
+            return False
+        self.judges = outcomes[0].judges
+        for counted, (one, two) in zip(outcomes, numbers, strict=True):
+            if one is None or two is None:
+                if counted.before.was_skipped and counted.after.was_skipped:
+                    self.unjudged += counted.times
+                else:
+                    self.missing += counted.times
+                    self.scores.add_units(None, counted.times)
+                continue
+            self.changed += counted.times * (one != two)
+            self.other_texts += counted.other_texts
+            self.scores.add_units((-two, -one) if self.is_count else (two, one), counted.times)
+        self.places = places()
+        return True
 
     def _numbers(
         self, unit: Iterable[Pair | LoneRow]
-    ) -> Iterator[tuple[tuple[float, float] | None, bool]]:
+    ) -> Iterator[tuple[PairOfScores | None, bool]]:
         """Yield the numbers of each row in the second run and the first, and whether the row could
         be drawn to be labelled.
         """
@@ -251,7 +316,8 @@ class PairedSeries:
             is_drawable = bool(self.labels) and self._keep(
                 pair, (two - one) / (self.high - self.low)
             )
-            yield (-two, -one) if self.is_count else (two, one), is_drawable
+            numbers = (-two, -one) if self.is_count else (two, one)
+            yield (*numbers, *_ends(pair, one, two)), is_drawable
 
     def _keep(self, pair: Pair, judged: float) -> bool:
         """Keep what the correction needs of a pair; return False if the pair could not be drawn."""
@@ -266,24 +332,73 @@ class PairedSeries:
         self.contradicted += any(own.is_contradicted(row, id) for own, row, id in rows)
         before, after = (own.limits(row, id) for own, row, id in rows)
         unit = self.scores.units
+        ends = _difference_ends(before or (0.0, 1.0), after or (0.0, 1.0))
+        if pair.identities[0] == pair.identities[1] and ends[0] < ends[1]:
+            ends = (0.0, 0.0)  # people say the same of one text
         if before is None or after is None:
-            self.rest.append(judged)
-            self.groups[1].append(unit)
+            self.rest.add(ends, judged, unit, self._texts_of(pair))
             return True
         is_of_text = any(own.is_of_text(row, id) for own, row, id in rows)
         if pair.is_alone and is_of_text:  # the label of copies counts once
             unit = self._units_of_texts.setdefault(pair.identities, unit)
         if before[0] < before[1] or after[0] < after[1]:
-            is_same = pair.identities[0] == pair.identities[1]  # people say the same of one text
-            lowest, highest = after[0] - before[1], after[1] - before[0]
-            skipped = SkippedPair(0.0, 0.0) if is_same else SkippedPair(lowest, highest)
-            self.skipped.append(skipped._replace(judged=judged, unit=unit))
+            self.skipped.add(ends, judged, unit, self._texts_of(pair))
             return True
-        self.labelled.append(after[0] - before[0])
-        self.judged.append(judged)
-        self.groups[0].append(unit)
+        self.labelled.add(ends, judged, unit, self._texts_of(pair))
         self.texts.add((*pair.identities, *(() if is_of_text else pair.names)))
         return True
+
+    def _texts_of(self, pair: Pair) -> tuple[int, int]:
+        """Return numbers for both texts; for the row, if rows were drawn and not texts."""
+        first, second = (
+            hash(text if labels.draws_texts else (text, name))
+            for labels, text, name in zip(self.labels, pair.identities, pair.names, strict=True)
+        )
+        return first, second
+
+    def large_texts(self) -> tuple[Set[int], Set[int]]:
+        """Return the texts of either run that are too large to be estimated by labels of others."""
+        rows = len(self.labelled) + len(self.skipped) + len(self.rest)
+        found: list[Set[int]] = []
+        for side in (0, 1):
+            labelled = set(self.labelled.texts[side])
+            sizes = Counter(self.rest.texts[side])
+            sizes.update(self.labelled.texts[side])
+            sizes.update(self.skipped.texts[side])
+            drawn = len(labelled | set(self.skipped.texts[side]))
+            copies = {text: size for text, size in sizes.items() if size > 1}
+            of_labelled = [sizes[text] for text in labelled]
+            least = least_apart(copies.values(), of_labelled, rows, drawn)
+            found.append({text for text, size in copies.items() if size >= least})
+        return found[0], found[1]
+
+
+def _difference_ends(
+    before: tuple[float, float], after: tuple[float, float]
+) -> tuple[float, float]:
+    return after[0] - before[1], after[1] - before[0]
+
+
+def _ends(pair: Pair, before: float, after: float) -> tuple[()] | tuple[float, float]:
+    """Return the least and the most that the difference of a pair would be with the votes that
+    panels lost; nothing if they could not change it. Models that did not count in either run are
+    taken to say the same of the same text.
+    """
+    one, two = pair.before.summary, pair.after.summary
+    is_same_text = pair.identities[0] == pair.identities[1]
+    if is_same_text and before == after and one.left_out == two.left_out:
+        return ()
+    least, most = one.possible or (before, before)
+    low, high = two.possible or (after, after)
+    return (low - most, high - least) if least < most or low < high else ()
+
+
+def _is_exact(number: float | None) -> bool:
+    """Return True if sums of many such numbers are exact, in any order: whole numbers, halves."""
+    return number is None or (abs(number) < _LARGEST_EXACT and float(2 * number).is_integer())
+
+
+_LARGEST_EXACT = 1e6
 
 
 def number_of(summary: JudgmentSummary) -> float | None:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from adjudge.core.domain.frozen import nonempty, some_of
+from adjudge.core.domain.frozen_mapping import nonempty, some_of
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.record import VoteRecord
 from adjudge.core.domain.verdict import TIE
@@ -181,7 +181,14 @@ def panel_of(
 
     panel = [one.verdict or stand_in for one in judged]
     members = {model: [one or stand_in for one in own] for model, own in votes.items()}
-    check = against_best_member(panel, members, truth, level=level, drop_missing=drop)
+    check = against_best_member(
+        panel,
+        members,
+        truth,
+        level=level,
+        drop_missing=drop,
+        clusters=[one.unit for one in judged],
+    )
     unseen = _unseen(votes, truth, [one.identity for one in judged], measure.options)
     return PanelReport(
         len(judged),

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from adjudge.core.domain.frozen import some_of
+from adjudge.core.domain.frozen_mapping import some_of
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.gateway.prices import dollars
+from adjudge.core.reading.types import Flag, Number, WholeNumber, key
 from adjudge.errors import SetupError
 from adjudge.messages import Message
 from adjudge.runs.folder import RunInfo, run_info
@@ -20,28 +21,37 @@ from adjudge.stats.planning import (
     rows_for_comparison,
     rows_for_gate,
 )
-from adjudge.trust.calibration import CalibrationSettings, calibrate_run
+from adjudge.trust.calibration import LEVEL, LEVEL_HELP, CalibrationSettings, calibrate_run
 
 
 @dataclass(frozen=True, kw_only=True)
 class PlanSettings:
     """What is planned: the rate that is expected, and one of ``width``, ``difference``, ``bar``."""
 
-    rate: float
-    width: float | None = None
-    """Of the interval of the rate, from its lower limit to its upper one."""
-    difference: float | None = None
-    """Between two systems, of which the first passes ``rate``."""
-    bar: float | None = None
-    """What is asked of a gate."""
-    discordant: float | None = None
-    """Of a comparison: the share of rows that one system passes and the other fails."""
-    rows: int | None = None
-    """How many the judge judges, where labels correct it."""
-    power: float = 0.8
-    level: float = 0.95
-    sequential: bool = False
-    seed: int = 0
+    rate: float = key(Number(), "The rate that you expect.")
+    width: float | None = key(
+        Number(), "One rate: how wide its interval may be, such as 0.05.", None
+    )
+    difference: float | None = key(
+        Number(), "A comparison: how much better the other system is.", None
+    )
+    bar: float | None = key(Number(), "A gate: what must be reached.", None)
+    discordant: float | None = key(
+        Number(least=0, most=1),
+        "Of a comparison: the share of rows that one system passes and the other fails.",
+        None,
+    )
+    rows: int | None = key(
+        WholeNumber(least=1),
+        "How many rows the judge judges; by default those of the run.",
+        None,
+    )
+    power: float = key(
+        Number(above=0.5, below=1), "How often it must be decided, such as 0.8.", 0.8
+    )
+    level: float = key(LEVEL, LEVEL_HELP, 0.95, option="--confidence")
+    sequential: bool = key(Flag(), "Of a gate that is looked at again and again.", False)
+    seed: int = key(WholeNumber(), "Of the draws.", 0)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,7 +15,7 @@ from typing import Literal
 from adjudge.core.domain.instance import names_only
 from adjudge.core.domain.label import Label, LabelScale
 from adjudge.core.domain.record import CascadeStepRecord, JudgmentRecord, VoteRecord
-from adjudge.core.domain.repeated import Unit, clusters_of, unit_of
+from adjudge.core.domain.repetition import Unit, clusters_of, unit_of
 from adjudge.core.domain.slices import Slicing, slice_rows, value_in
 from adjudge.core.domain.verdict import TIE
 from adjudge.errors import RunError

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 
-from adjudge.core.domain.frozen import nonempty, some_of
+from adjudge.core.domain.frozen_mapping import nonempty, some_of
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.messages import Message
 from adjudge.stats.correction import METHOD, corrected_mean, from_scale, from_unit, stratify

@@ -23,7 +23,7 @@ from starlette.types import ASGIApp
 from adjudge.core.catalog import criteria as catalog
 from adjudge.core.catalog.entry import CatalogEntry
 from adjudge.core.catalog.lint import Finding, lint
-from adjudge.core.domain.frozen import plain, some_of
+from adjudge.core.domain.frozen_mapping import plain, some_of
 from adjudge.core.domain.json_types import JsonDict, JsonObject, object_in
 from adjudge.core.domain.results import Result
 from adjudge.core.reading.values import (
@@ -38,14 +38,16 @@ from adjudge.core.reading.values import (
     texts,
     what,
 )
-from adjudge.errors import AdjudgeError, BudgetSpent, ModelUnusable, RunStopped
+from adjudge.errors import AdjudgeError, BudgetSpent, ModelError, ModelUnusable, RunStopped
 from adjudge.runs.exporters.json_schema import openapi_schemas
 from adjudge.runs.folder import NoSuchRun
+from adjudge.runs.service.deciding import DecisionService
 from adjudge.runs.service.judging import CriteriaLike, Fields, JudgingService
 from adjudge.runs.service.run_index import RunIndex
 from adjudge.version import __version__
 from adjudge.web.api_guard import ApiAccess, ApiGuard, problem
 from adjudge.web.body import body_of
+from adjudge.web.decisions import decide, models
 from adjudge.web.json_bytes import json_bytes
 
 LARGEST = 1 << 20
@@ -53,12 +55,13 @@ LARGEST = 1 << 20
 MOST_AT_ONCE = 32
 """Judgments under way; who asks for more is told to wait."""
 _PLACE = Place("request")
-_KINDS = {404: "no_such_address", 408: "too_slow", 413: "too_large"}
+_KINDS = {404: "no_such_address", 408: "too_slow", 413: "too_large", 415: "content_encoding"}
 _STATUSES: Mapping[type[AdjudgeError], tuple[int, str]] = {
     NoSuchRun: (404, "no_such_run"),
     BudgetSpent: (402, "budget_spent"),
     ModelUnusable: (502, "model_unusable"),
     RunStopped: (503, "stopped"),
+    ModelError: (502, "model"),
 }
 
 
@@ -69,18 +72,26 @@ class Api:
     service: JudgingService
     index: RunIndex
     room: threading.Semaphore
+    deciding: DecisionService
 
 
 def api_application(
-    service: JudgingService, index: RunIndex, access: ApiAccess, at_once: int = MOST_AT_ONCE
+    service: JudgingService,
+    index: RunIndex,
+    access: ApiAccess,
+    at_once: int = MOST_AT_ONCE,
+    deciding: DecisionService | None = None,
 ) -> ASGIApp:
-    """The API behind its guard."""
+    """The API behind its guard. ``deciding``: by default of the same models."""
     app = Starlette(
         routes=[
             Route("/v1/openapi.json", _openapi),
             Route("/v1/status", _status),
             Route("/v1/judge", _judge, methods=["POST"]),
             Route("/v1/compare", _compare, methods=["POST"]),
+            Route("/v1/systemone", _decide, methods=["POST"]),
+            Route("/v1/decisions", _decide, methods=["POST"]),
+            Route("/v1/models", _models),
             Route("/v1/criteria", _criteria),
             Route("/v1/criteria/lint", _lint, methods=["POST"]),
             Route("/v1/criteria/{name}", _one_criteria),
@@ -91,7 +102,8 @@ def api_application(
         ],
         exception_handlers={AdjudgeError: _explain, HTTPException: _refuse},
     )
-    app.state.api = Api(service, index, threading.Semaphore(at_once))
+    own = deciding or DecisionService(service.models, service.open_budget, service.language)
+    app.state.api = Api(service, index, threading.Semaphore(at_once), own)
     return ApiGuard(app, access, largest=LARGEST)
 
 
@@ -141,9 +153,7 @@ async def _judged(request: Request, ask: Callable[[], Result]) -> Response:
     """
     api = _api(request)
     if not api.room.acquire(blocking=False):
-        return problem(
-            429, "busy", "too many judgments are under way: ask again", {"retry-after": "1"}
-        )
+        return _busy()
     try:
         result = await run_in_threadpool(ask)
     finally:
@@ -188,6 +198,24 @@ async def _body(request: Request, valid: tuple[str, ...], required: tuple[str, .
     except (ValueError, RecursionError) as error:
         raise _PLACE.wrong("is not JSON: {error}", error=error) from error
     return mapping(given, _PLACE, valid, required)
+
+
+async def _decide(request: Request) -> Response:
+    api = _api(request)
+    if not api.room.acquire(blocking=False):
+        return _busy()
+    try:
+        return await decide(request, api.deciding, LARGEST)
+    finally:
+        api.room.release()
+
+
+async def _models(request: Request) -> Response:
+    return _json(models(_api(request).deciding))
+
+
+def _busy() -> Response:
+    return problem(429, "busy", "too many judgments are under way: ask again", {"retry-after": "1"})
 
 
 # -- criteria ------------------------------------------------------------------------

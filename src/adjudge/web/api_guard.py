@@ -12,6 +12,7 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from adjudge.core.domain.json_types import JsonDict, JsonValue
 from adjudge.web.json_bytes import json_bytes
 from adjudge.web.server_access import (
     CLOSED,
@@ -28,6 +29,8 @@ _FIXED = {
     "cache-control": "no-store",
     "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
 }
+_ERROR_TYPES = {401: "authentication_error", 429: "rate_limit_error"}
+"""Status → what System One's clients know it by."""
 
 
 @dataclass(frozen=True)
@@ -117,11 +120,21 @@ async def _until_stopped(app: ASGIApp, scope: Scope, receive: Receive, send: Sen
 
 
 def problem(
-    status: int, kind: str, message: str, headers: Mapping[str, str] | None = None
+    status: int,
+    kind: str,
+    message: str,
+    headers: Mapping[str, str] | None = None,
+    *,
+    detail: JsonValue = None,
+    parameter: str | None = None,
 ) -> Response:
-    """What went wrong, as every error of the API says it."""
+    """What went wrong, as every error of the API says it: ``error`` as OpenAI's clients read it,
+    ``detail`` as TypeSafe's do.
+    """
+    error: JsonDict = {"type": kind, "message": message, "code": kind, "param": parameter}
+    other: JsonDict = {"error_type": _ERROR_TYPES.get(status, kind), "message": message}
     return Response(
-        json_bytes({"error": {"type": kind, "message": message}}),
+        json_bytes({"error": error, "detail": other if detail is None else detail}),
         status,
         headers,
         "application/json",

@@ -17,7 +17,7 @@ from adjudge.messages import Message
 from adjudge.runs.folder import NoSuchRun
 from adjudge.web.guard import LANGUAGE_COOKIE, Guard
 from adjudge.web.names import LANGUAGES
-from adjudge.web.registered import pages
+from adjudge.web.page_registry import pages
 from adjudge.web.site import THEME_COOKIE, THEMES, Site, address_of, assets, site_of
 
 

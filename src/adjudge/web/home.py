@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from adjudge.core.data.sources.open import ROW_FILES, open_source
+from adjudge.core.data.sources.opener import ROW_FILES, open_source
 from adjudge.core.data.sources.row import BadRow, Row
 from adjudge.core.ledger.file import FILE
 from adjudge.errors import AdjudgeError, RunError, SetupError

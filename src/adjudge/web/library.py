@@ -15,12 +15,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from adjudge.core.domain.frozen import some_of
+from adjudge.core.domain.frozen_mapping import some_of
 from adjudge.core.domain.json_types import JsonDict, JsonObject, JsonValue
 from adjudge.core.domain.judge_configuration import JudgeConfiguration, judges_of
 from adjudge.core.domain.judge_criterion import of_system
 from adjudge.core.domain.numbers import number_of
-from adjudge.core.ledger.browse import judges_in
 from adjudge.core.ledger.figures import Mean, figures_of
 from adjudge.core.ledger.file import (
     FILE,
@@ -31,6 +30,7 @@ from adjudge.core.ledger.file import (
     read_judges,
     read_meta,
 )
+from adjudge.core.ledger.record_browser import judges_in
 from adjudge.errors import AdjudgeError, RunError
 from adjudge.runs.folder import NoSuchRun, is_inside, last_written, reading, runs_inside, spent_in
 from adjudge.runs.judge_changes import FILE as CHANGES

@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.label import Label
-from adjudge.core.domain.record import JudgmentRecord, PairwiseDetail
+from adjudge.core.domain.record import JudgmentRecord
 from adjudge.core.ledger.file import holds_labels
 from adjudge.messages import term
 from adjudge.runs.folder import records_of
@@ -145,7 +145,7 @@ def _stand(answers: Mapping[str, int], record: JudgmentRecord) -> Stand:
 def _answer(label: Label, record: JudgmentRecord) -> str:
     if label.state != "given":
         return term("page", "unsure")
-    if isinstance(label.winner, int) and isinstance(record.detail, PairwiseDetail):
+    if isinstance(label.winner, int) and record.detail.is_comparison:
         names = record.detail.system_names
         return names[label.winner] if label.winner < len(names) else str(label.winner)
     return f"{label.score:g}" if label.score is not None else str(label.answer)

@@ -28,15 +28,23 @@ from adjudge.core.aio.files import writing
 from adjudge.core.domain.json_types import JsonDict, JsonValue
 from adjudge.core.domain.judge_configuration import JudgeConfiguration
 from adjudge.core.domain.record import FLAGS, JudgmentRecord
-from adjudge.core.gateway.redact import environment_secrets
-from adjudge.core.ledger.browse import SORTS, STATUSES, Filters, JudgmentLine, judges_in, page_of
+from adjudge.core.gateway.redaction import environment_secrets
 from adjudge.core.ledger.columns import CRITERION, DIMENSION, FIELD
 from adjudge.core.ledger.file import read_judges
+from adjudge.core.ledger.record_browser import (
+    SORTS,
+    STATUSES,
+    Filters,
+    JudgmentLine,
+    judges_in,
+    page_of,
+)
 from adjudge.core.ledger.row_groups import RowJudgment, are_in_turn, count_rows_of
 from adjudge.errors import SetupError
 from adjudge.messages import Message
 from adjudge.runs.folder import reading
 from adjudge.web.library import Library, RunPlace
+from adjudge.web.page_registry import dimensions_of, row_parts
 from adjudge.web.pages.row import criteria_names, row_data, row_record, several_criteria
 from adjudge.web.pages.run import (
     columns_of,
@@ -45,7 +53,6 @@ from adjudge.web.pages.run import (
     line_data,
 )
 from adjudge.web.people import PeopleSaid, people_by_row
-from adjudge.web.registered import dimensions_of, row_parts
 from adjudge.web.site import assets, templates
 from adjudge.web.views import SavedView, read_views
 

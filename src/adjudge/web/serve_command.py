@@ -5,16 +5,20 @@ from __future__ import annotations
 import json
 import os
 from contextlib import suppress
+from dataclasses import replace
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.gateway.layers.budget import Budget
 from adjudge.core.gateway.prices import PriceTable
+from adjudge.core.gateway.registry import EMBEDDED, EMBEDDED_TEXT_FIRST
 from adjudge.errors import SetupError
-from adjudge.runs.cli.chosen import model_entries, price_table
+from adjudge.runs.cli.model_choice import model_entries, price_table
 from adjudge.runs.cli.options import (
     FROM_ONE,
     LANGUAGE,
@@ -35,6 +39,11 @@ from adjudge.runs.cli.options import (
 )
 from adjudge.runs.project import ModelEntry, ServerEntry
 from adjudge.runs.results.exit_code import ExitCode
+
+if TYPE_CHECKING:
+    from adjudge.core.gateway.opener import OpenModel
+    from adjudge.runs.service.judging import JudgingService
+    from adjudge.runs.service.known_questions import KnownQuestions
 
 KEY_VARIABLE = "ADJUDGE_API_KEY"
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
@@ -68,6 +77,18 @@ class ServeOptions:
     judgments_at_once: int = option(
         "--judgments-at-once", type=FROM_ONE, default=32, help="Who asks for more is told to wait."
     )
+    decide_by: Path | None = option(
+        "--decide-by",
+        type=PATH,
+        help="Answer typed questions by the judges of this eval file, cascades among them; other "
+        "questions are answered, but not accepted.",
+    )
+    text_first: bool = option(
+        "--text-first",
+        is_flag=True,
+        help="Show typed questions behind the text, which they then share: many questions are "
+        "cheaper, and the embedded model is right a little less often.",
+    )
     language: str = option(
         "--language",
         type=LANGUAGE,
@@ -82,8 +103,8 @@ class ServeOptions:
 @command("serve")
 @options(ServeOptions)
 def serve(options: ServeOptions) -> int:
-    """Serve judging, comparing, criteria and runs as JSON, for programs in any language. Ctrl-C
-    ends it.
+    """Serve judging, comparing, typed questions, criteria and runs as JSON, for programs in any
+    language. Ctrl-C ends it.
 
     The key is what ADJUDGE_API_KEY holds; without it one is made and printed. The limits hold for
     all requests together.
@@ -111,6 +132,8 @@ def serve(options: ServeOptions) -> int:
         options.judgments_at_once,
         cache=not options.no_cache,
         language=options.language,
+        decide_by=options.decide_by,
+        text_first=options.text_first,
     )
     return ExitCode.OK
 
@@ -126,8 +149,12 @@ def _serve(
     *,
     cache: bool,
     language: str,
+    decide_by: Path | None,
+    text_first: bool,
 ) -> None:
+    from adjudge.runs.service.deciding import DecisionService
     from adjudge.runs.service.judging import JudgingService
+    from adjudge.runs.service.known_questions import KnownQuestions
     from adjudge.runs.service.run_index import RunIndex
     from adjudge.web.api import api_application
     from adjudge.web.api_guard import ApiAccess, host_names
@@ -137,6 +164,9 @@ def _serve(
         JudgingService(models, budget=budget, prices=prices, cache=cache, language=language),
         RunIndex(folder),
     )
+    known = _known(decide_by, prices, cache=cache) if decide_by else KnownQuestions()
+    asked = text_first_models(service, prices, cache=cache) if text_first else service.models
+    deciding = DecisionService(asked, service.open_budget, language, text_first, known)
     host, port, names = place
     listening = Listening(port, host)
     named = host_names(names if host in _LOOPBACK else (host, *names))
@@ -150,7 +180,29 @@ def _serve(
             click.echo(f"key: {access.token}")
 
     with suppress(KeyboardInterrupt):  # that is how it ends
-        listening.serve(api_application(service, index, access, at_once), tell)
+        listening.serve(api_application(service, index, access, at_once, deciding), tell)
+
+
+def text_first_models(
+    service: JudgingService, prices: PriceTable, *, cache: bool
+) -> list[OpenModel]:
+    """The models that judge; for the embedded one, its adapter for prompts of that form."""
+    from adjudge.runs.builder import open_entry
+
+    return [
+        open_entry(replace(entry, model=EMBEDDED_TEXT_FIRST), cache=cache, prices=prices)
+        if entry.model == EMBEDDED
+        else model
+        for entry, model in service.opened.items()
+    ]
+
+
+def _known(path: Path, prices: PriceTable, *, cache: bool) -> KnownQuestions:
+    from adjudge.runs.builder import open_entry
+    from adjudge.runs.service.known_questions import known_questions
+    from adjudge.runs.trusted_folders import open_eval
+
+    return known_questions(open_eval(path), partial(open_entry, cache=cache, prices=prices), prices)
 
 
 def _key(host: str) -> str:

@@ -26,14 +26,14 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from adjudge.core.domain.json_types import JsonObject
-from adjudge.core.gateway.open import default_model
+from adjudge.core.gateway.opener import default_model
 from adjudge.errors import SetupError
 from adjudge.messages import Message, plural, render, term
 from adjudge.runs.counts import count_labels, count_rows, grouped
 from adjudge.runs.numbers import figure, percent
 from adjudge.runs.project import Project, find_project
 from adjudge.runs.terms import field_title, rule_title
-from adjudge.runs.trusted import trusted_project
+from adjudge.runs.trusted_folders import trusted_project
 from adjudge.runs.view.clean_text import visible
 from adjudge.runs.view.plane import Point, axis, plane
 from adjudge.runs.view.plots import (
@@ -54,7 +54,7 @@ from adjudge.web.jobs import Jobs
 from adjudge.web.label_sessions import LabelSessions
 from adjudge.web.library import Library, RunPlace
 from adjudge.web.names import LANGUAGES, name_of, state_of
-from adjudge.web.registered import (
+from adjudge.web.page_registry import (
     fragment,
     is_foreign,
     links,

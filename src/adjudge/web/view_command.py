@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 import click
 from click import UsageError
 
-from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.errors import SetupError
 from adjudge.messages import Message
-from adjudge.runs.cli.chosen import choose_language, price_table
+from adjudge.runs.cli.model_choice import choose_language, price_table
 from adjudge.runs.cli.options import PATH, command, option, options, positional, trust
 from adjudge.runs.cli.output import echo, language, typed_language
 from adjudge.runs.results.exit_code import ExitCode

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from urllib.parse import parse_qsl, urlencode
 
 from adjudge.core.aio.files import locked, writing, written_whole
-from adjudge.core.domain.frozen import json_text
+from adjudge.core.domain.frozen_mapping import json_text
 from adjudge.errors import RunError, SetupError
 
 FILE = "views.json"

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from adjudge.core.aio import event_loop
-from adjudge.core.gateway.open import open_model
+from adjudge.core.gateway.opener import open_model
 from support import scripts
 from support.asking import ask, critic, marked, open_at, truth, wait_until
 from support.fake_provider import HANGS, FakeProvider, always

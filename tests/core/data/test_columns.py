@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from adjudge import DirectJudge, Instance, ScriptedModel
 from adjudge.core.data.columns import ALIASES, column_for
 from adjudge.core.data.dataset import EmptyAnswers, choose_columns, read_comparisons, read_instances
-from adjudge.core.data.rendered import parsed, shown
+from adjudge.core.data.rendering import parsed, shown
 from adjudge.errors import RunError
 
 

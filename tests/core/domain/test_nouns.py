@@ -19,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adjudge.core.domain.criteria import Criteria, CriteriaExample, CriteriaOption
-from adjudge.core.domain.frozen import FrozenDict
+from adjudge.core.domain.frozen_mapping import FrozenDict
 from adjudge.core.domain.instance import DirectInstance, Instance, PairwiseInstance
 from adjudge.core.domain.message import Capabilities, ChatMessage, Prompt, Reply, Request, Usage
 from adjudge.core.domain.question import Choice, question_of

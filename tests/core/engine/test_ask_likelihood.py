@@ -21,13 +21,13 @@ from adjudge import (
 )
 from adjudge.core.aio import event_loop
 from adjudge.core.domain.criteria import Criteria, CriteriaOption
-from adjudge.core.domain.frozen import FrozenDict
+from adjudge.core.domain.frozen_mapping import FrozenDict
 from adjudge.core.domain.instance import Instance
 from adjudge.core.domain.message import LogprobCalibration
 from adjudge.core.domain.question import Comparison, question_of
 from adjudge.core.domain.vote import Ballot
 from adjudge.core.engine.ask import ask
-from adjudge.core.prompts.render import neutral_instances
+from adjudge.core.prompts.renderer import neutral_instances
 
 
 def says(**shares: float) -> Reply:

@@ -36,7 +36,7 @@ from adjudge.core.gateway.layers.account import (
     most_tokens,
 )
 from adjudge.core.gateway.layers.budget import Budget, OpenBudget
-from adjudge.core.gateway.open import open_model
+from adjudge.core.gateway.opener import open_model
 from adjudge.core.gateway.prices import Price, PriceTable
 from adjudge.core.ledger.file import FILE
 from adjudge.errors import BudgetSpent, ModelUnusable, Unavailable

@@ -17,12 +17,12 @@ from adjudge.core.domain.criteria import yes_no_criteria
 from adjudge.core.domain.instance import Instance
 from adjudge.core.domain.message import Request
 from adjudge.core.engine.estimate import CostEstimate
-from adjudge.core.gateway.open import open_model
+from adjudge.core.gateway.opener import open_model
 from adjudge.core.gateway.providers.scripted import ScriptedModel
 from adjudge.core.judges.direct import DirectJudge
 from adjudge.features.rag import RagEvaluator
 from adjudge.runs.folder import run_info
-from adjudge.runs.known_votes import KnownVotes
+from adjudge.runs.stored_votes import KnownVotes
 from support.fake_provider import KEY, FakeProvider
 from support.rag import ROW, varied
 

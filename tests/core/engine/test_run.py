@@ -34,10 +34,10 @@ from adjudge.core.aio import event_loop
 from adjudge.core.domain.json_types import object_in
 from adjudge.core.domain.message import Usage
 from adjudge.core.domain.vote import Ballot, Vote
-from adjudge.core.engine.run import Asker, RecordedVotes, Run, opened
+from adjudge.core.engine.run import Asker, RecordedVotes, RunSettings, opened
 from adjudge.core.gateway.layers.budget import Budget
 from adjudge.core.gateway.layers.reply_store import ReplyStore
-from adjudge.core.gateway.open import open_model
+from adjudge.core.gateway.opener import open_model
 from adjudge.core.ledger.file import FILE, connect, read_meta
 from adjudge.core.ledger.ledger import Ledger
 from adjudge.errors import BudgetSpent, RunStopped, Unavailable
@@ -90,7 +90,7 @@ def test_a_new_run_says_at_once_how_it_is_resumed(tmp_path: Path, fork_of: str |
 
     async def kept(folder: str, resume: str, fork_of: str | None = None) -> object:
         other = fork_of and tmp_path / fork_of
-        run = Run(tmp_path / folder, fork_of=other, facts={"resume": resume})
+        run = RunSettings(tmp_path / folder, fork_of=other, facts={"resume": resume})
         async with opened(run, {}, None):
             return run_info(tmp_path / folder).facts["resume"]
 
@@ -170,7 +170,7 @@ def test_failed_calls_are_asked_again_and_unreadable_replies_only_on_request(
     def judged(**options: Any) -> list[Status]:
         opened = open_model(model, max_retries=0)
         results = AspectCritic("c", opened, max_repairs=0).evaluate(
-            ["x"], run=Run(tmp_path, **options)
+            ["x"], run=RunSettings(tmp_path, **options)
         )
         return [result.status for result in results]
 
@@ -189,7 +189,7 @@ def test_a_run_with_other_settings_is_refused_or_forked(tmp_path: Path) -> None:
     AspectCritic("c", model, strictness=1).evaluate(TEXTS, run=tmp_path / "one")
     with pytest.raises(RunError, match=r"strictness: 1 → 2"):
         AspectCritic("c", model, strictness=2, temperature=0).evaluate(TEXTS, run=tmp_path / "one")
-    forked = Run(tmp_path / "two", fork_of=tmp_path / "one")
+    forked = RunSettings(tmp_path / "two", fork_of=tmp_path / "one")
     AspectCritic("c", model, strictness=2, temperature=0).evaluate(TEXTS, run=forked)
     assert len(model.requests) == 40
 
@@ -441,7 +441,9 @@ def test_a_fork_makes_its_judgments_anew(tmp_path: Path) -> None:
     )
     stricter = AspectCritic("c", ScriptedModel(said), strictness=2, max_repairs=0, min_valid=2)
     assert (
-        stricter.evaluate(["x"], run=Run(tmp_path / "two", fork_of=tmp_path / "one"))[0].status
+        stricter.evaluate(["x"], run=RunSettings(tmp_path / "two", fork_of=tmp_path / "one"))[
+            0
+        ].status
         is Status.FAILED
     )
     assert [row["status"] for row in judgments(tmp_path / "two")] == ["failed"]
@@ -451,7 +453,7 @@ def test_one_name_at_two_servers_is_two_models(tmp_path: Path, provider: FakePro
     with FakeProvider() as other:
         critic(open_at(provider)).evaluate(marked(3), run=tmp_path / "one")
         critic(open_at(other)).evaluate(
-            marked(3), run=Run(tmp_path / "two", fork_of=tmp_path / "one")
+            marked(3), run=RunSettings(tmp_path / "two", fork_of=tmp_path / "one")
         )
         assert (len(provider.requests), len(other.requests)) == (3, 3)
 
@@ -653,7 +655,7 @@ async def votes_of(
 ) -> AsyncIterator[tuple[RecordedVotes, Ballot]]:
     """Who answers the judge's ballots in a run, and one of them."""
     asker = Asker("c", judge.ask, judge.vote_key, {}, judge.configuration)
-    async with opened(Run(folder), {"c": asker.configuration()}, None) as run:
+    async with opened(RunSettings(folder), {"c": asker.configuration()}, None) as run:
         (ballot,) = judge.plan(judge.prepare("x"), ())
         yield RecordedVotes(run, asker), ballot
 

@@ -12,7 +12,7 @@ from adjudge import LLM
 from adjudge.core.aio import event_loop
 from adjudge.core.gateway.headers import Headers, check_variable, parse_header
 from adjudge.core.gateway.model import Presence
-from adjudge.core.gateway.open import open_model
+from adjudge.core.gateway.opener import open_model
 from adjudge.errors import ModelError, SetupError
 from support.asking import ask, critic
 from support.fake_provider import KEY, EchoesKey, FakeProvider, Raw, Status, always

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from adjudge import Reply
 from adjudge.core.gateway.http import Endpoint, Secret, error_message, retry_after
-from adjudge.core.gateway.open import open_model
-from adjudge.core.gateway.redact import struck_out
+from adjudge.core.gateway.opener import open_model
+from adjudge.core.gateway.redaction import struck_out
 from adjudge.errors import ModelError, ModelUnusable, RateLimited, Refused, Unavailable
 from support.asking import ask, ask_all, open_at
 from support.fake_provider import (

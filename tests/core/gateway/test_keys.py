@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 from adjudge.core.aio import event_loop
-from adjudge.core.gateway.open import OpenModel, open_model
+from adjudge.core.gateway.opener import OpenModel, open_model
 from adjudge.errors import AdjudgeError
 from adjudge.runs.cli.main import app
 from adjudge.runs.folder import run_info

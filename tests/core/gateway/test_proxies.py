@@ -6,7 +6,7 @@ import base64
 
 import pytest
 
-from adjudge.core.gateway.open import open_model
+from adjudge.core.gateway.opener import open_model
 from adjudge.core.gateway.proxies import proxy_for
 from adjudge.errors import ModelError, SetupError
 from support.asking import ask, open_at

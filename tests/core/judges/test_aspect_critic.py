@@ -21,7 +21,7 @@ from adjudge.core.domain.instance import DirectInstance, Instance
 from adjudge.core.domain.message import Reply, Request
 from adjudge.core.domain.results import AspectResult, Status
 from adjudge.core.domain.vote import Outcome
-from adjudge.core.gateway.open import open_model
+from adjudge.core.gateway.opener import open_model
 from adjudge.core.gateway.providers.scripted import Line, ScriptedModel
 from adjudge.core.judges.aspect import AspectCritic
 from adjudge.errors import ModelError, Refused, RunError, SetupError
@@ -551,11 +551,11 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"definition": ""}, "criterion is empty"),
     ({"definition": " \n"}, "criterion is empty"),
     ({"definition": None}, "criterion is empty"),
-    ({"strictness": 0}, "strictness must be a whole number from 1 up, not 0"),
-    ({"strictness": 1.5}, "strictness must be a whole number"),
-    ({"strictness": True}, "strictness must be a whole number"),
+    ({"strictness": 0}, "votes must be a whole number from 1 up, not 0"),
+    ({"strictness": 1.5}, "votes must be a whole number"),
+    ({"strictness": True}, "votes must be a whole number"),
     ({"min_valid": 0}, "min_valid must be a whole number from 1 up"),
-    ({"min_valid": 3, "strictness": 2}, "min_valid=3 can never be reached with strictness=2"),
+    ({"min_valid": 3, "strictness": 2}, "min_valid=3 can never be reached with votes=2"),
     ({"max_repairs": -1}, "max_repairs must be a whole number from 0 up"),
     ({"on_failure": "guess"}, "on_failure must be one of abstain, raise, random, not 'guess'"),
     ({"language": "de"}, "language 'de' is not one of en, ru"),

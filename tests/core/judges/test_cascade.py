@@ -14,10 +14,10 @@ import pytest
 from adjudge import AspectCritic, Cascade, DirectJudge, Instance, ScriptedModel, SetupError, Status
 from adjudge.core.domain.results import AspectResult
 from adjudge.core.gateway.layers.budget import Budget
-from adjudge.core.judges.learnt import CascadeThresholds, Learnt
+from adjudge.core.judges.learnt_settings import CascadeThresholds, Learnt
 from adjudge.errors import BudgetSpent
-from adjudge.runs.known_votes import KnownVotes
 from adjudge.runs.results.run_report import report_of_run
+from adjudge.runs.stored_votes import KnownVotes
 from adjudge.stats.threshold import Threshold
 from adjudge.trust import calibrate_cascades
 from adjudge.trust.cascades import CascadeSettings

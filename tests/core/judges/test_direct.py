@@ -18,7 +18,7 @@ from adjudge.core.domain.instance import DirectInstance, Instance
 from adjudge.core.domain.message import Request
 from adjudge.core.domain.results import DirectInstanceResult, Status
 from adjudge.core.domain.vote import Outcome
-from adjudge.core.gateway.open import open_model
+from adjudge.core.gateway.opener import open_model
 from adjudge.core.gateway.providers.scripted import Line, ScriptedModel
 from adjudge.core.judges.direct import DirectJudge
 from adjudge.errors import ModelError, RunError, SetupError
@@ -157,8 +157,9 @@ def test_what_is_no_criteria_is_refused(criteria: Any) -> None:
 )
 def test_texts_mappings_and_instances_are_judged_on_their_only_field(given: Any) -> None:
     model = always("Yes")
-    results = DirectJudge(model)(given, QUESTION) + DirectJudge(model)([given], QUESTION)
-    assert [result.option for result in results] == ["Yes", "Yes"]
+    judge = DirectJudge(model)
+    assert judge(given, QUESTION).option == "Yes"
+    assert [result.option for result in judge([given], QUESTION)] == ["Yes"]
     assert all(TEXT in material(request) for request in model.requests)
 
 
@@ -293,7 +294,7 @@ def test_votes_are_as_many_as_asked_for(
 
 @pytest.mark.parametrize("bad", [0, -1, 2.5, "3"])
 def test_a_number_of_votes_that_cannot_be_is_refused(bad: Any) -> None:
-    with pytest.raises(SetupError, match="self_consistency"):
+    with pytest.raises(SetupError, match="votes"):
         DirectJudge(always("Yes"), self_consistency=bad)
 
 

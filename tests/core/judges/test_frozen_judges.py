@@ -22,11 +22,11 @@ from adjudge.core.judges.aspect import AspectCritic
 from adjudge.core.judges.direct import BaseDirectJudge, DirectJudge
 from adjudge.core.judges.judge import Judge
 from adjudge.core.judges.pairwise import BasePairwiseJudge, PairwiseJudge
-from adjudge.core.prompts.render import render, render_likelihood
+from adjudge.core.prompts.renderer import render, render_likelihood
 from adjudge.features.compat.prometheus import MPrometheusDirectJudge, MPrometheusPairwiseJudge
 from adjudge.features.generate.qualitative import QualitativeCriteria
 from adjudge.features.generate.quantitative import QuantitativeCriteria
-from adjudge.features.rag.evaluator import RagEvaluator
+from adjudge.features.rag.judge import RagEvaluator
 
 TONE = Criteria(
     "tone",

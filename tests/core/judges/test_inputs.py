@@ -339,7 +339,7 @@ def test_every_key_of_a_mapping_is_context_unless_the_criteria_name_some() -> No
 @pytest.mark.parametrize("given", [None, object()])
 def test_what_is_no_rows_at_all_is_named(given: object) -> None:
     with pytest.raises(SetupError, match="data frame"):
-        DummyDirectJudge()(given, POLITE)  # type: ignore[arg-type]
+        DummyDirectJudge()(given, POLITE)  # type: ignore[call-overload]
 
 
 @pytest.mark.parametrize("make", ["polars lazy", "arrow reader", "arrow data set"])

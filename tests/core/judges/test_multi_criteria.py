@@ -122,7 +122,7 @@ def test_every_instance_has_its_own_aggregate_in_order() -> None:
     assert [result.instance.value("response") for result in results] == ["good", "bad", "good"]
     assert judge.evaluate_multi_criteria([], ["Is it polite?"]) == []
     again = asyncio.run(judge.aevaluate_multi_criteria("good", ["Is it polite?"]))
-    assert [result.aggregated_score for result in again] == [1.0]
+    assert (again.aggregated_score, again.score, again.verdict) == (1.0, 1.0, None)
 
 
 @pytest.mark.parametrize(

@@ -62,11 +62,13 @@ def test_every_judge_takes_models_and_votes(
     assert judge == same
     assert (judge.samples, list(judge.panel)) == (3, ["scripted"])
     assert judge.configuration() == same.configuration()
-    assert "votes" not in judge.recorded_settings()
+    for made in (judge, same, pickle.loads(pickle.dumps(same)) if asked is None else same):
+        assert (made.votes, getattr(made, seed_names[1])) == (3, 3)  # type: ignore[attr-defined]
+        assert made.models is getattr(made, seed_names[0]) is asked  # type: ignore[attr-defined]
     assert replace(judge, seed=7) == replace(same, seed=7)  # type: ignore[type-var]
-    assert replace(same, **{seed_names[1]: 5}).samples == 5  # type: ignore[type-var]
+    assert getattr(replace(same, votes=5), seed_names[1]) == 5  # type: ignore[type-var]
     with pytest.raises(
-        SetupError, match=rf"{seed_names[1]} and votes are two names of one setting"
+        SetupError, match=rf"votes and {seed_names[1]} are two names of one setting"
     ):
         make(votes=2, **{seed_names[1]: 3})
     for wrong in (0, True, 1.5):
@@ -75,12 +77,31 @@ def test_every_judge_takes_models_and_votes(
 
 
 def test_two_models_by_two_names_are_refused() -> None:
-    with pytest.raises(SetupError, match="inference_engine and models are two names"):
-        DirectJudge(model(), models=model())
+    with pytest.raises(SetupError, match="models and inference_engine are two names"):
+        DirectJudge(model(), inference_engine=model())
 
 
-def test_judges_of_ones_own_and_ready_made_aspects_have_votes() -> None:
-    assert DummyDirectJudge(votes=2).samples == 2
+def test_yes_and_no_of_self_consistency_are_three_votes_and_one() -> None:
+    assert [DirectJudge(model(), self_consistency=yes).votes for yes in (True, False)] == [3, 1]
+
+
+def test_a_run_keeps_the_name_that_1_x_gave_the_votes() -> None:
+    assert DirectJudge(model(), votes=3).recorded_settings()["self_consistency"] == 3
+    assert AspectCritic("x", model(), votes=3).recorded_settings()["strictness"] == 3
+
+
+def test_a_judge_is_shown_with_what_was_set() -> None:
+    judge = AspectCritic("It is polite.", "local/smollm2-135m", strictness=3)
+    assert repr(judge) == (
+        "AspectCritic(definition='It is polite.', models='local/smollm2-135m', votes=3)"
+    )
+
+
+def test_custom_judges_and_ready_made_aspects_have_votes() -> None:
+    custom = DummyDirectJudge(votes=2)
+    assert (custom.samples, custom.self_consistency) == (2, 2)
+    custom.self_consistency = 4
+    assert custom.votes == 4
     assert AspectCritic.conciseness(models=model(), votes=2).samples == 2
 
 
@@ -143,7 +164,7 @@ def test_progress_is_a_bar(
     judge.evaluate(["a"], POLITE, progress=False)
     assert capsys.readouterr().err == ""
     with pytest.raises(ValueError, match="progress is True or a function, not 5"):
-        judge.evaluate(["a"], POLITE, progress=5)  # type: ignore[arg-type]
+        judge.evaluate(["a"], POLITE, progress=5)  # type: ignore[call-overload]
 
 
 WRONG: list[Callable[[], object]] = [
@@ -153,7 +174,7 @@ WRONG: list[Callable[[], object]] = [
     lambda: DirectJudge(models=model(), language="fr"),
     lambda: open_model("no-such-model"),
     lambda: DirectJudge(models=model()).evaluate([b"1"], POLITE),  # type: ignore[list-item]
-    lambda: DirectJudge(models=model()).evaluate(["a"], POLITE, budget=5),  # type: ignore[arg-type]
+    lambda: DirectJudge(models=model()).evaluate(["a"], POLITE, budget=5),  # type: ignore[call-overload]
     lambda: RagEvaluator(models=model()).evaluate([]),
     lambda: RagEvaluator(models=model()).evaluate("nowhere.csv"),
 ]

@@ -16,14 +16,14 @@ from adjudge.core.domain.criteria import Criteria, CriteriaOption
 from adjudge.core.domain.instance import DirectInstance, Instance
 from adjudge.core.domain.results import DirectInstanceResult, PairwiseInstanceResult, Status
 from adjudge.core.domain.vote import Outcome
-from adjudge.core.engine.run import Run
+from adjudge.core.engine.run import RunSettings
 from adjudge.core.gateway.providers.scripted import ScriptedModel
 from adjudge.core.judges.direct import BaseDirectJudge, DirectJudge
 from adjudge.core.judges.judge import InstanceLike
 from adjudge.core.judges.pairwise import BasePairwiseJudge
 from adjudge.core.ledger.changes import differences
 from adjudge.errors import ModelError, Refused, RunError
-from adjudge.features.compat.dummy import DummyDirectJudge, DummyPairwiseJudge
+from adjudge.features.compat.dummy_judges import DummyDirectJudge, DummyPairwiseJudge
 from adjudge.runs.exporters.export import export
 from adjudge.runs.folder import run_info
 
@@ -437,13 +437,13 @@ class Fixed(BaseDirectJudge):
 
 def test_a_fork_takes_no_answer_of_the_same_judge_with_other_settings(tmp_path: Path) -> None:
     Fixed(says="Yes").evaluate(["x"], "Is it?", run=tmp_path / "one")
-    forked = Run(tmp_path / "two", fork_of=tmp_path / "one")
+    forked = RunSettings(tmp_path / "two", fork_of=tmp_path / "one")
     assert Fixed(says="No").evaluate(["x"], "Is it?", run=forked)[0].option == "No"
     several = Fixed(says="Yes", self_consistency=3)
     assert (
-        several.evaluate(["x"], "Is it?", run=Run(tmp_path / "three", fork_of=tmp_path / "one"))[
-            0
-        ].votes_valid
+        several.evaluate(
+            ["x"], "Is it?", run=RunSettings(tmp_path / "three", fork_of=tmp_path / "one")
+        )[0].votes_valid
         == 3
     )
     assert several._asked == 2, "what holds still is not asked again"
@@ -451,7 +451,7 @@ def test_a_fork_takes_no_answer_of_the_same_judge_with_other_settings(tmp_path: 
     texts = [f"text {number}" for number in range(9)]
     DummyDirectJudge(seed=1).evaluate(texts, "Is it?", run=tmp_path / "dummy")
     again = other.evaluate(
-        texts, "Is it?", run=Run(tmp_path / "dummy two", fork_of=tmp_path / "dummy")
+        texts, "Is it?", run=RunSettings(tmp_path / "dummy two", fork_of=tmp_path / "dummy")
     )
     assert [one.option for one in again] == [one.option for one in other.evaluate(texts, "Is it?")]
 
@@ -564,10 +564,12 @@ def test_a_fork_does_not_take_the_word_of_a_judge_with_other_attributes(tmp_path
     Lexicon("bad").evaluate(["bad"], TONE, run=tmp_path / "run")
     with pytest.raises(RunError, match="do not apply, since the judge changed"):
         Lexicon("worse").evaluate(
-            ["bad"], TONE, run=Run(tmp_path / "other", fork_of=tmp_path / "run")
+            ["bad"], TONE, run=RunSettings(tmp_path / "other", fork_of=tmp_path / "run")
         )
     assert not (tmp_path / "other").exists()
-    Lexicon("bad").evaluate(["bad"], TONE, run=Run(tmp_path / "other", fork_of=tmp_path / "run"))
+    Lexicon("bad").evaluate(
+        ["bad"], TONE, run=RunSettings(tmp_path / "other", fork_of=tmp_path / "run")
+    )
 
 
 def test_a_run_of_an_older_version_which_kept_no_attributes_is_resumed() -> None:

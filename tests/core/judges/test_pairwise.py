@@ -498,7 +498,7 @@ def test_what_cannot_be_compared_is_named_before_any_call(given: Any, message: s
 
 @pytest.mark.parametrize(
     "settings",
-    [{"contests": "league"}, {"self_consistency": 0}, {"on_failure": "guess"}, {"mode": "aloud"}],
+    [{"contests": "league"}, {"votes": 0}, {"on_failure": "guess"}, {"mode": "aloud"}],
 )
 def test_a_judge_that_cannot_work_is_not_made(settings: dict[str, Any]) -> None:
     with pytest.raises(SetupError, match=next(iter(settings))):

@@ -14,9 +14,9 @@ import pytest
 from adjudge.core.domain.message import Reply
 from adjudge.core.domain.results import DirectInstanceResult, Status
 from adjudge.core.domain.vote import Outcome
-from adjudge.core.engine.run import Run
+from adjudge.core.engine.run import RunSettings
 from adjudge.core.gateway.layers.budget import Budget
-from adjudge.core.gateway.open import open_model
+from adjudge.core.gateway.opener import open_model
 from adjudge.core.gateway.providers.scripted import Line, ScriptedModel
 from adjudge.core.judges.direct import DirectJudge
 from adjudge.errors import BudgetSpent, ModelError, Refused, Unavailable
@@ -143,7 +143,8 @@ def test_failed_personas_are_asked_for_again_on_request_and_unreachable_ones_in_
     same, again = Writer(), Writer()
     assert {result.status for result in judged(same, run=tmp_path / "empty")} == {Status.FAILED}
     assert {
-        result.status for result in judged(again, run=Run(tmp_path / "empty", retry_failed=True))
+        result.status
+        for result in judged(again, run=RunSettings(tmp_path / "empty", retry_failed=True))
     } == {Status.SCORED}
     assert (len(same.requests), again.personas) == (0, 1)
     judged(Writer(Unavailable("down")), run=tmp_path / "down")

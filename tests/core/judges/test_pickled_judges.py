@@ -18,9 +18,9 @@ from adjudge import (
     QuantitativeCriteria,
     RagEvaluator,
 )
-from adjudge.core.gateway.open import open_model
+from adjudge.core.gateway.opener import open_model
 from adjudge.core.gateway.providers.scripted import ScriptedModel
-from adjudge.features.compat.dummy import DummyDirectJudge, DummyPairwiseJudge
+from adjudge.features.compat.dummy_judges import DummyDirectJudge, DummyPairwiseJudge
 from adjudge.features.compat.prometheus import MPrometheusDirectJudge, MPrometheusPairwiseJudge
 
 MADE: dict[str, Callable[[], Any]] = {

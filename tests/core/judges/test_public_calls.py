@@ -25,7 +25,7 @@ from adjudge.features.compat import judges
 from adjudge.features.compat.judges import base
 from adjudge.features.compat.prometheus import MPrometheusDirectJudge
 from adjudge.features.generate.qualitative import QualitativeCriteria
-from adjudge.features.rag.evaluator import RagEvaluator
+from adjudge.features.rag.judge import RagEvaluator
 
 PUBLIC = [
     kind
@@ -152,7 +152,7 @@ def test_a_misspelt_argument_is_pythons_own_error_and_named(call: Callable[..., 
 
 def test_help_of_a_ready_made_aspect_shows_its_settings() -> None:
     shown = list(inspect.signature(AspectCritic.coherence).parameters)
-    assert shown[:2] == ["models", "strictness"]
+    assert shown[:2] == ["models", "votes"]
     assert set(shown) == set(inspect.signature(AspectCritic).parameters) - {"definition", "name"}
     assert "Logically ordered." in pydoc.plain(pydoc.render_doc(AspectCritic.coherence))
 
@@ -178,8 +178,12 @@ def test_a_multi_criteria_is_made_of_bare_criteria_and_texts() -> None:
 
 
 def test_one_instance_by_itself_is_judged_too() -> None:
-    (result,) = DirectJudge(ScriptedModel())(Instance({"response": "a"}), "Is it kind?")
-    assert result.option == "Yes"
+    judge = DirectJudge(ScriptedModel())
+    result = judge(Instance({"response": "a"}), "Is it kind?")
+    assert (result.option, result.verdict) == ("Yes", "Yes")
+    assert judge.evaluate("a", "Is it kind?").verdict == "Yes"
+    assert [one.verdict for one in judge.evaluate(["a"], "Is it kind?")] == ["Yes"]
+    assert judge.evaluate_multi_criteria("a", ["Is it kind?"]).score == 1
 
 
 def test_the_base_classes_are_where_evalassist_has_them() -> None:

@@ -21,9 +21,10 @@ from adjudge import (
     PairwiseInstanceResult,
 )
 from adjudge.core.domain.json_types import JsonDict, JsonValue
-from adjudge.core.domain.record import OtherDetail, PairwiseDetail, SystemResult
+from adjudge.core.domain.message import Usage
+from adjudge.core.domain.record import OtherDetail, PairwiseDetail, SystemResult, VoteRecord
 from adjudge.core.domain.results import PositionalBias, Result
-from adjudge.core.ledger import rows
+from adjudge.core.ledger import codec, rows
 from adjudge.core.ledger.codec import (
     DETAILS,
     exported_judgment,
@@ -252,3 +253,51 @@ def test_a_fact_about_a_run_keeps_its_messages() -> None:
         assert read_fact(fact_text(fact)) == fact
     assert render(read_fact(fact_text(said)), "ru") == "'order' – не число"
     assert fact_text({"value": 1}) == '{"value": 1}'
+
+
+@pytest.mark.parametrize("kind", RESULTS)
+@SLOW
+@given(data=st.data())
+def test_what_is_decoded_at_once_is_what_is_read_value_by_value(
+    kind: str, data: st.DataObject
+) -> None:
+    result = data.draw(RESULTS[kind])
+    row = stored(judgment_row(result.record("judge", 3), b""))[:-1]
+    votes = [stored(vote_row(1, b"0" * 16, vote.record(), at=1.0))[:-1] for vote in result.votes]
+    at_once = [repr(judgment_of(row)), *map(repr, map(vote_of, votes))]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(codec, "_decoded_judgment", lambda *_: None)
+        patch.setattr(codec._StoredVotes, "record", lambda *_: None)
+        assert [repr(judgment_of(row)), *map(repr, map(vote_of, votes))] == at_once
+
+
+def test_plain_judgments_and_votes_are_decoded_at_once() -> None:
+    assert codec._decoded_judgment(_example_row(), None) == judgment_of(_example_row())
+    vote = VoteRecord(
+        model="m",
+        sample=0,
+        order=None,
+        outcome="ok",
+        option="Yes",
+        number=None,
+        explanation=None,
+        feedback=None,
+        ranking=None,
+        reason=None,
+        text="Yes",
+        usage=Usage(1, 20, 3),
+        latency=0.5,
+        distribution=None,
+        low_confidence=False,
+        answered_by="m-1",
+        at=1.0,
+    )
+    assert codec._stored_votes().record(stored(vote_row(1, b"0" * 16, vote, at=1.0))[:-1]) == vote
+
+
+@pytest.mark.parametrize(("column", "value"), [(3, b"{}"), (3, "[]"), (10, b"{}"), (10, "[]")])
+def test_a_column_of_another_type_is_damage(column: int, value: object) -> None:
+    row = _example_row()
+    row[column] = value
+    with pytest.raises(sqlite3.DatabaseError, match="where adjudge writes"):
+        judgment_of(row)

@@ -32,7 +32,7 @@ from adjudge import (
     RunError,
     ScriptedModel,
 )
-from adjudge.core.domain.frozen import FrozenDict
+from adjudge.core.domain.frozen_mapping import FrozenDict
 from adjudge.core.domain.json_types import JsonObject
 from adjudge.core.domain.message import Usage
 from adjudge.core.domain.question import Choice, Comparison, Question, Rating, question_of
@@ -45,7 +45,7 @@ from adjudge.core.ledger.file import FILE, LAYOUT, connect
 from adjudge.core.ledger.ledger import Ledger
 from adjudge.core.ledger.rows import CHECKSUM_SQL
 from adjudge.runs.folder import records_of, run_info
-from adjudge.runs.recover import recover
+from adjudge.runs.recovery import recover
 
 CRITERIA = Criteria(
     "date", "Is there a date?", [CriteriaOption("Yes", score=1.0), CriteriaOption("No", score=0.0)]

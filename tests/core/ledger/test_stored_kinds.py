@@ -23,6 +23,10 @@ from adjudge.core.domain.record import (
 from adjudge.core.domain.sampled_record import QualitativeDetail, QuantitativeDetail
 from adjudge.core.ledger.codec import judgment_of, judgment_row
 from adjudge.features.agents.record import AgentDetail, MeasuredPart, PointRecord, Shortened
+from adjudge.features.agents.trajectory import ToolCall
+from adjudge.features.conversations.conversation import Conversation, Turn
+from adjudge.features.conversations.record import ConversationDetail
+from adjudge.features.conversations.user_checks import UserFault
 from adjudge.features.evidence.record import (
     EvidenceDetail,
     EvidenceFields,
@@ -30,8 +34,10 @@ from adjudge.features.evidence.record import (
     SentenceRecord,
     UnseenFact,
 )
-from adjudge.features.generate.candidate_record import CandidateDetail
+from adjudge.features.generate.record import CandidateDetail
 from adjudge.features.rag.record import Composite, MeasureRecord, RagDetail
+from adjudge.features.rubrics.record import CategoryRecord, RubricDetail
+from adjudge.features.rubrics.record import RubricPointRecord as RubricPoint
 from adjudge.messages import Message
 from adjudge.plugins import OURS
 
@@ -114,6 +120,34 @@ DETAILS: tuple[Detail, ...] = (
         verdict="FAIL",
         checks=(CheckRecord(name="words", passed=False, reason="too long", value=9.0),),
     ),
+    ConversationDetail(
+        measure="outcome",
+        option="failed",
+        fault="user",
+        validity="spoiled",
+        reason_of_fault="it made up a number",
+        fault_turn=1,
+        user_faults=(UserFault.of("invented fact", 1, "4711 has no source", "It is 4711."),),
+        ended="user stopped",
+        user="rules",
+        conversation=Conversation(
+            turns=(
+                Turn(number=1, speaker="user", text="It is 4711."),
+                Turn(
+                    number=2,
+                    speaker="agent",
+                    text="Done.",
+                    calls=(ToolCall("cancel", {"order": "4711"}, "done"),),
+                    state={"status": "open"},
+                    seconds=0.5,
+                    tokens=7,
+                ),
+            ),
+            ended="user stopped",
+            parting=True,
+        ),
+        scenario={"id": "x", "goal": "Cancel the order."},
+    ),
     AgentDetail(
         measure="checklist",
         option="met",
@@ -126,6 +160,36 @@ DETAILS: tuple[Detail, ...] = (
         shortened=Shortened(characters=10, of=20),
     ),
     OtherDetail(values={"verdict": "good", "colour": ["red"]}),
+    RubricDetail(
+        layout="healthbench",
+        identity="04da8ca307fe2b6f",
+        lower=-0.25,
+        upper=1.0,
+        points=(
+            RubricPoint(
+                id="1",
+                text="Names Paris",
+                points=5.0,
+                kind="met",
+                tags=("accuracy",),
+                answer=None,
+                value=None,
+                votes={"cannot tell": 2},
+                failed=1,
+                agreement=None,
+                explanation="unclear",
+                quote=None,
+                reason="the votes are tied",
+                required=True,
+                undecided=True,
+                share=1.0,
+            ),
+        ),
+        categories={"accuracy": CategoryRecord(score=None, lower=0.0, upper=1.0)},
+        failed_gates=(),
+        open_gates=("1",),
+        themes=("geography",),
+    ),
 )
 
 

@@ -7,14 +7,14 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from adjudge.core.domain.criteria import Criteria, CriteriaOption
-from adjudge.core.domain.frozen import text_hash
+from adjudge.core.domain.frozen_mapping import text_hash
 from adjudge.core.domain.instance import Instance
 from adjudge.core.domain.message import ChatMessage, Prompt
 from adjudge.core.domain.question import question_of
 from adjudge.core.domain.vote import Ballot
 from adjudge.core.prompts import fence
 from adjudge.core.prompts.fence import neutral
-from adjudge.core.prompts.render import _shown, _values, load, render
+from adjudge.core.prompts.renderer import _values, load, render, shown_in
 
 _TEXTS = st.text(st.sampled_from("ab \n<[＜]>|/\\0\x00{}%data-sINST\ud800é"), max_size=40)
 
@@ -38,7 +38,7 @@ def _rendered_whole(ballot: Ballot) -> Prompt:
     values, template, parts = (
         _values(ballot),
         load(ballot.template, ballot.language),
-        fence.fence(_shown(ballot)),
+        fence.fence(shown_in(ballot)),
     )
     system = template.render("system", {**values, "parts": []})
     user = template.render("user", {**values, "parts": parts})

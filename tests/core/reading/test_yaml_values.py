@@ -10,7 +10,7 @@ import pytest
 from adjudge.core.gateway.prices import PriceTable
 from adjudge.core.reading.values import Place, load_yaml
 from adjudge.errors import RunError, SetupError
-from adjudge.features.importers.whole import yaml_as_json
+from adjudge.features.importers.documents import yaml_as_json
 
 
 def doubling(levels: int) -> str:

@@ -14,9 +14,9 @@ from adjudge.core.domain.message import Reply
 from adjudge.core.domain.question import Comparison, Question, Rating, question_of
 from adjudge.core.domain.verdict import TIE, Compared, Rated, Verdict
 from adjudge.core.domain.vote import Ballot
-from adjudge.core.verdicts.read import read_ballot
+from adjudge.core.verdicts.reader import read_ballot
 from adjudge.features.compat.prometheus import MPrometheusDirectJudge, MPrometheusPairwiseJudge
-from adjudge.features.evidence.evidence import POINTS, SUPPORTS
+from adjudge.features.evidence.support import POINTS, SUPPORTS
 from adjudge.features.evidence.support_questions import SupportQuestion
 
 FOLDER = Path(__file__).parent / "replies"

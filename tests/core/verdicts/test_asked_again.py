@@ -12,7 +12,7 @@ import pytest
 from adjudge.core.domain.message import Reply
 from adjudge.core.domain.question import Choice, Comparison, Question, Rating
 from adjudge.core.domain.verdict import Compared, Rated, Verdict
-from adjudge.core.verdicts.read import read
+from adjudge.core.verdicts.reader import read
 
 TABLE = Path(__file__).parent / "asked_again.jsonl"
 ROWS = [json.loads(line) for line in TABLE.read_text(encoding="utf-8").splitlines()]

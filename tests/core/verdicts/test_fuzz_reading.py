@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from adjudge.core.domain.message import Reply
 from adjudge.core.domain.question import Choice
 from adjudge.core.domain.vote import Outcome
-from adjudge.core.verdicts.read import read
+from adjudge.core.verdicts.reader import read
 
 COUNT = int(os.environ.get("ADJUDGE_FUZZ", "2000"))
 PARTS = 4

@@ -15,7 +15,7 @@ from adjudge.core.domain.numbers import without_note
 from adjudge.core.domain.options import match_option
 from adjudge.core.domain.question import Choice
 from adjudge.core.domain.vote import Outcome
-from adjudge.core.verdicts.read import read
+from adjudge.core.verdicts.reader import read
 from support.rag import GOOD, ROW, asked_about
 
 TEN = tuple(str(grade) for grade in range(1, 11))

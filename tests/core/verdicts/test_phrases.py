@@ -21,7 +21,7 @@ def test_a_phrase_finds_what_its_pattern_finds() -> None:
 
 def test_loading_the_reader_of_verdicts_compiles_no_phrase() -> None:
     code = (
-        "import adjudge.core.verdicts.read, adjudge.core.verdicts.phrases as phrases\n"
+        "import adjudge.core.verdicts.reader, adjudge.core.verdicts.phrases as phrases\n"
         "from adjudge.core.verdicts import doubts\n"
         "made = [one for one in vars(doubts).values() if isinstance(one, phrases.Phrase)]\n"
         "print(len(made), sum('compiled' in vars(one) for one in made))"

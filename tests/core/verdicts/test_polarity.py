@@ -17,7 +17,7 @@ from adjudge.core.domain.message import Reply
 from adjudge.core.domain.options import match_option
 from adjudge.core.domain.question import question_of
 from adjudge.core.domain.vote import Ballot
-from adjudge.core.verdicts.read import read_ballot
+from adjudge.core.verdicts.reader import read_ballot
 
 YES, NO = (
     ("yes", "Yes.", "true", "TRUE", "да"),

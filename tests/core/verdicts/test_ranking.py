@@ -16,7 +16,7 @@ from adjudge.core.domain.message import Reply
 from adjudge.core.domain.question import Choice, Comparison, question_of
 from adjudge.core.domain.verdict import Chosen, Compared, best_of
 from adjudge.core.domain.vote import Ballot, Outcome
-from adjudge.core.verdicts.read import read, read_ballot
+from adjudge.core.verdicts.reader import read, read_ballot
 
 LABELS = ("A", "B", "C")
 THREE = Comparison((0, 1, 2))

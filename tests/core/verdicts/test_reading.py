@@ -10,7 +10,7 @@ from adjudge.core.domain.message import Reply
 from adjudge.core.domain.question import Choice
 from adjudge.core.domain.reading import Reading
 from adjudge.core.domain.vote import Outcome
-from adjudge.core.verdicts.read import read
+from adjudge.core.verdicts.reader import read
 
 PASS_FAIL = ("PASS", "FAIL")
 GRADES = ("Good", "Good enough", "Bad")

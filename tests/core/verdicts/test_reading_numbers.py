@@ -18,7 +18,7 @@ from adjudge.core.domain.question import Rating
 from adjudge.core.domain.reading import Reading
 from adjudge.core.domain.verdict import Rated
 from adjudge.core.domain.vote import Ballot, Outcome
-from adjudge.core.verdicts.read import read_ballot
+from adjudge.core.verdicts.reader import read_ballot
 
 
 def reading(text: str, low: float = 0, high: float = 10, finish: str = "stop") -> Reading:

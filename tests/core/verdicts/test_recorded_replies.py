@@ -13,7 +13,7 @@ import pytest
 from adjudge.core.domain.message import Reply
 from adjudge.core.domain.question import Choice
 from adjudge.core.domain.vote import Outcome
-from adjudge.core.verdicts.read import read
+from adjudge.core.verdicts.reader import read
 from support.records import PUBLIC, folders
 
 PASS_FAIL = ("PASS", "FAIL")

@@ -13,8 +13,8 @@ from adjudge.core.domain.message import Reply
 from adjudge.core.domain.question import Choice
 from adjudge.core.domain.vote import Outcome
 from adjudge.core.gateway.layers.reply_store import ReplyStore
-from adjudge.core.gateway.open import open_model
-from adjudge.core.verdicts.read import read
+from adjudge.core.gateway.opener import open_model
+from adjudge.core.verdicts.reader import read
 from adjudge.core.verdicts.refusal import declines
 
 PASS_FAIL = ("PASS", "FAIL")

@@ -12,7 +12,7 @@ from adjudge.core.domain.criteria import Criteria, CriteriaOption
 from adjudge.core.domain.message import Reply
 from adjudge.core.domain.question import Comparison, Question, Rating, question_of
 from adjudge.core.domain.verdict import Compared, Rated
-from adjudge.core.verdicts.read import read
+from adjudge.core.verdicts.reader import read
 from adjudge.core.verdicts.shapes import SHAPES
 
 COUNT = int(os.environ.get("ADJUDGE_FUZZ", "2000"))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from adjudge.core.domain.message import Reply
 from adjudge.core.domain.options import match_option
 from adjudge.core.domain.question import Choice
-from adjudge.core.verdicts.read import read
+from adjudge.core.verdicts.reader import read
 
 HALVES = ("<50%", ">50%", "50%")
 THREE = ("-1", "0", "1")

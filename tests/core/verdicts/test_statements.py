@@ -13,7 +13,7 @@ from adjudge import DirectJudge, PairwiseJudge, RagEvaluator, ScriptedModel
 from adjudge.core.domain.message import Reply
 from adjudge.core.domain.question import Choice
 from adjudge.core.domain.vote import Outcome
-from adjudge.core.verdicts.read import read, read_ballot
+from adjudge.core.verdicts.reader import read, read_ballot
 from support.rag import GOOD, ROW, asked_about
 
 STUB = "```python\ndef check(text):\n    pass\n```"

@@ -12,7 +12,7 @@ import pytest
 from adjudge import AgentEvaluator, SetupError, Status, Trajectory
 from adjudge.core.domain.record import JudgmentRecord
 from adjudge.core.ledger.codec import judgment_of, judgment_row
-from adjudge.features.agents.evaluator import instances_of
+from adjudge.features.agents.judge import instances_of
 from adjudge.features.agents.measures import MEASURES
 from adjudge.features.agents.record import AgentDetail
 from adjudge.features.agents.result import TrajectoryResult
@@ -24,7 +24,7 @@ from support.agents import MESSAGES, answering, material_of, payment
 def evaluate(
     model: object, run: Trajectory, *measures: str, **settings: object
 ) -> TrajectoryResult:
-    (result,) = AgentEvaluator(model, measures=measures, **settings).evaluate(run)  # type: ignore[arg-type]
+    (result,) = AgentEvaluator(model, measures=measures, **settings).evaluate([run])  # type: ignore[arg-type]
     return result
 
 
@@ -137,7 +137,7 @@ def test_shortened_is_said_and_flagged() -> None:
     long = Step(2, "a", "called", "", ToolCall("read", {}, "word " * 4000))
     run = replace(payment(), steps=(payment().steps[0], long, *payment().steps[2:]))
     (result,) = AgentEvaluator(answering("Reached"), measures=["goal"], steps_tokens=2000).evaluate(
-        run
+        [run]
     )
     assert result["goal"].shortened
     assert "shortened" in result["goal"].record().flags
@@ -271,7 +271,7 @@ def test_only_where_another_measure_says_so() -> None:
 )
 def test_per_trajectory_turn_or_step(per: str, steps: str | None, ids: list[str]) -> None:
     judge = AgentEvaluator(answering("Right"), measures=["tool_choice"], per=per, steps=steps)  # type: ignore[arg-type]
-    assert [one.id for one in judge.evaluate(payment(error="x"))] == ids
+    assert [one.id for one in judge.evaluate([payment(error="x")])] == ids
 
 
 @pytest.mark.parametrize(
@@ -298,7 +298,7 @@ def test_every_measure_is_kept_as_it_was(tmp_path: Path) -> None:
     names = [name for name in MEASURES if name not in ("checklist", "reported_truly")]
     model = answering("Reached", [{"step": 2, "quote": "7 euros"}], step=3, agent="x")
     judge = AgentEvaluator(model, measures=names, expect={"1": ["pay"]}, required=["pay"])
-    (result,) = judge.evaluate(payment(error="x"), run=str(folder))
+    (result,) = judge.evaluate([payment(error="x")], run=str(folder))
     kept = list(records_of(folder))
     assert [one.criterion for one in kept] == names
     for record, made in zip(kept, result.results.values(), strict=True):
@@ -314,7 +314,7 @@ def test_every_measure_is_kept_as_it_was(tmp_path: Path) -> None:
 def test_a_record_comes_back_from_its_row() -> None:
     (result,) = AgentEvaluator(
         answering("Broken", [{"step": 2, "quote": "7 euros"}], paragraph=1), measures=["policy"]
-    ).evaluate(payment())
+    ).evaluate([payment()])
     record: JudgmentRecord = result["policy"].record("agent", 0)
     row = judgment_row(record, b"")
     assert judgment_of(row[:-1]).detail == record.detail
@@ -324,7 +324,10 @@ def test_messages_files_and_lists_of_them(tmp_path: Path) -> None:
     path = tmp_path / "chat.json"
     path.write_text(json.dumps(MESSAGES))
     judge = AgentEvaluator(measures=["steps", "ended"])
-    for given in (MESSAGES, path, str(path), [MESSAGES], Trajectory.of(MESSAGES)):
+    (listed,) = judge.evaluate([MESSAGES])
+    assert listed.verdict is None
+    assert judge.evaluate(Trajectory.of(MESSAGES)) == listed
+    for given in (MESSAGES, path, str(path), [MESSAGES]):
         (result,) = judge.evaluate(given)  # type: ignore[arg-type]
         assert result.scores == {"steps": 4.0, "ended": 1.0}
     assert len(list(instances_of([payment(), payment()]))) == 2

@@ -12,14 +12,19 @@ import pytest
 
 from adjudge.core.domain.json_types import JsonDict, JsonValue
 from adjudge.core.domain.message import Usage
-from adjudge.core.gateway.open import open_model
+from adjudge.core.gateway.opener import open_model
 from adjudge.core.reading.values import Place
 from adjudge.errors import SetupError
-from adjudge.features.agents.evaluator import AgentEvaluator, instances_of
-from adjudge.features.agents.expected import Expectations, ExpectedCall, read_calls, read_patterns
-from adjudge.features.agents.matching import Is, Matches, ValueComparison
+from adjudge.features.agents.expectation import (
+    Expectations,
+    ExpectedCall,
+    read_calls,
+    read_patterns,
+)
+from adjudge.features.agents.judge import AgentEvaluator, instances_of
+from adjudge.features.agents.matchers import Is, Matches, ValueComparison
 from adjudge.features.agents.rules import measure
-from adjudge.features.agents.steps_of import turns_of
+from adjudge.features.agents.scope import turns_of
 from adjudge.features.agents.trajectory import Step, ToolCall, Trajectory
 from adjudge.features.local.provider import LocalModel
 from support.agents import MESSAGES
@@ -345,17 +350,17 @@ def test_the_window_of_a_model_says_what_it_is_shown() -> None:
         return '{"explanation": "e", "evidence": [], "selected_option": "Reached"}'
 
     small = open_model(reached, window=8000)
-    (result,) = AgentEvaluator(small, measures=["goal"]).evaluate(long)
+    (result,) = AgentEvaluator(small, measures=["goal"]).evaluate([long])
     assert result["goal"].option == "Reached"
     assert result["goal"].shortened is not None
     assert len(asked[0]) / 3 < 8000
     asked.clear()
-    (result,) = AgentEvaluator(open_model(reached), measures=["goal"]).evaluate(long)
+    (result,) = AgentEvaluator(open_model(reached), measures=["goal"]).evaluate([long])
     assert result["goal"].shortened is None
     asked.clear()
     huge = replace(long, goal="word " * 30_000)
     judge = AgentEvaluator(small, measures=["goal"])
-    (result,) = judge.evaluate(huge)
+    (result,) = judge.evaluate([huge])
     assert (result["goal"].score, asked) == (None, [])
     assert "too long for" in str(result["goal"].reason)
     assert "it takes 8,000" in str(result["goal"].reason)
@@ -381,13 +386,13 @@ def test_types_and_text_of_arguments_are_set_with_the_evaluator() -> None:
     expect = {"1": [wanted]}
     strict = AgentEvaluator(measures=["calls"], expect=expect)
     loose = AgentEvaluator(measures=["calls"], expect=expect, types="loose", text="folded")
-    assert [judge.evaluate(run)[0].scores["calls"] for judge in (strict, loose)] == [0.0, 1.0]
+    assert [judge.evaluate([run])[0].scores["calls"] for judge in (strict, loose)] == [0.0, 1.0]
     with pytest.raises(SetupError, match="types must be one of strict, loose"):
         AgentEvaluator(types="lose")  # type: ignore[arg-type]
 
 
 def test_a_trajectory_is_kept_with_one_measure_only() -> None:
-    (found,) = AgentEvaluator(measures=["errors", "steps"]).evaluate(made(ToolCall("a", {})))
+    (found,) = AgentEvaluator(measures=["errors", "steps"]).evaluate([made(ToolCall("a", {}))])
     assert [one.trajectory is not None for one in found.results.values()] == [True, False]
     assert all("trajectory" not in one.instance.metadata for one in found.results.values())
 

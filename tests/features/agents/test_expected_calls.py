@@ -10,7 +10,7 @@ import pytest
 from adjudge.core.domain.json_types import JsonValue
 from adjudge.core.reading.values import Place
 from adjudge.errors import SetupError
-from adjudge.features.agents.expected import (
+from adjudge.features.agents.expectation import (
     ExpectedCall,
     read_calls,
     read_cell,
@@ -18,7 +18,7 @@ from adjudge.features.agents.expected import (
     read_pairs,
     read_patterns,
 )
-from adjudge.features.agents.matching import Anything, Is, OneOf
+from adjudge.features.agents.matchers import Anything, Is, OneOf
 from adjudge.messages import render
 
 HERE = Place("here")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from adjudge.features.agents.expected import Expectations, read_expected
+from adjudge.features.agents.expectation import Expectations, read_expected
 from adjudge.features.agents.rules import measure
 from adjudge.features.agents.trajectory import Trajectory
 

@@ -12,8 +12,8 @@ from adjudge.core.domain.json_types import JsonObject, JsonValue
 from adjudge.core.domain.message import Usage
 from adjudge.core.reading import patterns
 from adjudge.core.reading.values import Place
-from adjudge.features.agents.expected import Expectations, Order, read_pairs, read_patterns
-from adjudge.features.agents.matching import ValueComparison
+from adjudge.features.agents.expectation import Expectations, Order, read_pairs, read_patterns
+from adjudge.features.agents.matchers import ValueComparison
 from adjudge.features.agents.rules import RULES, RuleResult, measure
 from adjudge.features.agents.trajectory import Step, ToolCall, ToolDefinition, Trajectory
 

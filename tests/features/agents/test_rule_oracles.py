@@ -17,8 +17,8 @@ from adjudge.core.domain.json_types import JsonObject
 from adjudge.core.domain.message import Usage
 from adjudge.core.reading.values import Place
 from adjudge.features.agents.alignment import assign_best, match_in_order, match_most
-from adjudge.features.agents.expected import ORDERS, Expectations, read_pairs, read_patterns
-from adjudge.features.agents.matching import ValueComparison
+from adjudge.features.agents.expectation import ORDERS, Expectations, read_pairs, read_patterns
+from adjudge.features.agents.matchers import ValueComparison
 from adjudge.features.agents.rules import RULES, measure
 from adjudge.features.agents.trajectory import Step, ToolCall, ToolDefinition, Trajectory
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from adjudge import AgentEvaluator, Trajectory
-from adjudge.core.gateway.open import open_model
+from adjudge.core.gateway.opener import open_model
 from adjudge.errors import SetupError
 from adjudge.features.agents.contest import RunContest
 from adjudge.runs.results.systems import SystemsTally
@@ -222,7 +222,10 @@ def test_differences_are_means_over_tasks_whatever_the_number_of_trials() -> Non
         for system in ("one", "two")
     }
     tally = SystemsTally()
-    tally._scores["judge", "criterion"] = rows
+    tally._scores["judge", "criterion"] = {
+        system: {task: [(one, one, one) for one in scores] for task, scores in own.items()}
+        for system, own in rows.items()
+    }
     (found,) = tally.summary()
     both = [task for task in rows["one"] if rows["one"][task] and rows["two"][task]]
     wanted = fmean(fmean(rows["two"][task]) - fmean(rows["one"][task]) for task in both)

@@ -13,7 +13,7 @@ from adjudge import DirectJudge, SetupError
 from adjudge.core.data.conversations import turns_of
 from adjudge.core.data.dataset import field_names, read_comparisons, read_instances
 from adjudge.errors import RunError
-from adjudge.features.importers.run import ImportOptions, import_file
+from adjudge.features.importers.importing import ImportOptions, import_file
 from support.commands import adjudge
 
 SAMPLES = Path(__file__).parents[2] / "samples" / "agents"
@@ -79,7 +79,7 @@ def test_an_eval_file_judges_trajectories(tmp_path: Path, said: str) -> None:
 def test_python_refuses_a_list_of_steps_as_what_is_judged() -> None:
     items = sample("openai-responses-items.json")
     with pytest.raises(SetupError, match="items of OpenAI's Responses API"):
-        DirectJudge(lambda prompt: "{}").evaluate(items, "Is it good?")  # type: ignore[arg-type]
+        DirectJudge(lambda prompt: "{}").evaluate(items, "Is it good?")  # type: ignore[call-overload]
     with pytest.raises(RunError, match="items of OpenAI's Responses API"):
         list(read_instances(items))  # type: ignore[arg-type]
 

@@ -31,7 +31,7 @@ from adjudge.core.gateway.prices import PriceTable
 from adjudge.core.ledger.file import FILE
 from adjudge.core.ledger.pending import BATCHES, BatchState
 from adjudge.core.ledger.rows import CHECKSUM_SQL, COLUMNS, checksum
-from adjudge.core.prompts.render import render
+from adjudge.core.prompts.renderer import render
 from adjudge.errors import (
     BatchesOpen,
     BudgetSpent,
@@ -41,10 +41,12 @@ from adjudge.errors import (
     Unavailable,
     Unreachable,
 )
-from adjudge.features.batches import backend, collect, send, transfer
-from adjudge.features.batches.providers import command
+from adjudge.features.batches import backend, transfer
+from adjudge.features.batches import collector as collect
+from adjudge.features.batches import sender as send
+from adjudge.features.batches.providers import shell as command
 from adjudge.features.batches.providers.api import Phase
-from adjudge.features.batches.providers.find import batch_api
+from adjudge.features.batches.providers.lookup import batch_api
 from adjudge.features.batches.providers.openai import AzureBatches, GroqBatches, OpenAIBatches
 from adjudge.runs.execute import estimate
 from adjudge.runs.folder import run_info, spent_in

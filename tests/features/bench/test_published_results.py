@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from adjudge.features.bench.published import PublishedJudge, published_results
-from adjudge.features.bench.published_view import beside_set, title_of_set
+from adjudge.features.bench.published_results import PublishedJudge, published_results
+from adjudge.features.bench.published_tables import beside_set, title_of_set
 from support.commands import adjudge
 from support.records import PUBLIC, without_public
 

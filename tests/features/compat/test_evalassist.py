@@ -18,8 +18,8 @@ from adjudge import (
 )
 from adjudge.core.domain.instance import Instance
 from adjudge.core.domain.json_types import objects_in
-from adjudge.features.importers.case_in import case_in
-from adjudge.features.importers.run import import_file
+from adjudge.features.importers.imported_case import case_in
+from adjudge.features.importers.importing import import_file
 from adjudge.features.playground.case_files import files_of
 from adjudge.runs.exporters.export import export
 from adjudge.runs.folder import run_info

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from adjudge import EvidenceJudge, Reply, Request, SetupError, Status
-from adjudge.core.domain.frozen import FrozenDict
+from adjudge.core.domain.frozen_mapping import FrozenDict
 from adjudge.core.domain.message import Capabilities, LogprobCalibration
 from adjudge.core.gateway.providers.scripted import ScriptedModel
 from adjudge.core.judges.settings import ModelPanel
 from adjudge.features.evidence.flags import stretches
+from adjudge.features.evidence.marked_text import evidence_html, evidence_markdown
 from adjudge.features.evidence.report import EvidenceTally
-from adjudge.features.evidence.view import evidence_html, evidence_markdown
 
 ROW = {
     "contexts": ["The lamp costs 40 euros. It is sold in Rome.", "It was made by Anna Bell."],

@@ -15,7 +15,7 @@ import pytest
 
 from adjudge.errors import SetupError
 from adjudge.features.generate.sandbox.base import Sandbox
-from adjudge.features.generate.sandbox.find import find_sandbox
+from adjudge.features.generate.sandbox.finder import find_sandbox
 from support.records import folders
 
 ROOT = Path(__file__).parents[3]

@@ -310,7 +310,7 @@ def test_a_subclass_may_keep_things_of_its_own_and_change_the_score() -> None:
     [
         ({"min_pass": 2}, "min_pass=2 can never be reached"),
         ({"min_pass": 0}, "min_pass"),
-        ({"num_samples": 0}, "num_samples"),
+        ({"num_samples": 0}, "votes"),
         (
             {"num_samples": 2, "min_samples_for_aggregation": 3},
             "min_samples_for_aggregation=3 can never",

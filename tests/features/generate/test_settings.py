@@ -20,7 +20,7 @@ from adjudge import (
     Strategy,
     best_of,
 )
-from adjudge.core.gateway.open import OpenModel
+from adjudge.core.gateway.opener import OpenModel
 
 
 def passes() -> QualitativeCriteria:

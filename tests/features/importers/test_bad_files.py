@@ -13,7 +13,7 @@ import pytest
 
 from adjudge.core.reading import archive
 from adjudge.errors import RunError
-from adjudge.features.importers.run import import_file
+from adjudge.features.importers.importing import import_file
 from adjudge.runs.folder import find_runs, records_of
 from support.importing import SAMPLES, imported, imported_path
 

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from adjudge.errors import RunError
-from adjudge.features.bench.labelled import LabelledSource, labelled_set
+from adjudge.features.bench.labelled_rows import LabelledSource, labelled_set
 from adjudge.features.compat.evalassist_run import to_evalassist
-from adjudge.runs.rows_again import rows_of_run
+from adjudge.runs.earlier_rows import rows_of_run
 from adjudge.trust.calibration import calibrate_run
 from support.importing import imported
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from adjudge.errors import RunError
-from adjudge.features.importers import whole
+from adjudge.features.importers import documents as whole
 from adjudge.trust import calibrate_run
 from support.importing import SAMPLES, imported, imported_path
 

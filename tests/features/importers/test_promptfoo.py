@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from adjudge.errors import RunError
+from adjudge.runs.exporters.other_tools import to_inspect, to_promptfoo
+from adjudge.runs.exporters.scores import to_langfuse, to_phoenix
+from adjudge.runs.results.run_report import report_of_run
 from support.importing import imported
 
 RUBRIC = {"type": "llm-rubric", "value": "is polite", "provider": "openai:gpt-5"}
@@ -231,3 +235,57 @@ def test_the_table_has_a_group_of_columns_for_each_prompt(tmp_path: Path) -> Non
     assert found.outcomes == {"ok": 2, "model_error": 1}
     assert found.rows[0]["fields"]["response"] == "=1+1"
     assert [(label.answer, label.note) for label in found.labels] == [("FAIL", "bad")]
+
+
+def means(folder: Path) -> dict[str, tuple[int, float | None]]:
+    """System → its rows and their mean."""
+    sections = report_of_run(folder).sections
+    return {one.system: (one.summary.attempted, one.summary.mean) for one in sections}
+
+
+def test_providers_are_systems_of_their_own_also_after_an_export(tmp_path: Path) -> None:
+    """Two providers of which one is good and one is bad had one mean of 0.500 over 20 rows."""
+    outputs = [
+        result(
+            part(place == 0),
+            testIdx=test,
+            promptIdx=place,
+            provider={"id": f"openai:gpt-{place}"},
+            prompt={"raw": "{{question}}", "label": "{{question}}"},
+            response={"output": f"answer {test} of {place}"},
+        )
+        for test in range(10)
+        for place in range(2)
+    ]
+    found = imported(tmp_path, v3(*outputs))
+    expected = {"openai:gpt-0": (10, 1.0), "openai:gpt-1": (10, 0.0)}
+    assert means(found.folder) == expected
+    assert [one.sentence for one in report_of_run(found.folder).differences]
+    for name, write in (("promptfoo", to_promptfoo), ("inspect", to_inspect)):
+        write(found.folder, tmp_path / f"{name}.json")
+        again = imported(tmp_path / name, (tmp_path / f"{name}.json").read_text("utf-8"))
+        assert means(again.folder) == expected
+    for name, export in (("langfuse", to_langfuse), ("phoenix", to_phoenix)):
+        export(found.folder, tmp_path / f"{name}.json")
+        metadata = json.loads((tmp_path / f"{name}.json").read_text("utf-8"))["data"]
+        assert {one["metadata"]["system"] for one in metadata} == set(expected)
+
+
+def test_prompts_of_one_provider_are_systems_too(tmp_path: Path) -> None:
+    outputs = [
+        result(part(), promptIdx=place, prompt={"raw": f"Prompt {place}: {{{{question}}}}"})
+        for place in range(2)
+    ]
+    assert set(means(imported(tmp_path, v3(*outputs)).folder)) == {
+        "Prompt 0: {{question}}",
+        "Prompt 1: {{question}}",
+    }
+
+
+def test_columns_of_a_table_are_systems(tmp_path: Path) -> None:
+    table = (
+        "question,[openai:a] Say it,Status,Score,[openai:b] Say it,Status (2),Score (2)\n"
+        "Q,one,PASS,1,two,FAIL,0\n"
+    )
+    found = imported(tmp_path, table, name="table.csv")
+    assert means(found.folder) == {"[openai:a] Say it": (1, 1.0), "[openai:b] Say it": (1, 0.0)}

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 import yaml
 
-from adjudge.features.importers.run import ImportOptions, import_file
+from adjudge.features.importers.importing import ImportOptions, import_file
 from adjudge.stats.agreement import Missing
 from adjudge.stats.bootstrap import Draws
 from adjudge.trust.agreement import AgreementReport, AgreementSettings

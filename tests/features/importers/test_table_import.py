@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from adjudge.errors import RunError, SetupError
-from adjudge.features.importers.run import ImportOptions, import_file
+from adjudge.features.importers.importing import ImportOptions, import_file
 from adjudge.features.importers.table import TableColumns
 from adjudge.trust import calibrate_run
 from support.commands import adjudge

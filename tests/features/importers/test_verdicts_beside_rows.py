@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from adjudge.errors import RunError
-from adjudge.features.importers.run import ImportOptions, import_file
+from adjudge.features.importers.importing import ImportOptions, import_file
 from adjudge.stats.agreement import Missing
 from adjudge.stats.bootstrap import Draws
 from adjudge.trust.agreement import AgreementReport, AgreementSettings

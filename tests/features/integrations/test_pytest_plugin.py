@@ -17,7 +17,7 @@ import pytest
 import yaml  # noqa: F401
 
 from adjudge.errors import RunError
-from adjudge.runs.cli.init import starters
+from adjudge.features.starters.command import starters
 from adjudge.runs.results.summary import GateConfidence, LostRows
 from support.fake_provider import Says
 from support.suites import BARE, GROUP, INSTALLED, NAMED, PLUGIN, Suite

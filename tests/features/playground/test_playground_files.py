@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from adjudge.core.catalog.criteria_file import read_entries
-from adjudge.features.bench.labelled import LabelledSource, labelled_set
+from adjudge.features.bench.labelled_rows import LabelledSource, labelled_set
 from adjudge.features.playground.draft import Draft
 from adjudge.runs.case_file import parse_case
 from adjudge.runs.eval_file import load_eval

@@ -16,7 +16,7 @@ from adjudge import Instance
 from adjudge.core.domain.message import Request
 from adjudge.core.gateway.providers.scripted import ScriptedModel
 from adjudge.features.rag import RagEvaluator, RagResult
-from adjudge.features.rag.joint import Checks
+from adjudge.features.rag.joint_questions import Checks
 from support.rag import shown_fields
 from support.tower import ASKED, ROW, check_of, knows, says
 

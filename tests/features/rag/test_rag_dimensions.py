@@ -162,7 +162,7 @@ def test_weights_are_changed_by_name() -> None:
             "too many dimensions have gates",
         ),
         ({"language": "xx"}, "language 'xx'"),
-        ({"strictness": 0}, "strictness"),
+        ({"strictness": 0}, "votes"),
     ],
 )
 def test_what_cannot_be_scored_is_said_before_any_call(

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from adjudge import Instance, Outcome, RunError, SetupError, Status
-from adjudge.core.domain.frozen import FrozenDict
+from adjudge.core.domain.frozen_mapping import FrozenDict
 from adjudge.core.domain.message import LogprobCalibration, Reply, Request
 from adjudge.core.gateway.providers.scripted import ScriptedModel
 from adjudge.errors import ModelError, WrongData

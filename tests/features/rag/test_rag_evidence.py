@@ -16,8 +16,8 @@ from adjudge.core.domain.message import Request
 from adjudge.core.gateway.providers.scripted import ScriptedModel
 from adjudge.core.ledger.codec import record_of
 from adjudge.errors import SetupError
-from adjudge.features.evidence.view import evidence_of
-from adjudge.features.importers.run import import_file
+from adjudge.features.evidence.marked_text import evidence_of
+from adjudge.features.importers.importing import import_file
 from adjudge.features.rag import RagEvaluator, RagResult
 from adjudge.plugins import OURS
 from adjudge.runs.eval_file import parse_eval

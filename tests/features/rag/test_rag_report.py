@@ -16,7 +16,7 @@ from markdown_it import MarkdownIt
 from adjudge.core.data.cells import with_line_breaks
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.record import JudgmentRecord
-from adjudge.core.gateway.open import ModelLike, open_model
+from adjudge.core.gateway.opener import ModelLike, open_model
 from adjudge.errors import RunError
 from adjudge.features.rag import RagEvaluator, rag_dimensions
 from adjudge.features.rag.report import RagSummary, rag_summary

@@ -13,7 +13,7 @@ from adjudge.core.gateway.layers.limit import Rate
 from adjudge.errors import SetupError
 from adjudge.features.scale import limiter as module
 from adjudge.features.scale.limiter import Lease, LeasedPace, Limiter, LimiterLostError
-from adjudge.features.scale.ray.connect import check_address
+from adjudge.features.scale.ray.connection import check_address
 
 
 @dataclass

@@ -21,13 +21,13 @@ from adjudge.core.gateway.layers.budget import Budget
 from adjudge.errors import BudgetSpent, OtherConfiguration, RunError, SetupError
 from adjudge.features.scale.partition import Partition, merge_partitions, partitions
 from adjudge.features.scale.ray.place import keep_facts
-from adjudge.features.scale.stores.merge import merge
+from adjudge.features.scale.stores.merger import merge
 from adjudge.features.scale.stores.segments import BEGUN, SegmentStore
-from adjudge.features.scale.stores.shared import Buffer
+from adjudge.features.scale.stores.shared_ledger import Buffer
 from adjudge.features.scale.stores.store import AccountRecord, RowRange, WriterSession
 from adjudge.runs.cli.main import app
 from adjudge.runs.folder import run_info
-from adjudge.runs.kept_eval import write_eval
+from adjudge.runs.stored_eval import write_eval
 from support.fake_provider import KEY, FakeProvider
 from support.partitions import JUDGES, exported, marked_file, on_one_machine
 from support.stores import opened

@@ -21,10 +21,11 @@ from click.testing import CliRunner
 
 from adjudge import AspectCritic, AspectResult, judge_dataset
 from adjudge.core.engine.cluster import Cluster
+from adjudge.core.engine.run import RunSettings
 from adjudge.core.gateway.layers.budget import Budget
 from adjudge.errors import BudgetSpent, SetupError
 from adjudge.features.scale.partition import Partition, Progress
-from adjudge.features.scale.spread import spread
+from adjudge.features.scale.ray_run import spread
 from adjudge.runs.cli.main import app
 from adjudge.runs.execute import execute
 from adjudge.runs.folder import RunInfo, run_info
@@ -103,7 +104,7 @@ def test_the_command_says_what_the_workers_did(tmp_path: Path) -> None:
 
 
 OWN_THEN_OTHER = """
-from adjudge.features.scale.ray.connect import check_address, connected
+from adjudge.features.scale.ray.connection import check_address, connected
 with connected("ray"):
     pass
 check_address("ray://10.0.0.7:10001")
@@ -139,7 +140,7 @@ def test_evaluate_on_a_cluster_gives_the_results_of_one_machine(tmp_path: Path) 
     texts = [f"REC-{number % 25:05}-Y" for number in range(30)]
     told: list[AspectResult] = []
     results = judge.evaluate(
-        texts, run=tmp_path / "run", on=Cluster("ray", 2), progress=told.append
+        texts, run=RunSettings(tmp_path / "run", on=Cluster("ray", 2)), progress=told.append
     )
     expected = judge.evaluate(texts, run=tmp_path / "one")
     assert [one.score for one in results] == [one.score for one in expected]
@@ -149,7 +150,7 @@ def test_evaluate_on_a_cluster_gives_the_results_of_one_machine(tmp_path: Path) 
     assert exported(tmp_path / "run") == exported(tmp_path / "one")
     assert (run_info(tmp_path / "run").state, run_info(tmp_path / "run").votes) == ("complete", 75)
     assert not (tmp_path / "run" / "partitions").exists()
-    assert len(judge.evaluate(texts, run=tmp_path / "run", on="ray")) == 30
+    assert len(judge.evaluate(texts, run=RunSettings(tmp_path / "run", on="ray"))) == 30
 
 
 def test_a_ray_data_set_is_judged_like_the_file_it_was_read_from(tmp_path: Path) -> None:

@@ -24,10 +24,10 @@ from adjudge.core.judges.aspect import AspectCritic
 from adjudge.core.ledger.codec import vote_row
 from adjudge.core.ledger.ledger import Ledger
 from adjudge.errors import OtherConfiguration, RunError, SetupError
-from adjudge.features.scale.stores.merge import merge
+from adjudge.features.scale.stores.merger import merge
 from adjudge.features.scale.stores.places import Folder
 from adjudge.features.scale.stores.segments import SegmentStore
-from adjudge.features.scale.stores.shared import Buffer, SharedLedger
+from adjudge.features.scale.stores.shared_ledger import Buffer, SharedLedger
 from adjudge.features.scale.stores.store import RowRange, Store, StoredVote, WriterSession
 from adjudge.runs.folder import run_info
 from support.exported import judgments

@@ -14,17 +14,18 @@ import pytest
 from adjudge import judge_dataset
 from adjudge.core.domain.instance import Instance
 from adjudge.core.engine.cluster import Cluster
+from adjudge.core.engine.run import RunSettings
 from adjudge.core.gateway.layers.budget import Budget
-from adjudge.core.gateway.open import default_model
+from adjudge.core.gateway.opener import default_model
 from adjudge.core.gateway.prices import Price, PriceTable
 from adjudge.core.judges.aspect import AspectCritic
 from adjudge.errors import HALTS, BudgetSpent, RunError, RunStopped, SetupError
 from adjudge.features.local import provider as local
 from adjudge.features.scale.partition import PartitionJudge, WorkerSettings, partitions
-from adjudge.features.scale.ray import connect
+from adjudge.features.scale.ray import connection as connect
 from adjudge.features.scale.ray.place import keep_facts, store_of
 from adjudge.features.scale.ray.worker import Worker
-from adjudge.features.scale.spread import work_for
+from adjudge.features.scale.ray_run import work_for
 from adjudge.runs.partitions import kept_facts
 from adjudge.runs.plan import resolve
 from support.partitions import marked_file
@@ -113,19 +114,17 @@ def test_what_a_cluster_needs_is_said_before_one_is_looked_for(
 ) -> None:
     monkeypatch.delenv("RAY_AUTH_MODE", raising=False)  # Ray sets it where it has started a cluster
     judge = AspectCritic("It is short.", models="scripted")
-    with pytest.raises(SetupError, match="kept in a folder"):
-        judge.evaluate(["x"], on="ray")
     with pytest.raises(SetupError, match="RAY_AUTH_MODE=token"):
-        judge.evaluate(["x"], on="ray://10.0.0.7:10001", run=tmp_path / "run")
+        judge.evaluate(["x"], run=RunSettings(tmp_path / "run", on="ray://10.0.0.7:10001"))
     with pytest.raises(SetupError, match="judge_partition with that store"):
-        judge.evaluate(["x"], on="postgresql://host/db#run", run=tmp_path / "run")
+        judge.evaluate(["x"], run=RunSettings(tmp_path / "run", on="postgresql://host/db#run"))
     with pytest.raises(SetupError, match="one at least, not -1"):
         Cluster("ray", workers=-1)
     with pytest.raises(SetupError, match=r"takes a ray\.data\.Dataset, not list"):
         judge_dataset([{"answer": "x"}], marked_file(tmp_path), run=tmp_path / "run")  # type: ignore[arg-type]
     with pytest.raises(SetupError, match="cannot be sent to the workers"):
         AspectCritic("It is short.", models=lambda prompt: "PASS").evaluate(
-            ["x"], on="ray", run=tmp_path / "run"
+            ["x"], run=RunSettings(tmp_path / "run", on="ray")
         )
     assert not (tmp_path / "run").exists()
 
@@ -137,7 +136,9 @@ def test_a_cluster_that_cannot_be_used_leaves_no_folder_behind(
     monkeypatch.delenv("RAY_ADDRESS", raising=False)
     monkeypatch.setattr(connect, "find_spec", lambda name: None if name == missing else object())
     with pytest.raises(SetupError, match=r"pip install 'adjudge\[ray\]'"):
-        AspectCritic("It is short.", models="scripted").evaluate(["x"], on=on, run=tmp_path / "run")
+        AspectCritic("It is short.", models="scripted").evaluate(
+            ["x"], run=RunSettings(tmp_path / "run", on=on)
+        )
     assert not (tmp_path / "run").exists()
 
 

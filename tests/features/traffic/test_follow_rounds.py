@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from adjudge.features.traffic import follow as rounds
+from adjudge.features.traffic import follower as rounds
 from adjudge.features.traffic.files import GrowingFiles
 from adjudge.features.traffic.history import traffic_document
 from adjudge.features.traffic.rates import AlarmState, rates_of

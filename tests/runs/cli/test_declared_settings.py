@@ -9,12 +9,12 @@ import click
 import pytest
 
 from adjudge.core.reading.types import Numbers, Word, keys_of
-from adjudge.features.agents.evaluator import AgentEvaluator
+from adjudge.features.agents.judge import AgentEvaluator
 from adjudge.features.agents.kind import AgentEntry, ArgumentsEntry
-from adjudge.features.rag.evaluator import RagEvaluator
+from adjudge.features.rag.judge import RagEvaluator
 from adjudge.features.rag.kind import RagEntry
 from adjudge.plugins import Parts
-from adjudge.runs.build import kind_settings
+from adjudge.runs.builder import kind_settings
 from adjudge.runs.cli.options import Flags, command
 from adjudge.runs.cli.settings import settings, typed_for_judges, typed_settings
 from adjudge.runs.eval_file import (

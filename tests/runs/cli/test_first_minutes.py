@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from adjudge.errors import SetupError
-from adjudge.runs.cli.init import starters
+from adjudge.features.starters.command import starters
 from adjudge.runs.folder import NoSuchRun
 from adjudge.runs.service.run_index import RunIndex
 from support.commands import adjudge

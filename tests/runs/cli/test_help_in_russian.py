@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from adjudge.messages import render, term
 from adjudge.runs.cli.help import help_texts
-from adjudge.runs.cli.main import HELP, app
+from adjudge.runs.cli.main import GROUPS, HELP, app
 from adjudge.runs.folder import records_of
 from support.commands import adjudge
 
@@ -30,7 +30,7 @@ def test_help_is_in_the_language_of_the_environment() -> None:
 
 def test_the_list_of_commands_is_in_russian_too() -> None:
     said = adjudge("--help", environment=RUSSIAN).stdout
-    assert "\nКоманды:\n  init" in said
+    assert "\nСудить:\n  init" in said
     assert "Показать, чем кончился прогон" in adjudge("runs", environment=RUSSIAN).stderr
 
 
@@ -79,7 +79,7 @@ def test_what_is_printed_has_the_readers_language_and_what_is_kept_its_own(tmp_p
 
 def test_no_text_of_the_help_is_left_in_english() -> None:
     context = click.Context(app, info_name="adjudge")
-    texts = {*HELP.values(), *help_texts(app, context)}
+    texts = {*GROUPS, *HELP.values(), *help_texts(app, context)}
     same = {text for text in texts if render(term("help", text), "ru") == text}
     assert same == {"github:OWNER/REPOSITORY@TAG/PATH.yaml."}
 

@@ -237,6 +237,10 @@ def test_the_file_in_the_docs_is_what_the_command_prints() -> None:
     ).stdout
 
 
+NOT_PUBLISHED_YET = ("rubric", "conversations", "learn")
+"""New in this release: what they print may still change, and is in no published schema."""
+
+
 def test_no_json_of_a_command_is_forgotten() -> None:
     context = app.make_context("adjudge", [], resilient_parsing=True)
     known = {
@@ -251,7 +255,8 @@ def test_no_json_of_a_command_is_forgotten() -> None:
             **{f"{name} {each}": sub for each, sub in inner.items()},
         }.items():
             if any("--json" in option.opts for option in one.params):
-                assert path in known or path.split()[0] in known, path
+                words = {path, path.split()[0]}
+                assert words & {*known, *NOT_PUBLISHED_YET}, path
 
 
 def test_money_is_a_number(folder: Path) -> None:

@@ -131,6 +131,9 @@ def test_what_there_is_of_a_kept_run_that_stopped_is_told_and_no_gate_is_decided
     )
     bar = "response_a=0.5" if name == "compare" else "0.5"
     calls = {"rag": "6", "judge": "4", "compare": "2"}.get(name, "1")
+    if "-o" in args:  # an output is named once
+        place = args.index("-o")
+        args = (*args[:place], *args[place + 2 :])
     stopped = adjudge(
         tmp_path,
         *args,

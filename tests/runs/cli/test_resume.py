@@ -20,13 +20,13 @@ import pytest
 from adjudge.core.aio.files import cache_folder
 from adjudge.core.domain.json_types import JsonDict, JsonValue
 from adjudge.core.ledger.file import FILE, connect, write_meta
-from adjudge.runs.cli.kept import is_known, without_password
 from adjudge.runs.cli.main import main
+from adjudge.runs.cli.stored_options import is_known, without_password
 from adjudge.runs.criteria_entry import CriteriaEntry
 from adjudge.runs.eval_file import AspectEntry, DataEntry, EvalFile
 from adjudge.runs.folder import run_info
-from adjudge.runs.kept_eval import read_eval, write_eval
 from adjudge.runs.project import ModelEntry
+from adjudge.runs.stored_eval import read_eval, write_eval
 from support.fake_provider import FakeProvider
 
 Adjudge = Callable[..., tuple[int, str, str]]

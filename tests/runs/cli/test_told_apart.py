@@ -9,7 +9,7 @@ import pytest
 
 from adjudge import AspectCritic, Budget, DirectJudge
 from adjudge.errors import BudgetSpent, SetupError
-from adjudge.runs.other_models import _short_names
+from adjudge.runs.model_overrides import _short_names
 from support.commands import adjudge
 
 

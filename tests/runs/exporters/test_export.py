@@ -32,7 +32,7 @@ from adjudge.core.ledger.codec import judgment_row
 from adjudge.core.ledger.file import FILE, connect
 from adjudge.core.ledger.rows import insert
 from adjudge.runs.exporters.export import column_types, export
-from adjudge.runs.recover import recover
+from adjudge.runs.recovery import recover
 from support.commands import adjudge
 from support.exported import reseal
 

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adjudge import AspectCritic, ModelError, RagEvaluator, Request, ScriptedModel
+from adjudge import AspectCritic, ModelError, PairwiseJudge, RagEvaluator, Request, ScriptedModel
 from adjudge.core.domain.instance import Instance
 from adjudge.core.domain.message import Reply
 from adjudge.runs.exporters.github import GithubReport, _command, _within
@@ -51,6 +51,25 @@ def run_of(folder: Path, said: str, more: str = "") -> Path:
     folder.joinpath("eval.yaml").write_text(EVAL.format(said=said, more=more), encoding="utf-8")
     assert adjudge("run", "eval.yaml", "--no-cache", cwd=folder).returncode in (0, 4, 5)
     return folder / "runs" / "eval"
+
+
+def compared(folder: Path, *winners: str) -> Path:
+    model = ScriptedModel(
+        [f'{{"explanation": "why", "selected_option": "{one}"}}' for one in winners]
+    )
+    judge = PairwiseJudge(model, check_positional_bias=False, max_repairs=0)
+    cases = [[f"old {number}", f"new {number}"] for number in range(len(winners))]
+    judge.evaluate(cases, "Which one is clearer?", run=folder)
+    return folder
+
+
+def test_a_comparison_shows_wins_win_rates_and_what_they_were_before(tmp_path: Path) -> None:
+    before = compared(tmp_path / "before", "A", "A", "A", "B")
+    now = compared(tmp_path / "now", "A", "B", "B", "B")
+    page = GithubReport(now, before).summary()
+    assert "| response 2 | 3 | 0 | 1 | 0.75 | – | 0 |" in page
+    assert "| response 2 | 0.250 | 0.750 | +0.500 |" in page
+    assert "mean" not in page
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from adjudge import PairwiseInstance, PairwiseJudge
-from adjudge.features.importers.run import import_file
+from adjudge.features.importers.importing import import_file
 from adjudge.runs.results.leaderboard import Leaderboard, RankingSettings, leaderboards
 from adjudge.stats.bootstrap import Draws
 from adjudge.stats.ranking import NamedContest, rank

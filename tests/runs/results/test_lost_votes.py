@@ -6,11 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from adjudge import AspectCritic, DirectJudge, ScriptedModel
+from adjudge import AspectCritic, DirectJudge, PairwiseJudge, RagEvaluator, ScriptedModel
 from adjudge.core.domain.criteria import Criteria, CriteriaOption
-from adjudge.core.domain.instance import Instance
+from adjudge.core.domain.instance import Instance, PairwiseInstance
 from adjudge.runs.folder import records_of
-from adjudge.runs.results.gate import mean_gate
+from adjudge.runs.results.gate import Bar, mean_gate
+from adjudge.runs.results.paired_gate import paired_gates
+from adjudge.runs.results.report import _win_rate
+from adjudge.runs.results.run_report import report_of_run
+from adjudge.runs.results.setup import Setup
 from adjudge.runs.results.summary import GateConfidence, Tally
 
 ROWS = [Instance({"response": f"text {place}"}, id=f"r{place}") for place in range(10)]
@@ -58,3 +62,102 @@ def test_a_majority_that_lost_votes_cannot_turn_counts(tmp_path: Path) -> None:
     )
     summary = tally(tmp_path / "two").summary()
     assert (summary.open_rows, summary.lower, summary.upper) == (10, 0.0, 1.0)
+
+
+def test_lost_votes_count_by_vote_and_not_by_model(tmp_path: Path) -> None:
+    """Two models say Yes, Yes, No each: 4 of 6 votes, which three lost ones could turn."""
+    panel = [model("one", "Yes", "Yes", "No"), model("two", "Yes", "Yes", "No")]
+    judge = DirectJudge([*panel, model("lost", "nonsense")], votes=3, max_repairs=0)
+    judge.evaluate(ROWS[:1], KIND, run=tmp_path / "run")
+    summary = tally(tmp_path / "run").summary()
+    assert (summary.mean, summary.open_rows, summary.lower) == (1.0, 1, 0.0)
+
+
+def test_the_weight_of_a_lost_model_counts(tmp_path: Path) -> None:
+    """The lost model has 8 of 10 parts: 1.000 may be 0.200."""
+    panel = [model("one", "PASS"), model("two", "PASS"), model("lost", "nonsense")]
+    weights = {"one": 1, "two": 1, "lost": 8}
+    AspectCritic("It is good.", panel, weights=weights, max_repairs=0).evaluate(
+        ROWS, run=tmp_path / "run"
+    )
+    summary = tally(tmp_path / "run").summary()
+    assert (summary.lower, summary.upper) == (pytest.approx(0.2), 1.0)
+
+
+def test_lost_votes_of_a_rag_panel_leave_the_gate_open(tmp_path: Path) -> None:
+    """Two models disagree about groundedness, and the third one was lost: the composite and the
+    dimension are open. If the two agree, the third one cannot turn them.
+    """
+    rows = [{"question": "Q", "answer": f"A {place}", "contexts": ["C"]} for place in range(10)]
+    lost = model("lost", "nonsense")
+    for second, expected in (("0", (0.0, 1.0)), ("2", (1.0, 1.0))):
+        run = tmp_path / second
+        judge = RagEvaluator(
+            model=[model("one", "2"), model("two", second), lost],
+            dimensions=["groundedness"],
+            max_repairs=0,
+        )
+        judge.evaluate(rows, run=run)
+        section = report_of_run(run).sections[0]
+        gate = mean_gate("rag", "rag", section.summary, 0.5, "composite")
+        assert (gate.lower, gate.upper) == expected
+        assert gate.verdict == ("holds" if second == "2" else "inconclusive")
+        figure = section.part_figure("groundedness")
+        assert figure is not None and (figure.lower, figure.upper) == expected
+        assert gate.open_votes == figure.open_rows == (0 if second == "2" else 10)
+
+
+def test_lost_votes_leave_a_gate_on_a_win_rate_open(tmp_path: Path) -> None:
+    """Of three models one says that the new text is better and two were lost."""
+    rows = [PairwiseInstance(responses=["old", f"new {place}"]) for place in range(10)]
+    lost = [model("lost", "nonsense"), model("gone", "nonsense")]
+    judge = PairwiseJudge([model("one", "B"), *lost], max_repairs=0)
+    judge.evaluate(rows, Criteria("better", "Which is better?"), run=tmp_path / "run")
+    contests = report_of_run(tmp_path / "run").sections[0].contests
+    assert contests is not None
+    winner = contests.systems[0]
+    assert (winner.winrate, winner.bounds, winner.opened.rows) == (1.0, (0.0, 1.0), 10)
+    gate = _win_rate("judge", Bar("judge", 0.5, winner.name), winner, None)
+    assert gate.verdict == "inconclusive"
+    assert "10 of 10 rows lack votes of the panel that could change them." in gate.sentence()
+
+
+def test_lost_votes_leave_not_worse_than_open(tmp_path: Path) -> None:
+    """The new run is as good as the old one, but for a model that no longer answers."""
+    whole = [model("one", "Yes"), model("two", "No"), model("three", "Yes")]
+    other = [Instance({"response": f"other {row.id}"}, id=row.id) for row in ROWS]
+    DirectJudge(whole).evaluate(ROWS, KIND, run=tmp_path / "old")
+    dead = [model("one", "Yes"), model("two", "Yes"), model("three", "nonsense")]
+    even = [model("one", "Yes"), model("two", "nonsense"), model("three", "nonsense")]
+    DirectJudge(dead, max_repairs=0).evaluate(other, KIND, run=tmp_path / "settled")
+    DirectJudge(even, max_repairs=0).evaluate(other, KIND, run=tmp_path / "open")
+    old = str(tmp_path / "old")
+    setup = Setup(against=old, against_place=old, margin=0.3)
+    (settled,) = paired_gates(setup, tmp_path / "settled")
+    (open_gate,) = paired_gates(setup, tmp_path / "open")
+    assert settled.open_votes == 0
+    assert (open_gate.open_votes, open_gate.verdict) == (10, "inconclusive")
+    assert open_gate.lower == -1.0
+    assert settled.lower > -0.5
+    assert "10 of 10 rows lack votes of the panel" in open_gate.sentence()
+
+
+def test_runs_that_lack_the_same_votes_of_the_same_texts_are_unchanged(tmp_path: Path) -> None:
+    """A model that answers in neither run says the same of the same text."""
+    panel = [model("one", "Yes"), model("gone", "nonsense")]
+    for name in ("old", "new"):
+        DirectJudge(panel, max_repairs=0).evaluate(ROWS, KIND, run=tmp_path / name)
+    setup = Setup(against=str(tmp_path / "old"), against_place=str(tmp_path / "old"))
+    (gate,) = paired_gates(setup, tmp_path / "new")
+    assert (gate.unchanged, gate.open_votes, gate.verdict) == (True, 0, "holds")
+
+
+def test_the_listed_order_must_be_a_majority_too(tmp_path: Path) -> None:
+    """Two of three models say Yes in both orders: the third one could turn neither. If a further
+    vote was lost, the listed order may have one vote of three.
+    """
+    for name, second, opened in (("whole", ["Yes"], 0), ("part", ["nonsense", "Yes"], 1)):
+        panel = [model("one", "Yes"), model("two", *second), model("lost", "nonsense")]
+        judge = DirectJudge(panel, check_positional_bias=True, max_repairs=0)
+        judge.evaluate(ROWS[:1], KIND, run=tmp_path / name)
+        assert tally(tmp_path / name).summary().open_rows == opened

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from adjudge.runs.results.repeats import TrialCounts, pass_all
+from adjudge.runs.results.summary import interval_of
 from support.commands import adjudge
 
 
@@ -65,6 +66,14 @@ def test_the_interval_holds_the_truth_also_if_failures_are_lost(lost_failures: f
         assert found.interval
         held += found.interval.lower <= truth <= found.interval.upper
     assert held >= 400 * 0.93
+
+
+def test_the_pass_rate_of_all_trials_has_one_interval() -> None:
+    """Next to the rate of 30 rows stood pass^1 of their 10 tasks with wider limits."""
+    passed = [0, 1, 3, 3, 2, 3, 3, 3, 1, 3]
+    rows = [float(trial < count) for count in passed for trial in range(3)]
+    interval = interval_of(rows, [task for task in range(10) for _ in range(3)])
+    assert pass_all([trials(count, 3) for count in passed], 1).interval == interval
 
 
 def test_tasks_of_one_cluster_widen_the_interval() -> None:

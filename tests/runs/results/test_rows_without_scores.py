@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from adjudge import AspectCritic, Instance
-from adjudge.core.domain.repeated import Unit
+from adjudge.core.domain.repetition import Unit
 from adjudge.runs.results.gate import GateResult
 from adjudge.runs.results.paired_gate import paired_gates
 from adjudge.runs.results.setup import Setup

@@ -22,7 +22,7 @@ from adjudge import (
     ScriptedModel,
 )
 from adjudge.core.domain.criteria import Criteria, CriteriaOption
-from adjudge.core.domain.frozen import FrozenDict
+from adjudge.core.domain.frozen_mapping import FrozenDict
 from adjudge.core.domain.label import Answer
 from adjudge.errors import RunError, SetupError
 from adjudge.features.rag.record import Composite, RagDetail

@@ -19,7 +19,7 @@ from adjudge.core.domain.criteria import (
     is_sentence,
     with_good_option,
 )
-from adjudge.core.domain.frozen import nonempty, plain
+from adjudge.core.domain.frozen_mapping import nonempty, plain
 from adjudge.core.domain.json_types import JsonDict, JsonObject, object_in
 from adjudge.core.reading.values import (
     Place,

@@ -12,7 +12,7 @@ from pathlib import Path
 from adjudge.core.aio.files import locked, writing, written_whole
 from adjudge.core.catalog.criteria import entry
 from adjudge.core.catalog.criteria_file import read_entries
-from adjudge.core.domain.frozen import content_hash
+from adjudge.core.domain.frozen_mapping import content_hash
 from adjudge.errors import SetupError
 from adjudge.messages import Message, reason_of
 

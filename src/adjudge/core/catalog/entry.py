@@ -6,7 +6,7 @@ from string import ascii_uppercase
 from typing import Literal, get_args
 
 from adjudge.core.domain.criteria import Criteria, CriteriaExample, CriteriaOption
-from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.light_dataclass import light_dataclass
 
 Kind = Literal["direct", "pairwise"]
 KINDS: tuple[Kind, ...] = get_args(Kind)

@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 
 from adjudge.core.domain.instance import Instance
-from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.domain.span import Span
 from adjudge.core.reading.values import Place
 from adjudge.errors import SetupError

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from adjudge.core.checks.check import Check, Observation
 from adjudge.core.domain.instance import Instance
-from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.reading.types import Word, key
 from adjudge.messages import Message
 

@@ -8,7 +8,7 @@ from typing import Literal
 
 from adjudge.core.checks.check import Check, Observation, check_limits, limits_text, within
 from adjudge.core.domain.instance import Instance
-from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.domain.span import Span
 from adjudge.core.reading.types import Number, Text, WholeNumber, Word, key
 from adjudge.messages import Message

@@ -12,20 +12,23 @@ from pathlib import Path
 from types import CodeType
 
 from adjudge.core.aio.side_process import ProcessEnded, SideProcess, TookTooLong
-from adjudge.core.checks.calling import CheckCall
 from adjudge.core.checks.check import Check, Observation
+from adjudge.core.checks.python_worker import CheckCall
 from adjudge.core.checks.words import short
 from adjudge.core.domain.instance import Instance
-from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.reading.types import Number, Text, key
 from adjudge.core.reading.user_code import beside, is_reference, load_code
 from adjudge.errors import SetupError
 from adjudge.messages import Message
 
 Function = Callable[[str, Instance], object]
-_SERVE = (
-    "import sys; sys.path[:] = sys.argv[1:]; from adjudge.core.checks.calling import serve; serve()"
-)
+_SERVE = """\
+import sys
+sys.path[:] = sys.argv[1:]
+from adjudge.core.checks.python_worker import serve
+serve()
+"""
 _CALLER = SideProcess(lambda: [sys.executable, "-c", _SERVE, *sys.path], shows_errors=True)
 
 

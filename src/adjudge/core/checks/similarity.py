@@ -11,7 +11,7 @@ from typing import Literal, get_args
 
 from adjudge.core.checks.check import Check, Observation, lacks, texts_in
 from adjudge.core.domain.instance import Instance
-from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.reading.types import Number, Text, Word, key
 from adjudge.messages import Message
 

@@ -29,7 +29,7 @@ from adjudge.core.checks.check import (
 from adjudge.core.checks.words import short
 from adjudge.core.domain.instance import Instance
 from adjudge.core.domain.json_types import JsonValue
-from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.domain.span import Span
 from adjudge.core.reading.json_path import NotThere, steps_of, value_at
 from adjudge.core.reading.types import Flag, Json, Many, Text, WholeNumber, Word, key

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from adjudge.core.checks.check import Check, Observation, first_spans, lacks, quoted, texts_in
 from adjudge.core.domain.instance import Instance
-from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.domain.span import Span
 from adjudge.core.reading.patterns import CannotMatch, find_all
 from adjudge.core.reading.types import Flag, Many, Text, key

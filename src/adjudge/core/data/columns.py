@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import TypeVar
 
 from adjudge.core.data.ids import ID_ALIASES
-from adjudge.core.data.rendered import (
+from adjudge.core.data.rendering import (
     chat,
     chat_call,
     chat_parts,

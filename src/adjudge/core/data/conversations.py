@@ -15,9 +15,10 @@ from adjudge.core.data.columns import (
     whole_chat,
 )
 from adjudge.core.domain.instance import Instance
+from adjudge.core.domain.repetition import TRIAL, TURN
 from adjudge.errors import SetupError
 
-Per = Literal["row", "turn", "conversation", "trajectory", "step"]
+Per = Literal["row", "turn", "conversation", "trajectory", "step", "point"]
 PER: tuple[Per, ...] = get_args(Per)
 
 
@@ -51,12 +52,18 @@ def turns_of(instance: Instance) -> list[Instance]:
     except ValueError as error:
         raise SetupError(str(error)) from None
     name, beside = instance.id or "row", _beside(instance)
+    row = instance.metadata.get("row")
+    trial = row if isinstance(row, Mapping) and TRIAL in row else None
     return [
         replace(
             instance,
             fields={**beside, **fields},
             id=f"{name} turn {number}",
-            metadata={**instance.metadata, "turn": number},
+            metadata={
+                **instance.metadata,
+                "turn": number,
+                **({"row": {**trial, TURN: number}} if trial else {}),
+            },
         )
         for number, fields in enumerate(turns, 1)
     ]

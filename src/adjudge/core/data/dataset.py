@@ -20,7 +20,7 @@ from adjudge.core.data.columns import (
     nothing_in,
     text_of,
 )
-from adjudge.core.data.sources.open import FORMATS, ROW_FILES, STDIN, Source, open_source
+from adjudge.core.data.sources.opener import FORMATS, ROW_FILES, STDIN, Source, open_source
 from adjudge.core.data.sources.row import (
     BadRow,
     BlankRows,
@@ -34,7 +34,7 @@ from adjudge.core.data.sources.row import (
     is_blank,
 )
 from adjudge.core.domain.instance import NUMBERED, Instance, PairwiseInstance
-from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.errors import NothingToJudge, SetupError, WrongData
 from adjudge.messages import Message
 

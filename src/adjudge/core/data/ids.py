@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from adjudge.core.data.rendered import parsed
+from adjudge.core.data.rendering import parsed
 from adjudge.errors import WrongData
 
 ID_ALIASES: Mapping[str, tuple[str, ...]] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar
 
-from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.domain.record import Detail
 from adjudge.core.domain.results import Result, Status
 
@@ -47,10 +47,6 @@ class CheckResult(Result):
     verdict: str | None = None
     """"PASS", "FAIL", or None where it cannot be told."""
     checks: tuple[CheckRecord, ...] = ()
-
-    @property
-    def verdict_name(self) -> str | None:
-        return self.verdict
 
     @property
     def reason(self) -> str | None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeAlias
 
-from adjudge.core.domain.frozen import FrozenDict
+from adjudge.core.domain.frozen_mapping import FrozenDict
 from adjudge.core.domain.json_types import JsonDict, JsonValue
 from adjudge.errors import SetupError
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TypeAlias, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
-JsonValue: TypeAlias = (
-    bool | int | float | str | Sequence["JsonValue"] | Mapping[str, "JsonValue"] | None
-)
+if TYPE_CHECKING:
+    JsonValue: TypeAlias = (
+        bool | int | float | str | Sequence["JsonValue"] | Mapping[str, "JsonValue"] | None
+    )
+else:  # typing.get_type_hints of another module could not find the name that the text refers to
+    JsonValue = bool | int | float | str | Sequence[Any] | Mapping[str, Any] | None
 JsonObject: TypeAlias = Mapping[str, JsonValue]
 JsonDict: TypeAlias = dict[str, JsonValue]
 """A JSON object that is being made, or is the caller's to change."""

@@ -14,14 +14,20 @@ def json_writer(
     *,
     allow_nan: bool = True,
     separators: tuple[str, str] = (", ", ": "),
+    ensure_ascii: bool = True,
 ) -> Callable[[object], str]:
     """As ``json.dumps`` with these settings, of what holds no circles: settings are read once."""
-    escape, (comma, colon) = encoder.encode_basestring_ascii, separators
+    comma, colon = separators
+    escape = encoder.encode_basestring_ascii if ensure_ascii else encoder.encode_basestring
     make: Any = getattr(encoder, "c_make_encoder", None)
     try:  # past the class that makes one for each value; nobody promises its arguments
         parts = make(None, default, escape, None, colon, comma, False, False, allow_nan)
     except TypeError:
         return JSONEncoder(
-            check_circular=False, allow_nan=allow_nan, separators=separators, default=default
+            check_circular=False,
+            allow_nan=allow_nan,
+            separators=separators,
+            default=default,
+            ensure_ascii=ensure_ascii,
         ).encode
     return lambda value: "".join(parts(value, 0))

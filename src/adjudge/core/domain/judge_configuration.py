@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from adjudge.core.domain.criteria import Criteria, CriteriaExample, CriteriaOption
-from adjudge.core.domain.frozen import NOTHING
+from adjudge.core.domain.frozen_mapping import NOTHING
 from adjudge.core.domain.json_types import JsonObject, JsonValue, object_in, objects_in, text_in
-from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.domain.numbers import number_of
 from adjudge.errors import RunError
 from adjudge.messages import Message
@@ -59,6 +59,19 @@ class JudgeConfiguration:
             checks=objects_in(found.get("checks")),
             steps=tuple(cls.of({**common, **step}) for step in objects_in(found.get("steps"))),
         )
+
+    @property
+    def learned_rows(self) -> frozenset[str]:
+        """Beginnings of the identities of all rows that its models, or those of its steps, learned
+        from.
+        """
+        found: set[str] = set()
+        for model in (one for judge in (self, *self.steps) for one in judge.models.values()):
+            rows = object_in(model).get("learned_rows")
+            found |= (
+                {row for row in rows if isinstance(row, str)} if isinstance(rows, list) else set()
+            )
+        return frozenset(found)
 
     @property
     def language(self) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.messages import join
 
 

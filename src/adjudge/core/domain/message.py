@@ -8,14 +8,18 @@ from functools import lru_cache
 from hashlib import sha256
 from json.encoder import encode_basestring_ascii as _quoted
 from operator import add, sub
-from typing import TYPE_CHECKING, Literal, Protocol, Self
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
 
-from adjudge.core.domain.frozen import NOTHING, FrozenDict, content_hash
+from adjudge.core.domain.frozen_mapping import NOTHING, FrozenDict, content_hash
 from adjudge.core.domain.json_types import JsonObject
-from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.light_dataclass import light_dataclass
 
 if TYPE_CHECKING:
     from _hashlib import HASH
+
+    from adjudge.core.domain.decision import DecisionRequest
+else:
+    DecisionRequest = Any  # that module imports this one
 
 Role = Literal["system", "user", "assistant"]
 
@@ -105,6 +109,16 @@ class KeptPriors(Protocol):
 
 
 @light_dataclass(frozen=True)
+class DecisionLimits:
+    """How much a server of decision models takes in one request."""
+
+    questions: int = 100
+    tokens: int = 30_000
+    """Of the state and all questions, as estimated from their length."""
+    levels: int = 10
+
+
+@light_dataclass(frozen=True)
 class Capabilities:
     """What a provider documents that it can do. What it then did is on the reply."""
 
@@ -125,6 +139,11 @@ class Capabilities:
     """Answers about neutral texts that outlive the process; None: they are asked for again."""
     window: int | None = None
     """Tokens that a prompt and its answer may have together; None: it does not say."""
+    text_first: bool = False
+    """Whether it reads only prompts that show the text before the question."""
+    decisions: DecisionLimits | None = None
+    """Set for a decision model: it answers typed questions with probabilities and writes no text.
+    """
 
 
 @light_dataclass(frozen=True)
@@ -145,11 +164,15 @@ class Request:
     """
     sample: int = 0
     """Which repetition this is: two samples of one prompt are two requests."""
+    decision: DecisionRequest | None = None
+    """Typed questions for a decision model; the prompt is then only their text."""
 
     @property
     def key(self) -> str:
         """Equal for requests that ask the same."""
         parts = {entry.name: getattr(self, entry.name) for entry in fields(self)}
+        if self.decision is None:  # so that replies kept before there were decisions are found
+            del parts["decision"]
         return content_hash(
             {**parts, "samples": 1}
         )  # as it was when several could be asked for: caches are found by it
@@ -198,6 +221,23 @@ class Usage(Amounts):
             batch_prompt_tokens=self.prompt_tokens,
             batch_completion_tokens=self.completion_tokens,
         )
+
+
+class UsageSum:
+    """Adds up usage without an object for each sum on the way."""
+
+    __slots__ = ("_amounts",)
+
+    def __init__(self) -> None:
+        self._amounts: list[int] = [*vars(Usage()).values()]
+
+    def add(self, usage: Usage) -> None:
+        self._amounts = [*map(add, self._amounts, vars(usage).values())]
+
+    @property
+    def usage(self) -> Usage:
+        """The sum so far."""
+        return Usage(*self._amounts)
 
 
 @light_dataclass(frozen=True)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from adjudge.core.domain.criteria import Criteria, yes_no_criteria
-from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.errors import SetupError
 from adjudge.stats.rounding import above, equal
 

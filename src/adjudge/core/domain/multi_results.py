@@ -57,6 +57,23 @@ class _Together:
         return sum(agreeing) / self.votes_valid if len(agreeing) == len(shares) else None
 
     @property
+    def verdict(self) -> str | None:
+        """The response that is best by all criteria; None for a single text, which has a score."""
+        return None
+
+    @property
+    def score(self) -> float | None:
+        """The weighted score over all criteria; None while one of them has none."""
+        return None
+
+    @property
+    def explanation(self) -> str | None:
+        """The explanation per criterion, one on each line."""
+        explained = [one for one in self.by_criterion if one.explanation]
+        lines = [f"{one.criteria.name}: {one.explanation}" for one in explained]
+        return "\n".join(lines) or None
+
+    @property
     def fallback(self) -> str | None:
         """The stand-in for a missing verdict by one of the criteria, where one was used."""
         return next((one.fallback for one in self.by_criterion if one.fallback), None)
@@ -84,6 +101,10 @@ class MultiCriteriaDirectInstanceResult(_Together, HtmlRepr):
     def status(self) -> Status:
         """Scored when every item is."""
         return self._status(complete=self.aggregated_score is not None)
+
+    @property
+    def score(self) -> float | None:
+        return self.aggregated_score
 
     @property
     def by_criterion(self) -> tuple[Result, ...]:
@@ -167,6 +188,12 @@ class MultiCriteriaPairwiseInstanceResult(_Together):
         return self._status(complete=self.selected_option is not None)
 
     @property
+    def verdict(self) -> str | None:
+        if not isinstance(self.selected_option, int):
+            return self.selected_option
+        return self.results[0].systems[self.selected_option]
+
+    @property
     def by_criterion(self) -> tuple[Result, ...]:
         """The results, one for each criterion."""
         return self.results
@@ -178,5 +205,5 @@ class MultiCriteriaPairwiseInstanceResult(_Together):
         """What a table of results shows of this one."""
         return {
             "selected_option": self.selected_option,
-            **{one.criteria.name: one.verdict_name for one in self.results},
+            **{one.criteria.name: one.verdict for one in self.results},
         }

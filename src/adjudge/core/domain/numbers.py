@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from adjudge.core.domain.plain import plain
+from adjudge.core.domain.plain_text import plain
 
 MOST_WEIGHT = 1e100
 """Of a weight among others: only their ratio counts, and sums of larger ones may be no numbers any

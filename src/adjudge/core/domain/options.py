@@ -8,7 +8,7 @@ from functools import lru_cache
 from unicodedata import category, normalize
 
 from adjudge.core.domain.numbers import match_number, plain_number
-from adjudge.core.domain.plain import plain
+from adjudge.core.domain.plain_text import plain
 
 _YES, _NO = frozenset({"yes", "true", "да"}), frozenset({"no", "false", "нет"})
 _CALLED_YES, _CALLED_NO = _YES | {"верно"}, _NO | {"неверно"}

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 from adjudge.core.domain.json_types import JsonDict
-from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.light_dataclass import light_dataclass
 
 Way = Literal["id", "fields", "text", "place"]
 """How two rows were found to be the same one."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from adjudge.core.domain.frozen import NOTHING
+from adjudge.core.domain.frozen_mapping import NOTHING
 from adjudge.core.domain.json_types import JsonObject
-from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.domain.verdict import Verdict
 from adjudge.core.domain.vote import Outcome
 

@@ -6,17 +6,18 @@ one whose default is None is left out while it is None.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import field, fields, is_dataclass
+from dataclasses import field, fields, is_dataclass, replace
 from functools import cache
 from itertools import compress
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, cast, get_args
 
-from adjudge.core.domain.frozen import NOTHING
+from adjudge.core.domain.frozen_mapping import NOTHING
 from adjudge.core.domain.instance import GivenFields, identity_of
 from adjudge.core.domain.json_types import JsonDict, JsonObject, JsonValue
-from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.domain.message import Usage
 from adjudge.core.domain.verdict import (
     Details,
@@ -27,7 +28,7 @@ from adjudge.core.domain.verdict import (
     Ranking,
     Selection,
 )
-from adjudge.core.domain.vote_counts import vote_count
+from adjudge.core.domain.vote_counts import count_agreeing, vote_count
 from adjudge.errors import SetupError
 from adjudge.messages import Message
 
@@ -82,6 +83,10 @@ class Detail:
     """Tells the kinds apart where a record is kept."""
     sections: ClassVar[tuple[str, ...]] = ()
     """The sections of a report that tally such records, besides the counts that all have."""
+    is_comparison: ClassVar[bool] = False
+    """True if responses are compared: the verdict names one of them."""
+    is_option: ClassVar[bool] = False
+    """True if the verdict is an option of the criterion, which says how good it is."""
 
     @property
     def chosen(self) -> str | None:
@@ -112,6 +117,20 @@ class Detail:
     def system_names(self) -> tuple[str, ...]:
         """Names of the compared responses; empty if there is one response."""
         return ()
+
+    @property
+    def named_systems(self) -> tuple[str, ...]:
+        """What the row calls the compared responses; empty if there is one response."""
+        return ()
+
+    @property
+    def winner_share(self) -> float | None:
+        """Share of the valid votes that agree with the outcome of a comparison."""
+        return None
+
+    def reordered(self, systems: Sequence[str]) -> Detail:  # noqa: ARG002
+        """Return it with the compared responses in another order, which names each of them."""
+        return self
 
     @property
     def system_results(self) -> tuple[SystemResult, ...]:
@@ -148,6 +167,24 @@ class Detail:
         """The step of a trajectory that is blamed for its failure, if one is."""
         return None
 
+    def possible_scores(
+        self, record: JudgmentRecord, scale: tuple[float, float]
+    ) -> tuple[float, float] | None:
+        """Return the least and the most that the score of ``record`` would be with the votes that
+        its panel lost; None if they could not change it. ``scale``: of the criterion.
+        """
+        if record.score is None or not record.left_out or math.isinf(self.bounds[1]):
+            return None
+        low, high = scale
+        return min(low, record.score), max(high, record.score)
+
+    def possible_win_rates(
+        self,
+        record: JudgmentRecord,  # noqa: ARG002
+    ) -> tuple[tuple[float, float], ...]:
+        """Likewise of each compared response; empty if lost votes could not change any of them."""
+        return ()
+
     def columns(self) -> JsonDict:
         """Return it as a table has it, one level deep."""
         return self.to_dict()
@@ -178,6 +215,7 @@ class DirectDetail(Detail):
     """One text judged by one criterion."""
 
     kind: ClassVar[str] = "direct"
+    is_option: ClassVar[bool] = True
 
     option: str | None
     mean_score: float | None
@@ -197,6 +235,24 @@ class DirectDetail(Detail):
     def has_own_options(self) -> bool:
         return True
 
+    def possible_scores(
+        self, record: JudgmentRecord, scale: tuple[float, float]
+    ) -> tuple[float, float] | None:
+        if record.has_safe_majority and self._decides_whatever_was_lost(record):
+            return None
+        return super().possible_scores(record, scale)
+
+    def _decides_whatever_was_lost(self, record: JudgmentRecord) -> bool:
+        """Return True if the votes in the listed order are a majority, too: they alone decide. How
+        many of them were lost is only known if whole models were, which lack both orders.
+        """
+        if self.positional_bias is None:
+            return True
+        models, left_out = {*record.model_scores, *record.left_out}, record.left_out
+        lost = record.votes_requested - record.votes_valid
+        is_even = lost * len(models) == record.votes_requested * len(left_out)
+        return record.agreement == 1 and is_even
+
 
 @light_dataclass(frozen=True, kw_only=True)
 class AspectDetail(Detail):
@@ -206,10 +262,28 @@ class AspectDetail(Detail):
 
     verdict: str | None
     model_scores: Mapping[str, float]
+    weights: Annotated[Mapping[str, float] | None, "of a weighted panel: its models' weights"] = (
+        None
+    )
 
     @property
     def chosen(self) -> str | None:
         return self.verdict
+
+    def possible_scores(
+        self, record: JudgmentRecord, scale: tuple[float, float]
+    ) -> tuple[float, float] | None:
+        if record.score is None or not record.left_out:
+            return None
+        scores, weights = self.model_scores, self.weights or {}
+        counted = {model: weights.get(model, 1.0) for model in scores}
+        mean = math.fsum(counted[model] * score for model, score in scores.items())
+        whole = math.fsum(counted.values())
+        if not whole or not math.isclose(mean / whole, record.score, abs_tol=1e-9):
+            return super().possible_scores(record, scale)  # weighted, and stored without weights
+        lost = math.fsum(weights.get(model, 1.0) for model in record.left_out)
+        low, high = ((mean + lost * end) / (whole + lost) for end in scale)
+        return (low, high) if lost else None
 
     @property
     def lists_excluded(self) -> bool:
@@ -245,6 +319,7 @@ class PairwiseDetail(Detail):
     """Responses compared with each other."""
 
     kind: ClassVar[str] = "pairwise"
+    is_comparison: ClassVar[bool] = True
 
     selected_option: Annotated[Selection | None, "the index of the best response, or tie"]
     winner: Annotated[str | None, "comparisons: the name of the better system, or tie"]
@@ -271,12 +346,48 @@ class PairwiseDetail(Detail):
         return self.systems if len(self.systems) == count else place_names(count)
 
     @property
+    def named_systems(self) -> tuple[str, ...]:
+        return self.systems
+
+    @property
+    def winner_share(self) -> float | None:
+        return self.certainty
+
+    def reordered(self, systems: Sequence[str]) -> PairwiseDetail:
+        chosen, order = self.selected_option, list(systems)
+        winner = order.index(self.systems[chosen]) if isinstance(chosen, int) else chosen
+        return replace(self, systems=tuple(order), selected_option=winner)
+
+    @property
     def system_results(self) -> tuple[SystemResult, ...]:
         return self.per_system_results
 
     @property
     def order_check(self) -> OrderCheck | None:
         return self.positional_bias
+
+    def possible_win_rates(self, record: JudgmentRecord) -> tuple[tuple[float, float], ...]:
+        if not record.scored or not record.left_out:
+            return ()
+        found = tuple(
+            _possible_win_rate(one, record.votes_valid, record.votes_requested)
+            for one in self.per_system_results
+        )
+        return found if any(low < high for low, high in found) else ()
+
+
+def _possible_win_rate(system: SystemResult, valid: int, requested: int) -> tuple[float, float]:
+    """Return the least and the most of a win rate. Lost votes are taken to be spread evenly over
+    the contests, as those of a model that never answered are.
+    """
+    ends = [
+        (value, value)
+        if value is not None and share is not None and (2 * share - 1) * valid > requested - valid
+        else (0.0, 1.0)
+        for value, share in zip(system.contest_results, system.certainty, strict=True)
+    ]
+    count = len(ends) or 1
+    return sum(low for low, _ in ends) / count, sum(high for _, high in ends) / count
 
 
 @light_dataclass(frozen=True, kw_only=True)
@@ -536,6 +647,8 @@ class JudgmentRecord:
     @property
     def left_out(self) -> tuple[str, ...]:
         """Of a panel: the models that did not count."""
+        if not self.excluded_models:
+            return ()
         is_single = (
             self.detail.lists_excluded and len({*self.model_scores, *self.excluded_models}) < 2
         )
@@ -545,6 +658,27 @@ class JudgmentRecord:
     def model_scores(self) -> Mapping[str, float]:
         """Of a panel: each model by itself."""
         return getattr(self.detail, "model_scores", None) or NOTHING
+
+    @property
+    def has_safe_majority(self) -> bool:
+        """Return True if the verdict stays what it is whatever the lost votes would have been."""
+        if self.agreement is None:
+            return False
+        agreeing = count_agreeing(self.votes_valid, self.agreement)
+        return 2 * agreeing - self.votes_valid > self.votes_requested - self.votes_valid
+
+    def possible_scores(
+        self, scale: tuple[float, float] = (0.0, 1.0)
+    ) -> tuple[float, float] | None:
+        """Return the least and the most that the score would be with the votes of a panel that were
+        lost; None if they could not change it. ``scale``: of the criterion.
+        """
+        return self.detail.possible_scores(self, scale)
+
+    @property
+    def possible_win_rates(self) -> tuple[tuple[float, float], ...]:
+        """Likewise of each compared response; empty if lost votes could not change any of them."""
+        return self.detail.possible_win_rates(self)
 
     @property
     def usage(self) -> Usage:

@@ -8,11 +8,11 @@ from dataclasses import field
 from enum import StrEnum
 
 from adjudge.core.domain.criteria import Criteria, winner
-from adjudge.core.domain.frozen import NOTHING, FrozenDict
+from adjudge.core.domain.frozen_mapping import NOTHING, FrozenDict
 from adjudge.core.domain.html_repr import HtmlRepr
 from adjudge.core.domain.instance import Instance, Metadata
 from adjudge.core.domain.json_types import JsonDict
-from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.domain.message import Usage
 from adjudge.core.domain.record import (
     AspectDetail,
@@ -134,7 +134,7 @@ class Result(HtmlRepr):
         why = self.explanation if self.status is Status.SCORED else self.reason
         return {
             "criterion": _beginning(self.criteria.name, 40) if self.criteria else None,
-            "verdict": self.verdict_name or self.status.value,
+            "verdict": self.verdict or self.status.value,
             "score": self.score,
             "votes": f"{count_agreeing(self.votes_valid, self.agreement)}/{self.votes_requested}",
             "explanation": why or "",
@@ -150,14 +150,14 @@ class Result(HtmlRepr):
                 else self.status.value
             )
         verdict, score = (
-            self.verdict_name,
+            self.verdict,
             None if self.score is None else f"score {self.score:.3g}",
         )
         return ", ".join(filter(None, (verdict, score))) or self.status.value
 
     @property
-    def verdict_name(self) -> str | None:
-        """What was chosen, where the outcome has a name."""
+    def verdict(self) -> str | None:
+        """The option, winner, PASS or FAIL; None without one, or if the outcome is a number."""
         return None
 
     @property
@@ -189,7 +189,7 @@ class Result(HtmlRepr):
     def vote_count(self) -> Message:
         """How many votes there are, and how many of them are for the verdict."""
         return vote_count(
-            self.verdict_name, self.votes_valid, self.votes_requested, self.agreement, tie=self.tie
+            self.verdict, self.votes_valid, self.votes_requested, self.agreement, tie=self.tie
         )
 
     @property
@@ -393,7 +393,7 @@ class DirectInstanceResult(_DirectFields):
         return self.option
 
     @property
-    def verdict_name(self) -> str | None:
+    def verdict(self) -> str | None:
         return self.option
 
     @property
@@ -456,7 +456,7 @@ class PairwiseInstanceResult(Result):
     metadata: Metadata = field(default_factory=FrozenDict)
 
     @property
-    def verdict_name(self) -> str | None:
+    def verdict(self) -> str | None:
         return self.winner
 
     @property
@@ -518,10 +518,8 @@ class AspectResult(Result):
     """The models that count, in the order they were given."""
     excluded_models: Mapping[str, str] = field(default_factory=FrozenDict)
     """The models that do not, each with its reason."""
-
-    @property
-    def verdict_name(self) -> str | None:
-        return self.verdict
+    weights: Mapping[str, float] | None = None
+    """How much each model of the panel counts; None if all count the same."""
 
     @property
     def left_out(self) -> Mapping[str, str]:
@@ -539,7 +537,10 @@ class AspectResult(Result):
 
     def detail(self) -> AspectDetail:
         """What this kind of result says beside what all of them say."""
-        return AspectDetail(verdict=self.verdict, model_scores=self.model_scores)
+        lost_weights = self.weights if self.left_out else None
+        return AspectDetail(
+            verdict=self.verdict, model_scores=self.model_scores, weights=lost_weights
+        )
 
     def _excluded(self) -> Mapping[str, str]:
         return self.excluded_models

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from adjudge.core.domain.frozen import FrozenDict
+from adjudge.core.domain.frozen_mapping import FrozenDict
 from adjudge.core.domain.results import Result
 from adjudge.core.domain.sampled_record import QualitativeDetail, QuantitativeDetail
 
@@ -28,10 +28,6 @@ class QualitativeResult(SampledResult):
     """Valid samples that say PASS."""
     min_pass: int = 1
     """How many of them it takes."""
-
-    @property
-    def verdict_name(self) -> str | None:
-        return self.verdict
 
     @property
     def passed(self) -> bool:

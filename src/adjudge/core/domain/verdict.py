@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from string import ascii_uppercase
 from typing import Literal, TypedDict
 
-from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.light_dataclass import light_dataclass
 
 TIE = "tie"
 """How it is written that no response is the best."""

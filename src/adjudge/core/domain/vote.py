@@ -10,11 +10,11 @@ from functools import cached_property
 from typing import Literal, TypeVar, cast
 
 from adjudge.core.domain.criteria import Criteria
-from adjudge.core.domain.frozen import NOTHING, FrozenDict
+from adjudge.core.domain.frozen_mapping import NOTHING, FrozenDict
 from adjudge.core.domain.html_repr import HtmlRepr
 from adjudge.core.domain.instance import Instance, Metadata
 from adjudge.core.domain.json_types import JsonDict, JsonObject
-from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.domain.message import Usage
 from adjudge.core.domain.question import Question
 from adjudge.core.domain.record import VoteRecord
@@ -22,7 +22,11 @@ from adjudge.core.domain.verdict import Verdict
 from adjudge.messages import Message, join
 
 T = TypeVar("T")
-Mode = Literal["generate", "likelihood"]
+DECIDED = "decided"
+"""In a vote's metadata: it is of a decision model, which writes no explanation."""
+PAID_WITH = "paid_with_another"
+"""In a vote's metadata: its request also brought another vote, which has the usage."""
+Mode = Literal["generate", "likelihood", "decide"]
 _DIRECT, _ASPECT = "direct", "aspect"
 
 
@@ -38,8 +42,8 @@ class Ballot:
     model: str
     language: str = "en"
     mode: Mode = "generate"
-    """Whether the model writes an answer, or the offered options are compared by their
-    log-probability.
+    """Whether the model writes an answer, the offered options are compared by their
+    log-probability, or a decision model returns the probability of each.
     """
     feedback: bool = False
     """Whether advice is asked for along with the verdict."""
@@ -100,6 +104,9 @@ _FAILURES = {
 }
 
 
+_LONGEST_SHOWN = 60
+
+
 @light_dataclass(frozen=True, kw_only=True)
 class Vote(HtmlRepr):
     """One asked ballot, whatever came of it."""
@@ -150,6 +157,12 @@ class Vote(HtmlRepr):
         if self.low_confidence:
             return Message("p = {probability:.2f} (low confidence)", probability=probability)
         return Message("p = {probability:.2f}", probability=probability)
+
+    def __repr__(self) -> str:
+        """Show model, sample and verdict, or why there is none, on one line."""
+        said = self.verdict.option if self.verdict else " ".join(str(self.failure).split())
+        shown = said if len(said) <= _LONGEST_SHOWN else f"{said[: _LONGEST_SHOWN - 1]}…"
+        return f"<Vote {self.model} #{self.ballot.sample}: {shown}>"
 
     @property
     def failure(self) -> Message:

@@ -11,12 +11,13 @@ from dataclasses import replace
 from functools import partial
 from weakref import WeakKeyDictionary
 
-from adjudge.core.domain.frozen import FrozenDict
+from adjudge.core.domain.frozen_mapping import FrozenDict
 from adjudge.core.domain.instance import Metadata
 from adjudge.core.domain.message import Prompt, Reply, Request
 from adjudge.core.domain.question import Schema
 from adjudge.core.domain.reading import Reading
 from adjudge.core.domain.vote import Ballot, Outcome, Vote
+from adjudge.core.engine.decide import decide, decision_requests
 from adjudge.core.engine.likelihood import (
     Read,
     labels_read,
@@ -30,16 +31,18 @@ from adjudge.core.engine.likelihood import (
     takes_prior,
 )
 from adjudge.core.engine.session import Call, OnCall, session
-from adjudge.core.gateway.model import Model, Replying
-from adjudge.core.gateway.open import OpenModel
-from adjudge.core.prompts.render import render, render_repair
+from adjudge.core.gateway.model import Model, Replying, check_form
+from adjudge.core.gateway.opener import OpenModel
+from adjudge.core.prompts.renderer import TEXT_FIRST, render, render_repair
 from adjudge.core.prompts.target import asks_target, render_target
-from adjudge.core.verdicts.read import read_ballot, read_written
+from adjudge.core.verdicts.reader import read_ballot, read_written
 from adjudge.errors import HALTS, ModelError, Refused
 
 
 def ask(ballot: Ballot, model: Model, max_repairs: int) -> Coroutine[object, object, Vote]:
     """The model's vote, in writing or by log-probability, as the ballot says."""
+    if ballot.mode == "decide":
+        return decide(ballot, model, _complete)
     if ballot.mode == "likelihood":
         return _by_likelihood(ballot, model)
     return _in_writing(ballot, model, max_repairs)
@@ -65,11 +68,15 @@ def prompt_for(ballot: Ballot) -> Prompt:
     """What the model is shown, as the ballot says."""
     if asks_target(ballot):
         return render_target(ballot)
+    if ballot.mode == "decide":
+        return decision_requests(ballot)[0].prompt
     return likelihood_prompt(ballot) if ballot.mode == "likelihood" else render(ballot)
 
 
 def requests_for(ballot: Ballot) -> list[Request]:
     """What is sent for a vote when nothing has to be asked for again."""
+    if ballot.mode == "decide":
+        return decision_requests(ballot)
     if ballot.mode == "likelihood":
         return [request for _, request in likelihood_requests(ballot)]
     if asks_target(ballot):
@@ -191,7 +198,7 @@ _priors: WeakKeyDictionary[Model, dict[str, asyncio.Task[Mapping[str, float]]]] 
 
 async def _by_likelihood(ballot: Ballot, model: Model) -> Vote:
     try:
-        read = await _read(ballot, model)
+        read = await read_labels(ballot, model)
         takes = read.logprobs and takes_prior(ballot, model)
         prior = await _prior(ballot, model) if takes else None
     except HALTS:
@@ -201,7 +208,9 @@ async def _by_likelihood(ballot: Ballot, model: Model) -> Vote:
     return likelihood_vote(ballot, read, prior, model)
 
 
-async def _read(ballot: Ballot, model: Model) -> Read:
+async def read_labels(ballot: Ballot, model: Model) -> Read:
+    """The options' log-probabilities; a ModelError if the model does not answer."""
+    check_form(model, text_first=ballot.template == TEXT_FIRST)
     asked = likelihood_requests(ballot)
     replies = await asyncio.gather(*(_complete(request, model, ballot) for _, request in asked))
     return labels_read(asked, replies, model)
@@ -221,7 +230,9 @@ async def _estimate(ballot: Ballot, model: Model) -> Mapping[str, float]:
     neutral = neutral_ballots(ballot)
     if (kept := prior_on_disk(ballot, neutral, model)) is not None:
         return kept
-    return prior_of(await asyncio.gather(*(_read(one, model) for one in neutral)), neutral, model)
+    return prior_of(
+        await asyncio.gather(*(read_labels(one, model) for one in neutral)), neutral, model
+    )
 
 
 def _broken(task: asyncio.Task[Mapping[str, float]]) -> bool:

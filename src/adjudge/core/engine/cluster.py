@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Sequence
+from typing import TYPE_CHECKING
 
 from adjudge.core.domain.criteria import Criteria
-from adjudge.core.domain.light import light_dataclass
-from adjudge.core.engine.run import Run
+from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.gateway.layers.budget import Budget
 from adjudge.errors import SetupError
 from adjudge.plugins import Parts
+
+if TYPE_CHECKING:
+    from adjudge.core.engine.run import RunSettings
 
 RAY = "ray"
 JudgeOn = Callable[..., Coroutine[object, object, None]]
@@ -68,5 +71,5 @@ class ClusterTask:
     label: str
     """What the judgments are filed under."""
     criteria: Sequence[Criteria]
-    run: Run
+    run: RunSettings
     budget: Budget | None

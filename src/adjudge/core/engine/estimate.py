@@ -9,7 +9,7 @@ from dataclasses import field
 from typing import ClassVar, Generic, Literal, TypeVar
 from weakref import finalize
 
-from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.domain.message import Usage
 from adjudge.core.domain.vote import Ballot, Vote
 from adjudge.core.engine.ask import prompt_for

@@ -8,14 +8,14 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from adjudge.core.domain.frozen import FrozenDict, content_hash
-from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.frozen_mapping import FrozenDict, content_hash
+from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.domain.message import LogprobCalibration, Prompt, Reply, Request, Usage
 from adjudge.core.domain.question import Comparison
 from adjudge.core.domain.verdict import TIE, Chosen, Verdict
 from adjudge.core.domain.vote import Ballot, Outcome, Vote
 from adjudge.core.gateway.model import Model
-from adjudge.core.prompts.render import neutral_instances, render_likelihood, shown_fields
+from adjudge.core.prompts.renderer import neutral_instances, render_likelihood, shown_fields
 from adjudge.core.verdicts.likelihood import (
     AS_READ,
     Labels,
@@ -86,7 +86,7 @@ def likelihood_vote(
         )
     calibration = _calibration(ballot, model)
     shares = distribution(read.logprobs, prior, calibration)
-    verdict = _verdict(ballot, shares)
+    verdict = likeliest_verdict(ballot, shares)
     tie = Message(
         "several options are equally likely (p = {share:.2f})", share=max(shares.values())
     )
@@ -112,7 +112,7 @@ def _calibration(ballot: Ballot, model: Model) -> LogprobCalibration:
     return model.capabilities.calibration.get(_orders(ballot)[0].kind, AS_READ)
 
 
-def _verdict(ballot: Ballot, shares: Mapping[str, float]) -> Verdict | None:
+def likeliest_verdict(ballot: Ballot, shares: Mapping[str, float]) -> Verdict | None:
     """Return the likeliest option; for compared responses also their order by likelihood.
 
     Equally likely options are a tie if the question offers one, and no verdict otherwise: the

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 
 from adjudge.core.aio import event_loop
 from adjudge.core.domain.json_types import JsonObject
-from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.domain.message import Usage
 from adjudge.core.domain.results import Result
 from adjudge.core.domain.vote import Ballot, Outcome, Vote
+from adjudge.core.engine.cluster import On
 from adjudge.core.engine.session import (
     EnclosingRun,
     NoRoom,
@@ -41,8 +42,11 @@ Ask = Callable[[Ballot], Coroutine[object, object, Vote]]
 
 
 @light_dataclass(frozen=True)
-class Run:
-    """Where a run is kept, and how it is resumed."""
+class RunSettings:
+    """Where a run is kept, how it is resumed, and which cluster asks.
+
+    ``judge.evaluate(texts, run=RunSettings("runs/polite", on="ray"))``
+    """
 
     folder: str | Path
     fork_of: str | Path | None = None
@@ -53,13 +57,15 @@ class Run:
     """What else to keep about the run, such as the command that made it."""
     in_batches: bool = False
     """Whether it asks through providers' batch APIs, and collects what it sent."""
+    on: On | None = None
+    """A Ray cluster whose workers ask, such as "ray" or "ray://HOST:PORT"."""
 
     @classmethod
-    def of(cls, run: str | Path | Run) -> Run:
+    def of(cls, run: str | Path | RunSettings) -> RunSettings:
         """A folder, or a whole Run."""
         if isinstance(run, str | Path):
             return cls(run)
-        if isinstance(run, Run):
+        if isinstance(run, RunSettings):
             return run
         raise SetupError("run is a folder to keep the run in, not {name}", name=type(run).__name__)
 
@@ -116,6 +122,9 @@ class LiveVotes:
     # a ledger needs the key
     async def _answer_and_keep(self, key: bytes, ballot: Ballot) -> Vote:  # noqa: ARG002
         return await self._judge.ask(ballot)
+
+    async def keep_group(self, votes: Sequence[Vote]) -> None:
+        """Without a ledger there is nothing to keep."""
 
     async def keep_judgment(self, number: int, result: Result, ballots: Sequence[Ballot]) -> None:
         pass
@@ -192,18 +201,25 @@ class RecordedVotes(LiveVotes):
         """
         earlier, now = self._unfinished.pop(key, None), session()
         begun = replace(earlier, usage=Usage(), unfinished=False) if earlier else None
-        partial = PartialAsk(key, begun)
+        partial = PartialAsk(key, begun, run=self._run)
         with OpenedSession(now.asking(partial)):
             try:
                 vote = await self._judge.ask(ballot)
             except (*HALTS, NoRoom):
                 await self._keep_partial(partial)
                 raise
+        if partial.is_kept:
+            return vote
         kept = await self._keep_partial(partial) if partial.vote else None
         await self._run.ledger.keep(key, replace(vote, usage=vote.usage - kept) if kept else vote)
         if now.backend:
             now.backend.kept(key)
         return vote
+
+    async def keep_group(self, votes: Sequence[Vote]) -> None:
+        """Keep the votes that one request brought, in one commit."""
+        rows = [(self._key(vote.ballot), vote) for vote in votes]
+        await self._run.ledger.keep_all(rows)
 
     async def _keep_partial(self, partial: PartialAsk) -> Usage | None:
         """What was kept, which no other vote is to count again."""
@@ -253,7 +269,7 @@ def _failed(asked: asyncio.Future[Vote]) -> bool:
     )
 
 
-RunFolder = str | Path | Run
+RunFolder = str | Path | RunSettings
 RunLike = RunFolder | OpenRun
 
 
@@ -294,7 +310,7 @@ async def open_run(
             budget=budget,
         )
     if run is not None:
-        async with opened(Run.of(run), judges, budget, prices) as under_way:
+        async with opened(RunSettings.of(run), judges, budget, prices) as under_way:
             yield under_way
         return
     open_budget = None
@@ -325,7 +341,7 @@ async def everything_in(
 
 @asynccontextmanager
 async def opened(
-    run: Run,
+    run: RunSettings,
     judges: Mapping[str, JsonObject],
     budget: Budget | None,
     prices: PriceTable | None = None,
@@ -354,7 +370,7 @@ async def opened(
 
 @asynccontextmanager
 async def recorded(
-    ledger: Ledger, run: Run, budget: Budget | None, prices: PriceTable
+    ledger: Ledger, run: RunSettings, budget: Budget | None, prices: PriceTable
 ) -> AsyncIterator[OpenRun]:
     """The same with a ledger that is open, wherever it keeps what it is given."""
     stopped = Message("stopped early: answers so far are in {folder}", folder=run.folder)

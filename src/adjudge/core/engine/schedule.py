@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 from adjudge.core.domain.vote import Ballot, Vote
-from adjudge.core.engine.session import Deferred
+from adjudge.core.engine.session import Deferred, OpenedSession, session
 from adjudge.errors import HALTS, AdjudgeError
 
 _RARELY = 50_000
@@ -226,7 +226,8 @@ async def _votes_on(answers: VoteSource, ballots: Sequence[Ballot]) -> Sequence[
 async def _answer_all(answers: VoteSource, ballots: Sequence[Ballot]) -> Sequence[Vote]:
     if not ballots:
         return ()
-    asked = [asyncio.create_task(answers.answer(ballot)) for ballot in ballots]
+    with OpenedSession(session().with_beside(ballots)):
+        asked = [asyncio.create_task(answers.answer(ballot)) for ballot in ballots]
     try:
         done, pending = await asyncio.wait(asked, return_when=asyncio.FIRST_EXCEPTION)
         if pending and any(

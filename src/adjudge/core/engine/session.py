@@ -5,13 +5,13 @@ the run that it belongs to.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
-from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.domain.message import Reply, Request
 from adjudge.core.domain.vote import Ballot, Vote
 from adjudge.core.gateway.layers.budget import OpenBudget
@@ -51,6 +51,14 @@ class SharedVotes(Protocol):
         """What other ballots need before they can be asked: once for all of them."""
         ...
 
+    def recall(self, ballots: Sequence[Ballot]) -> list[Vote | None]:
+        """The vote that was cast on each before, or None."""
+        ...
+
+    async def keep_group(self, votes: Sequence[Vote]) -> None:
+        """Keep the votes that one request brought, all or none of them."""
+        ...
+
 
 @light_dataclass(frozen=True, kw_only=True)
 class Call:
@@ -68,6 +76,10 @@ class Call:
 
 
 OnCall = Callable[[Call], None]
+Companion = Callable[[Ballot], Ballot | None]
+"""Another criterion that is asked about the same rows: a ballot → that criterion's ballot about the
+same row, or None if it does not judge that row so.
+"""
 
 
 @light_dataclass()
@@ -79,6 +91,12 @@ class PartialAsk:
     vote: Vote | None = None
     """The unreadable vote whose repair a halt or a failed call cut off: kept by the run, and where
     the ballot goes on from when it is asked once more.
+    """
+    is_kept: bool = False
+    """True if the vote is in the ledger already, since it came with others."""
+    run: OpenRun | None = None
+    """The run that asks it. Its ledger is written to before something is sent that must not be
+    sent twice.
     """
 
 
@@ -138,11 +156,21 @@ class Session:
     partial: PartialAsk | None = None
     """The ballot that is being asked, where a run keeps its votes."""
     sampling: SampleNumbers = SampleNumbers()
+    beside: Sequence[Ballot] = ()
+    """The ballots of an item that are asked at once."""
+    companions: Sequence[Companion] = ()
+    """The other criteria that are asked about the same rows."""
 
     def asking(self, partial: PartialAsk) -> Session:
         """The same for one ballot; quicker than ``replace``."""
         asking = object.__new__(Session)
         vars(asking).update(vars(self), partial=partial)
+        return asking
+
+    def with_beside(self, ballots: Sequence[Ballot]) -> Session:
+        """Like this, for ballots of an item that are asked at once."""
+        asking = object.__new__(Session)
+        vars(asking).update(vars(self), beside=ballots)
         return asking
 
 

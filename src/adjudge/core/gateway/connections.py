@@ -28,7 +28,7 @@ from aiohttp.connector import Connection
 from aiohttp.http_exceptions import HttpProcessingError
 
 from adjudge.core.domain.json_types import JsonObject
-from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.messages import Message
 
 _LOG = logging.getLogger("adjudge.gateway")

@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import field
 
-from adjudge.core.domain.frozen import FrozenDict
-from adjudge.core.domain.light import light_dataclass
-from adjudge.core.gateway.redact import looks_like_a_key
+from adjudge.core.domain.frozen_mapping import FrozenDict
+from adjudge.core.domain.light_dataclass import light_dataclass
+from adjudge.core.gateway.redaction import looks_like_a_key
 from adjudge.errors import KeyMissing, SetupError
 
 _NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")

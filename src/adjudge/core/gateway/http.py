@@ -18,8 +18,8 @@ from weakref import WeakKeyDictionary
 from adjudge.core.aio.event_loop import before_leaving
 from adjudge.core.domain.json_types import JsonDict, JsonObject, object_in
 from adjudge.core.domain.json_writer import json_writer
-from adjudge.core.domain.light import light_dataclass
-from adjudge.core.gateway import redact
+from adjudge.core.domain.light_dataclass import light_dataclass
+from adjudge.core.gateway import redaction as redact
 from adjudge.core.gateway.proxies import proxy_for
 from adjudge.errors import (
     AdjudgeError,
@@ -320,7 +320,7 @@ async def _answer(
         client.accounts[endpoint.host, endpoint.secret.reveal()] = account
     secrets = endpoint.secrets | set(redact.secrets_in(proxy)) if proxy else endpoint.secrets
     status = response.status
-    wait = None if status in _GOOD else retry_after(response.headers.get("Retry-After"))
+    wait = None if status in _GOOD else _wait(response.headers)
     return _Answer(
         status, wait, redact.struck_out(raw, secrets), origin_of(response), hash(content)
     )
@@ -480,6 +480,14 @@ def error_message(raw: bytes, secrets: Iterable[str] = ()) -> str:
     if isinstance(inner, dict):
         inner = inner.get("message") or inner.get("detail") or inner
     return _brief(redact.struck_out(str(inner).encode(errors="replace"), secrets))
+
+
+def _wait(headers: Mapping[str, str]) -> float | None:
+    """Seconds that a server asks for: in milliseconds if it says so, else in seconds."""
+    milliseconds = retry_after(headers.get("Retry-After-Ms"))
+    if milliseconds is not None:
+        return milliseconds / 1000
+    return retry_after(headers.get("Retry-After"))
 
 
 def retry_after(value: str | None) -> float | None:

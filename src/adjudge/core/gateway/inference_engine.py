@@ -15,7 +15,7 @@ from typing import Protocol, TypeGuard, TypeVar
 
 from adjudge.core.aio.threads import started
 from adjudge.core.domain.message import Capabilities, Prompt, Reply, Request
-from adjudge.core.gateway.open import ModelLike
+from adjudge.core.gateway.opener import ModelLike
 from adjudge.errors import ModelError
 
 T = TypeVar("T")

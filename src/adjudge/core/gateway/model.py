@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from enum import StrEnum
 from functools import cached_property
-from typing import Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from adjudge.core.domain.message import Capabilities, Reply, Request
-from adjudge.errors import ModelError
+from adjudge.errors import ModelError, SetupError
+from adjudge.messages import Message
 
 Replying = Coroutine[object, object, Reply]
 """What ``complete`` gives. A link that only chooses who goes on is a plain function that passes
@@ -52,6 +53,25 @@ class Model(Protocol):
         ...
 
 
+class OtherForm(SetupError):
+    """A prompt of a form that the model was not trained to read."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            Message(
+                "{name} reads only prompts that show the text first, as 'adjudge serve "
+                "--text-first' writes them: name another model for everything else",
+                name=name,
+            )
+        )
+
+
+def check_form(model: Model, *, text_first: bool = False) -> None:
+    """Raise SetupError if the model was trained to read prompts of another form alone."""
+    if model.capabilities.text_first and not text_first:
+        raise OtherForm(model.name)
+
+
 @runtime_checkable
 class Identified(Protocol):
     """A model that says which server or file is behind its name."""
@@ -69,6 +89,34 @@ class Noted(Protocol):
     @property
     def note(self) -> str | None:
         """What a reader of its scores must know."""
+        ...
+
+
+class Accepting(NamedTuple):
+    """From which confidence on a cascade may take a model's verdicts, as the model itself says."""
+
+    confidence: float | None
+    """None: never."""
+    share: float
+    """Expected share of rows that reach it."""
+    reference: str
+    """The model that the promise compares with; empty if it holds for any."""
+    lines: tuple[Message, ...]
+    """What was promised of it, for people to read."""
+
+
+@runtime_checkable
+class Learned(Protocol):
+    """A model that has learned from labelled rows."""
+
+    @property
+    def learned_rows(self) -> Sequence[str]:
+        """Beginnings of the identities of these rows: they cannot measure the model."""
+        ...
+
+    @property
+    def accepting(self) -> Accepting | None:
+        """None if nothing was learned about that."""
         ...
 
 

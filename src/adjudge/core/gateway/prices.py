@@ -16,7 +16,7 @@ from math import inf
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.domain.message import Usage
 from adjudge.core.reading.values import merging_once
 from adjudge.errors import SetupError
@@ -25,7 +25,7 @@ from adjudge.messages import Message
 _MILLION = 1_000_000
 TARGET = "target/"
 """How the names begin of applications that are asked like models."""
-_FREE = ("local/", "scripted", "replay/", "ollama/", TARGET)
+_FREE = ("local/", "learned/", "scripted", "replay/", "ollama/", TARGET)
 """What runs on the user's own machine, or not at all."""
 VARIABLE = "ADJUDGE_PRICES"
 _NUMBERED = re.compile(r" \d+$")

@@ -9,7 +9,7 @@ from functools import lru_cache
 from ipaddress import ip_address, ip_network
 from urllib.parse import SplitResult, urlsplit
 
-from adjudge.core.gateway.redact import host_of
+from adjudge.core.gateway.redaction import host_of
 from adjudge.errors import SetupError
 from adjudge.messages import Message
 

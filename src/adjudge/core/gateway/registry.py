@@ -8,8 +8,8 @@ from collections.abc import Container, Iterator
 from functools import cache
 from urllib.parse import urlsplit
 
-from adjudge.core.domain.light import light_dataclass
-from adjudge.core.gateway.redact import shown
+from adjudge.core.domain.light_dataclass import light_dataclass
+from adjudge.core.gateway.redaction import shown
 from adjudge.errors import SetupError
 from adjudge.messages import Message, join
 from adjudge.plugins import Parts
@@ -157,6 +157,38 @@ GROQ = ProviderSpec(
 LITELLM = ProviderSpec(
     "litellm", "adjudge.core.gateway.providers.litellm:open_litellm", example="openai/gpt-4o-mini"
 )
+_DECISIONS = "adjudge.core.gateway.providers.decisions:"
+OPENAI_DECISIONS = ProviderSpec(
+    "openai-decisions",
+    f"{_DECISIONS}OpenAIDecisionModel",
+    "https://api.openai.com/v1",
+    "OPENAI_API_KEY",
+    "OPENAI_BASE_URL",
+    example="gpt-6-luna",
+)
+TYPESAFE = ProviderSpec(
+    "typesafe",
+    f"{_DECISIONS}SystemOneModel",
+    "https://api.typesafe.ai/v1",
+    "TYPESAFE_API_KEY",
+    "TYPESAFE_BASE_URL",
+    example="jev-1.14.0",
+    version_path="/v1",
+)
+GOOGLE_DECISIONS = ProviderSpec(
+    "google-decisions",
+    f"{_DECISIONS}GeminiDecisionModel",
+    "https://generativelanguage.googleapis.com/v1beta",
+    "GEMINI_API_KEY",
+    "GEMINI_BASE_URL",
+    example="gemini-decision-1",
+)
+SYSTEMONE = ProviderSpec(
+    "systemone", f"{_DECISIONS}open_server", example="http://localhost:8080#model"
+)
+DECISIONS = ProviderSpec(
+    "decisions", f"{_DECISIONS}open_server", example="http://localhost:8080/v1#model"
+)
 LOCAL = ProviderSpec(
     "local",
     "adjudge.features.local.provider:open_local",
@@ -173,7 +205,9 @@ PROVIDERS: Parts[ProviderSpec] = Parts("models")
 URL = ProviderSpec("url", _OPENAI, "", None, example="http://localhost:8000/v1#my-model")
 KEY_ALIASES = {"GEMINI_API_KEY": ("GOOGLE_API_KEY",), "WATSONX_API_KEY": ("WATSONX_APIKEY",)}
 EMBEDDED = "local/smollm2-135m"
-WITHOUT_SERVER = ("local", "replay", "scripted")
+EMBEDDED_TEXT_FIRST = f"{EMBEDDED}-text-first"
+"""The same weights with the adapter for prompts that show the text first."""
+WITHOUT_SERVER = ("local", "learned", "replay", "scripted")
 
 
 def is_url(model_id: str) -> bool:

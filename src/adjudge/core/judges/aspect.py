@@ -14,20 +14,20 @@ from adjudge.core.aio.event_loop import sync_edge
 from adjudge.core.catalog.aspects import aspect, aspects
 from adjudge.core.catalog.criteria import all_names, languages_of, refuse_misspelt
 from adjudge.core.domain.criteria import Criteria, CriteriaOption
-from adjudge.core.domain.frozen import NOTHING, FrozenDict
+from adjudge.core.domain.frozen_mapping import NOTHING, FrozenDict
 from adjudge.core.domain.instance import Instance, texts_beside
 from adjudge.core.domain.judge_configuration import JudgeConfiguration
 from adjudge.core.domain.question import question_of
 from adjudge.core.domain.results import AspectResult, ModelVerdict
 from adjudge.core.domain.vote import Ballot, Mode, Vote
-from adjudge.core.engine.cluster import On
 from adjudge.core.engine.identity import panel_identity
 from adjudge.core.engine.run import RunLike
+from adjudge.core.engine.session import Companion
 from adjudge.core.gateway.layers.budget import Budget
-from adjudge.core.gateway.open import ModelLike
-from adjudge.core.judges.inputs import DataSet, Frame, as_instance, fitted, is_one, items_of
+from adjudge.core.gateway.opener import ModelLike
+from adjudge.core.judges.inputs import DataSet, Frame, as_instance, fitted, items_of, one_or_all
 from adjudge.core.judges.judge import InstanceLike, Judge, Progress
-from adjudge.core.judges.learnt import Learnt, LearntWeights
+from adjudge.core.judges.learnt_settings import Learnt, LearntWeights
 from adjudge.core.judges.settings import (
     AskSettings,
     ModelPanel,
@@ -45,7 +45,7 @@ from adjudge.core.pooling.majority import (
     samples_still_needed,
     status_of,
 )
-from adjudge.core.prompts.render import shown_fields
+from adjudge.core.prompts.renderer import shown_fields
 from adjudge.errors import SetupError
 
 PASS, FAIL = "PASS", "FAIL"
@@ -55,9 +55,9 @@ WeightsLike = Mapping[str, float] | LearntWeights | str | Path
 
 
 class AspectSettings(TypedDict, total=False):
-    """What a ready-made aspect takes beside the models and the strictness."""
+    """Settings of a ready-made aspect, besides its models and votes."""
 
-    votes: int | None
+    strictness: int | None
     language: str
     min_valid: int
     early_stop: bool
@@ -75,7 +75,7 @@ class _Maker(Protocol):
         cls: type[AspectCritic],
         /,
         models: ModelLike | Sequence[ModelLike] | None = None,
-        strictness: int = 1,
+        votes: int = 1,
         **settings: Unpack[AspectSettings],
     ) -> AspectCritic: ...
 
@@ -86,11 +86,11 @@ def _ready_made(name: str, meaning: str) -> _Maker:
     def make(
         cls: type[AspectCritic],
         models: ModelLike | Sequence[ModelLike] | None = None,
-        strictness: int = 1,
+        votes: int = 1,
         **settings: Unpack[AspectSettings],
     ) -> AspectCritic:
         definition = aspect(name, settings.get("language", "en"))
-        return cls(definition, models, strictness, name=name, **settings)
+        return cls(definition, models, votes, name=name, **settings)
 
     make.__name__, make.__doc__ = name, meaning
     return make
@@ -100,7 +100,7 @@ def _ready_made(name: str, meaning: str) -> _Maker:
 class AspectCritic(AskSettings, Judge[Instance, AspectResult]):
     """Checks responses against one criterion.
 
-    Every model votes ``strictness`` times; its verdict is PASS when more than half of its valid
+    Every model votes ``votes`` times; its verdict is PASS when more than half of its valid
     votes are; the score is the share of models that say PASS. A model without a valid vote is
     excluded and named, never counted as a fail.
 
@@ -133,9 +133,9 @@ class AspectCritic(AskSettings, Judge[Instance, AspectResult]):
 
     definition: str
     models: ModelLike | Sequence[ModelLike] | None = field(default=None, hash=False)
-    strictness: int = 1
+    votes: int = 1
     _: KW_ONLY
-    votes: int | None = alias("strictness")
+    strictness: int | None = alias("votes")
     name: str = _UNNAMED
     min_valid: int = 1
     early_stop: bool = False
@@ -154,13 +154,13 @@ class AspectCritic(AskSettings, Judge[Instance, AspectResult]):
             raise SetupError(
                 "the criterion is empty: say in a sentence what a response must meet to pass"
             )
-        check_votes("strictness", self.strictness)
+        check_votes("votes", self.votes)
         at_least("min_valid", self.min_valid, 1)
-        if self.min_valid > self.strictness:
+        if self.min_valid > self.votes:
             raise SetupError(
-                "min_valid={min_valid} can never be reached with strictness={strictness}",
+                "min_valid={min_valid} can never be reached with votes={votes}",
                 min_valid=self.min_valid,
-                strictness=self.strictness,
+                votes=self.votes,
             )
         super().check_settings()
         self._take_ready_made()
@@ -200,13 +200,12 @@ class AspectCritic(AskSettings, Judge[Instance, AspectResult]):
 
     @property
     def samples(self) -> int:
-        return self.strictness
+        return self.votes
 
     @cached_property
     def criteria(self) -> Criteria:
         """The question behind the aspect."""
-        options = (CriteriaOption(PASS, score=1.0), CriteriaOption(FAIL, score=0.0))
-        return Criteria(self.name, self.definition.strip(), options)
+        return aspect_criteria(self.name, self.definition)
 
     # -- ready-made aspects ------------------------------------------------
 
@@ -255,7 +254,6 @@ class AspectCritic(AskSettings, Judge[Instance, AspectResult]):
         run: RunLike | None = None,
         budget: Budget | None = None,
         progress: Progress[AspectResult] | None = None,
-        on: On | None = None,
     ) -> AspectResult: ...
     @overload
     async def aevaluate(
@@ -268,7 +266,6 @@ class AspectCritic(AskSettings, Judge[Instance, AspectResult]):
         run: RunLike | None = None,
         budget: Budget | None = None,
         progress: Progress[AspectResult] | None = None,
-        on: On | None = None,
     ) -> list[AspectResult]: ...
     async def aevaluate(
         self,
@@ -280,20 +277,18 @@ class AspectCritic(AskSettings, Judge[Instance, AspectResult]):
         run: RunLike | None = None,
         budget: Budget | None = None,
         progress: Progress[AspectResult] | None = None,
-        on: On | None = None,
     ) -> AspectResult | list[AspectResult]:
         """Judge a text, an Instance, or a list of them (→ a list).
 
         ``user_input``, ``reference`` and ``contexts`` may accompany the response. ``run``: a folder
         in which every answer is kept; what it holds already is not asked again. ``budget``: what
         may be spent, an ``adjudge.Budget``; at its limit BudgetSpent is raised. ``progress``:
-        True shows a bar, a function is called with each result as it comes. ``on``: a Ray cluster
-        whose workers ask, such as "ray"; it needs ``run``.
+        True shows a bar, a function is called with each result as it comes.
         """
         beside = texts_beside(user_input, reference, contexts)
         items = [self.prepare(item, beside) for item in items_of(instances)]
-        results = await self.judge_items(items, run=run, budget=budget, progress=progress, on=on)
-        return results[0] if is_one(instances) else results
+        results = await self.judge_items(items, run=run, budget=budget, progress=progress)
+        return one_or_all(instances, results)
 
     evaluate = sync_edge(aevaluate)
 
@@ -304,7 +299,7 @@ class AspectCritic(AskSettings, Judge[Instance, AspectResult]):
         shown_fields(self.criteria, item)
 
     def plan(self, item: Instance, votes: Sequence[Vote]) -> Sequence[Ballot]:
-        """``strictness`` ballots a model; with ``early_stop`` only those that can still matter."""
+        """``votes`` ballots per model; with ``early_stop`` only those that can still matter."""
         return [ballot for name in self.panel for ballot in self._plan_model(name, item, votes)]
 
     def pool(self, item: Instance, votes: Sequence[Vote]) -> AspectResult:
@@ -333,7 +328,24 @@ class AspectCritic(AskSettings, Judge[Instance, AspectResult]):
             tie=_is_tie(said.counted, score),
             panel=said.counted,
             excluded_models=FrozenDict(said.excluded) if said.excluded else NOTHING,
+            weights=self.shares,
             notes=notes_on(votes, self.temperatures),
+        )
+
+    def companion(self, criteria: Criteria) -> Companion | None:  # noqa: ARG002
+        return self._ballot_beside if type(self) is AspectCritic else None
+
+    def _ballot_beside(self, ballot: Ballot) -> Ballot | None:
+        if ballot.model not in self.panel or ballot.sample >= self.votes:
+            return None
+        try:
+            self.check(ballot.instance)
+        except SetupError:
+            return None
+        question = question_of(self.criteria)
+        return self.ballot_for(
+            *(self.criteria, ballot.instance, question, "aspect"),
+            *(ballot.model, ballot.sample, self.mode),
         )
 
     def fallback_result(self, result: AspectResult, choice: random.Random) -> AspectResult:
@@ -345,7 +357,7 @@ class AspectCritic(AskSettings, Judge[Instance, AspectResult]):
 
     def _plan_model(self, name: str, instance: Instance, votes: Sequence[Vote]) -> list[Ballot]:
         own = [vote for vote in votes if vote.model == name]
-        remaining = self.strictness - len(own)
+        remaining = self.votes - len(own)
         if remaining <= 0:
             return []
         if self.early_stop:
@@ -360,6 +372,12 @@ class AspectCritic(AskSettings, Judge[Instance, AspectResult]):
             )
             for i in range(remaining)
         ]
+
+
+def aspect_criteria(name: str, definition: str) -> Criteria:
+    """The question behind an aspect."""
+    options = (CriteriaOption(PASS, score=1.0), CriteriaOption(FAIL, score=0.0))
+    return Criteria(name, definition.strip(), options)
 
 
 def _is_tie(counted: Sequence[ModelVerdict], score: float | None) -> bool:

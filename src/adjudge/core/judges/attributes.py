@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from functools import cached_property
 
-from adjudge.core.domain.frozen import plain
+from adjudge.core.domain.frozen_mapping import plain
 from adjudge.core.domain.json_types import JsonDict, JsonValue
 
 _LONGEST = 2000

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Generic, NamedTuple, cast
+from typing import Generic, NamedTuple, cast, overload
 
 from adjudge.core.aio.event_loop import sync_edge
 from adjudge.core.domain.criteria import Criteria
-from adjudge.core.domain.frozen import plain
+from adjudge.core.domain.frozen_mapping import plain
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.judge_configuration import JudgeConfiguration
 from adjudge.core.domain.message import Usage
@@ -23,16 +23,17 @@ from adjudge.core.domain.results import (
     StepTaken,
 )
 from adjudge.core.domain.vote import Ballot, Vote
-from adjudge.core.engine.cluster import On
 from adjudge.core.engine.identity import step_identities
 from adjudge.core.engine.run import RunLike
+from adjudge.core.engine.session import Companion
 from adjudge.core.gateway.layers.budget import Budget
+from adjudge.core.gateway.model import Accepting, Learned
 from adjudge.core.judges.aspect import AspectCritic
-from adjudge.core.judges.case import Case, InstancesLike
+from adjudge.core.judges.case import Case, InstancesLike, ManyLike, OneLike
 from adjudge.core.judges.direct import DirectJudge
-from adjudge.core.judges.inputs import CriteriaLike, items_of
+from adjudge.core.judges.inputs import CriteriaLike, items_of, one_or_all
 from adjudge.core.judges.judge import I, Judge, Progress, R
-from adjudge.core.judges.learnt import CascadeThresholds, Learnt
+from adjudge.core.judges.learnt_settings import CascadeThresholds, Learnt
 from adjudge.core.judges.settings import (
     OTHERWISE,
     ModelPanel,
@@ -90,11 +91,13 @@ class Cascade(Judge[I, R]):
     From which confidence on a step's verdict is accepted is learnt from people's labels, with a
     stated risk: ``adjudge calibrate RUN --cascade -o FILE``. A step that the labels do not speak
     for is never accepted, and not asked. Without a calibration every step is asked about everything
-    and the last decides: that is the run to label and to learn from.
+    and the last decides: that is the run to label and to learn from. A learned judge before the
+    last step brings a threshold of its own, which stands in for a calibration.
 
     Parameters:
         steps: two or more AspectCritics, or DirectJudges, of one model each, which ask the same;
-            the cheapest first.
+            the cheapest first. With a calibration one step will do: it abstains where it is not
+            sure enough.
         calibration: the file that ``adjudge calibrate`` wrote; it is refused where a step has
             changed since.
         otherwise: what becomes of an item that no step is sure enough of: "abstain" (no verdict:
@@ -122,8 +125,11 @@ class Cascade(Judge[I, R]):
     def check_settings(self) -> None:
         """Raise a SetupError when the fields cannot be."""
         one_of("otherwise", self.otherwise, OTHERWISE)
-        if len(self.steps) < 2:
-            raise SetupError("a cascade has two steps or more, the cheapest first")
+        if len(self.steps) < (1 if self.calibration else 2):
+            raise SetupError(
+                "a cascade has two steps or more, the cheapest first; with a calibration one will "
+                "do, which abstains if it is not sure enough"
+            )
         for step in self.steps:
             _check_step(step, self.steps[0])
         names = [name for step in self.steps for name in step.panel]
@@ -172,6 +178,25 @@ class Cascade(Judge[I, R]):
             known = self._known_steps[criteria.identity] = tuple(_steps_of(self, criteria))
         return known
 
+    @cached_property
+    def promised(self) -> Accepting | None:
+        """The threshold that the first of two steps brings along; None if there is a calibration,
+        or no such threshold.
+        """
+        first, *others = (model for step in self.steps for model in step.panel.values())
+        if self.calibration is not None or len(others) != 1:
+            return None
+        found = first.provider.accepting if isinstance(first.provider, Learned) else None
+        if found and found.reference not in ("", others[0].name):
+            raise SetupError(
+                "{first} promises its errors relative to {reference}, and this cascade ends with "
+                "{last}: learn it again from a run of that model, or calibrate the cascade",
+                first=first.name,
+                reference=found.reference,
+                last=others[0].name,
+            )
+        return found
+
     def thresholds(self, criteria: Criteria) -> CascadeThresholds:
         """What was learnt for one criterion, of these very steps."""
         found = cast(Learnt, self.calibration).cascade_for(criteria.name)
@@ -181,6 +206,26 @@ class Cascade(Judge[I, R]):
 
     # -- judging -------------------------------------------------------------
 
+    @overload
+    async def aevaluate(  # type: ignore[overload-overlap]
+        self,
+        instances: OneLike,
+        criteria: CriteriaLike | Sequence[CriteriaLike] | None = ...,
+        *,
+        run: RunLike | None = ...,
+        budget: Budget | None = ...,
+        progress: Progress[R] | None = ...,
+    ) -> R: ...
+    @overload
+    async def aevaluate(
+        self,
+        instances: ManyLike,
+        criteria: CriteriaLike | Sequence[CriteriaLike] | None = ...,
+        *,
+        run: RunLike | None = ...,
+        budget: Budget | None = ...,
+        progress: Progress[R] | None = ...,
+    ) -> list[R]: ...
     async def aevaluate(
         self,
         instances: InstancesLike,
@@ -189,16 +234,17 @@ class Cascade(Judge[I, R]):
         run: RunLike | None = None,
         budget: Budget | None = None,
         progress: Progress[R] | None = None,
-        on: On | None = None,
-    ) -> list[R]:
-        """A result for each instance. Criteria: as the steps take them; aspect critics bring their
-        own.
+    ) -> R | list[R]:
+        """Judge one instance (→ one result), or a list of them (→ a list).
 
-        ``run`` (a folder that keeps every answer), ``budget``, ``progress`` and ``on`` are as for
+        ``criteria``: as for the steps; aspect critics have their own.
+
+        ``run`` (a folder that keeps every answer), ``budget`` and ``progress`` are as for
         the steps, over all of them.
         """
         items = cast("list[I]", _items(self.steps[0], instances, criteria))
-        return await self.judge_items(items, run=run, budget=budget, progress=progress, on=on)
+        results = await self.judge_items(items, run=run, budget=budget, progress=progress)
+        return one_or_all(instances, results)
 
     evaluate = sync_edge(aevaluate)
 
@@ -215,7 +261,7 @@ class Cascade(Judge[I, R]):
         """The next step's ballots, until one is accepted; without a calibration those of all steps
         at once.
         """
-        if self.calibration is None:
+        if self.calibration is None and self.promised is None:
             return [
                 ballot
                 for step in self._asked(item)
@@ -228,6 +274,19 @@ class Cascade(Judge[I, R]):
             if step.taken(item, own)[1].accepted:
                 return []
         return []
+
+    def companion(self, criteria: Criteria) -> Companion | None:
+        """What is asked in any case: every step without a calibration, else the first."""
+        own = self._own_criteria[0] if self._own_criteria else criteria
+        asked = self._steps_for(own)
+        sure = asked if self.calibration is None else asked[:1]
+        steps = {step.name: step.judge.companion(criteria) for step in sure}
+
+        def ballot_beside(ballot: Ballot) -> Ballot | None:
+            step = steps.get(ballot.model)
+            return step(ballot) if step else None
+
+        return ballot_beside
 
     def pool(self, item: I, votes: Sequence[Vote]) -> R:
         """What the first step says that is accepted; where none is, no verdict."""
@@ -276,10 +335,22 @@ class Cascade(Judge[I, R]):
     def recorded_settings(self) -> dict[str, object]:
         """What is set beside the steps."""
         learnt = plain(cast(Learnt, self.calibration).cascades) if self.calibration else None
-        return {"otherwise": self.otherwise, "language": self.language, "calibration": learnt}
+        own = {"promised": self.promised.confidence} if self.promised else {}
+        return {
+            "otherwise": self.otherwise,
+            "language": self.language,
+            "calibration": learnt,
+            **own,
+        }
 
 
 def _steps_of(cascade: Cascade[I, R], criteria: Criteria) -> Iterator[_Step[I, R]]:
+    if cascade.promised is not None:
+        first, last = cascade.steps
+        if cascade.promised.confidence is not None:
+            yield _Step(first, cascade.promised.confidence, False)
+        yield _Step(last, None, True)
+        return
     if cascade.calibration is None:
         yield from (_Step(step, None, step is cascade.steps[-1]) for step in cascade.steps)
         return

@@ -7,24 +7,26 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Generic, TypeVar
+from functools import partial
+from typing import ClassVar, Generic, TypeVar, overload
 
 from adjudge.core.aio.event_loop import same_as, sync_edge
 from adjudge.core.catalog.entry import Kind
 from adjudge.core.domain.criteria import Criteria
-from adjudge.core.domain.frozen import NOTHING, FrozenDict
+from adjudge.core.domain.frozen_mapping import NOTHING, FrozenDict
 from adjudge.core.domain.instance import Instance, Metadata
-from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.domain.message import Prompt
 from adjudge.core.domain.multi_criteria import MultiCriteria
 from adjudge.core.domain.result_list import ResultList, Tabular
 from adjudge.core.domain.results import Result
 from adjudge.core.domain.vote import Ballot, Vote
 from adjudge.core.engine.ask import prompt_for
-from adjudge.core.engine.cluster import On
 from adjudge.core.engine.run import RunLike
+from adjudge.core.engine.session import Companion
 from adjudge.core.gateway.layers.budget import Budget
 from adjudge.core.judges.attributes import code_of
+from adjudge.core.judges.company import beside
 from adjudge.core.judges.inputs import (
     CriteriaLike,
     DataSet,
@@ -34,6 +36,7 @@ from adjudge.core.judges.inputs import (
     as_multi_criteria,
     fitted,
     items_of,
+    one_or_all,
 )
 from adjudge.core.judges.judge import InstanceLike, Judge, Progress
 from adjudge.core.judges.settings import at_least, check_votes
@@ -59,9 +62,10 @@ class Case:
 R = TypeVar("R", bound=Result)
 M = TypeVar("M", bound=Tabular)
 PairwiseLike = Sequence[str] | Mapping[str, object] | Instance
-InstancesLike = Instance | Iterable[InstanceLike | PairwiseLike] | Frame | DataSet
-"""One or many; a data frame or a data set is its rows."""
-_DEFAULT_CONSISTENCY = 3
+OneLike = str | float | Mapping[str, object] | Instance
+ManyLike = Iterable[InstanceLike | PairwiseLike] | Frame | DataSet
+"""A data frame or a data set is its rows."""
+InstancesLike = OneLike | ManyLike
 
 
 class CaseJudge(Judge[Case, R], Generic[R, M]):
@@ -83,25 +87,23 @@ class CaseJudge(Judge[Case, R], Generic[R, M]):
         batch_size: cases that a judge of one's own is handed at once, at most.
     """
 
-    self_consistency: bool | int = False
+    votes: int = 1
     check_positional_bias: bool = False
     batch_size: int = 32
+    stored_names: ClassVar[Mapping[str, str]] = {"votes": "self_consistency"}
     kind: ClassVar[Kind] = "direct"
     """Whether texts are judged one by one or compared: what a catalogue name may mean."""
 
     def check_settings(self) -> None:
         """Raise a SetupError when the fields cannot be."""
-        if not isinstance(self.self_consistency, bool):
-            check_votes("self_consistency", self.self_consistency)
+        check_votes("votes", self.votes)
         at_least("batch_size", self.batch_size, 1)
         super().check_settings()
 
     @property
     def samples(self) -> int:
         """Votes per model and order."""
-        if isinstance(self.self_consistency, bool):
-            return _DEFAULT_CONSISTENCY if self.self_consistency else 1
-        return self.self_consistency
+        return self.votes
 
     @abstractmethod
     def instance_of(self, item: InstanceLike | PairwiseLike) -> Instance:
@@ -119,6 +121,26 @@ class CaseJudge(Judge[Case, R], Generic[R, M]):
     def check_multi_criteria(self, multi: MultiCriteria) -> None:
         """Raise a SetupError when results cannot be combined so."""
 
+    @overload
+    async def aevaluate(  # type: ignore[overload-overlap]  # a text is one thing to judge
+        self,
+        instances: OneLike,
+        criteria: CriteriaLike | Sequence[CriteriaLike],
+        *,
+        run: RunLike | None = ...,
+        budget: Budget | None = ...,
+        progress: Progress[R] | None = ...,
+    ) -> R: ...
+    @overload
+    async def aevaluate(
+        self,
+        instances: ManyLike,
+        criteria: CriteriaLike | Sequence[CriteriaLike],
+        *,
+        run: RunLike | None = ...,
+        budget: Budget | None = ...,
+        progress: Progress[R] | None = ...,
+    ) -> list[R]: ...
     async def aevaluate(
         self,
         instances: InstancesLike,
@@ -127,22 +149,43 @@ class CaseJudge(Judge[Case, R], Generic[R, M]):
         run: RunLike | None = None,
         budget: Budget | None = None,
         progress: Progress[R] | None = None,
-        on: On | None = None,
-    ) -> list[R]:
-        """A result for each instance. Criteria: a question, a Criteria, or one for each instance.
+    ) -> R | list[R]:
+        """Judge one instance (→ one result), or a list of them (→ a list).
+
+        ``criteria``: a question, a Criteria, or a list with one for each instance.
 
         ``run``: a folder in which every answer is kept; what it holds already is not asked again.
         ``budget``: what may be spent, an ``adjudge.Budget``; at its limit BudgetSpent is raised.
-        ``progress``: True shows a bar, a function is called with each result as it comes. ``on``: a
-        Ray cluster whose workers ask, such as "ray"; it needs ``run``.
+        ``progress``: True shows a bar, a function is called with each result as it comes.
         """
-        return await self.judge_items(
-            self.cases(instances, criteria), run=run, budget=budget, progress=progress, on=on
+        results = await self.judge_items(
+            self.cases(instances, criteria), run=run, budget=budget, progress=progress
         )
+        return one_or_all(instances, results)
 
     evaluate = sync_edge(aevaluate)
     __call__ = same_as(evaluate)
 
+    @overload
+    async def aevaluate_multi_criteria(  # type: ignore[overload-overlap]
+        self,
+        instances: OneLike,
+        multi_criteria: MultiCriteriaLike,
+        *,
+        run: RunLike | None = ...,
+        budget: Budget | None = ...,
+        progress: Progress[R] | None = ...,
+    ) -> M: ...
+    @overload
+    async def aevaluate_multi_criteria(
+        self,
+        instances: ManyLike,
+        multi_criteria: MultiCriteriaLike,
+        *,
+        run: RunLike | None = ...,
+        budget: Budget | None = ...,
+        progress: Progress[R] | None = ...,
+    ) -> list[M]: ...
     async def aevaluate_multi_criteria(
         self,
         instances: InstancesLike,
@@ -151,35 +194,68 @@ class CaseJudge(Judge[Case, R], Generic[R, M]):
         run: RunLike | None = None,
         budget: Budget | None = None,
         progress: Progress[R] | None = None,
-        on: On | None = None,
-    ) -> list[M]:
-        """One aggregate for each instance. Criteria: texts, Criteria (equal weights) or a
-        MultiCriteria.
+    ) -> M | list[M]:
+        """Judge one instance (→ one aggregate), or a list of them (→ a list), by several criteria.
 
-        ``run``, ``budget``, ``progress`` and ``on`` as for ``evaluate``: they see one result for
-        each instance and criteria.
+        ``multi_criteria``: a list of questions or Criteria of equal weight, or a MultiCriteria.
+        ``run``, ``budget`` and ``progress`` as for ``evaluate``: they see one result per instance
+        and criterion.
         """
         multi = as_multi_criteria(multi_criteria, self.kind, self.language)
         self.check_multi_criteria(multi)
         found = self.instances_of(instances)
         pairs = [(instance, item.criterion) for instance in found for item in multi.items]
         asked = [criteria for _, criteria in pairs]
-        results = await self.aevaluate(
-            [one for one, _ in pairs], asked, run=run, budget=budget, progress=progress, on=on
-        )
+        with beside([(self, [item.criterion for item in multi.items])]):
+            results = await self.aevaluate(
+                [one for one, _ in pairs], asked, run=run, budget=budget, progress=progress
+            )
         width = len(multi.items)
-        return ResultList(
+        aggregates = ResultList(
             [
                 self.combine(one, multi, results[place * width : (place + 1) * width])
                 for place, one in enumerate(found)
             ]
         )
+        return one_or_all(instances, aggregates)
 
     evaluate_multi_criteria = sync_edge(aevaluate_multi_criteria)
 
     def criteria_of(self, items: Sequence[Case]) -> list[Criteria]:
         """The criteria that ``items`` are judged by, each once."""
         return list({item.criteria.identity: item.criteria for item in items}.values())
+
+    def companion(self, criteria: Criteria) -> Companion | None:
+        return partial(self._ballot_beside, criteria) if self._plans_alone else None
+
+    @property
+    def _plans_alone(self) -> bool:
+        """Return True if ``ballots`` says what is asked, whatever the votes are."""
+        return False
+
+    def _ballot_beside(self, criteria: Criteria, ballot: Ballot) -> Ballot | None:
+        """The ballot of another criterion that is like this one: the same row, model and order."""
+        if ballot.model not in self.panel:
+            return None
+        try:
+            case = self.case(ballot.instance, criteria)
+            self.check(case)
+        except SetupError:
+            return None
+        like = (ballot.model, ballot.sample, ballot.question.order)
+        return next(
+            (
+                own
+                for own in self.ballots(case)
+                if (own.model, own.sample, own.question.order) == like
+                and own.instance == ballot.instance
+            ),
+            None,
+        )
+
+    @abstractmethod
+    def ballots(self, case: Case) -> list[Ballot]:
+        """All ballots of a case."""
 
     def case(self, instance: Instance, criteria: Criteria) -> Case:
         """An instance with its criteria."""
@@ -198,7 +274,8 @@ class CaseJudge(Judge[Case, R], Generic[R, M]):
 
     def metadata(self, votes: Sequence[Vote], option: object) -> Metadata:
         """The prompt, and what a vote brought along: one for ``option``, else the first."""
-        prompt, own = self.prompt_of(votes), [vote for vote in votes if vote.metadata]
+        own = [vote for vote in votes if vote.metadata and vote.ballot.mode != "decide"]
+        prompt = self.prompt_of(votes)
         if not own:
             return prompt
         agreeing = [vote for vote in own if vote.verdict and vote.verdict.option == str(option)]

@@ -18,15 +18,23 @@ from adjudge.core.domain.question import Choice, Rating, question_of
 from adjudge.core.domain.results import DirectInstanceResult, PositionalBias, mean_of, score_of
 from adjudge.core.domain.vote import Ballot, Mode, Outcome, Vote
 from adjudge.core.engine.ask import ask_with
+from adjudge.core.engine.decide import check_decides
 from adjudge.core.judges.case import Case, CaseJudge, PairwiseLike
+from adjudge.core.judges.custom import OwnJudge
 from adjudge.core.judges.inputs import as_instance
 from adjudge.core.judges.judge import InstanceLike
-from adjudge.core.judges.own import OwnJudge
-from adjudge.core.judges.settings import ModelSettings, OnFailure, OwnSettings, alias, check_mode
+from adjudge.core.judges.settings import (
+    ModelSettings,
+    OnFailure,
+    OwnSettings,
+    alias,
+    check_mode,
+    check_written,
+)
 from adjudge.core.pooling.composite import composite
 from adjudge.core.pooling.contests import flip_rate, noise_rate
 from adjudge.core.pooling.majority import majority, notes_on, samples_still_needed, status_of
-from adjudge.core.prompts.render import render_improvement, render_persona, shown_fields
+from adjudge.core.prompts.renderer import render_improvement, render_persona, shown_fields
 from adjudge.core.verdicts.text import read_persona, read_text
 from adjudge.errors import ModelError, Refused, SetupError
 from adjudge.messages import Message
@@ -257,12 +265,29 @@ class DirectJudge(ModelSettings, Direct):
     early_stop: bool = False
     on_generation_failure: OnFailure | None = alias("on_failure")
     _personas: dict[str, Vote] = field(init=False, repr=False, compare=False, default_factory=dict)
+    _decidable: set[str] = field(init=False, repr=False, compare=False, default_factory=set)
+    """Criteria that a decision model can be asked, by their identity."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.generate_synthetic_persona and self.judge_description_prompt:
             raise SetupError("a judge has a description or a synthetic persona, not both")
         check_mode(self.mode, self.panel)
+        check_written(
+            self.panel,
+            generate_feedback=self.generate_feedback,
+            judge_description_prompt=self.judge_description_prompt,
+            generate_synthetic_persona=self.generate_synthetic_persona,
+        )
+
+    def check(self, item: Case) -> None:
+        """A decision model must be able to choose among the options."""
+        super().check(item)
+        if not self.panel.deciding or item.criteria.identity in self._decidable:
+            return
+        ballots = [one for one in self.ballots(item) if one.model in self.panel.deciding]
+        check_decides(ballots, turned=self.check_positional_bias)
+        self._decidable.add(item.criteria.identity)
 
     def ask(self, ballot: Ballot) -> Coroutine[object, object, Vote]:
         """Ask the model that the ballot names; where there is to be a persona, that first."""
@@ -295,6 +320,10 @@ class DirectJudge(ModelSettings, Direct):
         return replace(
             ballot, feedback=self.generate_feedback, persona=self.judge_description_prompt
         )
+
+    @property
+    def _plans_alone(self) -> bool:
+        return type(self) is DirectJudge and not self.early_stop
 
     # as the base class has it
     def notes(self, item: Case, votes: Sequence[Vote]) -> tuple[str, ...]:  # noqa: ARG002

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from adjudge.core.catalog.criteria import criteria_of
 from adjudge.core.catalog.entry import Kind
@@ -25,7 +25,7 @@ from adjudge.core.data.columns import (
     text_of,
 )
 from adjudge.core.data.dataset import check_responses, comparison_of
-from adjudge.core.data.sources.open import is_data_file, is_table, refuse_document, table_rows
+from adjudge.core.data.sources.opener import is_data_file, is_table, refuse_document, table_rows
 from adjudge.core.data.sources.row import Cells, Row
 from adjudge.core.data.sources.trace_pieces import refusal_of, trace_of
 from adjudge.core.domain.criteria import Criteria, yes_no_criteria
@@ -34,6 +34,7 @@ from adjudge.core.domain.multi_criteria import MultiCriteria, MultiCriteriaItem
 from adjudge.errors import SetupError
 from adjudge.messages import Message
 
+T = TypeVar("T")
 CriteriaLike = str | Criteria
 MultiCriteriaLike = MultiCriteria | Iterable[MultiCriteriaItem | Criteria | str]
 Fields = dict[str, str | Sequence[str]]
@@ -62,6 +63,11 @@ class DataSet(Protocol):
 def is_one(given: object) -> bool:
     """Whether the caller gave one thing to judge rather than many."""
     return isinstance(given, str | Path | Mapping | Instance | int | float)
+
+
+def one_or_all(given: object, results: list[T]) -> T | list[T]:
+    """The only result if the caller gave one thing to judge, else all of them."""
+    return results[0] if is_one(given) else results
 
 
 def items_of(given: object, reader: str = "read_instances") -> list[Any]:

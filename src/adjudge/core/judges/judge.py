@@ -13,10 +13,10 @@ from typing import Generic, Protocol, TypeVar
 
 from adjudge.core.aio import event_loop
 from adjudge.core.domain.criteria import Criteria
-from adjudge.core.domain.frozen import content_hash
+from adjudge.core.domain.frozen_mapping import content_hash
 from adjudge.core.domain.instance import Instance
 from adjudge.core.domain.json_types import JsonObject
-from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.domain.result_list import ResultList
 from adjudge.core.domain.results import Result, Status
 from adjudge.core.domain.vote import Ballot, Vote
@@ -24,12 +24,12 @@ from adjudge.core.engine.ask import ask
 from adjudge.core.engine.cluster import Cluster, ClusterTask, On
 from adjudge.core.engine.estimate import CostEstimate, Known, Questions, estimate
 from adjudge.core.engine.progress_bar import ProgressBar
-from adjudge.core.engine.run import Ask, Asker, Run, RunLike, vote_source
+from adjudge.core.engine.run import Ask, Asker, RunLike, RunSettings, vote_source
 from adjudge.core.engine.schedule import DeferredItems, judge_each
-from adjudge.core.engine.session import OpenedSession, OpenRun, session
+from adjudge.core.engine.session import Companion, OpenedSession, session
 from adjudge.core.gateway.layers.budget import Budget, calling
 from adjudge.core.gateway.prices import PriceTable
-from adjudge.core.judges.configured import ConfiguredJudge
+from adjudge.core.judges.configuration import ConfiguredJudge
 from adjudge.errors import BudgetSpent, RunError, SetupError
 from adjudge.messages import Message, join
 
@@ -104,14 +104,13 @@ class Judge(ConfiguredJudge, Generic[I, R]):
         run: RunLike | None = None,
         budget: Budget | None = None,
         progress: Progress[R] | None = None,
-        on: On | None = None,
     ) -> list[R]:
         """A result for each item, in their order.
 
         ``progress``: True shows a bar, a function is called with each result as it comes. ``run``:
         a folder in which every answer is kept; what it holds already is not asked again.
         ``budget``: what may be spent; at its limit BudgetSpent is raised, with the ``results`` so
-        far. ``on``: the cluster whose workers ask.
+        far.
         """
         for number, item in enumerate(items, 1):
             try:
@@ -137,8 +136,8 @@ class Judge(ConfiguredJudge, Generic[I, R]):
                 tell(number, result)
 
         try:
-            if on is not None:
-                await self._judge_on(on, items, run, budget, tell)
+            if isinstance(run, RunSettings) and run.on is not None:
+                await self._judge_on(run.on, items, run, budget, tell)
             await self.judge_stream(
                 items, on_result, run=run, budget=budget, criteria=self.criteria_of(items)
             )
@@ -151,18 +150,13 @@ class Judge(ConfiguredJudge, Generic[I, R]):
         self,
         on: On,
         items: Sequence[I],
-        run: RunLike | None,
+        run: RunSettings,
         budget: Budget | None,
         told: Callable[[int, R], None],
     ) -> None:
         """Have a cluster answer; what follows finds the answers in the run's ledger."""
-        if run is None or isinstance(run, OpenRun):
-            raise SetupError(
-                "what a cluster was answered is kept in a folder: say which, such as "
-                'run="runs/mine"'
-            )
         cluster = Cluster.of(on)
-        task = ClusterTask(type(self).__name__, self.criteria_of(items), Run.of(run), budget)
+        task = ClusterTask(type(self).__name__, self.criteria_of(items), run, budget)
         await event_loop.visit(cluster.load()(cluster, self, items, task, told))
 
     async def judge_stream(
@@ -228,6 +222,12 @@ class Judge(ConfiguredJudge, Generic[I, R]):
             self.not_asked,
         )
         return estimate(judge, items, answered, prices or PriceTable.load())
+
+    def companion(self, criteria: Criteria) -> Companion | None:  # noqa: ARG002
+        """Return what this judge asks about a row that another judge asks about, so that a decision
+        model is asked both at once; None if that cannot be told from the other ballot.
+        """
+        return None
 
     def kept_ballots(self, ballots: Sequence[Ballot]) -> Sequence[Ballot]:
         """Those whose votes belong to the result."""

@@ -1,7 +1,5 @@
 """Responses compared with each other."""
 
-from __future__ import annotations
-
 import math
 import random
 from collections.abc import Mapping, Sequence
@@ -20,9 +18,9 @@ from adjudge.core.domain.results import PairwiseInstanceResult, PositionalBias
 from adjudge.core.domain.verdict import TIE, letter
 from adjudge.core.domain.vote import Ballot, Mode, Vote
 from adjudge.core.judges.case import Case, CaseJudge, PairwiseLike
+from adjudge.core.judges.custom import OwnJudge
 from adjudge.core.judges.inputs import comparison_instance, fitted
 from adjudge.core.judges.judge import InstanceLike
-from adjudge.core.judges.own import OwnJudge
 from adjudge.core.judges.settings import (
     Contests,
     ModelSettings,
@@ -30,6 +28,7 @@ from adjudge.core.judges.settings import (
     OwnSettings,
     alias,
     check_mode,
+    check_written,
     one_of,
 )
 from adjudge.core.pooling.contests import (
@@ -44,7 +43,7 @@ from adjudge.core.pooling.contests import (
     system_results,
 )
 from adjudge.core.pooling.majority import ONE_ORDER, status_of
-from adjudge.core.prompts.render import judged_field, shown_fields
+from adjudge.core.prompts.renderer import judged_field, shown_fields
 from adjudge.core.verdicts.likelihood import labels_for
 from adjudge.errors import SetupError
 
@@ -322,6 +321,7 @@ class PairwiseJudge(ContestSettings, ModelSettings, Pairwise):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_mode(self.mode, self.panel)
+        check_written(self.panel, judge_description_prompt=self.judge_description_prompt)
 
     def check(self, item: Case) -> None:
         """Where a verdict is read from the likelihood of a letter, there must be one for each
@@ -329,7 +329,7 @@ class PairwiseJudge(ContestSettings, ModelSettings, Pairwise):
         """
         super().check(item)
         for ballot in self.ballots(item)[:1]:
-            if ballot.mode == "likelihood":
+            if ballot.mode == "likelihood" and ballot.model not in self.panel.deciding:
                 labels_for(ballot.question)
 
     def ballot(self, case: Case, model: str, question: Comparison, sample: int) -> Ballot:
@@ -343,6 +343,10 @@ class PairwiseJudge(ContestSettings, ModelSettings, Pairwise):
             if self.judge_description_prompt
             else ballot
         )
+
+    @property
+    def _plans_alone(self) -> bool:
+        return type(self) is PairwiseJudge
 
     def _offered_only(self, criteria: Criteria) -> Criteria:
         """Without examples of a tie where there is none."""

@@ -2,20 +2,18 @@
 checks of their values, and what a run stores of them.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import pickle
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import Field, dataclass, field, fields
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar
 
 from adjudge.core.domain.criteria import Criteria
-from adjudge.core.domain.frozen import FrozenDict, plain
+from adjudge.core.domain.frozen_mapping import FrozenDict, plain
 from adjudge.core.domain.json_types import JsonDict, JsonObject
-from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.domain.numbers import MOST_WEIGHT
 from adjudge.core.domain.vote import Ballot, Mode
 from adjudge.core.engine.ask import requests_for
@@ -25,10 +23,10 @@ from adjudge.core.gateway.inference_engine import (
     InferenceEngine,
     is_engine,
 )
-from adjudge.core.gateway.model import Model
-from adjudge.core.gateway.open import ModelLike, OpenModel, open_model, open_panel
+from adjudge.core.gateway.model import Learned, Model
+from adjudge.core.gateway.opener import ModelLike, OpenModel, open_model, open_panel
 from adjudge.core.pooling import VERSION as POOLING
-from adjudge.core.prompts.render import wordings
+from adjudge.core.prompts.renderer import wordings
 from adjudge.core.verdicts import VERSION as READER
 from adjudge.errors import SetupError
 from adjudge.messages import Message
@@ -39,7 +37,6 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 T = TypeVar("T")
-_ALIAS_OF = "adjudge.alias_of"
 _ROOM_FOR_A_PANEL = 2048
 """Items that may wait for one model of a panel while the others go on."""
 
@@ -48,7 +45,7 @@ class ModelPanel(FrozenDict[OpenModel]):
     """Models by the names on the ballots, as they were when the judge was made."""
 
     @classmethod
-    def of(cls, models: EngineLike | Sequence[EngineLike] | None) -> ModelPanel:
+    def of(cls, models: EngineLike | Sequence[EngineLike] | None) -> "ModelPanel":
         """What a caller named, ready to be asked; None is the embedded model."""
         return cls(open_panel(_with_engines(models)))
 
@@ -64,6 +61,11 @@ class ModelPanel(FrozenDict[OpenModel]):
     def at_once(self) -> Mapping[str, int]:
         """Ballots that each model may have under way at once."""
         return {name: model.max_concurrency for name, model in self.items()}
+
+    @cached_property
+    def deciding(self) -> tuple[str, ...]:
+        """The decision models: they choose among options and write nothing."""
+        return tuple(name for name, model in self.items() if model.capabilities.decisions)
 
     @cached_property
     def identities(self) -> Mapping[str, str]:
@@ -101,36 +103,77 @@ NO_MODELS = ModelPanel()
 """That of a judge that asks nobody."""
 
 
-def alias(name: str) -> Any:
-    """A field that is another name of the field ``name``; it may be given when a judge is made."""
-    return field(default=None, kw_only=True, repr=False, compare=False, metadata={_ALIAS_OF: name})
+class Alias:
+    """Another name of a setting: accepted when a judge is made, and read back afterwards."""
+
+    def __init__(self, setting: str) -> None:
+        self.setting, self._name = setting, ""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __repr__(self) -> str:
+        return "None"  # help() shows it as the default
+
+    def __get__(self, judge: object, owner: type | None = None) -> Any:
+        return self if judge is None else getattr(judge, self.setting)
+
+    def __set__(self, judge: object, value: object) -> None:
+        if FIELDS in judge.__dict__:
+            setattr(judge, self.setting, _translated(self._name, value))
+        else:
+            judge.__dict__[self._name] = value
+
+
+def alias(setting: str) -> Any:
+    """A field that is another name of ``setting``."""
+    return field(default=Alias(setting), kw_only=True, repr=False, compare=False)
 
 
 @cache
-def aliases_of(judge: type[DataclassInstance]) -> dict[str, str]:
-    """Other name → the name of the field."""
-    return {
-        entry.name: entry.metadata[_ALIAS_OF]
-        for entry in fields(judge)
-        if _ALIAS_OF in entry.metadata
-    }
+def aliases_of(judge: type["DataclassInstance"]) -> dict[str, str]:
+    """Map each other name to the name of its setting."""
+    defaults = {entry.name: entry.default for entry in fields(judge)}
+    return {name: kind.setting for name, kind in defaults.items() if isinstance(kind, Alias)}
 
 
-def take_aliases(judge: DataclassInstance) -> None:
-    """Set what was given by another name. That is said once, so that copies with another value can
-    be made by either name.
-    """
+def take_aliases(judge: "DataclassInstance") -> None:
+    """Set what was given by another name; raise a SetupError if the two names disagree."""
     for other, name in aliases_of(type(judge)).items():
-        if (given := getattr(judge, other)) is None:
+        value = judge.__dict__.pop(other, None)
+        if value is None or isinstance(value, Alias):
             continue
-        if getattr(judge, name) not in (judge.__dataclass_fields__[name].default, given):
+        value = _translated(other, value)
+        if getattr(judge, name) not in (judge.__dataclass_fields__[name].default, value):
             raise SetupError(
                 "{name} and {other} are two names of one setting: give one", name=name, other=other
             )
-        if other == "votes":
-            check_votes("votes", given)
-        object.__setattr__(judge, name, given)
-        object.__setattr__(judge, other, None)
+        object.__setattr__(judge, name, value)
+    hide_aliases(judge)
+
+
+def hide_aliases(judge: "DataclassInstance") -> None:
+    """Leave the aliases out of ``fields(judge)``.
+
+    ``dataclasses.replace`` passes every field that it finds there: the old value by one name would
+    contradict a new one by the other.
+    """
+    judge.__dict__[FIELDS] = _settings_of(type(judge))
+
+
+@cache
+def _settings_of(judge: type["DataclassInstance"]) -> dict[str, Field[Any]]:
+    aliases = aliases_of(judge)
+    return {
+        name: entry for name, entry in judge.__dataclass_fields__.items() if name not in aliases
+    }
+
+
+def _translated(name: str, value: object) -> object:
+    """EvalAssist's ``self_consistency`` may be a yes or no: three votes or one."""
+    if name == "self_consistency" and isinstance(value, bool):
+        return SELF_CONSISTENCY if value else 1
+    return value
 
 
 OnFailure = Literal["abstain", "raise", "random"]
@@ -141,14 +184,17 @@ OTHERWISE: tuple[Otherwise, ...] = ("abstain", "last")
 """What becomes of an item that no step of a cascade is sure enough of."""
 Contests = Literal["joint", "pairs"]
 _MOST_VOTES = 10_000
+FIELDS = "__dataclass_fields__"
+SELF_CONSISTENCY = 3
+"""Votes that ``self_consistency=True`` stands for."""
 
 
 @dataclass(kw_only=True, eq=False)
 class OwnSettings:
     """Of judges of one's own, which may be changed and added to."""
 
-    self_consistency: bool | int = False
-    votes: int | None = alias("self_consistency")
+    votes: int = 1
+    self_consistency: bool | int | None = alias("votes")
     check_positional_bias: bool = False
     language: str = "en"
     seed: int | None = None
@@ -186,8 +232,8 @@ class VoteSettings(AskSettings):
         temperature: by default the model's own setting, else 0 for one vote and 1 for several.
     """
 
-    self_consistency: bool | int = False
-    votes: int | None = alias("self_consistency")
+    votes: int = 1
+    self_consistency: bool | int | None = alias("votes")
     check_positional_bias: bool = False
     on_failure: OnFailure = "abstain"
     batch_size: int = 32
@@ -203,14 +249,14 @@ class ModelSettings(VoteSettings):
         inference_engine: EvalAssist's name of ``models``.
     """
 
-    inference_engine: EngineLike | Sequence[EngineLike] | None = field(
+    models: EngineLike | Sequence[EngineLike] | None = field(
         default=None, kw_only=False, hash=False
     )
-    models: EngineLike | Sequence[EngineLike] | None = alias("inference_engine")
+    inference_engine: EngineLike | Sequence[EngineLike] | None = alias("models")
 
     def open_models(self) -> ModelPanel:
         """The models, ready to be asked."""
-        return ModelPanel.of(self.inference_engine)
+        return ModelPanel.of(self.models)
 
 
 def at_least(name: str, value: int, least: int) -> None:
@@ -262,10 +308,27 @@ def check_mode(mode: str | None, panel: Mapping[str, OpenModel]) -> None:
     if mode is not None:
         one_of("mode", mode, ("generate", "likelihood"))
     for name, model in panel.items():
-        if mode == "likelihood" and not model.capabilities.logprobs:
+        if mode == "generate" and model.capabilities.decisions:
+            raise SetupError(
+                "{name} is a decision model, which writes nothing: leave mode out", name=name
+            )
+        able = model.capabilities.logprobs or model.capabilities.decisions
+        if mode == "likelihood" and not able:
             raise SetupError(
                 "{name} gives no log-probabilities: mode='likelihood' cannot be used with it",
                 name=name,
+            )
+
+
+def check_written(panel: ModelPanel, **wanted: object) -> None:
+    """Raise a SetupError if a decision model is to write, or to be told who it is."""
+    for setting, value in wanted.items():
+        if value and panel.deciding:
+            raise SetupError(
+                "{model} is a decision model: it writes no explanation or feedback and has no "
+                "persona. Leave {setting} out, or name a model that writes",
+                model=panel.deciding[0],
+                setting=setting,
             )
 
 
@@ -384,9 +447,11 @@ def plain_settings(settings: Mapping[str, object]) -> JsonObject:
 
 def _model(model: OpenModel) -> JsonDict:
     plugin = package_of(type(model.provider))
+    learned = model.provider.learned_rows if isinstance(model.provider, Learned) else ()
     return {
         "identity": model.identity,
         "temperature": model.temperature,
         "seed": model.seed,
         **({"plugin": plugin} if plugin else {}),
+        **({"learned_rows": list(learned)} if learned else {}),
     }

@@ -8,16 +8,18 @@ record can rely on it.
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, fields, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, fields, is_dataclass, replace
 from functools import cache, lru_cache
-from typing import TypeVar, cast
+from operator import attrgetter
+from typing import Any, TypeVar, cast, get_args
 
-from adjudge.core.domain.frozen import NOTHING, json_copy, json_text
+from adjudge.core.domain.frozen_mapping import NOTHING, json_copy, json_text
 from adjudge.core.domain.json_types import JsonDict, JsonObject, JsonValue, object_in
-from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.domain.message import Usage
 from adjudge.core.domain.record import (
     FLAGS,
@@ -27,14 +29,17 @@ from adjudge.core.domain.record import (
     Flag,
     JudgmentRecord,
     OtherDetail,
+    OutcomeName,
     UnknownDetail,
     VoteRecord,
+    json_ready,
 )
 from adjudge.core.domain.vote import named_by, used_by
 from adjudge.core.ledger.rows import (
     COLUMNS,
     IN_BATCH,
     INPUT,
+    MESSAGES,
     input_from,
     kept_input,
     message_parts,
@@ -42,6 +47,7 @@ from adjudge.core.ledger.rows import (
     with_checksum,
     with_messages,
 )
+from adjudge.core.reading.json_decoder import JsonDecoder, hints_and_defaults, text_decoder
 from adjudge.core.reading.typed_json import WrongType, read_as
 from adjudge.errors import SetupError
 from adjudge.messages import Message
@@ -148,6 +154,8 @@ def judgment_of(
 
     What is not of the right type is damage, which is SQLite's error to us.
     """
+    if (quick := _decoded_judgment(row, votes)) is not None:
+        return quick
     judge, index, id, instance, *_, result = row
     found = with_messages(_object(result))
     found.setdefault("id", cast("str | None", id))
@@ -165,6 +173,99 @@ def judgment_of(
                 error=error,
             )
         ) from error
+
+
+class _StoredJudgment:
+    """Decodes the judgments of one kind in one step."""
+
+    def __init__(self, kind: type[Detail]) -> None:
+        common, defaults = hints_and_defaults(JudgmentRecord)
+        self._common = tuple(name for name in common if name not in _NOT_IN_RESULT)
+        own, own_defaults = hints_and_defaults(cast(type, kind))
+        self._own = tuple(own)
+        self._members_of = attrgetter("criteria", INPUT, *self._common)
+        self._own_of = _values_of(self._own)
+        hints = {name: common[name] for name in self._common} | own | {INPUT: object}
+        missing = {**defaults, **own_defaults, **_ABSENT, INPUT: None}
+        refused = (MESSAGES, UNKNOWN_KIND)  # which ``record_of`` reads
+        self._decode = JsonDecoder(
+            {**hints, "criteria": str},
+            {name: missing[name] for name in hints if name in missing and name != "id"},
+            refused,
+            (KIND, kind.kind),
+        ).decode
+        self._fields_in = text_decoder(Mapping[str, str | tuple[str, ...]])
+        self._kind = kind
+
+    def record(
+        self, row: Sequence[object], votes: tuple[VoteRecord, ...] | None
+    ) -> JudgmentRecord | None:
+        """Return the record of a row; None if it has to be read value by value."""
+        judge, index, _, instance, *_, result = row
+        fields, found = self._fields_in(instance), self._decode(result)
+        if found is None or fields is None or type(judge) is not str or type(index) is not int:
+            return None
+        criterion, kept, *values = self._members_of(found)
+        members = dict(zip(self._common, values, strict=True))
+        members["judge"], members["index"], members["fields"] = judge, index, fields
+        members["input"] = input_from(kept, fields)
+        members["criterion"] = criterion
+        own = dict(zip(self._own, self._own_of(found), strict=True))
+        members["detail"] = _made(self._kind, own)
+        members["votes"] = votes
+        members["used"] = used_by(votes) if votes else {}
+        members["named"] = named_by(votes) if votes else {}
+        return _made(JudgmentRecord, members)
+
+
+_NOT_IN_RESULT = frozenset(
+    {"judge", "index", "fields", INPUT, "criterion", "detail", "votes", "used", "named"}
+)
+"""Fields of a record that are not read from the JSON of a judgment as they are."""
+
+
+def _made(kind: type[T], values: dict[str, Any]) -> T:
+    """Return an instance of a plain dataclass; the values were checked."""
+    made = object.__new__(kind)
+    object.__setattr__(made, "__dict__", values)
+    return made
+
+
+def _values_of(names: Sequence[str]) -> Callable[[object], Sequence[object]]:
+    """Return a function that gives the values of some attributes, however many there are."""
+    if len(names) > 1:
+        return attrgetter(*names)
+    return lambda found: [getattr(found, name) for name in names]
+
+
+@cache
+def _stored_judgment(tag: str) -> _StoredJudgment | None:
+    """Return None of kinds that are not plain dataclasses, or share a name with all judgments."""
+    try:
+        kind = _kind_of(tag)
+    except SetupError:
+        return None
+    names = _field_names(kind)
+    is_plain = kind is not OtherDetail and is_dataclass(kind) and kind.__dictoffset__
+    if not is_plain or hasattr(kind, "__post_init__") or names & _COMMON:
+        return None
+    return _StoredJudgment(kind)
+
+
+def _field_names(kind: type[Detail]) -> frozenset[str]:
+    return frozenset(one.name for one in fields(kind)) if is_dataclass(kind) else frozenset()
+
+
+_KIND_IN_TEXT = re.compile(r'"kind": "(\w+)"')
+
+
+def _decoded_judgment(
+    row: Sequence[object], votes: tuple[VoteRecord, ...] | None
+) -> JudgmentRecord | None:
+    """Return the record of a row as adjudge writes most; None of any other."""
+    match = _KIND_IN_TEXT.search(result) if isinstance(result := row[-1], str) else None
+    stored = _stored_judgment(match[1]) if match else None
+    return stored.record(row, votes) if stored else None
 
 
 def record_of(found: JsonObject, votes: tuple[VoteRecord, ...] | None = None) -> JudgmentRecord:
@@ -204,9 +305,12 @@ def _contents(found: JsonObject) -> JsonObject:
 
 def exported_judgment(record: JudgmentRecord, judge_identity: str | None) -> JsonDict:
     """A judgment as the JSONL export has it, with its votes."""
-    found = replace(record, votes=None, judge_identity=None, input=NOTHING).to_dict()
     return {
-        **found,
+        "judge": record.judge,
+        "row": record.row,
+        "id": record.id,
+        "fields": json_ready(record.fields),
+        **record.outcome(),
         **({} if record.detail.kind in _TOLD_BY_KEYS else {KIND: record.detail.kind}),
         **({INPUT: dict(record.input)} if record.input else {}),
         "votes": [exported_vote(vote) for vote in record.votes or ()],
@@ -305,6 +409,8 @@ def _count(number: float) -> float:
 
 def vote_of(row: Sequence[object]) -> VoteRecord:
     """The record of a row of votes whose checksum was checked."""
+    if (quick := _stored_votes().record(row)) is not None:
+        return quick
     columns = dict(zip(COLUMNS["votes"], row, strict=True))
     number, more = columns.pop("number"), columns.pop("more")
     try:
@@ -315,6 +421,72 @@ def vote_of(row: Sequence[object]) -> VoteRecord:
         raise sqlite3.DatabaseError(
             Message("vote {number} is not what adjudge writes: {error}", number=number, error=error)
         ) from error
+
+
+class _StoredVotes:
+    """Decodes what votes have besides their columns in one step."""
+
+    def __init__(self) -> None:
+        hints, defaults = hints_and_defaults(VoteRecord)
+        self._names = tuple(name for name in hints if name not in {*_IN_COLUMNS, "usage", "at"})
+        missing = {**defaults, **_ABSENT_OF_VOTE, "estimated": 0, IN_BATCH: None}
+        hints |= {"estimated": int, IN_BATCH: tuple[int, int] | None}
+        members = (*self._names, "estimated", IN_BATCH)
+        self._decoder = JsonDecoder(
+            {name: hints[name] for name in members},
+            {name: missing[name] for name in members},
+            (MESSAGES, *_BATCH_TOKENS),
+        )
+        self._values_of = attrgetter(*self._names)
+        self._absent = {name: missing[name] for name in self._names}
+
+    def record(self, row: Sequence[Any]) -> VoteRecord | None:
+        """Return the record of a row; None if it has to be read value by value."""
+        _, _, model, sample, outcome, option, explanation, reason, text, *rest = row
+        prompt, calls, tokens_in, tokens_out, cached, latency, at, more = rest
+        types = {type(sample), type(calls), type(tokens_in), type(tokens_out), type(cached)}
+        texts = {*map(type, (model, option, explanation, reason, text, prompt))}
+        is_plain = types == {int} and texts <= _TEXTS and model is not None
+        if not is_plain or type(latency) is not float or type(at) is not float:
+            return None
+        if outcome not in _OUTCOMES:
+            return None
+        if more is None:
+            values, usage = self._absent, _usage(calls, tokens_in, tokens_out, cached)
+        elif (found := self._decoder.decode(more)) is not None:
+            values = dict(zip(self._names, self._values_of(found), strict=True))
+            batch = found.in_batch or ()
+            usage = _usage(calls, tokens_in, tokens_out, cached, found.estimated, *batch)
+        else:
+            return None
+        return _made(
+            VoteRecord,
+            dict(
+                values,
+                model=model,
+                sample=sample,
+                outcome=outcome,
+                option=option,
+                explanation=explanation,
+                reason=reason,
+                text=text,
+                prompt=prompt,
+                latency=latency,
+                at=at,
+                usage=usage,
+            ),
+        )
+
+
+_OUTCOMES = frozenset(get_args(OutcomeName))
+_TEXTS = frozenset({str, type(None)})
+_usage = lru_cache(maxsize=1024)(Usage)
+"""Most votes share a few counts."""
+
+
+@cache
+def _stored_votes() -> _StoredVotes:
+    return _StoredVotes()
 
 
 def _vote(found: JsonObject) -> VoteRecord:

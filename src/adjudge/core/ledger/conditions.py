@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from adjudge.core.domain.frozen import NOTHING
+from adjudge.core.domain.frozen_mapping import NOTHING
 from adjudge.core.ledger.columns import (
     AS_NUMBER,
     CASEFOLD,

@@ -563,11 +563,12 @@ def check_rows(
 
     A large one is checked as its rows are read.
     """
-    if _is_small(path):
+    if is_small(path):
         refuse_damaged_rows(connection, tables)
 
 
-def _is_small(path: Path) -> bool:
+def is_small(path: Path) -> bool:
+    """Return True if the ledger is read through for damage before it is used."""
     try:
         return path.stat().st_size <= _SMALL
     except FileNotFoundError:  # deleted under its reader, who reads on
@@ -576,7 +577,7 @@ def _is_small(path: Path) -> bool:
 
 def _refuse_damaged(connection: sqlite3.Connection, path: Path) -> None:
     """A file that was cut or overwritten is noticed before anything is asked."""
-    if not _is_small(path):
+    if not is_small(path):
         return
     (verdict,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
     if verdict != "ok":

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from adjudge.core.domain.vote import Ballot
 from adjudge.core.ledger.rows import KEY_BYTES
-from adjudge.core.prompts.render import LIKELIHOOD, wording
+from adjudge.core.prompts.renderer import LIKELIHOOD, TEXT_FIRST, wording
 
 
 def key_of(
@@ -20,7 +20,11 @@ def key_of(
     ``wordings`` are those that the run began with: its answers are found by them, also when a newer
     version words prompts anew. ``asked``: what the ballot asks, where that is less than all of it.
     """
-    name = LIKELIHOOD if ballot.mode == "likelihood" else f"{ballot.template}.jinja"
+    if ballot.mode == "decide":  # the model's identity holds the version of these words
+        return _key(ballot.id, "", model)
+    name = f"{ballot.template}.jinja"
+    if ballot.mode == "likelihood":
+        name = TEXT_FIRST if ballot.template == TEXT_FIRST else LIKELIHOOD
     return _key(asked or ballot.id, wordings.get(name) or wording(name, ballot.language), model)
 
 

@@ -11,7 +11,7 @@ from mmap import mmap
 from pathlib import Path
 from typing import Any, TypeVar
 
-from adjudge.core.domain.frozen import NOTHING
+from adjudge.core.domain.frozen_mapping import NOTHING
 from adjudge.core.domain.json_types import JsonObject, JsonValue, object_in
 from adjudge.core.domain.message import Usage
 from adjudge.core.domain.results import Result
@@ -184,6 +184,18 @@ class Ledger:
 
         # what a judge of the user's returned may change by the time it is written
         return self._write_vote(key, row() if vote.metadata else row)
+
+    async def keep_all(self, votes: Sequence[tuple[bytes, Vote]]) -> None:
+        """Store several votes in one commit; they are on the disk when this returns."""
+        now = time.time()
+        *rows, last = [
+            vote_row(next(self._numbers), key, vote.record(), now) for key, vote in votes
+        ]
+        for key, _ in votes:
+            self._maybe_known.add(key)
+        for row in rows:
+            self._writer.put(_KEEP_VOTE, row)
+        await self._writer.write(_KEEP_VOTE, last)
 
     def _write_vote(self, key: bytes, row: Row) -> Awaitable[None]:
         self._maybe_known.add(key)

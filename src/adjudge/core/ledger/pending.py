@@ -14,7 +14,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Literal
 
-from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.ledger.file import FILE, connect
 from adjudge.core.ledger.ledger import Ledger
 from adjudge.core.ledger.rows import (

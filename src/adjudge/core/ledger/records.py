@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import islice
-from typing import Any
+from typing import Any, cast
 
 from adjudge.core.domain.record import JudgmentRecord, VoteRecord
 from adjudge.core.ledger.codec import judgment_of, vote_of
@@ -32,10 +32,11 @@ def records(
     index: int | None = None,
     criterion: str | None = None,
     trajectory: bool = True,
+    seen: VotesSeen | None = None,
 ) -> Iterator[JudgmentRecord]:
     """Every judgment, by judge and row; on request with its votes, of one ``judge``, and of that
     the one at ``index``, or those by one ``criterion``; without the ``trajectory`` of an agent
-    where nobody looks at it.
+    where nobody looks at it. ``seen``: is told which votes were read.
     """
     rows = judgment_rows(ledger, judge=judge, index=index, criterion=criterion)
     if not votes:
@@ -44,9 +45,38 @@ def records(
     while some := list(islice(rows, _AT_ONCE)):
         ballots = [_ballots(row[4]) for row in some]
         newest = _newest_votes(ledger, [key for keys in ballots for key in keys])
+        if seen is not None:
+            seen.add(cast(int, row[0]) for row in newest.values())
         for row, keys in zip(some, ballots, strict=True):
-            cast = tuple(vote_of(newest[key]) for key in keys if key in newest)
-            yield _record(ledger, row, cast, trajectory)
+            found = tuple(vote_of(newest[key]) for key in keys if key in newest)
+            yield _record(ledger, row, found, trajectory)
+
+
+class VotesSeen:
+    """Remembers which votes were read, and so checked: two bytes per vote of the ledger at most."""
+
+    def __init__(self, ledger: sqlite3.Connection) -> None:
+        newest, votes = ledger.execute(
+            "SELECT coalesce(max(number), 0), count(*) FROM votes"
+        ).fetchone()
+        self._ledger, self._votes = ledger, votes
+        # numbers may come from anybody: the votes beyond these count as unread
+        self._is_read = bytearray(max(0, min(newest, 2 * votes)) + 1)
+
+    def add(self, numbers: Iterable[int]) -> None:
+        """Note votes as read."""
+        for number in numbers:
+            if 0 <= number < len(self._is_read):
+                self._is_read[number] = 1
+
+    def check_rest(self) -> None:
+        """Check the votes that were not read."""
+        if self._is_read.count(1) == self._votes:
+            return
+        for row in self._ledger.execute(select("votes")):
+            number = row[0]
+            if not 0 <= number < len(self._is_read) or not self._is_read[number]:
+                checked("votes", row)
 
 
 def _record(

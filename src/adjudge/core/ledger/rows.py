@@ -69,7 +69,7 @@ LARGEST = 2**63 - 1
 """Number that SQLite can be asked for."""
 KEY_BYTES = 16
 """Of the hash by which a ballot's votes are found."""
-_MESSAGES = "message_parts"
+MESSAGES = "message_parts"
 """Under which key it is kept what our own sentences are made of: pairs of where such a text stands,
 and its parts.
 """
@@ -170,15 +170,15 @@ def message_parts(kept: JsonObject) -> JsonDict:
                 left.append(([*path, name], enumerate(part)))
             elif isinstance(part, Mapping):
                 left.append(([*path, name], part.items()))
-    return {_MESSAGES: found} if found else {}
+    return {MESSAGES: found} if found else {}
 
 
 def with_messages(given: JsonObject) -> JsonDict:
     """``given`` with messages where texts of ours stand; what does not say so rightly is left."""
     kept = dict(given)
-    if _MESSAGES not in kept:
+    if MESSAGES not in kept:
         return kept
-    found = kept.pop(_MESSAGES)
+    found = kept.pop(MESSAGES)
     for entry in found if isinstance(found, list) else ():
         match entry:
             case [[*outer, last], packed]:
@@ -206,7 +206,7 @@ def fact_text(value: JsonValue) -> str:
 def read_fact(text: str) -> Any:
     """The fact that ``fact_text`` wrote."""
     found = json.loads(text)
-    if isinstance(found, dict) and found.keys() == {"value", _MESSAGES}:
+    if isinstance(found, dict) and found.keys() == {"value", MESSAGES}:
         return with_messages(found)["value"]
     return found
 
@@ -225,6 +225,8 @@ def kept_input(row: JsonObject, fields: JsonObject) -> JsonDict:
 
 def input_from(kept: JsonValue, fields: JsonObject) -> JsonDict:
     """The row again, with the texts of its fields."""
+    if not kept:
+        return {}
     return {
         column: _read(value, fields) if isinstance(value, dict) else value
         for column, value in object_in(kept).items()

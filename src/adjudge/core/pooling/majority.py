@@ -176,13 +176,16 @@ ONE_ORDER = Message("asked in one order: a better response cannot be told from a
 """What a reader must know of a comparison whose responses were shown in one order."""
 
 
+NO_EXPLANATION = Message("no explanation: a decision model writes none")
+
+
 def notes_on(
     votes: Sequence[Vote], temperatures: Mapping[str, float], *, persona: bool = False
 ) -> tuple[Message, ...]:
     """What a reader of these votes must know. ``temperatures``: what each model was asked at;
     ``persona``: whether the models were to invent who they are.
     """
-    likely = {vote.model for vote in votes if vote.ballot.mode == "likelihood"}
+    likely = {vote.model for vote in votes if vote.ballot.mode != "generate"}
     changed = [vote for vote in votes if vote.answered_before]
     if len(votes) < 2 and not likely and not changed:
         return ()  # nothing is repeated, and nothing was left out
@@ -195,6 +198,10 @@ def notes_on(
                 what=what,
             )
         )
+    if any(vote.ballot.mode == "decide" for vote in votes):
+        found.append(NO_EXPLANATION)
+    if any(vote.ballot.mode == "decide" and vote.ballot.criteria.examples for vote in votes):
+        found.append(Message("a decision model is not shown the examples of the criterion"))
     found += dict.fromkeys(
         Message(
             "{model}: the reply names {now}, and earlier ones named {before}",

@@ -10,7 +10,7 @@ from adjudge.core.domain.criteria import Criteria
 from adjudge.core.domain.instance import Instance
 from adjudge.core.domain.message import Prompt
 from adjudge.core.prompts.fence import fence
-from adjudge.core.prompts.render import load
+from adjudge.core.prompts.renderer import load
 
 TextAction = Literal["rephrase", "regenerate", "shorten", "elaborate", "counterfactual", "custom"]
 TEXT_ACTIONS: tuple[TextAction, ...] = get_args(TextAction)

@@ -10,7 +10,7 @@ from adjudge.core.domain.criteria import Criteria
 from adjudge.core.domain.instance import Instance
 from adjudge.core.domain.message import Prompt
 from adjudge.core.prompts.fence import fence, neutral
-from adjudge.core.prompts.render import load, shown_fields
+from adjudge.core.prompts.renderer import load, shown_fields
 
 _LONGEST_TEXT = 4000
 

@@ -1,4 +1,6 @@
-"""What a target is shown: a prompt of the user's with a row's values in it, or the row as JSON."""
+"""What a target is shown: a prompt of the user's with a row's values in it, the row as JSON, or a
+chat.
+"""
 
 from __future__ import annotations
 
@@ -6,20 +8,27 @@ import json
 
 from adjudge.core.domain.message import ChatMessage, Prompt
 from adjudge.core.domain.vote import Ballot
+from adjudge.core.prompts.fence import neutral
 from adjudge.core.reading.places import filled_text
 
-ROW, PROMPT = "target_row", "target_prompt"
+ROW, PROMPT, CHAT = "target_row", "target_prompt", "target_chat"
 """What ballots to targets are filed under."""
+SYSTEM, MESSAGES = "system", "messages"
+"""The keys of the row of a chat: the system prompt, and the turns with ``role`` and ``content``."""
 FIELD = "row"
 """The field of such a ballot that holds the row."""
 
 
 def asks_target(ballot: Ballot) -> bool:
     """Whether an answer is wanted, and no verdict."""
-    return ballot.template in (ROW, PROMPT)
+    return ballot.template in (ROW, PROMPT, CHAT)
 
 
 def render_target(ballot: Ballot) -> Prompt:
     row = str(ballot.instance.fields[FIELD])
+    if ballot.template == CHAT:
+        chat = json.loads(row)
+        turns = [ChatMessage(one["role"], neutral(one["content"])) for one in chat[MESSAGES]]
+        return Prompt((ChatMessage("system", chat[SYSTEM]), *turns))
     text = filled_text(ballot.criteria.description, json.loads(row))
     return Prompt((ChatMessage("user", text if ballot.template == PROMPT else row),))

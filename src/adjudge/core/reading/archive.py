@@ -27,7 +27,7 @@ _LOCAL_HEADER = 30
 _BACK_SLASH = "\\"
 
 
-class _Unpacker(Protocol):
+class Unpacker(Protocol):
     def decompress(self, data: bytes, max_length: int) -> bytes: ...
 
 
@@ -143,7 +143,7 @@ def _unpacked(file: BinaryIO, info: zipfile.ZipInfo, where: str) -> bytes:
     return bytes(found)
 
 
-def _unpacker(method: int, where: str) -> _Unpacker | None:
+def _unpacker(method: int, where: str) -> Unpacker | None:
     if method == zipfile.ZIP_STORED:
         return None
     if method == zipfile.ZIP_DEFLATED:
@@ -157,16 +157,24 @@ def _unpacker(method: int, where: str) -> _Unpacker | None:
     )
 
 
-def _zstd() -> _Unpacker:
-    try:
-        module = import_module(
-            "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
-        )
-    except ImportError as error:
+def _zstd() -> Unpacker:
+    unpacker = zstd_unpacker()
+    if unpacker is None:
         raise SetupError(
             "logs of Inspect are packed with zstd: pip install 'adjudge[inspect]', or write "
             "the log as JSON with "
             "'inspect log convert --to json'"
-        ) from error
-    made: _Unpacker = module.ZstdDecompressor()
+        )
+    return unpacker
+
+
+def zstd_unpacker() -> Unpacker | None:
+    """An unpacker of zstd; None if this Python has none."""
+    try:
+        module = import_module(
+            "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
+        )
+    except ImportError:
+        return None
+    made: Unpacker = module.ZstdDecompressor()
     return made

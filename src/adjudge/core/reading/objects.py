@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, TypeVar
 from urllib.parse import unquote, urlsplit
 
-from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.errors import SetupError
 from adjudge.messages import Message
 

@@ -11,7 +11,6 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache, partial
 from typing import (
-    TYPE_CHECKING,
     Any,
     TypeVar,
     cast,
@@ -24,11 +23,9 @@ from typing import (
 from adjudge.core.domain.json_types import JsonValue
 from adjudge.messages import Message, StoredMessage, join
 
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
-
 T = TypeVar("T")
-_Read = Callable[[object], Any]
+Reader = Callable[[object], Any]
+"""Gives the value, checked, or raises a WrongType."""
 _SCALARS: Mapping[object, tuple[type, ...]] = {
     str: (str, StoredMessage),
     int: (int,),
@@ -82,21 +79,22 @@ def read_as(kind: type[T], value: object, **given: object) -> T:
     if given:
         known: T = _members(cast(type, kind), tuple(given))(value, **given)
         return known
-    found: T = _reader(cast(object, kind))(value)
+    found: T = reader_of(cast(object, kind))(value)
     return found
 
 
 @cache
-def _reader(kind: object) -> _Read:
-    if kind is object or _is_json(kind):
+def reader_of(kind: object) -> Reader:
+    """Return the reader of an annotation."""
+    if kind is object or is_json(kind):
         return lambda value: value
     if kind in _SCALARS:
         return _one_of(_SCALARS[kind], frozenset())
     if is_dataclass(kind) or is_typeddict(kind):
         return _members(cast(type, kind))
     parts = get_args(kind)
-    read: Mapping[object, Callable[[], _Read]] = {
-        typing.Annotated: lambda: _reader(parts[0]),
+    read: Mapping[object, Callable[[], Reader]] = {
+        typing.Annotated: lambda: reader_of(parts[0]),
         typing.Literal: lambda: _one_of((), frozenset(parts)),
         typing.Union: lambda: _any_of(parts),
         types.UnionType: lambda: _any_of(parts),
@@ -107,13 +105,13 @@ def _reader(kind: object) -> _Read:
     return read[get_origin(kind)]()
 
 
-def _is_json(kind: object) -> bool:
+def is_json(kind: object) -> bool:
     """Whether it is ``JsonValue``: the one union with a sequence in it."""
     union = get_origin(kind) in (typing.Union, types.UnionType)
     return union and any(get_origin(part) is Sequence for part in get_args(kind))
 
 
-def _one_of(kinds: Collection[type], words: Collection[object]) -> _Read:
+def _one_of(kinds: Collection[type], words: Collection[object]) -> Reader:
     allowed, wanted = frozenset(kinds), _wanted(kinds, words)
 
     def read(value: object) -> object:
@@ -126,7 +124,7 @@ def _one_of(kinds: Collection[type], words: Collection[object]) -> _Read:
     return read
 
 
-def _any_of(parts: Sequence[object]) -> _Read:
+def _any_of(parts: Sequence[object]) -> Reader:
     """Scalars and words at once; beside them at most one kind that is an object and one that is a
     list.
     """
@@ -135,7 +133,7 @@ def _any_of(parts: Sequence[object]) -> _Read:
         word for part in plain if get_origin(part) is typing.Literal for word in get_args(part)
     )
     kinds = frozenset(kind for part in plain if part in _SCALARS for kind in _SCALARS[part])
-    simple, nested = _one_of(kinds, words), [_reader(part) for part in parts if part not in plain]
+    simple, nested = _one_of(kinds, words), [reader_of(part) for part in parts if part not in plain]
     if not nested:
         return simple
     (inner,) = nested
@@ -146,8 +144,8 @@ def _any_of(parts: Sequence[object]) -> _Read:
     return read
 
 
-def _items(kind: object, make: Callable[[Iterable[object]], object]) -> _Read:
-    read_item, kinds = _reader(kind), _kinds(kind)
+def _items(kind: object, make: Callable[[Iterable[object]], object]) -> Reader:
+    read_item, kinds = reader_of(kind), _kinds(kind)
 
     def read(value: object) -> object:
         if type(value) is not list:
@@ -165,8 +163,8 @@ def _items(kind: object, make: Callable[[Iterable[object]], object]) -> _Read:
     return read
 
 
-def _places(kinds: Sequence[object]) -> _Read:
-    readers = [_reader(kind) for kind in kinds]
+def _places(kinds: Sequence[object]) -> Reader:
+    readers = [reader_of(kind) for kind in kinds]
 
     def read(value: object) -> tuple[object, ...]:
         if type(value) is not list or len(value) != len(readers):
@@ -176,8 +174,8 @@ def _places(kinds: Sequence[object]) -> _Read:
     return read
 
 
-def _values(kind: object) -> _Read:
-    read_value, kinds = _reader(kind), _kinds(kind)
+def _values(kind: object) -> Reader:
+    read_value, kinds = reader_of(kind), _kinds(kind)
 
     def read(value: object) -> dict[str, object]:
         if type(value) is not dict:
@@ -208,11 +206,11 @@ def _members(kind: type, known: tuple[str, ...] = ()) -> Callable[..., Any]:
     own = {one.name: one for one in fields(kind)} if is_dataclass(kind) else {}
     names = [name for name in own or hints if name not in known]
     optional = {name for name, one in own.items() if one.default is not MISSING}
-    plan: list[tuple[str, frozenset[type], _Read]] = []
+    plan: list[tuple[str, frozenset[type], Reader]] = []
 
     def read(value: object, **given: object) -> object:
         if not plan:  # only now, since a kind may hold itself; at once, for the other threads
-            plan[:] = [(name, _kinds(hints[name]), _reader(hints[name])) for name in names]
+            plan[:] = [(name, _kinds(hints[name]), reader_of(hints[name])) for name in names]
         if type(value) is not dict:
             raise WrongType(Message("an object"), value)
         found = {}
@@ -228,57 +226,6 @@ def _members(kind: type, known: tuple[str, ...] = ()) -> Callable[..., Any]:
             elif name not in optional:
                 raise WrongType("", MISSING, name)
         return kind(**found, **given)
-
-    is_plain = own and kind.__dictoffset__ and not hasattr(kind, "__post_init__")
-    return _quick_reader(cast(Any, kind), hints, known, read) if is_plain else read
-
-
-def _quick_reader(
-    kind: type[DataclassInstance], hints: Mapping[str, Any], known: tuple[str, ...], read: _Read
-) -> Callable[..., Any]:
-    """Return a reader of a dataclass that takes 60 % of the time of ``read``: it is written for its
-    members, as ``dataclass`` writes an ``__init__``. If a value is wrong, ``read`` says how.
-    """
-    # The names that a reader uses itself begin with an underscore, so that no member hides them.
-    written: dict[str, Any] = {"_WrongType": WrongType, "_read": read, "_kind": kind}
-    written |= {"_type": type, "_new": object.__new__}
-    lines, looked_at = [], []
-    for one in fields(kind):
-        name = one.name
-        if name in known:
-            continue
-        if one.default is MISSING:
-            lines.append(f"{name} = _value[{name!r}]")
-        else:
-            written[f"_default_{name}"] = one.default
-            lines.append(f"{name} = _value.get({name!r}, _default_{name})")
-        written[f"_kinds_{name}"] = _kinds(hints[name])
-        written[f"_read_{name}"] = _later(written, f"_read_{name}", hints[name])
-        test = f"_type({name}) not in _kinds_{name}"
-        if one.default is not MISSING:
-            test += f" and {name} is not _default_{name}"
-        looked_at.append(f"if {test}: {name} = _read_{name}({name})")
-    body = [
-        "try:",
-        *(f"    {line}" for line in (*lines, *looked_at)),
-        "except (KeyError, TypeError, AttributeError, _WrongType):",
-        f"    return _read(_value, {', '.join(f'{name}={name}' for name in known)})",
-        "_made = _new(_kind)",
-        f"_made.__dict__.update({', '.join(f'{one.name}={one.name}' for one in fields(kind))})",
-        "return _made",
-    ]
-    parameters = ", ".join(["_value", *known])
-    source = f"def quick({parameters}):\n" + "\n".join(f"    {line}" for line in body)
-    exec(source, written)  # noqa: S102 - of names of fields alone
-    return cast("Callable[..., Any]", written["quick"])
-
-
-def _later(written: dict[str, Any], name: str, hint: object) -> _Read:
-    """Return a reader that is found when it is first needed, since a kind may hold itself."""
-
-    def read(value: object) -> object:
-        written[name] = _reader(hint)
-        return written[name](value)
 
     return read
 

@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import Any, Generic, Protocol, TypeVar, cast, overload
 
 from adjudge.core.domain.json_types import JsonValue
-from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.reading.values import Place, Scalar, list_of, mapping, nearest, what
 from adjudge.messages import Message, join
 
@@ -47,6 +47,7 @@ def key(
     *,
     option: str | Sequence[str] = ...,
     bare: str | None = ...,
+    metavar: str = ...,
 ) -> T: ...
 def key(
     type: Type[T],
@@ -55,15 +56,16 @@ def key(
     *,
     option: str | Sequence[str] = (),
     bare: str | None = None,
+    metavar: str = "",
 ) -> T:
     """A field of a dataclass that is a key of the file; without a default it must be there.
 
     Commands that offer the key as an option take type, default and help from here. ``option``: what
     it is called there, if not ``--`` and the name of the field. ``bare``: the value of an option
-    that is typed without one.
+    that is typed without one. ``metavar``: how help writes its value.
     """
     names = (option,) if isinstance(option, str) else tuple(option)
-    about = {"type": type, "help": help, "option": names, "bare": bare}
+    about = {"type": type, "help": help, "option": names, "bare": bare, "metavar": metavar}
     return cast(T, field(default=default, metadata=about))
 
 
@@ -129,6 +131,7 @@ class Number:
     least: float | None = None
     most: float | None = None
     above: float | None = None
+    below: float | None = None
 
     def read(self, value: object, place: Place) -> float:
         meant = _meant(value)
@@ -147,13 +150,18 @@ class Number:
         return number
 
     def _limits(self) -> Schema:
-        limits = {"minimum": self.least, "maximum": self.most, "exclusiveMinimum": self.above}
+        limits = {
+            "minimum": self.least,
+            "maximum": self.most,
+            "exclusiveMinimum": self.above,
+            "exclusiveMaximum": self.below,
+        }
         return {name: limit for name, limit in limits.items() if limit is not None}
 
     def _within(self, value: float) -> bool:
-        above = self.above is None or value > self.above
         return (
-            above
+            (self.above is None or value > self.above)
+            and (self.below is None or value < self.below)
             and (self.least is None or value >= self.least)
             and (self.most is None or value <= self.most)
         )
@@ -167,6 +175,8 @@ class Number:
             limits.append(Message("above {least:g}", least=self.above))
         if self.most is not None:
             limits.append(Message("up to {most:g}", most=self.most))
+        if self.below is not None:
+            limits.append(Message("below {most:g}", most=self.below))
         return join(" ", limits)
 
 

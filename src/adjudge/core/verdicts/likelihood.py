@@ -7,13 +7,15 @@ from collections.abc import Mapping, Sequence
 from string import ascii_uppercase, digits
 from typing import Literal
 
-from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.domain.message import LogprobCalibration
 from adjudge.core.domain.options import yes_and_no
 from adjudge.core.domain.question import Comparison, Question, Rating
 from adjudge.errors import SetupError
 
 AS_READ = LogprobCalibration()
+MOST_LETTERS = len(ascii_uppercase)
+"""Options that can have a letter each."""
 LabelKind = Literal["yes_no", "number", "letter", "pair"]
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from adjudge.core.domain.json_types import JsonDict, JsonObject
 from adjudge.core.domain.numbers import number_of, plain_number
 from adjudge.core.domain.options import as_pass, yes_and_no
-from adjudge.core.domain.plain import plain
+from adjudge.core.domain.plain_text import plain
 from adjudge.core.domain.question import Choice, Comparison, Question
 from adjudge.core.domain.reading import Reading
 from adjudge.core.domain.verdict import Chosen, Compared, Verdict, best_of

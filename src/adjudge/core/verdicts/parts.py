@@ -12,7 +12,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from adjudge.core.domain.json_types import JsonDict
-from adjudge.core.domain.plain import plain
+from adjudge.core.domain.plain_text import plain
 from adjudge.core.verdicts.lenient import MOST_OBJECTS, Found, next_object, object_at, was_inside
 from adjudge.core.verdicts.phrases import phrase, words
 

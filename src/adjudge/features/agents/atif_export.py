@@ -7,14 +7,14 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from adjudge.core.domain.frozen import NOTHING, nonempty, some_of
+from adjudge.core.domain.frozen_mapping import NOTHING, nonempty, some_of
 from adjudge.core.domain.json_types import JsonDict, JsonObject, JsonValue
 from adjudge.errors import SetupError
 from adjudge.features.agents.report import trajectory_of
 from adjudge.features.agents.traces.row import present
 from adjudge.features.agents.trajectory import Step, ToolCall, ToolDefinition, Trajectory
+from adjudge.runs.earlier_rows import places_of_run
 from adjudge.runs.exporters.files import text_file
-from adjudge.runs.rows_again import places_of_run
 
 VERSION = "ATIF-v1.7"
 _UNSAFE = re.compile(r"[^\w.-]+")

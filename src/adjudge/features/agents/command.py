@@ -10,9 +10,9 @@ import click
 from click import UsageError
 
 from adjudge.core.data.dataset import OddRows
-from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.features.agents.kind import AgentEntry
-from adjudge.features.agents.steps_of import PER, Per
+from adjudge.features.agents.scope import PER, Per
 from adjudge.messages import Message
 from adjudge.runs.cli.estimates import estimated, show_estimate
 from adjudge.runs.cli.execute import (
@@ -125,7 +125,9 @@ def agent(options: AgentOptions, flags: Flags) -> int:
         show_estimate(estimated(outcome), as_json=options.as_json)
         return ExitCode.OK
     judged = judge_all(
-        RunDisplay(outcome, quiet=flags.quiet or options.as_json, otel=flags.otel, keeps=True)
+        RunDisplay(
+            outcome, quiet=flags.quiet or options.as_json, listeners=flags.listeners, keeps=True
+        )
     )
     return finish(outcome, judged, options.output, as_json=options.as_json)
 

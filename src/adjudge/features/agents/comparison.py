@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from adjudge.core.engine.run import RunLike
-from adjudge.features.agents.evaluator import AgentEvaluator, Given, instances_of
+from adjudge.features.agents.judge import AgentEvaluator, Given, instances_of
 from adjudge.features.agents.systems import by_task, runs_in
 from adjudge.runs.results.systems import SystemDifference, SystemsTally
 

@@ -16,8 +16,8 @@ from adjudge.core.gateway.layers.budget import Budget
 from adjudge.core.judges.case import Case
 from adjudge.core.judges.pairwise import PairwiseJudge
 from adjudge.core.prompts.fence import neutral, without_headers
-from adjudge.features.agents.evaluator import Given, instances_of
 from adjudge.features.agents.item import trajectory_in
+from adjudge.features.agents.judge import Given, instances_of
 from adjudge.features.agents.measures import BETTER, own_criteria
 from adjudge.features.agents.step_prompts import show_within
 from adjudge.features.agents.steps import numbered_text

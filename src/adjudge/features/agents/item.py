@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from adjudge.core.domain.frozen import nonempty
+from adjudge.core.domain.frozen_mapping import nonempty
 from adjudge.core.domain.instance import TRAJECTORY, Instance
 from adjudge.core.domain.json_types import JsonObject
 from adjudge.errors import SetupError

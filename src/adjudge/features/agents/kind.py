@@ -23,10 +23,10 @@ from adjudge.core.reading.types import (
 )
 from adjudge.core.reading.values import Place
 from adjudge.errors import SetupError
-from adjudge.features.agents.expected import ORDERS, Order
-from adjudge.features.agents.matching import TEXTS, TYPES, Texts, Types
+from adjudge.features.agents.expectation import ORDERS, Order
+from adjudge.features.agents.matchers import TEXTS, TYPES, Texts, Types
 from adjudge.features.agents.measures import BLAME_METHODS, BlameMethod
-from adjudge.runs.build import JudgeKind, Models, common_settings, kind_settings, ready_judge
+from adjudge.runs.builder import JudgeKind, Models, common_settings, kind_settings, ready_judge
 from adjudge.runs.eval_file import EvalFile, FieldsRead, JudgeEntry
 from adjudge.runs.ready_judge import ReadyJudge
 
@@ -144,18 +144,19 @@ class AgentEntry(JudgeEntry):
 
 def _compares_systems(file: EvalFile) -> bool:
     """Return True if the runs of a task are put side by side. Then nothing else can be judged."""
-    compared = [isinstance(one, AgentEntry) and one.compare is not None for one in file.judges]
-    other = next((one for one in file.judges if not isinstance(one, AgentEntry)), None)
-    if any(compared) and other is not None:
-        raise Place(str(file.path), line=other.line).wrong(
+    agents = [one for one in file.judges if isinstance(one, AgentEntry)]
+    others = [one for one in file.judges if one not in agents]
+    compares = any(one.compare is not None for one in agents)
+    if compares and others:
+        raise Place(str(file.path), line=others[0].line).wrong(
             "where compare: systems puts runs side by side, all judges are of kind agent: use a "
             "file for each"
         )
-    return any(compared)
+    return compares
 
 
 def _make(file: EvalFile, entry: AgentEntry, models: Models) -> list[ReadyJudge]:
-    from adjudge.features.agents.evaluator import AgentEvaluator
+    from adjudge.features.agents.judge import AgentEvaluator
     from adjudge.features.agents.measures import BETTER, DEFAULT, measures_with_rules
 
     if entry.per == "conversation":
@@ -190,7 +191,7 @@ def _contest(file: EvalFile, entry: AgentEntry, models: Models) -> ReadyJudge:
     judge = RunContest(
         models,
         steps_tokens=entry.steps_tokens,
-        self_consistency=entry.strictness,
+        votes=entry.strictness,
         **common_settings(file, entry),
     )
     name = f"{entry.name}: {BETTER}" if entry.name else BETTER

@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping
 from typing import Annotated, ClassVar
 
-from adjudge.core.domain.light import light_dataclass
-from adjudge.core.domain.record import Detail
+from adjudge.core.domain.light_dataclass import light_dataclass
+from adjudge.core.domain.record import Detail, JudgmentRecord
 from adjudge.core.domain.verdict import KeptCitation, KeptPlace
 from adjudge.features.agents.trajectory import Trajectory
 from adjudge.features.evidence.record import EvidenceRecord
@@ -85,6 +85,19 @@ class AgentDetail(Detail):
         """Whether the judge was shown less than there is."""
         return self.shortened is not None
 
+    def possible_scores(
+        self, record: JudgmentRecord, scale: tuple[float, float]
+    ) -> tuple[float, float] | None:
+        is_vote = self.option is not None and self.points is None and self.sentences is None
+        if is_vote and record.has_safe_majority:
+            return None
+        return super().possible_scores(record, scale)
+
     @property
     def blamed_step(self) -> int | None:
         return self.place["step"] if self.place else None
+
+
+def agent_detail(record: JudgmentRecord) -> AgentDetail | None:
+    """Return what a record says of an agent; None of another kind of judgment."""
+    return record.detail if isinstance(record.detail, AgentDetail) else None

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from adjudge.core.domain.frozen import NOTHING
+from adjudge.core.domain.frozen_mapping import NOTHING
 from adjudge.core.domain.instance import STEPS, GivenFields
 from adjudge.core.domain.json_types import JsonObject, JsonValue, object_in
 from adjudge.core.domain.numbers import number_of

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from adjudge.core.domain.frozen import FrozenDict
+from adjudge.core.domain.frozen_mapping import FrozenDict
 from adjudge.core.domain.instance import Instance
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.results import Result, Status
 from adjudge.core.domain.verdict import KeptPlace
+from adjudge.core.domain.vote import Vote
 from adjudge.features.agents.record import AgentDetail, MeasuredPart, PointRecord, Shortened
 from adjudge.features.agents.steps import NOWHERE, StepCitation
 from adjudge.features.agents.trajectory import Trajectory
@@ -39,7 +40,7 @@ class MeasureResult(Result):
     """Kept with the first measure of each row."""
 
     @property
-    def verdict_name(self) -> str | None:
+    def verdict(self) -> str | None:
         return self.option
 
     @property
@@ -94,6 +95,37 @@ class TrajectoryResult:
     def id(self) -> str | None:
         """What the trajectory is called."""
         return self.instance.id
+
+    @property
+    def verdict(self) -> str | None:
+        """The verdict of the only measure; None if there are several."""
+        return self._only.verdict if self._only else None
+
+    @property
+    def score(self) -> float | None:
+        """The score of the only measure; None if there are several."""
+        return self._only.score if self._only else None
+
+    @property
+    def explanation(self) -> str | None:
+        """The explanation per measure, one on each line."""
+        lines = [f"{name}: {text}" for name, text in self.explanations.items() if text]
+        return "\n".join(lines) or None
+
+    @property
+    def status(self) -> Status:
+        """Scored if every measure is."""
+        missing = [one.status for one in self.results.values() if one.status is not Status.SCORED]
+        return missing[0] if missing else Status.SCORED
+
+    @property
+    def votes(self) -> tuple[Vote, ...]:
+        """The votes of all measures."""
+        return tuple(vote for one in self.results.values() for vote in one.votes)
+
+    @property
+    def _only(self) -> MeasureResult | None:
+        return next(iter(self.results.values())) if len(self.results) == 1 else None
 
     @property
     def scores(self) -> dict[str, float | None]:

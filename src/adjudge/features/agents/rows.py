@@ -13,12 +13,12 @@ from adjudge.core.domain.json_types import is_deep
 from adjudge.core.ledger.file import holds_run
 from adjudge.errors import NothingToJudge, WrongData
 from adjudge.features.agents.item import trajectory_in
-from adjudge.features.agents.record import AgentDetail
+from adjudge.features.agents.record import agent_detail
 from adjudge.features.agents.systems import by_task
 from adjudge.features.agents.traces.source import trace_instances
 from adjudge.messages import Message
+from adjudge.runs.earlier_rows import places_of_run
 from adjudge.runs.eval_file import EvalFile
-from adjudge.runs.rows_again import places_of_run
 
 
 def read_trajectories(
@@ -85,8 +85,8 @@ def _trajectories_of_run(folder: Path) -> Iterator[Instance]:
     """Yield what agents did, as a run keeps it with the first measure of each row."""
     seen: set[tuple[str, int]] = set()
     for record, place in places_of_run(folder):
-        detail = record.detail
-        run = detail.trajectory if isinstance(detail, AgentDetail) else None
+        detail = agent_detail(record)
+        run = detail.trajectory if detail else None
         if run is None or place in seen:
             continue
         seen.add(place)

@@ -20,8 +20,8 @@ from adjudge.core.reading.patterns import CannotMatch
 from adjudge.core.reading.values import Place
 from adjudge.errors import AdjudgeError, SetupError
 from adjudge.features.agents.alignment import assign_best, match_in_order, match_most
-from adjudge.features.agents.expected import Expectations, ExpectedCall
-from adjudge.features.agents.matching import Is, Matcher, keys_of, read_matcher
+from adjudge.features.agents.expectation import Expectations, ExpectedCall
+from adjudge.features.agents.matchers import Is, Matcher, keys_of, read_matcher
 from adjudge.features.agents.schemas import SchemaProblem, problem_with
 from adjudge.features.agents.trajectory import Step, ToolCall, ToolDefinition, Trajectory
 from adjudge.messages import Message, join

@@ -16,7 +16,7 @@ from adjudge.core.checks.words import short
 from adjudge.core.domain.json_types import JsonObject, JsonValue
 from adjudge.core.reading.patterns import CannotMatch, find_all
 from adjudge.errors import AdjudgeError, SetupError
-from adjudge.features.agents.matching import ValueComparison
+from adjudge.features.agents.matchers import ValueComparison
 from adjudge.messages import Message
 
 if TYPE_CHECKING:

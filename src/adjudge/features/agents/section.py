@@ -10,13 +10,14 @@ from adjudge.features.agents.record import AgentDetail
 from adjudge.runs.sections import SectionPart, SectionTally
 
 if TYPE_CHECKING:
-    from adjudge.features.agents.step_view import StepsOfReport
+    from adjudge.features.agents.step_list import StepsOfReport
 
 
 class StepsPart(SectionPart):
     """Rows with steps. Their numbers are those that every section has."""
 
     templates: ClassVar[Mapping[str, str]] = {
+        "style.html": "adjudge.features.agents:steps.css",
         "row_texts.html": "adjudge.features.agents:row_texts.html.jinja",
     }
 
@@ -25,7 +26,7 @@ class StepsPart(SectionPart):
 
     def page_state(self, language: str) -> StepsOfReport:
         """Draw the trajectories of a page as long as there is room."""
-        from adjudge.features.agents.step_view import StepsOfReport  # needs jinja2
+        from adjudge.features.agents.step_list import StepsOfReport  # needs jinja2
 
         return StepsOfReport(language)
 

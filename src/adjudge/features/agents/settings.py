@@ -1,16 +1,17 @@
 """What an evaluation of agents is set to, and what its files say."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping, Sequence
+import operator
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 from pathlib import Path
 
 from adjudge.core.domain.criteria import Criteria
 from adjudge.core.domain.json_types import JsonValue
+from adjudge.core.domain.options import match_option
 from adjudge.core.domain.vote import Mode
-from adjudge.core.gateway.open import ModelLike
+from adjudge.core.gateway.opener import ModelLike
 from adjudge.core.judges.settings import (
     AskSettings,
     OnFailure,
@@ -21,7 +22,7 @@ from adjudge.core.judges.settings import (
 )
 from adjudge.core.reading.values import Place, text_in
 from adjudge.errors import SetupError
-from adjudge.features.agents.expected import (
+from adjudge.features.agents.expectation import (
     ORDERS,
     Expectations,
     Order,
@@ -30,19 +31,82 @@ from adjudge.features.agents.expected import (
     read_pairs,
     read_patterns,
 )
-from adjudge.features.agents.matching import TEXTS, TYPES, Texts, Types, ValueComparison
+from adjudge.features.agents.matchers import TEXTS, TYPES, Texts, Types, ValueComparison
 from adjudge.features.agents.measures import (
     BLAME_METHODS,
+    CHECKLIST,
     DEFAULT,
     JUDGED,
+    REPORTED,
     BlameMethod,
     check_measures,
     measure_criteria,
     measures_with_rules,
 )
-from adjudge.features.agents.only import MeasureCondition, read_conditions
-from adjudge.features.agents.steps_of import Per, StepsPicked, read_picked
+from adjudge.features.agents.result import MeasureResult
+from adjudge.features.agents.rules import RULES
+from adjudge.features.agents.scope import Per, StepsPicked, read_picked
 from adjudge.messages import Message
+
+_COMPARED = re.compile(r"\s*(<=|>=|<|>|=)?\s*(-?\d+(?:\.\d+)?)\s*")
+_COMPARE: Mapping[str, Callable[[float, float], bool]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "=": operator.eq,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureCondition:
+    """What a measure must say."""
+
+    measure: str
+    options: tuple[str, ...] = ()
+    compare: str = "="
+    number: float = 0.0
+
+    def holds(self, result: MeasureResult) -> bool:
+        """Whether it does; where it has said nothing, it does not."""
+        if self.options:
+            return result.option in self.options
+        score = result.score
+        return score is not None and _COMPARE[self.compare](score, self.number)
+
+
+def read_conditions(given: Mapping[str, JsonValue], language: str) -> tuple[MeasureCondition, ...]:
+    """``{goal: Not reached}``, ``{errors: ">0"}``, ``{calls: false}``."""
+    check_measures(list(given))
+    return tuple(_condition(name, said, language) for name, said in given.items())
+
+
+def _condition(name: str, said: JsonValue, language: str) -> MeasureCondition:
+    if name not in RULES and name not in (CHECKLIST, REPORTED):
+        offered = measure_criteria(name, language).option_names
+        wanted = [said] if not isinstance(said, Sequence) or isinstance(said, str) else said
+        found = [match_option(one, offered) for one in wanted]
+        if None in found or not found:
+            raise SetupError(
+                "only: {name} is one of {options}, not {said!r}",
+                name=name,
+                options=", ".join(offered),
+                said=said,
+            )
+        return MeasureCondition(name, tuple(one for one in found if one))
+    written = str(float(said)) if isinstance(said, bool) else _TRUTHS.get(str(said), str(said))
+    compared = _COMPARED.fullmatch(written)
+    if compared is None:
+        raise SetupError(
+            'only: {name} is compared with a number, such as ">0" or false, not {said!r}',
+            name=name,
+            said=said,
+        )
+    return MeasureCondition(name, (), compared[1] or "=", float(compared[2]))
+
+
+_TRUTHS = {"true": "1", "false": "0"}
+
 
 Expected = str | Path | Mapping[str, Sequence[str | Mapping[str, JsonValue]]]
 
@@ -88,7 +152,7 @@ class AgentSettings(AskSettings):
         on_failure: what a measure without a verdict becomes: "abstain", "raise" or "random".
     """
 
-    model: ModelLike | Sequence[ModelLike] | None = field(default=None, hash=False)
+    models: ModelLike | Sequence[ModelLike] | None = field(default=None, hash=False)
     _: KW_ONLY
     measures: Sequence[str] = DEFAULT
     policy: str | Path | None = None
@@ -107,9 +171,9 @@ class AgentSettings(AskSettings):
     derive: bool = False
     blame: BlameMethod = "at once"
     kinds: Sequence[str] = ()
-    strictness: int = 1
-    models: ModelLike | Sequence[ModelLike] | None = alias("model")
-    votes: int | None = alias("strictness")
+    votes: int = 1
+    model: ModelLike | Sequence[ModelLike] | None = alias("models")
+    strictness: int | None = alias("votes")
     mode: Mode | None = None
     on_failure: OnFailure = "abstain"
 
@@ -124,7 +188,7 @@ class AgentSettings(AskSettings):
 
     def check_measured(self) -> None:
         """Raise a SetupError when what is to be measured cannot be, or a file cannot be read."""
-        check_votes("strictness", self.strictness)
+        check_votes("votes", self.votes)
         if self.steps_tokens is not None:
             at_least("steps_tokens", self.steps_tokens, 100)
         one_of("order", self.order, ORDERS)

@@ -13,7 +13,7 @@ from adjudge.core.domain.verdict import Details
 from adjudge.core.domain.vote import Ballot
 from adjudge.features.agents.step_verdicts import read_points, with_steps
 from adjudge.features.agents.steps import NOWHERE, Cited, StepCitation
-from adjudge.features.evidence.each import ChoiceOfEach, OfEach, object_schema
+from adjudge.features.evidence.grouped_questions import ChoiceOfEach, OfEach, object_schema
 
 PlaceName = Literal["step", "agent", "paragraph"]
 

@@ -8,16 +8,16 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from adjudge.core.domain.frozen import NOTHING
+from adjudge.core.domain.frozen_mapping import NOTHING
 from adjudge.core.domain.instance import STEPS
 from adjudge.core.domain.json_types import JsonObject
 from adjudge.core.domain.reading import Reading
 from adjudge.core.domain.verdict import Chosen, KeptPlace
 from adjudge.core.domain.vote import Ballot, Outcome
 from adjudge.features.agents.steps import MOST_CITED, MOVED, Cited, StepCitation, numbered_text
-from adjudge.features.evidence.evidence import INVENTED
 from adjudge.features.evidence.quotes import find_quote
 from adjudge.features.evidence.reply_lists import differing, lists_under, whole_number
+from adjudge.features.evidence.support import INVENTED
 from adjudge.messages import Message
 
 _LONGEST_POINT = 500

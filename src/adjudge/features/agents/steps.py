@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from adjudge.core.domain.frozen import json_text
+from adjudge.core.domain.frozen_mapping import json_text
 from adjudge.core.domain.verdict import Chosen, CitationFound, Details, KeptCitation, KeptPlace
 
 MOST_CITED = 3

@@ -8,7 +8,7 @@ from itertools import combinations
 
 from adjudge.core.domain.instance import Instance
 from adjudge.errors import SetupError, WrongData
-from adjudge.features.agents.expected import TASK_COLUMNS
+from adjudge.features.agents.expectation import TASK_COLUMNS
 from adjudge.messages import Message
 
 NAMES = ("system_name", "system")

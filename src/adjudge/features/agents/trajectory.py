@@ -151,7 +151,7 @@ class Trajectory:
         return {name: value for name, value in named.items() if value}
 
 
-_load = loader(__name__, {"trajectory_of": "features.agents.traces.read"})
+_load = loader(__name__, {"trajectory_of": "features.agents.traces.reader"})
 
 
 def compact_json(value: JsonValue) -> str:

@@ -16,23 +16,22 @@ from contextlib import suppress
 from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 
-from adjudge.core.domain.frozen import content_hash
+from adjudge.core.domain.frozen_mapping import content_hash
 from adjudge.core.domain.message import Reply, Request
 from adjudge.core.engine.session import Deferred, NoRoom, OpenRun, session
 from adjudge.core.gateway.layers.account import measured
 from adjudge.core.gateway.layers.limit import bounded
 from adjudge.core.gateway.model import Model
-from adjudge.core.gateway.open import OpenModel
+from adjudge.core.gateway.opener import OpenModel
 from adjudge.core.ledger.pending import BATCHES, Batch, BatchState
-from adjudge.core.prompts.render import LANGUAGES, wordings
+from adjudge.core.prompts.renderer import LANGUAGES, wordings
 from adjudge.errors import BatchesOpen, BudgetSpent, RunError, RunStopped, SetupError
 from adjudge.features.batches.book import BatchBook, reserved_by
-from adjudge.features.batches.collect import reply_from
+from adjudge.features.batches.collector import reply_from
 from adjudge.features.batches.keys import KeyCheck
 from adjudge.features.batches.ledger import BatchBallot, BatchTable, RequestState
-from adjudge.features.batches.look import Watcher
 from adjudge.features.batches.providers.api import BatchApi, error_from
-from adjudge.features.batches.providers.find import APIS, batch_api
+from adjudge.features.batches.providers.lookup import APIS, batch_api
 from adjudge.features.batches.request_file import (
     RequestFile,
     custom_id,
@@ -40,8 +39,9 @@ from adjudge.features.batches.request_file import (
     is_id,
     remove_files,
 )
-from adjudge.features.batches.send import Sender
+from adjudge.features.batches.sender import Sender
 from adjudge.features.batches.settings import BatchNews, BatchSettings, Tell
+from adjudge.features.batches.supervisor import Watcher
 from adjudge.messages import Message
 from adjudge.version import __version__
 

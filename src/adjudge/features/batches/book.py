@@ -11,7 +11,7 @@ from typing import Any
 from adjudge.core.gateway.http import account_told
 from adjudge.core.gateway.layers.account import Spent
 from adjudge.core.gateway.layers.budget import OpenBudget
-from adjudge.core.gateway.open import OpenModel
+from adjudge.core.gateway.opener import OpenModel
 from adjudge.core.ledger.pending import Batch, BatchState
 from adjudge.errors import ModelError, ModelUnusable, RunError, Unavailable
 from adjudge.features.batches.ledger import BatchTable, Statement

@@ -9,7 +9,7 @@ from adjudge.core.ledger.pending import Batch, BatchState
 from adjudge.errors import ModelError, RunError
 from adjudge.features.batches.book import BatchBook, candidates_of, unusable
 from adjudge.features.batches.providers.api import BatchApi
-from adjudge.features.batches.send import Sender
+from adjudge.features.batches.sender import Sender
 from adjudge.messages import Message
 
 _WRONG_KEY = 401

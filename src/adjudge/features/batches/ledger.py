@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from enum import StrEnum
 
 from adjudge.core.domain.json_types import JsonObject
-from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.ledger.ledger import Ledger
 from adjudge.core.ledger.pending import ADRIFT, Batch, batches_under_way
 from adjudge.core.ledger.rows import (

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal
+from typing import Literal, get_args
 
-from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.ledger.pending import Orphans
+from adjudge.core.reading.types import Flag, Number, Text, WholeNumber, Word, key
 from adjudge.messages import Message
 from adjudge.runs.counts import count_batches, count_requests
 from adjudge.runs.execute import BackendNews
@@ -18,32 +19,60 @@ Kind = Literal[
 _ALWAYS_TOLD = ("twice", "stopping", "cancelled", "note")
 
 
+_APIS = ("openai", "azure", "anthropic", "openrouter", "mistral", "google", "groq", "together")
+
+
 @light_dataclass(frozen=True)
 class BatchSettings:
     """What a user can say of batches."""
 
-    detach: bool = False
-    """End when everything is sent; a later resume collects."""
-    batch_only: bool = False
-    """Ask nothing outside batches, repairs included."""
-    orphans: Orphans | None = None
-    """What to do where it cannot be told whether a batch was sent: wait for those that may be it,
-    or send it again. The same where another key asks than sent it: take it for one of the same
-    account, or ask again.
-    """
-    search: float = 120.0
-    """Seconds for which a batch that may have been created is looked for among those that the
-    provider lists, before it is sent again: lists are late, and no provider says by how much.
-    """
-    api: str | None = None
-    """The batch API that the server speaks, where its model's id does not say."""
-    command: str | None = None
-    """A command on this machine in its place."""
-    poll: float = 15.0
-    """Seconds before the second look at the batches; the wait doubles up to ``poll_most``."""
+    detach: bool = key(
+        Flag(), "With --batch: send, and end with 3; 'adjudge resume RUN' collects.", False
+    )
+    batch_only: bool = key(
+        Flag(), "With --batch: also what has to be asked again waits for a batch.", False
+    )
+    orphans: Orphans | None = key(
+        Word[Orphans](get_args(Orphans)),
+        "Where a crash left open whether a batch was sent: wait for those that may be it, or send "
+        "it again.",
+        None,
+        option="--batch-orphans",
+    )
+    """Also if another key asks than sent it: take it for one of the same account, or ask again."""
+    search: float = key(
+        Number(least=0),
+        "Seconds for which a batch that may have been created is looked for in the provider's "
+        "list, which may be late, before it is sent again.",
+        120.0,
+        option="--batch-search",
+    )
+    api: str | None = key(
+        Word(_APIS),
+        "The batch API of a server that was named by its address.",
+        None,
+        option="--batch-api",
+    )
+    command: str | None = key(
+        Text(),
+        "Answer batches on this machine: 'vllm run-batch -i {input} -o {output} --model MODEL'.",
+        None,
+        option="--batch-command",
+        metavar="COMMAND",
+    )
+    most_requests: int | None = key(
+        WholeNumber(least=1),
+        "Requests in one batch, where that is to be less than the provider takes.",
+        None,
+        option="--batch-size",
+    )
+    poll: float = key(
+        Number(above=0),
+        "Seconds before batches are looked at again; doubled each time, up to five minutes.",
+        15.0,
+        option="--batch-poll",
+    )
     poll_most: float = 300.0
-    most_requests: int | None = None
-    """In one batch, where that is to be less than the provider takes."""
     live_below: int = 200
     """So few requests that have to be repeated are not worth a batch."""
     grace: float = 3.0

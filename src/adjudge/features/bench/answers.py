@@ -11,10 +11,10 @@ from adjudge.core.domain.label import Label, LabelScale, Winner
 from adjudge.core.domain.label import labels as letters
 from adjudge.core.domain.verdict import TIE
 from adjudge.errors import SetupError
-from adjudge.features.bench.labelled import LabelledSet, Marked, MarkedRow, as_chosen
+from adjudge.features.bench.labelled_rows import LabelledSet, Marked, MarkedRow, as_chosen
 from adjudge.features.importers.pairs import winner
 from adjudge.messages import Message, plural
-from adjudge.trust.labels_used import nonzero
+from adjudge.trust.usable_labels import nonzero
 
 _MOST_NAMED = 5
 

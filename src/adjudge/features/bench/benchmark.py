@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 import sqlite3
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from hashlib import blake2b
 from itertools import combinations
 from pathlib import Path
+from typing import NamedTuple
 
-from adjudge.core.domain.frozen import some_of
+from adjudge.core.domain.frozen_mapping import some_of
 from adjudge.core.domain.json_types import JsonDict, object_in
 from adjudge.core.domain.judge_configuration import judges_of
 from adjudge.core.domain.judge_criterion import JudgeCriterion
@@ -27,7 +29,7 @@ from adjudge.runs.folder import reading
 from adjudge.stats.agreement import TwoRaters
 from adjudge.stats.difference import ComparisonOutcome, Difference, compare
 from adjudge.stats.estimate import Estimate, undefined
-from adjudge.stats.intervals import share_limits
+from adjudge.stats.intervals import rows_interval, share_limits
 from adjudge.trust.agreement import GROWN, AgreementReport, AgreementSettings, agreement_of
 from adjudge.trust.contestants import Contestants
 from adjudge.trust.judge_figures import (
@@ -43,14 +45,23 @@ from adjudge.trust.judge_figures import (
 from adjudge.trust.labels.queue import verdict_of
 from adjudge.trust.labels.scales import judge_scales
 from adjudge.trust.labels.store import LabelStore
-from adjudge.trust.labels_used import draw_sizes
 from adjudge.trust.measure import Measure
 from adjudge.trust.rows import Answer, LabelledRow, Rows, Votes, by_row
+from adjudge.trust.usable_labels import draw_sizes
 
 FACT = "bench"
 """What a run folder that a benchmark made keeps about it."""
 _LONGEST_TEXT = 400
 _MOST_NUMBERS = 20
+
+
+class RowKey(NamedTuple):
+    """A row, the same for all judges of a run."""
+
+    unit: str
+    """What was drawn to be labelled (``LabelledRow.unit``): all copies of a text share it."""
+    copy: int = 0
+    """Which of the copies it is."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,7 +155,7 @@ class BenchedJudge(JudgeCriterion):
     """Whether the best is better, with every comparison of the ranking allowed for; None for the
     best itself.
     """
-    scores: Mapping[str, float] = field(default_factory=dict, repr=False)
+    scores: Mapping[RowKey, float] = field(default_factory=dict, repr=False)
     """Row → whether the judge was right."""
 
     def to_dict(self) -> JsonDict:
@@ -345,13 +356,29 @@ def _judged(
     return rows, judged
 
 
-def _scores(judged: Sequence[LabelledJudgment], missing: str) -> Iterator[tuple[str, float]]:
+def _scores(judged: Sequence[LabelledJudgment], missing: str) -> Iterator[tuple[RowKey, float]]:
     """What a ranking compares judges by, row by row, with failures as the policy counts them."""
+    copies: Counter[str] = Counter()
     for one in judged:
+        unit = one.row.unit
+        key = RowKey(unit, copies[unit])
+        copies[unit] += 1
         if one.right is not None:
-            yield one.row.unit, float(one.right)
+            yield key, float(one.right)
         elif one.row.truth is not None and missing != "drop":
-            yield one.row.unit, float(missing == "tie" and one.row.truth == TIE)
+            yield key, float(missing == "tie" and one.row.truth == TIE)
+
+
+def compare_rows(
+    one: Mapping[RowKey, float], other: Mapping[RowKey, float], *, level: float
+) -> Difference:
+    """Compare two judges on the rows of ``one``, which both judged; copies of a text count once."""
+    rows = list(one)
+    units = [row.unit for row in rows]
+    clusters = units if len(set(units)) < len(units) else None
+    return compare(
+        [one[row] for row in rows], [other[row] for row in rows], clusters=clusters, level=level
+    )
 
 
 def _disagreements(judged: Sequence[LabelledJudgment], measure: Measure) -> Iterator[Disagreement]:
@@ -415,8 +442,8 @@ def _ranked(question: str, judges: Sequence[BenchedJudge], settings: BenchSettin
 FOLDS = 10
 
 
-def chosen_judge(scores: Sequence[Mapping[str, float]], level: float = 0.95) -> Estimate | None:
-    """How often the judge is right that looks best: each tenth of the rows is scored by the judge
+def chosen_judge(scores: Sequence[Mapping[RowKey, float]], level: float = 0.95) -> Estimate | None:
+    """How often the judge is right that looks best: each tenth of the texts is scored by the judge
     that is best on the other nine. The best of many is best by luck too, which its own rows do not
     show.
 
@@ -424,17 +451,31 @@ def chosen_judge(scores: Sequence[Mapping[str, float]], level: float = 0.95) -> 
     level that holds for all of them at once. None for one judge, or without rows that all share.
     """
     rows = sorted(set.intersection(*map(set, scores))) if len(scores) > 1 else []
-    if len(rows) < FOLDS:
+    units = sorted({row.unit for row in rows}, key=lambda unit: blake2b(unit.encode()).digest())
+    if len(units) < FOLDS:
         return None
-    order = sorted(rows, key=lambda row: blake2b(row.encode()).digest())
-    folds = [order[start::FOLDS] for start in range(FOLDS)]
+    fold_of = {unit: place % FOLDS for place, unit in enumerate(units)}
+    folds: list[list[RowKey]] = [[] for _ in range(FOLDS)]
+    for row in rows:
+        folds[fold_of[row.unit]].append(row)
     sums = [[sum(one[row] for row in fold) for fold in folds] for one in scores]
     totals = [sum(each) for each in sums]
     right = 0.0
     for fold in range(FOLDS):
         best = max(range(len(scores)), key=lambda judge: totals[judge] - sums[judge][fold])
         right += sums[best][fold]
-    limits = share_limits(max(totals), len(rows), level=1 - (1 - level) / len(scores))
+    level_of_one = 1 - (1 - level) / len(scores)
+    limits = share_limits(max(totals), len(rows), level=level_of_one)
+    if len(units) < len(rows):  # copies of a text count once
+        best_scores = scores[totals.index(max(totals))]
+        clustered = rows_interval(
+            [best_scores[row] for row in rows],
+            level=level_of_one,
+            clusters=[row.unit for row in rows],
+        )
+        if clustered is None:
+            return None
+        limits = clustered
     value = right / len(rows)
     return Estimate(
         value,
@@ -455,12 +496,8 @@ def _worth(one: BenchedJudge) -> tuple[float, float, int, float, str]:
 
 
 def _behind(best: BenchedJudge, one: BenchedJudge, level: float) -> Difference | None:
-    shared = [row for row in best.scores if row in one.scores]
-    if not shared:
-        return None
-    return compare(
-        [best.scores[row] for row in shared], [one.scores[row] for row in shared], level=level
-    )
+    shared = {row: score for row, score in best.scores.items() if row in one.scores}
+    return compare_rows(shared, one.scores, level=level) if shared else None
 
 
 def _among_people(judged: Sequence[LabelledJudgment]) -> AmongPeople | None:

@@ -17,7 +17,7 @@ from adjudge.core.data.dataset import BadRow
 from adjudge.core.domain.criteria import Criteria
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.label import Label
-from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.domain.verdict import TIE
 from adjudge.core.domain.vote import Mode
 from adjudge.core.ledger.file import holds_run
@@ -38,17 +38,16 @@ from adjudge.features.bench.judges import (
     keep_labels,
     needed_fields,
 )
-from adjudge.features.bench.labelled import LabelledSet, LabelledSource, labelled_set
+from adjudge.features.bench.labelled_rows import LabelledSet, LabelledSource, labelled_set
 from adjudge.features.bench.terminal import show_benchmark
-from adjudge.features.importers.formats import FORMATS
-from adjudge.features.importers.run import ImportOptions, UnknownFormat, import_file
+from adjudge.features.importers.format_table import FORMATS
+from adjudge.features.importers.importing import ImportOptions, UnknownFormat, import_file
 from adjudge.messages import Message, plural
-from adjudge.runs.cli.chosen import choose_language, model_entries, price_table
 from adjudge.runs.cli.estimates import show_estimate
 from adjudge.runs.cli.execute import RunDisplay, check_resumed, resumable, skipped_rows
 from adjudge.runs.cli.inputs import columns_from
 from adjudge.runs.cli.json_text import print_results
-from adjudge.runs.cli.kept import facts_to_keep
+from adjudge.runs.cli.model_choice import choose_language, model_entries, price_table
 from adjudge.runs.cli.options import (
     FROM_ONE,
     LANGUAGE,
@@ -75,6 +74,7 @@ from adjudge.runs.cli.options import (
     sheet,
 )
 from adjudge.runs.cli.output import echo, language
+from adjudge.runs.cli.stored_options import facts_to_keep
 from adjudge.runs.cli.typed_values import SHARE
 from adjudge.runs.execute import JudgeStarted, estimate, execute
 from adjudge.runs.exporters.page_files import check_page
@@ -85,7 +85,7 @@ from adjudge.runs.plan import Plan, resolve
 from adjudge.runs.project import ServerEntry
 from adjudge.runs.results.exit_code import ExitCode
 from adjudge.runs.results.outcome import RunOutcome
-from adjudge.runs.trusted import own_folder
+from adjudge.runs.trusted_folders import own_folder
 from adjudge.runs.view.ending import show_next
 from adjudge.runs.view.terminal import Screen
 from adjudge.stats.agreement import Missing
@@ -364,8 +364,10 @@ def bench(options: BenchOptions) -> int:
 
 def _show_published(data: Path | None, wanted: BenchOptions) -> int:
     """Those that come with adjudge."""
-    from adjudge.features.bench.published import published_results  # not loaded by those who judge
-    from adjudge.features.bench.published_view import show_published
+    from adjudge.features.bench.published_results import (
+        published_results,  # not loaded by those who judge
+    )
+    from adjudge.features.bench.published_tables import show_published
 
     if data is not None or wanted.model or wanted.named or wanted.criterion or wanted.output:
         raise UsageError(

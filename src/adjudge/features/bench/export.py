@@ -7,7 +7,7 @@ from pathlib import Path
 
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.features.bench.benchmark import Benchmark
-from adjudge.features.bench.view import benchmark_html, benchmark_markdown
+from adjudge.features.bench.report import benchmark_html, benchmark_markdown
 from adjudge.runs.exporters.page_files import envelope, write_page
 
 

@@ -6,12 +6,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 from adjudge.core.domain.criteria import Criteria
 from adjudge.core.domain.label import Label
 from adjudge.core.domain.vote import Mode
-from adjudge.core.gateway.redact import shown
-from adjudge.features.bench.labelled import LabelledSet
+from adjudge.core.gateway.redaction import shown
+from adjudge.features.bench.labelled_rows import LabelledSet
 from adjudge.runs.criteria_entry import CriteriaEntry
 from adjudge.runs.eval_file import DataEntry, DirectEntry, EvalFile, JudgeEntry, PairwiseEntry
 from adjudge.runs.named_criteria import NamedCriteria
@@ -50,18 +51,18 @@ class Matrix:
         *,
         compares: bool,
     ) -> DirectEntry | PairwiseEntry:
-        made = PairwiseEntry if compares else DirectEntry
-        judge = made(
-            kind="pairwise" if compares else "direct",
-            name=", ".join([named.name, *self._settings(votes, temperature, mode)]),
-            criteria=(CriteriaEntry(named.criteria),),
-            strictness=votes,
-            temperature=temperature,
-            mode=mode,
-            seed=self.seed,
-            check_positional_bias=self.both_orders,
-        )
-        return replace(judge, tie_enabled=self.ties) if isinstance(judge, PairwiseEntry) else judge
+        settings: dict[str, Any] = {
+            "name": ", ".join([named.name, *self._settings(votes, temperature, mode)]),
+            "criteria": (CriteriaEntry(named.criteria),),
+            "strictness": votes,
+            "temperature": temperature,
+            "mode": mode,
+            "seed": self.seed,
+            "check_positional_bias": self.both_orders,
+        }
+        if compares:
+            return PairwiseEntry(kind="pairwise", tie_enabled=self.ties, **settings)
+        return DirectEntry(kind="direct", **settings)
 
     def _settings(self, votes: int, temperature: float | None, mode: Mode | None) -> Iterator[str]:
         """Those of which several are tried."""

@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from adjudge.core.domain.frozen import plain, some_of
+from adjudge.core.domain.frozen_mapping import plain, some_of
 from adjudge.core.domain.json_types import JsonDict, object_in
 from adjudge.core.judges.settings import one_of
 from adjudge.core.ledger.file import holds_labels, read_meta
@@ -26,9 +26,9 @@ from adjudge.features.bench.benchmark import (
     Ranking,
     benchmark_of,
 )
-from adjudge.features.bench.published import published_results
-from adjudge.features.bench.published_view import beside_set, title_of_set
-from adjudge.features.bench.view import (
+from adjudge.features.bench.published_results import published_results
+from adjudge.features.bench.published_tables import beside_set, title_of_set
+from adjudge.features.bench.report import (
     EXPLAINED,
     PricedJudge,
     against_best,

@@ -12,13 +12,13 @@ from adjudge.core.aio.event_loop import sync_edge
 from adjudge.core.domain.criteria import Criteria, CriteriaExample, CriteriaOption
 from adjudge.core.domain.json_types import JsonObject
 from adjudge.core.domain.message import Prompt, Request
-from adjudge.core.engine.run import Run, everything_in
-from adjudge.core.engine.written import written
+from adjudge.core.engine.run import RunSettings, everything_in
+from adjudge.core.engine.written_text import written
 from adjudge.core.gateway.layers.budget import Budget
-from adjudge.core.gateway.open import OpenModel
+from adjudge.core.gateway.opener import OpenModel
 from adjudge.core.gateway.prices import PriceTable
 from adjudge.core.prompts.criteria_writing import DisputedRow, render_criteria_improvement
-from adjudge.core.prompts.render import shown_fields
+from adjudge.core.prompts.renderer import shown_fields
 from adjudge.core.verdicts.lenient import find_objects
 from adjudge.errors import RunError, WrongData
 
@@ -87,7 +87,7 @@ class Writer:
         self,
         criteria: Criteria,
         cases: Sequence[DisputedRow],
-        run: Run | None,
+        run: RunSettings | None,
         budget: Budget | None,
         prices: PriceTable | None = None,
     ) -> Proposal:

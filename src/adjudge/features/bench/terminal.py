@@ -8,7 +8,7 @@ from typing import Literal
 from rich.table import Table
 
 from adjudge.features.bench.benchmark import BenchedJudge, Benchmark, Ranking
-from adjudge.features.bench.view import beside, table_of, title_of
+from adjudge.features.bench.report import beside, table_of, title_of
 from adjudge.messages import Message, plural
 from adjudge.runs.counts import count_rows
 from adjudge.runs.view.terminal import Screen

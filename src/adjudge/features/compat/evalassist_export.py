@@ -6,11 +6,11 @@ import json
 from collections.abc import Sequence
 
 from adjudge.core.domain.criteria import Criteria
-from adjudge.core.domain.frozen import nonempty, some_of
+from adjudge.core.domain.frozen_mapping import nonempty, some_of
 from adjudge.core.domain.instance import GivenFields
 from adjudge.core.domain.json_types import JsonDict, JsonObject, object_in
 from adjudge.core.domain.verdict import TIE, letter
-from adjudge.runs.exporters.foreign import in_one
+from adjudge.runs.exporters.other_tools import in_one
 
 VERSION = 2
 OWN = "adjudge"

@@ -11,7 +11,7 @@ from functools import partial
 from typing import ClassVar, Generic
 
 from adjudge.core.domain.criteria import Criteria, CriteriaOption
-from adjudge.core.domain.frozen import NOTHING
+from adjudge.core.domain.frozen_mapping import NOTHING
 from adjudge.core.domain.instance import Metadata
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.message import Prompt, Reply
@@ -30,8 +30,8 @@ from adjudge.core.judges.direct import BaseDirectJudge, Direct
 from adjudge.core.judges.pairwise import BasePairwiseJudge, ContestSettings, Pairwise
 from adjudge.core.judges.settings import Contests, ModelSettings
 from adjudge.core.prompts.fence import neutral, unfenced
-from adjudge.core.prompts.render import load, shown_fields
-from adjudge.core.verdicts.read import read
+from adjudge.core.prompts.renderer import load, shown_fields
+from adjudge.core.verdicts.reader import read
 from adjudge.core.verdicts.thoughts import without_thoughts
 from adjudge.errors import SetupError
 from adjudge.messages import Message

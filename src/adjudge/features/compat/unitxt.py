@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from adjudge.core.domain.criteria import Criteria
-from adjudge.core.domain.frozen import FrozenDict
+from adjudge.core.domain.frozen_mapping import FrozenDict
 from adjudge.core.domain.instance import Metadata
 from adjudge.core.domain.message import ChatMessage, Prompt, Reply, Usage
 from adjudge.core.domain.question import Choice, Question
@@ -21,12 +21,12 @@ from adjudge.core.domain.verdict import Chosen, Compared, Verdict
 from adjudge.core.domain.vote import Ballot, Outcome, Vote
 from adjudge.core.engine.ask import ask_with
 from adjudge.core.gateway.inference_engine import EngineLike, in_thread, message_of
-from adjudge.core.gateway.open import OpenModel
+from adjudge.core.gateway.opener import OpenModel
 from adjudge.core.judges.direct import BaseDirectJudge, Direct
 from adjudge.core.judges.pairwise import BasePairwiseJudge, ContestSettings, Pairwise
 from adjudge.core.judges.settings import Contests, ModelPanel, VoteSettings, alias
-from adjudge.core.prompts.render import shown_fields
-from adjudge.core.verdicts.read import read
+from adjudge.core.prompts.renderer import shown_fields
+from adjudge.core.verdicts.reader import read
 from adjudge.errors import HALTS, ModelError, SetupError
 from adjudge.features.compat.unitxt_criteria import from_unitxt, to_unitxt
 from adjudge.features.compat.unitxt_engine import GATE, unitxt_package
@@ -58,10 +58,10 @@ class _UnitxtSettings(VoteSettings):
         max_repairs: has no effect: unitxt asks once.
     """
 
-    inference_engine: EngineLike | Sequence[EngineLike] | None = field(
+    models: EngineLike | Sequence[EngineLike] | None = field(
         default=None, kw_only=False, hash=False
     )
-    models: EngineLike | Sequence[EngineLike] | None = alias("inference_engine")
+    inference_engine: EngineLike | Sequence[EngineLike] | None = alias("models")
 
     def prompt_of(self, votes: Sequence[Vote]) -> Metadata:
         """The prompt of the first vote that has one."""
@@ -78,7 +78,7 @@ class UnitxtDirectJudge(_UnitxtSettings, Direct):
 
     def open_models(self) -> ModelPanel:
         """The models, ready to be asked."""
-        return _open(self.inference_engine)
+        return _open(self.models)
 
     async def ask(self, ballot: Ballot) -> Vote:
         """One judgment, two calls of the model."""
@@ -115,7 +115,7 @@ class UnitxtPairwiseJudge(ContestSettings, _UnitxtSettings, Pairwise):
 
     def open_models(self) -> ModelPanel:
         """The models, ready to be asked."""
-        return _open(self.inference_engine)
+        return _open(self.models)
 
     @property
     def tie_offered(self) -> bool:

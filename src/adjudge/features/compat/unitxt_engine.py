@@ -12,7 +12,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
-from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.gateway.inference_engine import ENGINE_THREAD, InferenceEngine
 from adjudge.errors import SetupError
 

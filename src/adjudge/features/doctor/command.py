@@ -17,19 +17,19 @@ from rich.text import Text
 from adjudge.core.aio import event_loop
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.gateway.model import Presence
-from adjudge.core.gateway.redact import shown
+from adjudge.core.gateway.redaction import shown
 from adjudge.core.gateway.registry import EMBEDDED, key_for, load_providers
 from adjudge.core.reading.project_files import FILE, PYPROJECT
 from adjudge.errors import AdjudgeError, SetupError
 from adjudge.features.local.command import key_state
-from adjudge.features.local.onnx.made import made_path, precision
-from adjudge.features.local.weights.shipped import adapter_for
+from adjudge.features.local.onnx.weights import made_path, precision
+from adjudge.features.local.weights.adapters import adapter_for
 from adjudge.features.local.weights.store import find
 from adjudge.messages import Message
 from adjudge.plugins import Part, entry_points, installed
-from adjudge.runs.build import open_entry
-from adjudge.runs.cli.chosen import model_entries
+from adjudge.runs.builder import open_entry
 from adjudge.runs.cli.json_text import print_results
+from adjudge.runs.cli.model_choice import model_entries
 from adjudge.runs.cli.options import as_json, command, server
 from adjudge.runs.cli.output import language
 from adjudge.runs.cli.plugins import OK, state_of

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from adjudge.core.domain.vote import Vote
-from adjudge.features.evidence.evidence import LOOK_HERE, NOTHING_AGAINST, UNSUPPORTED, Flag
+from adjudge.features.evidence.support import LOOK_HERE, NOTHING_AGAINST, UNSUPPORTED, Flag
 
 YES, NO = "Yes", "No"
 SURE = -3.5

@@ -7,19 +7,18 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
-from typing import Literal
+from typing import Literal, overload
 
 from adjudge.core.aio.event_loop import same_as, sync_edge
 from adjudge.core.domain.criteria import Criteria
 from adjudge.core.domain.instance import Instance
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.vote import Ballot, Mode, Vote
-from adjudge.core.engine.cluster import On
 from adjudge.core.engine.run import RunLike
 from adjudge.core.gateway.layers.budget import Budget
-from adjudge.core.gateway.open import ModelLike
+from adjudge.core.gateway.opener import ModelLike
 from adjudge.core.gateway.registry import EMBEDDED
-from adjudge.core.judges.inputs import DataSet, Frame, as_instance, items_of
+from adjudge.core.judges.inputs import DataSet, Frame, as_instance, items_of, one_or_all
 from adjudge.core.judges.judge import InstanceLike, Judge, Progress
 from adjudge.core.judges.settings import (
     NO_MODELS,
@@ -32,9 +31,8 @@ from adjudge.core.judges.settings import (
     one_of,
 )
 from adjudge.core.pooling.majority import notes_on
-from adjudge.core.prompts.render import sentence_wordings, wording
+from adjudge.core.prompts.renderer import sentence_wordings, wording
 from adjudge.errors import SetupError
-from adjudge.features.evidence.evidence import INVENTED
 from adjudge.features.evidence.fragments import fragments_in
 from adjudge.features.evidence.pool import (
     Looked,
@@ -46,6 +44,7 @@ from adjudge.features.evidence.pool import (
 from adjudge.features.evidence.questions import CLAIMS, QUESTION, EvidenceQuestions
 from adjudge.features.evidence.result import EvidenceResult
 from adjudge.features.evidence.sentences import sentences
+from adjudge.features.evidence.support import INVENTED
 
 Method = Literal["each", "joint", "rules", "flags", "flags-first"]
 METHODS: tuple[Method, ...] = ("each", "joint", "rules", "flags", "flags-first")
@@ -87,22 +86,22 @@ class EvidenceJudge(AskSettings, Judge[Instance, EvidenceResult]):
         on_failure: what a text without a verdict becomes: "abstain", "raise" or "random".
     """
 
-    model: ModelLike | Sequence[ModelLike] | None = field(default=None, hash=False)
+    models: ModelLike | Sequence[ModelLike] | None = field(default=None, hash=False)
     _: KW_ONLY
     method: Method = "each"
     split: Split = "sentences"
     text_field: str = "response"
     source_field: str = "contexts"
-    strictness: int = 1
-    models: ModelLike | Sequence[ModelLike] | None = alias("model")
-    votes: int | None = alias("strictness")
+    votes: int = 1
+    model: ModelLike | Sequence[ModelLike] | None = alias("models")
+    strictness: int | None = alias("votes")
     mode: Mode | None = None
     on_failure: OnFailure = "abstain"
 
     def check_settings(self) -> None:
         """Raise a SetupError when the fields cannot be."""
         super().check_settings()
-        check_votes("strictness", self.strictness)
+        check_votes("votes", self.votes)
         one_of("method", self.method, METHODS)
         one_of("split", self.split, SPLITS)
 
@@ -137,7 +136,7 @@ class EvidenceJudge(AskSettings, Judge[Instance, EvidenceResult]):
         """The models, ready to be asked; rules need none."""
         if self.method == "rules":
             return NO_MODELS
-        named = ModelPanel.of(self.model)
+        named = ModelPanel.of(self.models)
         if self.method != _FLAGS_FIRST:
             return named
         if EMBEDDED in named:
@@ -156,7 +155,7 @@ class EvidenceJudge(AskSettings, Judge[Instance, EvidenceResult]):
     @property
     def samples(self) -> int:
         """Votes per model and sentence."""
-        return self.strictness
+        return self.votes
 
     @property
     def max_in_flight(self) -> int:
@@ -172,6 +171,24 @@ class EvidenceJudge(AskSettings, Judge[Instance, EvidenceResult]):
         """With the wording of the questions about sentences."""
         return worded(super().configuration(criteria), self.language)
 
+    @overload
+    async def aevaluate(  # type: ignore[overload-overlap]
+        self,
+        instances: InstanceLike,
+        *,
+        run: RunLike | None = ...,
+        budget: Budget | None = ...,
+        progress: Told | None = ...,
+    ) -> EvidenceResult: ...
+    @overload
+    async def aevaluate(
+        self,
+        instances: Sequence[InstanceLike] | Frame | DataSet,
+        *,
+        run: RunLike | None = ...,
+        budget: Budget | None = ...,
+        progress: Told | None = ...,
+    ) -> list[EvidenceResult]: ...
     async def aevaluate(
         self,
         instances: Given,
@@ -179,18 +196,19 @@ class EvidenceJudge(AskSettings, Judge[Instance, EvidenceResult]):
         run: RunLike | None = None,
         budget: Budget | None = None,
         progress: Told | None = None,
-        on: On | None = None,
-    ) -> list[EvidenceResult]:
-        """A result for each instance: mappings or Instances with the text and its sources.
+    ) -> EvidenceResult | list[EvidenceResult]:
+        """Judge one instance (→ one result), or a list of them (→ a list).
+
+        An instance is a mapping or an Instance with the text and its sources.
 
         ``run``: a folder in which every answer is kept; what it holds already is not asked again.
         ``budget``: what may be spent, an ``adjudge.Budget``; at its limit BudgetSpent is raised.
-        ``progress``: True shows a bar, a function is called with each result as it comes. ``on``: a
-        Ray cluster whose workers ask, such as "ray"; it needs ``run``.
+        ``progress``: True shows a bar, a function is called with each result as it comes.
         """
         many = [instances] if isinstance(instances, Instance) else instances
         found = [as_instance(item, self.text_field) for item in items_of(many, "read_instances")]
-        return await self.judge_items(found, run=run, budget=budget, progress=progress, on=on)
+        results = await self.judge_items(found, run=run, budget=budget, progress=progress)
+        return one_or_all(instances, results)
 
     evaluate = sync_edge(aevaluate)
     __call__ = same_as(evaluate)
@@ -308,7 +326,8 @@ class EvidenceJudge(AskSettings, Judge[Instance, EvidenceResult]):
         ]
 
     def _compares_options(self, model: str) -> bool:
-        return (self.mode or self.panel[model].mode) == "likelihood"
+        asked = self.panel[model].mode
+        return asked == "decide" or (self.mode or asked) == "likelihood"
 
     def _after_flags(self, looked: Looked, votes: Sequence[Vote]) -> Sequence[Ballot]:
         """Flags first; then what is not surely unsupported, which includes what was not read."""

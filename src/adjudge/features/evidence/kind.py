@@ -7,7 +7,7 @@ from typing import Literal
 
 from adjudge.core.reading.types import Flag, Text, Word, key
 from adjudge.errors import SetupError
-from adjudge.runs.build import JudgeKind, Models, common_settings, ready_judge
+from adjudge.runs.builder import JudgeKind, Models, common_settings, ready_judge
 from adjudge.runs.eval_file import EvalFile, FieldsRead, JudgeEntry
 from adjudge.runs.ready_judge import ReadyJudge
 
@@ -66,7 +66,7 @@ def _make(file: EvalFile, entry: EvidenceEntry, models: Models) -> list[ReadyJud
         split="claims" if entry.claims else "sentences",
         text_field=entry.text_field,
         source_field=entry.source_field,
-        strictness=entry.strictness,
+        votes=entry.strictness,
         **common_settings(file, entry),
     )
     return [ready_judge(file, entry, entry.name or "evidence", judge)]

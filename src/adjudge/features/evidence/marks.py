@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Literal
 
 from adjudge.core.domain.record import JudgmentRecord
-from adjudge.features.evidence.evidence import Flag
 from adjudge.features.evidence.record import EvidenceRecord, SearchedDetail
+from adjudge.features.evidence.support import Flag
 from adjudge.messages import Message
 
 Mark = Literal["supported", "contradicted", "not found", "unanswered", "unchecked"] | Flag

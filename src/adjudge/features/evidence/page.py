@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from adjudge.core.domain.json_types import JsonDict
-from adjudge.features.evidence.view import evidence_html, evidence_style
+from adjudge.features.evidence.marked_text import evidence_html, evidence_style
 from adjudge.web.page import Page, RowContext, RowPart
 
 _SHOWN = ("judge", "row", "fields", "evidence")

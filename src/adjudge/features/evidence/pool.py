@@ -15,7 +15,12 @@ from adjudge.core.domain.verdict import Quote, Verdict
 from adjudge.core.domain.vote import Vote
 from adjudge.core.pooling.majority import majority, status_of
 from adjudge.core.reading.values import Place, mapping
-from adjudge.features.evidence.evidence import (
+from adjudge.features.evidence.facts import unseen_facts
+from adjudge.features.evidence.flags import flag_of, odds_in, odds_of
+from adjudge.features.evidence.quotes import most_alike
+from adjudge.features.evidence.result import EvidenceResult, SentenceSupport, worst
+from adjudge.features.evidence.sentences import Sentence
+from adjudge.features.evidence.support import (
     FLAGS,
     NOT_FOUND,
     POINTS,
@@ -24,11 +29,6 @@ from adjudge.features.evidence.evidence import (
     UNSUPPORTED,
     Grounded,
 )
-from adjudge.features.evidence.facts import unseen_facts
-from adjudge.features.evidence.flags import flag_of, odds_in, odds_of
-from adjudge.features.evidence.quotes import most_alike
-from adjudge.features.evidence.result import EvidenceResult, SentenceSupport, worst
-from adjudge.features.evidence.sentences import Sentence
 from adjudge.features.evidence.wording import evidence_words
 from adjudge.messages import Message
 

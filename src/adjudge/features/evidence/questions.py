@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from adjudge.core.domain.criteria import Criteria, yes_no_criteria
 from adjudge.core.domain.instance import Instance
 from adjudge.core.domain.question import Question
-from adjudge.features.evidence.each import shared_out
-from adjudge.features.evidence.evidence import POINTS, SUPPORTS
 from adjudge.features.evidence.flags import NO, YES, stretches
+from adjudge.features.evidence.grouped_questions import shared_out
 from adjudge.features.evidence.pool import Looked
+from adjudge.features.evidence.support import POINTS, SUPPORTS
 from adjudge.features.evidence.support_questions import (
     ClaimsQuestion,
     SupportOfEach,

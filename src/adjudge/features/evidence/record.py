@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar, Literal
 from adjudge.core.domain.criteria import Criteria
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.judge_configuration import JudgeConfiguration
-from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.domain.record import Detail
 from adjudge.core.domain.verdict import KeptQuote
 

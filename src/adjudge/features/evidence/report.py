@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Annotated, ClassVar, NotRequired, TypedDict
 
-from adjudge.core.domain.frozen import nonempty, some_of
+from adjudge.core.domain.frozen_mapping import nonempty, some_of
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.record import JudgmentRecord
-from adjudge.features.evidence.evidence import FLAGS, Flag
 from adjudge.features.evidence.marks import MARKS, found_in
+from adjudge.features.evidence.support import FLAGS, Flag
 from adjudge.messages import Message, join
 from adjudge.runs.sections import SectionPart, SectionTally
 
@@ -114,7 +114,7 @@ class EvidenceSummary(SectionPart):
         return (found.fields.text, found.fields.sources) if found else ()
 
     def page_state(self, language: str) -> Mapping[str, Callable[[JudgmentRecord], str]]:
-        from adjudge.features.evidence.view import (  # needs jinja2, which a terminal does not
+        from adjudge.features.evidence.marked_text import (  # needs jinja2
             evidence_html,
             evidence_markdown,
         )

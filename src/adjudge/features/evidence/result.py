@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from adjudge.core.domain.frozen import FrozenDict
+from adjudge.core.domain.frozen_mapping import FrozenDict
 from adjudge.core.domain.results import Result
 from adjudge.core.domain.span import Span
 from adjudge.core.domain.verdict import Quote
-from adjudge.features.evidence.evidence import CONTRADICTED, NOT_FOUND, SUPPORTED, Flag
 from adjudge.features.evidence.record import (
     EvidenceDetail,
     EvidenceFields,
@@ -17,6 +16,7 @@ from adjudge.features.evidence.record import (
     SentenceRecord,
     UnseenFact,
 )
+from adjudge.features.evidence.support import CONTRADICTED, NOT_FOUND, SUPPORTED, Flag
 
 SCALE = 2
 """The highest of the scale that sentences make together."""
@@ -123,13 +123,13 @@ class EvidenceResult(Result):
         return least if least == most else None
 
     @property
-    def verdict_name(self) -> str | None:
+    def verdict(self) -> str | None:
         """The worst that is said of a claim; None where nothing is."""
         return worst([one.support for one in self.claims]) if self.claims else SUPPORTED
 
     def detail(self) -> EvidenceDetail:
         """What this kind of result says beside what all of them say."""
-        return EvidenceDetail(verdict=self.verdict_name, evidence=self.evidence())
+        return EvidenceDetail(verdict=self.verdict, evidence=self.evidence())
 
     def evidence(self) -> EvidenceRecord:
         """The sentences with what was found."""

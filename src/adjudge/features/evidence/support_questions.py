@@ -11,9 +11,9 @@ from adjudge.core.domain.question import Choice, Schema
 from adjudge.core.domain.reading import Reading
 from adjudge.core.domain.verdict import Details
 from adjudge.core.domain.vote import Ballot
-from adjudge.features.evidence.each import OfEach, object_schema
-from adjudge.features.evidence.evidence import SUPPORTS, Grounded
+from adjudge.features.evidence.grouped_questions import OfEach, object_schema
 from adjudge.features.evidence.reply_lists import one_list
+from adjudge.features.evidence.support import SUPPORTS, Grounded
 from adjudge.features.evidence.verdicts import read_claims, read_sentences, with_evidence
 
 

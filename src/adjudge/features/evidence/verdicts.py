@@ -9,21 +9,21 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from adjudge.core.domain.frozen import NOTHING
+from adjudge.core.domain.frozen_mapping import NOTHING
 from adjudge.core.domain.json_types import JsonObject
 from adjudge.core.domain.options import match_option
 from adjudge.core.domain.reading import Reading
 from adjudge.core.domain.verdict import Chosen, Quote
 from adjudge.core.domain.vote import Outcome
-from adjudge.features.evidence.evidence import (
+from adjudge.features.evidence.quotes import find_quote
+from adjudge.features.evidence.reply_lists import differing, lists_under, whole_number
+from adjudge.features.evidence.support import (
     INVENTED,
     NOT_FOUND,
     SUPPORTS,
     Grounded,
     grounded_each,
 )
-from adjudge.features.evidence.quotes import find_quote
-from adjudge.features.evidence.reply_lists import differing, lists_under, whole_number
 from adjudge.messages import Message, join
 
 _OPTION_KEYS = ("selected_option", "verdict", "option", "label", "answer", "support")

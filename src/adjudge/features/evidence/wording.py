@@ -6,9 +6,9 @@ from functools import cache
 
 from adjudge.core.domain.criteria import Criteria, CriteriaOption
 from adjudge.core.domain.json_types import JsonObject
-from adjudge.core.prompts.render import check_language
+from adjudge.core.prompts.renderer import check_language
 from adjudge.core.reading.values import Place, mapping, our_yaml
-from adjudge.features.evidence.evidence import SUPPORTS
+from adjudge.features.evidence.support import SUPPORTS
 
 
 @cache

@@ -9,7 +9,7 @@ from adjudge.lazy import loader
 HOME_OF = {
     "Agent": "features.generate.agent",
     "Candidate": "features.generate.candidate",
-    "Improvement": "features.generate.improving",
+    "Improvement": "features.generate.improvement",
     "LLM": "features.generate.llm",
     "Limits": "features.generate.sandbox.base",
     "Program": "features.generate.program",
@@ -17,10 +17,10 @@ HOME_OF = {
     "Selection": "features.generate.candidate",
     "Strategy": "features.generate.strategy",
     "abest_of": "features.generate.texts",
-    "aimprove": "features.generate.improving",
+    "aimprove": "features.generate.improvement",
     "best_of": "features.generate.texts",
-    "find_sandbox": "features.generate.sandbox.find",
-    "improve": "features.generate.improving",
+    "find_sandbox": "features.generate.sandbox.finder",
+    "improve": "features.generate.improvement",
 }
 """Where each name lives; no module is called like one of them, since loading it would take the
 name.
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
     from adjudge.features.generate.agent import Agent as Agent
     from adjudge.features.generate.candidate import Candidate as Candidate
     from adjudge.features.generate.candidate import Selection as Selection
-    from adjudge.features.generate.improving import Improvement as Improvement
-    from adjudge.features.generate.improving import aimprove as aimprove
-    from adjudge.features.generate.improving import improve as improve
+    from adjudge.features.generate.improvement import Improvement as Improvement
+    from adjudge.features.generate.improvement import aimprove as aimprove
+    from adjudge.features.generate.improvement import improve as improve
     from adjudge.features.generate.llm import LLM as LLM
     from adjudge.features.generate.program import Program as Program
     from adjudge.features.generate.runtime import Runtime as Runtime
     from adjudge.features.generate.sandbox.base import Limits as Limits
-    from adjudge.features.generate.sandbox.find import find_sandbox as find_sandbox
+    from adjudge.features.generate.sandbox.finder import find_sandbox as find_sandbox
     from adjudge.features.generate.strategy import Strategy as Strategy
     from adjudge.features.generate.texts import abest_of as abest_of
     from adjudge.features.generate.texts import best_of as best_of

@@ -8,7 +8,7 @@ from dataclasses import KW_ONLY, dataclass
 from keyword import iskeyword
 from typing import Any, Literal, get_type_hints
 
-from adjudge.core.gateway.open import ModelLike, OpenModel, open_panel
+from adjudge.core.gateway.opener import ModelLike, OpenModel, open_panel
 from adjudge.errors import SetupError
 from adjudge.features.generate.llm import LLM
 from adjudge.features.generate.shape import check_schema, describe

@@ -13,9 +13,9 @@ from click import UsageError
 from adjudge.core.aio.event_loop import stopping_told
 from adjudge.core.aio.files import writing
 from adjudge.core.domain.json_types import JsonDict
-from adjudge.core.domain.light import light_dataclass
-from adjudge.core.engine.run import Run
-from adjudge.core.gateway.open import OpenModel
+from adjudge.core.domain.light_dataclass import light_dataclass
+from adjudge.core.engine.run import RunSettings
+from adjudge.core.gateway.opener import OpenModel
 from adjudge.core.gateway.prices import PriceTable
 from adjudge.errors import NoValidCandidate
 from adjudge.features.generate.agent import Agent
@@ -26,12 +26,16 @@ from adjudge.features.generate.runtime import Runtime
 from adjudge.features.generate.strategy import Costing, Strategy, Verifier
 from adjudge.features.generate.terminal import show_selection
 from adjudge.messages import Message
-from adjudge.runs.build import open_entry
-from adjudge.runs.cli.chosen import choose_language, current_project, model_entries, price_table
+from adjudge.runs.builder import open_entry
 from adjudge.runs.cli.estimates import show_estimate
 from adjudge.runs.cli.execute import check_resumed, resumable, say_stopping
 from adjudge.runs.cli.json_text import print_results
-from adjudge.runs.cli.kept import facts_to_keep
+from adjudge.runs.cli.model_choice import (
+    choose_language,
+    current_project,
+    model_entries,
+    price_table,
+)
 from adjudge.runs.cli.options import (
     FROM_ONE,
     FROM_ZERO,
@@ -49,11 +53,12 @@ from adjudge.runs.cli.options import (
 )
 from adjudge.runs.cli.output import output
 from adjudge.runs.cli.output_schema import schema_from
+from adjudge.runs.cli.stored_options import facts_to_keep
 from adjudge.runs.exporters.files import text_file
 from adjudge.runs.exporters.table import check_writable
-from adjudge.runs.known_votes import KnownVotes
 from adjudge.runs.project import ServerEntry
 from adjudge.runs.results.exit_code import ExitCode
+from adjudge.runs.stored_votes import KnownVotes
 from adjudge.runs.view.terminal import Screen
 
 
@@ -216,7 +221,7 @@ def _verifier(
         expression,
         min_pass=options.min_pass or most // 2 + 1,
         llm=judges,
-        num_samples=options.samples,
+        votes=options.samples,
         language=language,
         seed=options.seed,
     )
@@ -231,7 +236,7 @@ def _costing(
         max=options.high,
         agg=options.agg,  # type: ignore[arg-type]  # checked there
         llm=judges,
-        num_samples=options.samples,
+        votes=options.samples,
         language=language,
         seed=options.seed,
     )
@@ -260,7 +265,7 @@ def _select(
     flags: RunFlags,
     prices: PriceTable,
 ) -> Selection:
-    run = Run(flags.run, facts=facts_to_keep("generate", prices)) if flags.run else None
+    run = RunSettings(flags.run, facts=facts_to_keep("generate", prices)) if flags.run else None
     budget = flags.budget()
     try:
         with (

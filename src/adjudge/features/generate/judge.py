@@ -2,15 +2,13 @@
 too few samples mean.
 """
 
-from __future__ import annotations
-
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import ClassVar, Generic, Literal, Protocol, TypeVar, runtime_checkable
 
-from adjudge.core.data.sources.open import is_data_file
+from adjudge.core.data.sources.opener import is_data_file
 from adjudge.core.domain.criteria import Criteria, CriteriaOption
 from adjudge.core.domain.instance import Instance
 from adjudge.core.domain.question import Choice, Rating
@@ -19,7 +17,7 @@ from adjudge.core.domain.vote import Ballot, Vote
 from adjudge.core.engine.run import RunLike
 from adjudge.core.engine.session import OpenedSession, SampleNumbers, session
 from adjudge.core.gateway.layers.budget import Budget
-from adjudge.core.gateway.open import ModelLike
+from adjudge.core.gateway.opener import ModelLike
 from adjudge.core.judges.judge import Judge, Progress
 from adjudge.core.judges.settings import (
     AskSettings,
@@ -69,7 +67,7 @@ class _Writer(Protocol):
 class _Samples:
     """Fields that stand at another place in each kind of criteria."""
 
-    num_samples: int
+    votes: int
     min_samples_for_aggregation: int
 
 
@@ -94,13 +92,14 @@ class SampledCriteria(_Samples, AskSettings, Judge[Instance, R], Generic[R]):
     """
 
     expression: str
-    llm: ModelLike | Sequence[ModelLike] | None = field(default=None, hash=False)
+    models: ModelLike | Sequence[ModelLike] | None = field(default=None, hash=False)
     _: KW_ONLY
-    models: ModelLike | Sequence[ModelLike] | None = alias("llm")
-    votes: int | None = alias("num_samples")
+    llm: ModelLike | Sequence[ModelLike] | None = alias("models")
+    num_samples: int | None = alias("votes")
     on_failure: OnTooFew = "fallback"
     on_result: Callable[[R], object] | None = None
 
+    stored_names: ClassVar[Mapping[str, str]] = {"votes": "num_samples"}
     template: ClassVar[str]
     options: ClassVar[tuple[CriteriaOption, ...]] = ()
     endings: ClassVar[tuple[str, ...]] = ("fallback", "raise")
@@ -109,13 +108,13 @@ class SampledCriteria(_Samples, AskSettings, Judge[Instance, R], Generic[R]):
         """Raise a SetupError when the fields cannot be."""
         if not isinstance(self.expression, str) or not self.expression.strip():
             raise SetupError("the expression is empty: say in a sentence what is judged")
-        check_votes("num_samples", self.num_samples)
+        check_votes("votes", self.votes)
         at_least("min_samples_for_aggregation", self.min_samples_for_aggregation, 1)
         super().check_settings()
 
     def open_models(self) -> ModelPanel:
-        """The models, ready to be asked; each is asked ``num_samples`` times."""
-        return ModelPanel.of(self.llm)
+        """The models, ready to be asked; each is asked ``votes`` times."""
+        return ModelPanel.of(self.models)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -124,7 +123,7 @@ class SampledCriteria(_Samples, AskSettings, Judge[Instance, R], Generic[R]):
     @property
     def samples(self) -> int:
         """How many votes each model casts."""
-        return session().sampling.count or self.num_samples
+        return session().sampling.count or self.votes
 
     async def evaluate(
         self,
@@ -213,13 +212,13 @@ class SampledCriteria(_Samples, AskSettings, Judge[Instance, R], Generic[R]):
         return replace(result, fallback=name)
 
     def _check_reachable(self, name: str, needed: int) -> None:
-        most = self.num_samples * len(self.panel)
+        most = self.votes * len(self.panel)
         if needed > most:
             raise SetupError(
-                "{name}={needed} can never be reached with num_samples={num_samples}",
+                "{name}={needed} can never be reached with votes={votes}",
                 name=name,
                 needed=needed,
-                num_samples=self.num_samples,
+                votes=self.votes,
             )
 
     def _instance(self, code: str, agent: object | None) -> Instance:

@@ -7,8 +7,8 @@ from keyword import iskeyword
 from typing import Unpack
 
 from adjudge.core.domain.message import ChatMessage, Prompt, Request
-from adjudge.core.engine.written import written
-from adjudge.core.gateway.open import ModelLike, OpenModel, OpenSettings, open_model
+from adjudge.core.engine.written_text import written
+from adjudge.core.gateway.opener import ModelLike, OpenModel, OpenSettings, open_model
 
 
 class LLM(OpenModel):

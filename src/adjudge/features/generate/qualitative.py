@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from adjudge.core.domain.criteria import CriteriaOption
-from adjudge.core.domain.frozen import FrozenDict
+from adjudge.core.domain.frozen_mapping import FrozenDict
 from adjudge.core.domain.instance import Instance
 from adjudge.core.domain.sampled import QualitativeResult
 from adjudge.core.domain.vote import Vote
@@ -34,7 +34,7 @@ class QualitativeCriteria(SampledCriteria[QualitativeResult]):
             RunError).
     """
 
-    num_samples: int = 1
+    votes: int = 1
     min_samples_for_aggregation: int = 1
     min_pass: int = 1
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from adjudge.core.domain.frozen import FrozenDict
+from adjudge.core.domain.frozen_mapping import FrozenDict
 from adjudge.core.domain.instance import Instance
 from adjudge.core.domain.question import Rating
 from adjudge.core.domain.sampled import QuantitativeResult
@@ -47,7 +47,7 @@ class QuantitativeCriteria(SampledCriteria[QuantitativeResult]):
     min: float = 0.0
     max: float = 10.0
     agg: Aggregation = "avg"
-    num_samples: int = 1
+    votes: int = 1
     min_samples_for_aggregation: int = 1
 
     template: ClassVar[str] = "quantitative"

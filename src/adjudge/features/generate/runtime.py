@@ -12,32 +12,97 @@ from typing import Any, Literal, overload
 
 from adjudge.core.aio import event_loop
 from adjudge.core.aio.event_loop import sync_edge
-from adjudge.core.domain.frozen import some_of
+from adjudge.core.domain.frozen_mapping import some_of
+from adjudge.core.domain.instance import Instance
 from adjudge.core.domain.json_types import JsonDict
-from adjudge.core.domain.message import Prompt
-from adjudge.core.engine.estimate import CostEstimate, Known
+from adjudge.core.domain.message import Prompt, Request, Usage
+from adjudge.core.engine.estimate import CostEstimate, Known, tokens_of
 from adjudge.core.engine.run import RunFolder, everything_in
 from adjudge.core.engine.session import collecting_keys
+from adjudge.core.engine.written_text import writing_ballot, writing_key
 from adjudge.core.gateway.layers.budget import Budget
-from adjudge.core.gateway.open import ModelLike
+from adjudge.core.gateway.opener import ModelLike, OpenModel
 from adjudge.core.gateway.prices import PriceTable
-from adjudge.core.prompts.render import ProgramWanted, check_language, render_program
+from adjudge.core.prompts.renderer import ProgramWanted, check_language, render_program
 from adjudge.core.verdicts.code_text import extract_code
 from adjudge.errors import SandboxError, SetupError
 from adjudge.features.generate.agent import Agent
+from adjudge.features.generate.assessment import fresh_cost
 from adjudge.features.generate.candidate import Selection, nothing_valid
-from adjudge.features.generate.forecast import forecast
+from adjudge.features.generate.judge import SampledCriteria
 from adjudge.features.generate.program import Ended, Inputs, Program, check_inputs, run_code
-from adjudge.features.generate.record import configuration, keep_candidates
+from adjudge.features.generate.qualitative import QualitativeCriteria
+from adjudge.features.generate.quantitative import QuantitativeCriteria
+from adjudge.features.generate.run_folder import configuration, keep_candidates
 from adjudge.features.generate.sandbox.base import Limits, Sandbox
-from adjudge.features.generate.sandbox.find import find_sandbox
+from adjudge.features.generate.sandbox.finder import find_sandbox
 from adjudge.features.generate.search import Search, Watcher, Work, Write
 from adjudge.features.generate.shape import WrongShape, describe
 from adjudge.features.generate.static_check import DEFAULT_IMPORTS, static_check
 from adjudge.features.generate.strategy import USUAL, Strategy
-from adjudge.features.generate.weigh import fresh_cost
 from adjudge.features.generate.writer import Conversations, from_function
 from adjudge.messages import Message
+
+_LONGEST_TEXT = 1000
+"""Tokens that a candidate is likely to have at most, and with the reasons against it once more."""
+_PLACEHOLDER = "x = 1\n" * 500
+_NOTHING = CostEstimate(0, 0, (0, 0), (0, 0), (0.0, 0.0))
+
+
+def forecast(
+    agent: Agent,
+    writer: Conversations | None,
+    known: Known | None = None,
+    prices: PriceTable | None = None,
+) -> CostEstimate:
+    """Functions of the caller's own, and models that are called as tools, are not in it."""
+    strategy, table = agent.strategy, prices or PriceTable.load()
+    candidates = range(strategy.num_candidates)
+    found = replace(_NOTHING, rows=len(candidates))
+    for model, request in map(writer.request, candidates) if writer else ():
+        found += _written(model, request, strategy.max_iterations, known or Known(), table)
+    weighings = strategy.max_iterations * len(candidates)
+    for part in (*strategy.verifiers, *strategy.costings):
+        if isinstance(part, SampledCriteria):
+            fresh = strategy.fresh_samples / part.votes if part in strategy.costings else 0.0
+            found += _judged(part, agent, weighings + fresh, table)
+    return found
+
+
+def _written(
+    model: OpenModel, request: Request, tries: int, known: Known, prices: PriceTable
+) -> CostEstimate:
+    """One candidate. A try that failed is in the conversation of the next."""
+    ballot = writing_ballot(model, request)
+    answered = known.recall([ballot], [writing_key(model, ballot, known.wordings)])[0] is not None
+    there = answered or model.has_reply(request)
+    low, high = tokens_of(request.prompt.text)
+    fewest = Usage() if there else Usage(1, low, 1)
+    left = tries - there
+    earlier = sum(2 * _LONGEST_TEXT * number for number in range(tries))
+    most = Usage(left, left * high + earlier, left * _LONGEST_TEXT)
+    spent = [prices.cost(model.name, usage) for usage in (fewest, most)]
+    return CostEstimate(
+        0,
+        int(answered),
+        (fewest.calls, most.calls),
+        (fewest.tokens, most.tokens),
+        (spent[0] or 0.0, spent[1] or 0.0),
+        (model.name,) if None in spent else (),
+    )
+
+
+def _judged(
+    part: QualitativeCriteria | QuantitativeCriteria, agent: Agent, times: float, prices: PriceTable
+) -> CostEstimate:
+    """By one criterion; none of it has to be, since no candidate may come so far."""
+    judged = {"text" if agent.writes == "text" else "code": _PLACEHOLDER}
+    once = part.estimate(
+        [Instance({"task": agent.task, **judged} if agent.task else judged)], prices=prices
+    )
+    calls, tokens, usd = (end[1] * times for end in (once.calls, once.tokens, once.usd))
+    return CostEstimate(0, 0, (0, round(calls)), (0, round(tokens)), (0.0, usd), once.unpriced)
+
 
 Given = Inputs | None
 Kept = RunFolder | None

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from adjudge.core.engine.session import collecting_keys
 from adjudge.core.gateway.layers.budget import raise_if_halted
 from adjudge.errors import HALTS, ModelError
+from adjudge.features.generate.assessment import weigh
 from adjudge.features.generate.candidate import Candidate, State, Try
 from adjudge.features.generate.strategy import Strategy
-from adjudge.features.generate.weigh import weigh
 from adjudge.messages import Message, join
 
 _OTHER_SAMPLES = 10_000

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, Protocol, TypeVar, cast, runtime_checkable
 
-from adjudge.core.gateway.open import OpenModel
+from adjudge.core.gateway.opener import OpenModel
 from adjudge.core.judges.settings import at_least, one_of
 from adjudge.errors import SetupError
 from adjudge.features.generate.judge import SampledCriteria

@@ -11,15 +11,15 @@ from adjudge.core.domain.message import ChatMessage, Prompt
 from adjudge.core.engine.run import RunFolder, everything_in
 from adjudge.core.engine.session import collecting_keys
 from adjudge.core.gateway.layers.budget import Budget
-from adjudge.core.gateway.open import ModelLike
-from adjudge.core.prompts.render import check_language
+from adjudge.core.gateway.opener import ModelLike
+from adjudge.core.prompts.renderer import check_language
 from adjudge.errors import SetupError
 from adjudge.features.generate.agent import Agent
+from adjudge.features.generate.assessment import fresh_cost
 from adjudge.features.generate.candidate import Selection, nothing_valid
-from adjudge.features.generate.record import configuration, keep_candidates
+from adjudge.features.generate.run_folder import configuration, keep_candidates
 from adjudge.features.generate.search import Search, Work, Write
 from adjudge.features.generate.strategy import Costing, Strategy, Verifier
-from adjudge.features.generate.weigh import fresh_cost
 from adjudge.features.generate.writer import Conversations, from_function
 from adjudge.messages import Message
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 from adjudge.core.aio.user_functions import call_contained
 from adjudge.core.domain.message import Prompt, Request
-from adjudge.core.engine.written import written
-from adjudge.core.gateway.open import OpenModel
+from adjudge.core.engine.written_text import written
+from adjudge.core.gateway.opener import OpenModel
 from adjudge.core.judges.settings import temperature_for
-from adjudge.core.prompts.render import render_retry
+from adjudge.core.prompts.renderer import render_retry
 from adjudge.errors import AdjudgeError, ModelError
 from adjudge.features.generate.candidate import Try
 from adjudge.features.generate.search import Write, Written

@@ -18,7 +18,6 @@ from dataclasses import replace
 from adjudge.core.domain.verdict import Selection
 from adjudge.core.verdicts.styles import decision, put_back
 from adjudge.errors import RunError
-from adjudge.features.importers.beside import SeparateVerdicts
 from adjudge.features.importers.format import Format
 from adjudge.features.importers.layout import Layout
 from adjudge.features.importers.pairs import BETTER, gold_marks
@@ -28,6 +27,7 @@ from adjudge.features.importers.record import (
     RecordedRow,
     RecordedVote,
 )
+from adjudge.features.importers.separate_verdicts import SeparateVerdicts
 from adjudge.features.importers.source import ForeignFile, ForeignRecord, Head
 from adjudge.messages import Message
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import click
 
 from adjudge.core.domain.label import DESIGNS, Design
-from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.verdicts.styles import UNREADABLE_POLICIES, UnreadablePolicy
-from adjudge.features.importers.formats import FORMATS
-from adjudge.features.importers.run import ImportOptions, ImportReport, import_file
+from adjudge.features.importers.format_table import FORMATS
+from adjudge.features.importers.importing import ImportOptions, ImportReport, import_file
 from adjudge.features.importers.table import TABLE, TableColumns
 from adjudge.messages import Message, join, term
 from adjudge.runs.cli.json_text import print_results

@@ -12,17 +12,17 @@ from pathlib import Path
 from typing import Any
 
 from adjudge.core.aio.files import locked
-from adjudge.core.domain.frozen import plain
+from adjudge.core.domain.frozen_mapping import plain
 from adjudge.core.domain.json_types import JsonDict, JsonObject
 from adjudge.core.domain.label import Design, Label
 from adjudge.core.domain.record import JudgmentRecord
 from adjudge.core.domain.verdict import TIE, Selection
 from adjudge.core.domain.vote import Outcome
-from adjudge.core.ledger.bulk import BulkLedger, bulk_ledger
+from adjudge.core.ledger.bulk_writer import BulkLedger, bulk_ledger
 from adjudge.core.verdicts.styles import UnreadablePolicy, unreadable_as
 from adjudge.errors import RunError
 from adjudge.features.importers.directions import turn_round
-from adjudge.features.importers.pool import criteria_of, instance_of, keys_of, merge, result_of
+from adjudge.features.importers.pooling import criteria_of, instance_of, keys_of, merge, result_of
 from adjudge.features.importers.record import (
     NAMELESS,
     NOT_SAID,

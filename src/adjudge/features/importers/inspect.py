@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from adjudge.core.domain.criteria import CriteriaOption
-from adjudge.core.domain.frozen import nonempty
+from adjudge.core.domain.frozen_mapping import nonempty
 from adjudge.core.domain.vote import Outcome
 from adjudge.core.reading.archive import entries
 from adjudge.core.reading.foreign_values import seconds_of
@@ -25,6 +25,7 @@ from adjudge.features.importers.record import (
     RecordedRow,
     RecordedVote,
     exported_question,
+    exported_system,
     pass_or_fail,
     passed,
     question_for,
@@ -305,7 +306,12 @@ def _row(
         id=f"{name} (epoch {epoch})" if isinstance(epoch, int) and epoch > 1 else name,
         votes=(vote,),
         marks=marks,
-        more={"sample_id": name, "epoch": epoch, **sample.rest(*_READ)},
+        more={
+            "sample_id": name,
+            "epoch": epoch,
+            **sample.rest(*_READ),
+            **exported_system(sample.nested("metadata").raw),
+        },
         at=seconds_of(sample.value("completed_at")),
     )
 

@@ -15,6 +15,7 @@ from adjudge.features.importers.record import (
     RecordedRow,
     RecordedVote,
     exported_question,
+    exported_system,
 )
 from adjudge.features.importers.scores import SubjectScore, join_scores, subject_fields
 from adjudge.features.importers.source import ForeignFile, ForeignRecord, Head
@@ -71,7 +72,10 @@ def _score(record: ForeignRecord, log: ImportLog) -> Iterator[SubjectScore]:
         fields=subject_fields(subject, id, texts),
         named_only=not record.value("output"),
         id=id or None,
-        more=record.rest("name", "value", "comment", "input", "output", "stringValue"),
+        more={
+            **record.rest("name", "value", "comment", "input", "output", "stringValue"),
+            **exported_system(record.parsed("metadata").raw),
+        },
         at=seconds_of(record.value("timestamp")),
     )
     if source == "ANNOTATION":

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
-from adjudge.core.domain.frozen import NOTHING
+from adjudge.core.domain.frozen_mapping import NOTHING
 from adjudge.features.importers.format import Format
 from adjudge.features.importers.pairs import BETTER, NO_REPLY_VERDICT, gold, pair_vote
 from adjudge.features.importers.record import (

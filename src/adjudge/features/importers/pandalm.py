@@ -9,11 +9,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from adjudge.features.importers.beside import SeparateVerdicts
 from adjudge.features.importers.format import Format
 from adjudge.features.importers.layout import Layout
 from adjudge.features.importers.pairs import pair_vote
 from adjudge.features.importers.record import ImportLog, RecordedRow, RecordedVote
+from adjudge.features.importers.separate_verdicts import SeparateVerdicts
 from adjudge.features.importers.source import ForeignFile, ForeignRecord, Head, named_objects
 
 _RESULT = r"(.+)_result"

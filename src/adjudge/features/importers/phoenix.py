@@ -17,6 +17,7 @@ from adjudge.features.importers.record import (
     RecordedVote,
     by_model,
     exported_question,
+    exported_system,
     question_for,
     rate,
 )
@@ -94,7 +95,10 @@ def _score(record: ForeignRecord) -> SubjectScore:
         fields=subject_fields("span", id),
         named_only=True,
         id=id,
-        more=record.rest("result", "name", "label", "score", "explanation"),
+        more={
+            **record.rest("result", "name", "label", "score", "explanation"),
+            **exported_system(about.raw),
+        },
         at=seconds_of(record.value("created_at", "updated_at")),
     )
     value, why = label or points, result.text("explanation")

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from adjudge.core.data.cells import text_of
+from adjudge.core.domain.repetition import ROW
 from adjudge.core.domain.vote import Outcome
 from adjudge.errors import RunError
 from adjudge.features.importers.format import Format
@@ -99,9 +100,47 @@ def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
         default = _provider(test.nested("options"), "provider") or NOT_SAID
     log.use({"vars": "fields", "response": "response", "gradingResult": "votes and labels"})
     # of outputs with one assertion each, the overall verdict is that of the assertion
-    overall = any(len(_checked(record)) != 1 for record in file.records(*_LISTS))
+    overall, outputs = False, dict[str, tuple[str, str]]()
     for record in file.records(*_LISTS):
-        yield from _result(record, default, log, overall=overall)
+        overall = overall or len(_checked(record)) != 1
+        outputs.setdefault(record.text("promptIdx"), _made_by(record))
+    systems = _system_names(outputs)
+    for record in file.records(*_LISTS):
+        system = systems.get(record.text("promptIdx"))
+        for row in _result(record, default, log, overall=overall):
+            yield _of_system(row, system, record.text("testIdx"))
+
+
+def _made_by(record: ForeignRecord) -> tuple[str, str]:
+    """Return the provider of an output, and what its prompt is called."""
+    prompt = record.nested("prompt")
+    return _provider(record, "provider"), shorten_name(prompt.text("label", "raw"))
+
+
+def _system_names(outputs: Mapping[str, tuple[str, str]]) -> dict[str, str]:
+    """Return what answered: each prompt of each provider is a system of its own, as promptfoo shows
+    them. Nothing if there is one. ``outputs``: number of the column → provider and prompt.
+    """
+    if len(outputs) < 2:
+        return {}
+    providers = {provider for provider, _ in outputs.values()}
+    prompts = {prompt for _, prompt in outputs.values()}
+    names: dict[str, str] = {}
+    for column, (provider, prompt) in outputs.items():
+        parts = [
+            *([provider] if len(providers) > 1 or len(prompts) == 1 else []),
+            *([prompt] if len(prompts) > 1 else []),
+        ]
+        name = " · ".join(part for part in parts if part) or f"output {column}"
+        names[column] = f"{name} ({column})" if name in names.values() else name
+    return names
+
+
+def _of_system(row: RecordedRow, system: str | None, answered: str) -> RecordedRow:
+    """Return the row with the system that answered, and the test that it answered."""
+    if system is None:
+        return row
+    return replace(row, more={**row.more, "system": system, ROW: answered})
 
 
 _LISTS = (("results", "results"), ("results",), ("data", "results", "results"))
@@ -385,7 +424,9 @@ def _table(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
         variables = fields_of({name: cells[name] for name in columns[: starts[0]]})
         for prompt, (start, end) in enumerate(zip(starts, [*starts[1:], None], strict=True)):
             group = {name: cells[name] for name in columns[start:end]}
-            yield _output(group, variables, f"{row.row - 1}-{prompt}")
+            output = _output(group, variables, f"{row.row - 1}-{prompt}")
+            system = columns[start] if len(starts) > 1 else None
+            yield _of_system(output, system, str(row.row - 1))
 
 
 def _output(group: Mapping[str, str], variables: Texts, id: str) -> RecordedRow:

@@ -11,10 +11,11 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from adjudge.core.domain.criteria import CriteriaExample, CriteriaOption
-from adjudge.core.domain.frozen import NOTHING
+from adjudge.core.domain.frozen_mapping import NOTHING
 from adjudge.core.domain.instance import GivenFields
 from adjudge.core.domain.label import Design, Kind, Winner
 from adjudge.core.domain.message import Usage
+from adjudge.core.domain.repetition import ROW
 from adjudge.core.domain.vote import Outcome
 from adjudge.features.importers.values import Json, JsonObject, number, text
 from adjudge.messages import Message
@@ -214,6 +215,12 @@ def question_for(name: str, value: Json) -> tuple[RecordedQuestion, RecordedAnsw
             return RecordedQuestion(name, options=options), answer
     points = number(value)
     return (RecordedQuestion(name), text(value)) if points is None else (rate(name), points)
+
+
+def exported_system(about: JsonObject) -> JsonObject:
+    """Return which system answered which row, if an export of ours says so."""
+    system, row = about.get("system"), about.get(ROW)
+    return {"system": system, ROW: row} if isinstance(system, str) and row is not None else {}
 
 
 def exported_question(name: str, about: JsonObject) -> RecordedQuestion | None:

@@ -13,10 +13,10 @@ from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import replace
 
 from adjudge.core.domain.verdict import TIE
-from adjudge.features.importers.beside import SeparateVerdicts
 from adjudge.features.importers.format import Format
 from adjudge.features.importers.pairs import BETTER, NO_REPLY_VERDICT, gold, pair_vote, winner
 from adjudge.features.importers.record import ImportLog, RecordedRow, RecordedVote
+from adjudge.features.importers.separate_verdicts import SeparateVerdicts
 from adjudge.features.importers.source import ForeignFile, ForeignRecord, Head
 from adjudge.messages import Message
 

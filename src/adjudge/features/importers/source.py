@@ -19,14 +19,14 @@ from adjudge.core.data.sources.row import BadRow, Origin, Row, Rows
 from adjudge.core.data.sources.text import PeekableText, open_text
 from adjudge.core.domain.message import Usage
 from adjudge.errors import RunError
-from adjudge.features.importers.values import Json, JsonObject, is_empty, number, parse_cell, text
-from adjudge.features.importers.whole import (
+from adjudge.features.importers.documents import (
     frame_as_json,
     is_frame,
     is_yaml,
     without_trailing_commas,
     yaml_as_json,
 )
+from adjudge.features.importers.values import Json, JsonObject, is_empty, number, parse_cell, text
 from adjudge.messages import Message, reason_of
 
 Form = Literal["object", "list", "lines", "table", "archive"]

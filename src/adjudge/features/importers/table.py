@@ -12,7 +12,7 @@ from itertools import islice
 from typing import cast
 
 from adjudge.core.data.columns import Columns, column_in, text_of
-from adjudge.core.data.sources.open import open_source
+from adjudge.core.data.sources.opener import open_source
 from adjudge.core.data.sources.row import FileFormat, Row
 from adjudge.core.domain.instance import Instance
 from adjudge.errors import RunError, SetupError

@@ -2,5 +2,5 @@
 none knows another.
 """
 
-USES = ("agents",)
+USES = ("agents", "conversations")
 """The features that this one may import."""

@@ -10,7 +10,7 @@ from deepeval.test_case import LLMTestCase
 from adjudge.core.aio.event_loop import sync_edge
 from adjudge.core.domain.criteria import Criteria
 from adjudge.errors import RunError
-from adjudge.features.integrations.neighbours import Asked, TextJudge, Verdict
+from adjudge.features.integrations.adapters import Asked, TextJudge, Verdict
 
 
 class AdjudgeMetric(BaseMetric):  # type: ignore[misc]

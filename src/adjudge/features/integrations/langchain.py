@@ -16,7 +16,7 @@ from adjudge.core.domain.criteria import Criteria
 from adjudge.core.domain.instance import PairwiseInstance
 from adjudge.core.judges.pairwise import PairwiseJudge
 from adjudge.errors import RunError
-from adjudge.features.integrations.neighbours import Asked, TextJudge, Verdict, text_of
+from adjudge.features.integrations.adapters import Asked, TextJudge, Verdict, text_of
 
 Evaluated = dict[str, object]
 _CHOSEN: Mapping[int | str, tuple[str | None, float]] = {

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Sequence
 
 from langfuse import Langfuse
 
-from adjudge.core.domain.frozen import content_hash
+from adjudge.core.domain.frozen_mapping import content_hash
 from adjudge.core.domain.results import Result
-from adjudge.features.integrations.neighbours import Verdict, id_in
+from adjudge.features.integrations.adapters import Verdict, id_in
 
 _TRACES = ("langfuse.trace_id", "langfuse_trace_id", "trace_id")
 _OBSERVATIONS = ("langfuse.observation_id", "observation_id", "span_id")

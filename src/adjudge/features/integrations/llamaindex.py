@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from llama_index.core.evaluation import BaseEvaluator, EvaluationResult
 
 from adjudge.core.domain.criteria import Criteria
-from adjudge.features.integrations.neighbours import Asked, TextJudge
+from adjudge.features.integrations.adapters import Asked, TextJudge
 
 
 class AdjudgeEvaluator(BaseEvaluator):  # type: ignore[misc]

@@ -21,7 +21,7 @@ from adjudge.core.catalog import criteria as catalog
 from adjudge.core.catalog.lint import lint
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.record import JudgmentRecord
-from adjudge.core.domain.results import PairwiseInstanceResult, Result, Status
+from adjudge.core.domain.results import Result, Status
 from adjudge.core.prompts.fence import fence
 from adjudge.errors import HALTS, AdjudgeError
 from adjudge.runs.service.judging import JudgingService
@@ -262,7 +262,7 @@ async def _judged(service: JudgingService, ask: Callable[[], Result]) -> Judgmen
         result = await _told(ask)
     except HALTS as halt:  # a spent budget or a model that nobody can reach is not a verdict
         return Judgment(status=Status.FAILED.value, reason=str(halt), models=service.model_names)
-    chosen = result.winner if isinstance(result, PairwiseInstanceResult) else result.verdict_name
+    chosen = result.verdict
     scored = result.status is Status.SCORED
     return Judgment(
         status=result.status.value,

@@ -15,7 +15,7 @@ from mlflow.genai.scorers import Scorer, scorer
 from adjudge.core.domain.criteria import Criteria
 from adjudge.core.domain.label import Label
 from adjudge.core.domain.results import Result
-from adjudge.features.integrations.neighbours import Asked, TextJudge, Verdict, id_in, text_of
+from adjudge.features.integrations.adapters import Asked, TextJudge, Verdict, id_in, text_of
 
 _TRACES = ("mlflow.trace_id", "mlflow_trace_id", "trace_id", "request_id")
 _SPANS = ("mlflow.span_id", "mlflow_span_id", "span_id")

@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from adjudge.core.data.columns import column_in
-from adjudge.core.domain.frozen import content_hash
+from adjudge.core.domain.frozen_mapping import content_hash
 from adjudge.core.domain.instance import Instance
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.judge_configuration import JudgeConfiguration
@@ -80,15 +80,6 @@ class Traces:
         self._locks = dict(locks or {})
         self._span: Span | None = None
         self._parents = _Parents()
-
-    @classmethod
-    def of_plan(cls, plan: Plan) -> Traces:
-        """Make the traces of a run that is about to be carried out."""
-        locks = {
-            ready.name: judge_identity(JudgeConfiguration.of(plan.configuration[ready.label]))
-            for ready in plan.judges
-        }
-        return cls(run=str(plan.folder or ""), locks=locks)
 
     def __enter__(self) -> Traces:
         self._span = self._tracer.start_span(
@@ -201,6 +192,15 @@ class Traces:
         return made
 
 
+def traces_of_plan(plan: Plan) -> Traces:
+    """Make the traces of a run that is about to be carried out."""
+    locks = {
+        ready.name: judge_identity(JudgeConfiguration.of(plan.configuration[ready.label]))
+        for ready in plan.judges
+    }
+    return Traces(run=str(plan.folder or ""), locks=locks)
+
+
 class _Parents:
     """The spans whose answers were judged, by what rows say of them."""
 
@@ -266,7 +266,7 @@ def _evaluation(result: Result) -> Attributes:
     """
     found: Attributes = {names.EVALUATION_NAME: result.criteria.name}
     if result.status is Status.SCORED:
-        label = None if result.component_results else result.verdict_name or None
+        label = None if result.component_results else result.verdict or None
         found |= {names.SCORE_VALUE: result.score} if result.score is not None else {}
         found |= {names.SCORE_LABEL: label} if label is not None else {}
     elif result.status is Status.FAILED:

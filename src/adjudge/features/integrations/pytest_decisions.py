@@ -13,7 +13,7 @@ from adjudge.messages import Message, Values, join, plural, term
 from adjudge.runs.folder import run_info
 from adjudge.runs.results.gate import GateResult
 from adjudge.runs.results.outcome import RunOutcome
-from adjudge.runs.results.paired import pairing_message
+from adjudge.runs.results.pairing import pairing_message
 
 GATE_ORDER = ("failed", "inconclusive", "holds")
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 import pytest
 
 from adjudge.core.domain.criteria import Criteria
-from adjudge.core.domain.frozen import NOTHING
+from adjudge.core.domain.frozen_mapping import NOTHING
 from adjudge.core.domain.instance import GivenFields, Instance, texts_beside
 from adjudge.core.reading.values import nearest
 from adjudge.errors import AdjudgeError, SetupError

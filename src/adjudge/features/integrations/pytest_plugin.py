@@ -20,7 +20,7 @@ import pytest
 
 if TYPE_CHECKING:
     from adjudge.core.domain.json_types import JsonValue
-    from adjudge.features.agents.pytest_agent import JudgedAgent
+    from adjudge.features.agents.pytest_fixture import JudgedAgent
     from adjudge.features.integrations.pytest_decisions import Decision, JudgedRun
     from adjudge.features.integrations.pytest_groups import (
         Collect,
@@ -107,7 +107,25 @@ def pytest_configure(config: pytest.Config) -> None:
         "margin=0): the cases of this test are "
         "judged together, and decided once (adjudge)",
     )
+    config.addinivalue_line(
+        "markers",
+        "conversations(path): run this test once for each conversation of a cassette, a folder of "
+        "them, a run or a file of another tool; its argument conversation is a JudgedConversation "
+        "(adjudge)",
+    )
     config.stash[_STATE] = _State()
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Give a test that is marked ``conversations`` one conversation after the other."""
+    mark = metafunc.definition.get_closest_marker("conversations")
+    if mark is None or "conversation" not in metafunc.fixturenames:
+        return
+    from adjudge.features.conversations.pytest_fixture import judged_conversations
+
+    path = metafunc.config.rootpath / str(mark.args[0])
+    found = list(judged_conversations(path))
+    metafunc.parametrize("conversation", found, ids=[one.name for one in found])
 
 
 # -- fixtures ------------------------------------------------------------------------
@@ -191,7 +209,7 @@ def rows(path: str | Path) -> list[dict[str, object]]:
     """The rows of a data file of any kind, for ``parametrize``; a row that
     cannot be read raises.
     """
-    from adjudge.core.data.sources.open import open_source
+    from adjudge.core.data.sources.opener import open_source
     from adjudge.core.data.sources.row import BadRow
     from adjudge.core.domain.instance import Instance
     from adjudge.errors import RunError
@@ -284,7 +302,7 @@ def _run_folder(config: pytest.Config) -> Path:
     named = Path(str(told)) if told else _beside(config, config.option.judged_run)
     if named is None:
         name = f"pytest-{time.strftime('%Y%m%d-%H%M%S')}-{os.urandom(3).hex()}"
-        from adjudge.runs.trusted import own_folder  # not loaded by those who judge nothing
+        from adjudge.runs.trusted_folders import own_folder  # not loaded by those who judge nothing
 
         named = own_folder(config.rootpath / ".adjudge" / "runs" / name, config.rootpath)
         config.option.judged_run = str(named)

@@ -15,11 +15,11 @@ from adjudge.core.catalog.criteria import ready_made_name
 from adjudge.core.catalog.criteria_file import read_entries
 from adjudge.core.catalog.golden_update import update_golden
 from adjudge.core.domain.criteria import Criteria
-from adjudge.core.domain.frozen import content_hash
+from adjudge.core.domain.frozen_mapping import content_hash
 from adjudge.core.domain.instance import GivenFields, Instance
 from adjudge.core.domain.json_types import JsonValue
 from adjudge.core.domain.results import Result
-from adjudge.core.gateway.open import ModelLike, default_model
+from adjudge.core.gateway.opener import ModelLike, default_model
 from adjudge.core.gateway.providers.replay import NOT_RECORDED
 from adjudge.core.ledger.file import holds_run
 from adjudge.errors import AdjudgeError, BudgetSpent, SetupError
@@ -34,11 +34,10 @@ from adjudge.features.integrations.pytest_decisions import (
 from adjudge.features.integrations.pytest_purse import Purse, cost_of
 from adjudge.features.integrations.pytest_text import JudgedText, LowestCases, Undecided
 from adjudge.messages import Message, join, render
-from adjudge.runs.build import open_entry
+from adjudge.runs.builder import open_entry
 from adjudge.runs.criteria_entry import CriteriaEntry
 from adjudge.runs.eval_file import (
     AspectEntry,
-    CascadeEntry,
     DataEntry,
     DirectEntry,
     EvalFile,
@@ -51,11 +50,11 @@ from adjudge.runs.goldens import Goldens, Tried, accepted
 from adjudge.runs.plan import resolve
 from adjudge.runs.project import ModelEntry, find_project
 from adjudge.runs.results.outcome import RunOutcome
-from adjudge.runs.trusted import open_eval, trusted_project
+from adjudge.runs.trusted_folders import open_eval, trusted_project
 from adjudge.runs.view.clean_text import clean
 
 if TYPE_CHECKING:
-    from adjudge.features.agents.pytest_agent import JudgedAgent
+    from adjudge.features.agents.pytest_fixture import JudgedAgent
     from adjudge.features.integrations.pytest_groups import Group, GroupSettings
 
 _FILES = (".yaml", ".yml", ".json")
@@ -120,7 +119,7 @@ class JudgingSession:
         undecided: Undecided,
     ) -> JudgedAgent:
         """Measure one run of an agent."""
-        from adjudge.features.agents.pytest_agent import JudgedAgent, agent_entry, agent_row
+        from adjudge.features.agents.pytest_fixture import JudgedAgent, agent_entry, agent_row
         from adjudge.features.agents.result import MeasureResult
 
         row, entry = agent_row(run, columns), agent_entry(measures, settings)
@@ -140,9 +139,7 @@ class JudgingSession:
             use_env=False,
         )
         name = f"{path.stem}-{content_hash(str(path))[:8]}"
-        names_models = file.models or all(
-            one.models or (isinstance(one, CascadeEntry) and one.cascade) for one in file.judges
-        )
+        names_models = file.models or all(one.own_models for one in file.judges)
         file = replace(
             file,
             models=file.models if names_models and not self.models else self._entries,

@@ -11,7 +11,7 @@ from textwrap import shorten
 from adjudge.core.domain.results import Result, Status
 from adjudge.messages import Message, join, plural, term
 from adjudge.runs.execute import JudgmentDone
-from adjudge.runs.passed import Scale, passed
+from adjudge.runs.pass_scale import Scale, passed
 from adjudge.runs.view.clean_text import clean
 
 _LONGEST = 300
@@ -54,7 +54,7 @@ class JudgedText:
     _render: Render = field(default=str, repr=False, compare=False)
 
     def __str__(self) -> str:
-        verdict = self.result.verdict_name or _STATUSES[self.result.status]
+        verdict = self.result.verdict or _STATUSES[self.result.status]
         return self._with_reason(
             Message("{verdict} ({votes})", verdict=verdict, votes=self.result.vote_count)
         )
@@ -62,9 +62,7 @@ class JudgedText:
     def _with_reason(self, line: Message) -> str:
         result = self.result
         why = (
-            clean(result.explanation or "")
-            if result.verdict_name
-            else self._render(result.reason or "")
+            clean(result.explanation or "") if result.verdict else self._render(result.reason or "")
         )
         return ": ".join(
             filter(None, (self._render(line), shorten(why, _LONGEST, placeholder=" …")))
@@ -105,14 +103,14 @@ class JudgedText:
 
     def must_be(self, *options: str) -> None:
         """Fail the test unless one of these options was chosen."""
-        if self.result.verdict_name is None:
+        if self.result.verdict is None:
             self._undecided(str(self))
-        elif self.result.verdict_name not in options:
+        elif self.result.verdict not in options:
             __tracebackhide__ = True
             line = Message(
                 "expected {options}, got {verdict!r} ({votes})",
                 options=join(Message(" or "), map(repr, options)),
-                verdict=self.result.verdict_name,
+                verdict=self.result.verdict,
                 votes=self.result.vote_count,
             )
             raise self._failure(self._with_reason(line))

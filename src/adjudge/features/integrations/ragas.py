@@ -11,7 +11,7 @@ from ragas.metrics.result import MetricResult
 
 from adjudge.core.aio.event_loop import sync_edge
 from adjudge.core.domain.criteria import Criteria
-from adjudge.features.integrations.neighbours import Asked, TextJudge, Verdict
+from adjudge.features.integrations.adapters import Asked, TextJudge, Verdict
 
 
 class AdjudgeMetric(SimpleBaseMetric):  # type: ignore[misc]

@@ -27,7 +27,7 @@ from adjudge.core.domain.message import Capabilities
 from adjudge.core.gateway.registry import PROVIDERS, URL, ProviderSpec, key_for, load_providers
 from adjudge.errors import SetupError
 from adjudge.features.local.provider import LocalModel
-from adjudge.features.local.weights import pull as weights
+from adjudge.features.local.weights import puller as weights
 from adjudge.features.local.weights.store import KNOWN, check_weights
 from adjudge.messages import Message, join
 from adjudge.plugins import resolve
@@ -68,6 +68,12 @@ def pull(name: str) -> int:
     with PullWatch() as watch:
         weights.pull(name, watch.say, watch.on_result)
     return 0
+
+
+def fetch_weights(name: str) -> None:
+    """Fetch weights that a command turned out to need, with progress on standard error."""
+    with PullWatch(stderr=True) as watch:
+        weights.pull(name, watch.say, watch.on_result)
 
 
 class PullWatch:

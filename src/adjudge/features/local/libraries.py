@@ -23,6 +23,19 @@ _NO_TELEMETRY = "ORT_DISABLE_TELEMETRY"
 """Without it onnxruntime keeps an id of the machine and sends events to its makers."""
 
 
+def import_numpy() -> None:
+    """Load numpy with one thread, so that sums come out alike on every machine; a SetupError says
+    how to get it.
+    """
+    try:
+        with _set_while_loading("1", _NUMPY_THREADS):
+            import numpy  # noqa: F401
+    except ModuleNotFoundError as error:
+        raise SetupError(
+            "a learned judge needs {name}: pip install 'adjudge[local]'", name=error.name
+        ) from error
+
+
 def import_onnxruntime() -> Any:
     """The library that runs the embedded model, or the SetupError that says how to get it."""
     try:

@@ -16,7 +16,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, cast
 
-from adjudge.core.domain.frozen import NOTHING
+from adjudge.core.domain.frozen_mapping import NOTHING
 from adjudge.core.domain.json_types import (
     JsonDict,
     JsonObject,
@@ -26,7 +26,7 @@ from adjudge.core.domain.json_types import (
     objects_in,
 )
 from adjudge.core.domain.message import ChatMessage, Prompt
-from adjudge.errors import ModelError, SetupError
+from adjudge.errors import ModelError, PromptTooLong, SetupError
 from adjudge.features.local.libraries import import_xllamacpp, threads
 from adjudge.features.local.weights.gguf import Header, read_header
 
@@ -188,7 +188,7 @@ class Llama:
             return reply
         error = object_in(reply.get("error"))
         if error.get("type") == "exceed_context_size_error":
-            raise ModelError(
+            raise PromptTooLong(
                 "the prompt has {error} tokens, the model reads {context}: shorten the text",
                 error=error.get("n_prompt_tokens"),
                 context=self._context,

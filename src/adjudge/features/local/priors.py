@@ -15,7 +15,7 @@ from pathlib import Path
 
 from adjudge.core.aio.files import cache_folder, written_whole
 from adjudge.errors import SetupError
-from adjudge.features.local.weights.shipped import shipped_priors
+from adjudge.features.local.weights.adapters import shipped_priors
 
 
 @dataclass(frozen=True)

@@ -10,14 +10,14 @@ import asyncio
 import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 from time import perf_counter
-from typing import TypeGuard, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeGuard, TypeVar
 
 from adjudge.core.aio.files import sha256
-from adjudge.core.domain.frozen import FrozenDict
+from adjudge.core.domain.frozen_mapping import FrozenDict
 from adjudge.core.domain.json_types import (
     JsonDict,
     JsonObject,
@@ -26,19 +26,29 @@ from adjudge.core.domain.json_types import (
     object_in,
     objects_at,
 )
-from adjudge.core.domain.message import Capabilities, Reply, Request, Usage
+from adjudge.core.domain.message import Capabilities, Prompt, Reply, Request, Usage
+from adjudge.core.gateway.model import check_form
 from adjudge.core.gateway.providers.base import Connection
 from adjudge.core.gateway.providers.openai_compatible import finish_of, openai_usage
 from adjudge.errors import SetupError
-from adjudge.features.local.batches import CallBatches
+from adjudge.features.local.call_batches import CallBatches
 from adjudge.features.local.libraries import import_onnxruntime, threads
 from adjudge.features.local.llama import LONGEST_CONTEXT, LabelLogprobs, Llama
 from adjudge.features.local.onnx.graph import Precision
-from adjudge.features.local.onnx.made import made_path, made_weights, precision
+from adjudge.features.local.onnx.weights import made_path, made_weights, precision
 from adjudge.features.local.prefix_queue import PrefixQueue
 from adjudge.features.local.priors import PriorsOnDisk
-from adjudge.features.local.weights.shipped import RAW, adapter_for, calibration_for
+from adjudge.features.local.weights.adapters import (
+    FOR_TEXT_FIRST,
+    RAW,
+    adapter_for,
+    base_of,
+    calibration_for,
+)
 from adjudge.features.local.weights.store import KNOWN, find
+
+if TYPE_CHECKING:
+    from adjudge.features.local.onnx.scorer import HiddenStates, Scorer
 
 T = TypeVar("T")
 _LONGEST_EXPLANATION = 240
@@ -48,10 +58,34 @@ always ends.
 """
 
 
+@dataclass(frozen=True, slots=True)
+class HiddenRequest:
+    """A prompt whose states inside the network are wanted."""
+
+    prompt: Prompt
+    labels: tuple[str, ...]
+    judged: tuple[int, int]
+    """Where the judged text begins and ends in what follows the shared part, in characters."""
+    layers: tuple[int, ...]
+    to_end: bool
+    """Whether the labels' probabilities are wanted, too."""
+
+    @property
+    def kind(self) -> str:
+        """Requests of one kind can be read in one pass."""
+        return f"{self.labels} {self.layers} {self.to_end} {self.prompt.shared_text}"
+
+
+class HiddenReply(NamedTuple):
+    states: HiddenStates
+    seconds: float
+
+
 class LocalModel:
     """``local/NAME``, ``local/PATH.gguf``; ``+ADAPTER.gguf`` behind either for a LoRA adapter.
 
-    A name brings the adapter that comes with the package, ``NAME-raw`` does not.
+    A name brings the adapter that comes with the package, ``NAME-raw`` does not, and
+    ``NAME-text-first`` brings the one for prompts that show the text first: it reads no others.
     """
 
     capabilities = Capabilities(
@@ -61,20 +95,22 @@ class LocalModel:
     def __init__(self, id: str) -> None:
         base, _, adapter = id.removeprefix("local/").partition("+")
         self.name = f"local/{base}+{Path(adapter).stem}" if adapter else f"local/{base}"
-        name = base.removesuffix(RAW)
+        name = base_of(base)
         self._scored_as = name if name in KNOWN and adapter_for(name) else None
         self._precision = precision()
         known = KNOWN.get(name)
         self.note = known.note if known else None
         """What a reader of scores made with this model must know."""
         self._path, self._adapter = weights_of(id)
-        if base in KNOWN and not adapter:
+        if name in KNOWN and not adapter and not base.endswith(RAW):
             self._adapter = adapter_for(base)
             self.capabilities = replace(
                 self.capabilities,
                 calibration=calibration_for(base),
                 priors=PriorsOnDisk(self.identity),
             )
+        if name in KNOWN and base.endswith(FOR_TEXT_FIRST):
+            self.capabilities = replace(self.capabilities, text_first=True)
 
     @cached_property
     def identity(self) -> str:
@@ -89,12 +125,25 @@ class LocalModel:
 
     async def complete(self, request: Request) -> Reply:
         """Score the labels where some are given, else write."""
+        if not request.labels:
+            check_form(self)
         if request.labels and self._scored_as:
             return await self._scored(self._scored_as, request)
         loaded = await _in_thread(lambda: _loaded(self._path, self._adapter, os.getpid()))
         kind = request.prompt.shared_text if request.labels else ""
         async with loaded.turns.turn(kind):
             return await _in_thread(lambda: loaded.answer(request))
+
+    async def hidden(self, request: HiddenRequest) -> HiddenReply:
+        """States inside the network; only weights that are known by name have them."""
+        name = self._scored_as
+        if name is None:
+            raise SetupError("{name} does not show its hidden states", name=self.name)
+        check_form(self)
+        batches = await _in_thread(
+            lambda: _hidden_batches(name, self._path, self._adapter, self._precision, os.getpid())
+        )
+        return await batches.ask(request.kind, request)
 
     async def _scored(self, name: str, request: Request) -> Reply:
         batches = await _in_thread(
@@ -106,7 +155,7 @@ class LocalModel:
 def weights_of(id: str) -> tuple[Path, Path | None]:
     """The files that a local model's id names: its weights and its adapter."""
     base, _, adapter = id.removeprefix("local/").partition("+")
-    name = base.removesuffix(RAW)
+    name = base_of(base)
     return find(name) if name in KNOWN else _existing(base), _existing(adapter) if adapter else None
 
 
@@ -184,10 +233,7 @@ def _batches(
     wanted: Precision,
     process: int,  # a fork has to load its own
 ) -> CallBatches[Request, Reply]:
-    import_onnxruntime()
-    from adjudge.features.local.onnx.scorer import Scorer
-
-    scorer = Scorer(made_weights(name, base, adapter, wanted), wanted)
+    scorer = _scorer(name, base, adapter, wanted, process)
 
     def answer(requests: Sequence[Request]) -> list[Reply | Exception]:
         started = perf_counter()
@@ -200,6 +246,46 @@ def _batches(
         ]
 
     return CallBatches(answer, _threads(process), threads())
+
+
+@lru_cache(maxsize=2)
+def _hidden_batches(
+    name: str,
+    base: Path,
+    adapter: Path | None,
+    wanted: Precision,
+    process: int,  # a fork has to load its own
+) -> CallBatches[HiddenRequest, HiddenReply]:
+    scorer = _scorer(name, base, adapter, wanted, process)
+
+    def answer(requests: Sequence[HiddenRequest]) -> list[HiddenReply | Exception]:
+        started = perf_counter()
+        found = scorer.hidden(
+            [request.prompt for request in requests],
+            [request.labels for request in requests],
+            [request.judged for request in requests],
+            requests[0].layers,
+            to_end=requests[0].to_end,
+        )
+        share = (perf_counter() - started) / len(requests)
+        return [one if isinstance(one, Exception) else HiddenReply(one, share) for one in found]
+
+    return CallBatches(answer, _threads(process), threads())
+
+
+@lru_cache(maxsize=2)
+# a fork has to load its own
+def _scorer(
+    name: str,
+    base: Path,
+    adapter: Path | None,
+    wanted: Precision,
+    process: int,  # noqa: ARG001
+) -> Scorer:
+    import_onnxruntime()
+    from adjudge.features.local.onnx.scorer import Scorer
+
+    return Scorer(made_weights(name, base, adapter, wanted), wanted)
 
 
 def _existing(path: str) -> Path:

@@ -8,9 +8,11 @@ import time
 
 import click
 
+from adjudge.core.gateway.model import OtherForm
 from adjudge.core.gateway.registry import EMBEDDED
 from adjudge.features.local.llama import LoadOptions, load
 from adjudge.features.local.provider import weights_of
+from adjudge.features.local.weights.adapters import FOR_TEXT_FIRST
 from adjudge.runs.cli.options import FROM_ONE, argument, command
 
 
@@ -37,6 +39,8 @@ def serve_model(model: str, port: int, api_key: str | None, context: int, max_to
 
     Only this machine can reach it. Ctrl-C stops it.
     """
+    if model.endswith(FOR_TEXT_FIRST):
+        raise OtherForm(model)
     path, adapter = weights_of(model)
     options = LoadOptions(context, port, api_key, model.removeprefix("local/"), max_tokens)
     signal.signal(signal.SIGTERM, _stop)

@@ -12,7 +12,7 @@ from pprint import pformat
 
 from adjudge.core.catalog.criteria_file import as_file
 from adjudge.core.domain.criteria import CriteriaExample
-from adjudge.core.domain.frozen import nonempty
+from adjudge.core.domain.frozen_mapping import nonempty
 from adjudge.core.domain.json_types import JsonDict, JsonObject, JsonValue
 from adjudge.core.domain.verdict import TIE
 from adjudge.features.compat.evalassist_export import (
@@ -23,7 +23,7 @@ from adjudge.features.compat.evalassist_export import (
     instance_out,
     judge_out,
 )
-from adjudge.runs.build import INVENTED
+from adjudge.runs.builder import INVENTED
 from adjudge.runs.case_file import ExpectedRow, TestCase, dumped
 from adjudge.runs.exporters.table import write_csv
 from adjudge.runs.view.template import environment

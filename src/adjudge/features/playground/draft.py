@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from adjudge.core.catalog.criteria_file import as_file, parse_entry
 from adjudge.core.catalog.entry import CatalogEntry
-from adjudge.core.domain.frozen import plain
+from adjudge.core.domain.frozen_mapping import plain
 from adjudge.core.domain.json_types import JsonDict, JsonValue
 from adjudge.core.reading.types import Record
 from adjudge.core.reading.values import Place, load_yaml

@@ -4,8 +4,9 @@ elsewhere.
 
 from __future__ import annotations
 
+import io
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -16,12 +17,15 @@ from starlette.routing import Route
 
 from adjudge.core.aio.files import write_new
 from adjudge.core.catalog.criteria_file import as_file
-from adjudge.core.data.sources.row import BadRow
+from adjudge.core.data.cells import text_of
+from adjudge.core.data.sources.delimited import DELIMITERS, delimited_rows, find_dialect
+from adjudge.core.data.sources.row import BadRow, Cells, Origin, Row
+from adjudge.core.data.sources.text import PeekableText
 from adjudge.errors import AdjudgeError, SetupError
-from adjudge.features.importers.case_in import case_in
-from adjudge.features.importers.run import UnknownFormat
-from adjudge.features.playground.case_files import EXPORTS, files_of
-from adjudge.features.playground.draft import MOST_ROWS, Draft
+from adjudge.features.importers.imported_case import case_in
+from adjudge.features.importers.importing import UnknownFormat
+from adjudge.features.playground.case_files import EXPORTS, LABEL_COLUMN, files_of
+from adjudge.features.playground.draft import MOST_ROWS, Draft, TextsDraft
 from adjudge.features.playground.edits import with_instances
 from adjudge.features.playground.form_page import (
     Form,
@@ -33,8 +37,6 @@ from adjudge.features.playground.form_page import (
     refuse_reading_only,
     said,
 )
-from adjudge.features.playground.instances_csv import BROUGHT, instances_in
-from adjudge.features.playground.shown import agreement_of
 from adjudge.features.playground.store import (
     ANOTHER_NAME,
     CRITERIA_FOLDER,
@@ -43,11 +45,61 @@ from adjudge.features.playground.store import (
     check_name,
 )
 from adjudge.features.playground.trial import trials_of
+from adjudge.features.playground.trial_view import agreement_of
 from adjudge.messages import Joined, Message, join
 from adjudge.runs.case_file import TestCase, dumped, parse_case
 from adjudge.web.forms import whole
 from adjudge.web.home import made_folder
 from adjudge.web.site import address_of, lead_to, site_of
+
+BROUGHT = Message("what was brought in")
+_JSON = ("{", "[")
+
+
+def instances_in(text: str, draft: Draft) -> list[TextsDraft]:
+    """Those of a text with a column for what is judged; none where it has no such column."""
+    if text.lstrip("\ufeff \r\n").startswith(_JSON):
+        return []
+    peeked = PeekableText(io.StringIO(text, newline=""), Origin(BROUGHT, unit="line"), "utf-8")
+    rows = list(delimited_rows(peeked))
+    table = [one.cells for one in rows if isinstance(one, Row) and isinstance(one.cells, Mapping)]
+    filled = [cells for cells in table if cells]
+    columns = list(filled[0]) if filled else _header(peeked)
+    judged = _judged(columns, draft)
+    if not judged:
+        return []
+    if bad := next((row for row in rows if isinstance(row, BadRow)), None):
+        raise SetupError(join(": ", (bad.where, bad.reason)))
+    others = [name for name in columns if name not in (*judged, "id", LABEL_COLUMN)]
+    return [_instance(cells, draft.judged, judged, others) for cells in filled]
+
+
+def _header(text: PeekableText) -> list[str]:
+    """The names of the columns where no row can be read."""
+    lines = io.StringIO(text.head, newline="")
+    return next(find_dialect(text.head, DELIMITERS, text).cells(lines, strict=False), [])
+
+
+def _judged(columns: list[str], draft: Draft) -> list[str]:
+    """The columns of the judged field, one for each response that is compared."""
+    if not draft.compares:
+        return [draft.judged] if draft.judged in columns else []
+    names = {f"{name}_{place}" for name in (draft.judged, "response") for place in range(1, 11)}
+    found = [name for name in columns if name in names]
+    return found if len(found) > 1 else []
+
+
+def _instance(row: Cells, field: str, judged: Sequence[str], others: Sequence[str]) -> TextsDraft:
+    def cell(name: str) -> str:
+        return text_of(str(row.get(name, "")))
+
+    texts = {name: (cell(name),) for name in others}
+    return TextsDraft(
+        answer=cell(LABEL_COLUMN).strip(),
+        texts={**texts, field: tuple(map(cell, judged))},
+        id=cell("id").strip(),
+    )
+
 
 _NAME = "what was brought in"
 _ZIP = "PK\x03\x04"

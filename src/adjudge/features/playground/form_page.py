@@ -16,7 +16,7 @@ from starlette.routing import Route
 from adjudge.core.catalog import criteria as catalog
 from adjudge.core.catalog.lint import lint
 from adjudge.core.domain.json_types import JsonDict
-from adjudge.core.gateway.open import open_model
+from adjudge.core.gateway.opener import open_model
 from adjudge.core.prompts.case_writing import DATA_LENGTHS, DATA_TASKS, TEXT_ACTIONS
 from adjudge.errors import AdjudgeError, SetupError
 from adjudge.features.playground.case_files import EXPORTS
@@ -24,10 +24,10 @@ from adjudge.features.playground.draft import FIRST, MOST_ROWS, Draft, draft_of
 from adjudge.features.playground.edits import edited, with_beside
 from adjudge.features.playground.entries import find_entry, find_own, list_names
 from adjudge.features.playground.run_rows import case_of_rows
-from adjudge.features.playground.shown import trial_data
 from adjudge.features.playground.store import CaseStore
 from adjudge.features.playground.trial import Trial, estimate_of, trials_of
-from adjudge.features.playground.writing import data_kinds
+from adjudge.features.playground.trial_view import trial_data
+from adjudge.features.playground.writer import data_kinds
 from adjudge.messages import Message, join, plural
 from adjudge.runs.case_file import TestCase
 from adjudge.runs.project import ModelEntry

@@ -7,7 +7,9 @@ from adjudge.features.playground import (
     form_page,
     prompt_page,
     runs_page,
-    writing_page,
+)
+from adjudge.features.playground import (
+    writer_page as writing_page,
 )
 from adjudge.messages import Message
 from adjudge.web.page import NavigationLink, Page

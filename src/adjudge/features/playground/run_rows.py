@@ -17,7 +17,7 @@ from adjudge.core.ledger.records import records
 from adjudge.errors import RunError, SetupError
 from adjudge.features.bench.answers import Answers
 from adjudge.features.bench.judges import needed_fields
-from adjudge.features.bench.labelled import (
+from adjudge.features.bench.labelled_rows import (
     LabelledSet,
     LabelledSource,
     MarkedRow,
@@ -25,8 +25,8 @@ from adjudge.features.bench.labelled import (
     lot,
 )
 from adjudge.runs.case_file import CaseSettings, ExpectedRow, TestCase, letter_of
+from adjudge.runs.earlier_rows import rows_of_run
 from adjudge.runs.folder import reading, records_of
-from adjudge.runs.rows_again import rows_of_run
 from adjudge.trust.labels.scales import JudgedScale, label_scales
 from adjudge.trust.labels.store import LabelStore
 

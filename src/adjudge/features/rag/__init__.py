@@ -12,7 +12,7 @@ USES = ("evidence",)
 if TYPE_CHECKING:
     from adjudge.features.rag.composite_rule import composite
     from adjudge.features.rag.dimensions import Dimension, Gate, rag_dimensions, read_dimensions
-    from adjudge.features.rag.evaluator import RagEvaluator
+    from adjudge.features.rag.judge import RagEvaluator
     from adjudge.features.rag.record import Composite
     from adjudge.features.rag.result import RagResult
 
@@ -33,7 +33,7 @@ __getattr__ = loader(
         "Composite": "features.rag.record",
         "Dimension": "features.rag.dimensions",
         "Gate": "features.rag.dimensions",
-        "RagEvaluator": "features.rag.evaluator",
+        "RagEvaluator": "features.rag.judge",
         "RagResult": "features.rag.result",
         "composite": "features.rag.composite_rule",
         "rag_dimensions": "features.rag.dimensions",

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from adjudge.features.rag.measured import Measured
+from adjudge.features.rag.measure_result import Measured
 from adjudge.features.rag.record import BlameRecord
 
 Blamed = Literal["retriever", "generator", "both", "neither", "unknown"]

@@ -15,7 +15,7 @@ from click import UsageError
 
 from adjudge.core.data.conversations import Per
 from adjudge.core.data.dataset import BlankRows
-from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.gateway.registry import MISTRAL, key_for
 from adjudge.errors import SetupError
 from adjudge.features.rag.kind import RagEntry
@@ -52,7 +52,7 @@ from adjudge.runs.execute import ColumnsChosen, Event
 from adjudge.runs.exporters.pages import report_paths, write_reports
 from adjudge.runs.results.exit_code import ExitCode
 from adjudge.runs.results.report import ENTRIES
-from adjudge.runs.trusted import own_folder
+from adjudge.runs.trusted_folders import own_folder
 
 _REPORTS = Path("reports")
 _SEEDS_KEY = "API_KEY"
@@ -174,7 +174,9 @@ def rag(options: RagOptions, flags: Flags) -> int:
         show_estimate(estimated(outcome), as_json=options.as_json)
         return ExitCode.OK
     judged = judge_all(
-        _RagDisplay(outcome, quiet=flags.quiet or options.as_json, otel=flags.otel, keeps=True),
+        _RagDisplay(
+            outcome, quiet=flags.quiet or options.as_json, listeners=flags.listeners, keeps=True
+        ),
         partial(_check_folder, options.output),
     )
     judgments = judgments_of(outcome, judged)

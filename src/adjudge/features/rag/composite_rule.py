@@ -10,7 +10,7 @@ from itertools import product
 from adjudge.core.reading.values import nearest
 from adjudge.errors import SetupError
 from adjudge.features.rag.dimensions import EQUAL_WEIGHT, Dimension, Gate, rag_dimensions
-from adjudge.features.rag.measured import Measured
+from adjudge.features.rag.measure_result import Measured
 from adjudge.features.rag.record import Composite
 
 MEAN, MISSING = "mean", "missing"

@@ -12,7 +12,7 @@ from adjudge.core.catalog.criteria_file import parse_entry, raw_entries
 from adjudge.core.domain.criteria import Criteria, CriteriaOption
 from adjudge.core.domain.json_types import JsonObject
 from adjudge.core.domain.numbers import MOST_WEIGHT
-from adjudge.core.prompts.render import check_language
+from adjudge.core.prompts.renderer import check_language
 from adjudge.core.reading.values import Place, list_of, mapping, nearest, number, our_yaml, phrase
 from adjudge.errors import SetupError
 from adjudge.messages import Message

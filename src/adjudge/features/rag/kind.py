@@ -13,8 +13,8 @@ from adjudge.features.evidence.kind import (
     Method,
     check_not_conversation,
 )
-from adjudge.features.rag.joint import Checks
-from adjudge.runs.build import JudgeKind, Models, kind_settings, ready_judge
+from adjudge.features.rag.joint_questions import Checks
+from adjudge.runs.builder import JudgeKind, Models, kind_settings, ready_judge
 from adjudge.runs.eval_file import WEIGHTS, EvalFile, FieldsRead, JudgeEntry
 from adjudge.runs.ready_judge import ReadyJudge
 
@@ -83,7 +83,7 @@ class RagEntry(JudgeEntry):
 
 
 def _make(file: EvalFile, entry: RagEntry, models: Models) -> list[ReadyJudge]:
-    from adjudge.features.rag.evaluator import RagEvaluator
+    from adjudge.features.rag.judge import RagEvaluator
 
     settings = kind_settings(file, entry)
     judge = RagEvaluator(

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING
 
 from adjudge.core.domain.json_types import JsonDict
-from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.domain.record import JudgmentRecord
-from adjudge.core.domain.repeated import Unit
+from adjudge.core.domain.repetition import Unit
 from adjudge.features.rag.record import BLAMED, MeasureRecord, PartRecord
 from adjudge.features.rag.report_row import rag_detail
 from adjudge.messages import abridge
 from adjudge.runs.results.summary import (
+    NONE_OPEN,
     UNSURE,
     GateConfidence,
     LostRows,
+    OpenScores,
     Summary,
     interval_dict,
     interval_of,
@@ -44,10 +46,12 @@ class MeasureSummary:
     """Limits of the mean, at the confidence that gates ask for. They hold whatever the rows
     without a value are.
     """
+    opened: OpenScores = NONE_OPEN
+    """Values that lost votes of a panel could change."""
 
     def as_summary(self) -> Summary:
         """Its values, for a gate of its own."""
-        return Summary.of_scores(self.mean, self.rows, self.missing, self.confident)
+        return Summary.of_scores(self.mean, self.rows, self.missing, self.confident, self.opened)
 
     def to_dict(self) -> JsonDict:
         found = {
@@ -89,6 +93,8 @@ class MeasureTally:
         self._values = {one.name: array("d") for one in measures}
         self._units: dict[str, list[Unit]] = {one.name: [] for one in measures}
         self._lost = {one.name: LostRows() for one in measures}
+        self._open: dict[str, set[int]] = {one.name: set() for one in measures}
+        """Places among the values of those that lost votes of a panel could change."""
         self._reasons: dict[str, Counter[str]] = {one.name: Counter() for one in measures}
         self._blamed: Counter[str] = Counter()
         self._idle = 0
@@ -102,6 +108,8 @@ class MeasureTally:
                 self._reasons[name][abridge(reason)] += 1
                 self._lost[name].add(self._sureness.unit(one))
             else:
+                if could_change(one, name):
+                    self._open[name].add(len(values))
                 values.append(value)
                 self._units[name].append(self._sureness.unit(one))
 
@@ -129,8 +137,28 @@ class MeasureTally:
             missing=reasons.total(),
             reasons=dict(reasons.most_common()),
             interval=interval_of(values, self._sureness.clusters(units)),
-            confident=self._sureness.interval(values, units, self._lost[measure.name]),
+            confident=self._sureness.interval(
+                values,
+                units,
+                self._lost[measure.name],
+                possible=dict.fromkeys(self._open[measure.name], (0.0, 1.0)),
+            ),
+            opened=open_scores(values, self._open[measure.name]),
         )
+
+
+def could_change(one: JudgmentRecord, part: str) -> bool:
+    """Return True if lost votes of a panel could change a dimension or measure of a row."""
+    rag = rag_detail(one)
+    return rag is not None and rag.could_change(one, part)
+
+
+def open_scores(values: Sequence[float], places: Collection[int]) -> OpenScores:
+    """Return the values in these places, each of which could be anything from 0 to 1."""
+    found = NONE_OPEN
+    for place in places:
+        found = found.plus(values[place], 0.0, 1.0)
+    return found
 
 
 def measured(one: JudgmentRecord, name: str) -> tuple[float | None, str]:

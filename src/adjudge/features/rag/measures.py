@@ -11,7 +11,7 @@ from typing import Literal
 from adjudge.core.catalog.criteria_file import parse_entry
 from adjudge.core.domain.criteria import Criteria
 from adjudge.core.domain.json_types import JsonObject
-from adjudge.core.prompts.render import check_language
+from adjudge.core.prompts.renderer import check_language
 from adjudge.core.reading.values import (
     Place,
     flag,

@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from markupsafe import Markup
 
-from adjudge.core.domain.frozen import some_of
+from adjudge.core.domain.frozen_mapping import some_of
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.judge_configuration import JudgeConfiguration
 from adjudge.core.domain.record import JudgmentRecord

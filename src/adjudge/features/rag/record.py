@@ -8,11 +8,19 @@ from typing import Annotated, ClassVar
 from adjudge.core.domain.criteria import Criteria
 from adjudge.core.domain.instance import Instance
 from adjudge.core.domain.json_types import JsonDict
-from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.light_dataclass import light_dataclass
+from adjudge.core.domain.record import JudgmentRecord
 from adjudge.features.evidence.record import EvidenceRecord, SearchedDetail, evidence_columns
 
 BLAMED = ("retriever", "generator", "both", "neither", "unknown")
-_OF_DIMENSIONS = ("composite", "scores", "normalized", "explanations", "agreements")
+_OF_DIMENSIONS = (
+    "composite",
+    "scores",
+    "normalized",
+    "explanations",
+    "agreements",
+    "lost_votes",
+)
 _OF_MEASURES = ("measures", "parts", "blame", "votes_on_measures")
 
 
@@ -74,6 +82,16 @@ class QuestionRecord:
 
 
 @light_dataclass(frozen=True, kw_only=True)
+class LostVotes:
+    """What votes of a panel that were lost could change in a row."""
+
+    lower: Annotated[float, "the least that the composite would be with them"]
+    upper: float
+    dimensions: Annotated[tuple[str, ...], "whose score they could change"] = ()
+    measures: tuple[str, ...] = ()
+
+
+@light_dataclass(frozen=True, kw_only=True)
 class RagDetail(SearchedDetail):
     """One answer scored on every dimension."""
 
@@ -92,6 +110,7 @@ class RagDetail(SearchedDetail):
     parts: tuple[PartRecord, ...] | None = None
     blame: BlameRecord | None = None
     votes_on_measures: int | None = None
+    lost_votes: LostVotes | None = None
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -101,6 +120,20 @@ class RagDetail(SearchedDetail):
     @property
     def has_own_options(self) -> bool:
         return True
+
+    def possible_scores(
+        self, record: JudgmentRecord, scale: tuple[float, float]
+    ) -> tuple[float, float] | None:
+        if self.lost_votes is None:  # none were lost, or they were not kept yet
+            return super().possible_scores(record, scale)
+        lower, upper = self.lost_votes.lower, self.lost_votes.upper
+        return (lower, upper) if record.score is not None and lower < upper else None
+
+    def could_change(self, record: JudgmentRecord, part: str) -> bool:
+        """Return True if lost votes could change the dimension or measure called ``part``."""
+        if self.lost_votes is None:
+            return bool(record.left_out)
+        return part in (*self.lost_votes.dimensions, *self.lost_votes.measures)
 
     @property
     def dimension_scores(self) -> Mapping[str, int | None]:

@@ -12,14 +12,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar, NotRequired, Self, TypedDict
 
 from adjudge.core.domain.record import JudgmentRecord
-from adjudge.core.domain.repeated import Unit
+from adjudge.core.domain.repetition import Unit
 from adjudge.features.rag.composite_rule import MEAN, MISSING
 from adjudge.features.rag.dimensions import Dimension, kept_dimensions
 from adjudge.features.rag.measure_numbers import (
     MeasuresSummary,
     MeasureSummary,
     MeasureTally,
+    could_change,
     has_measures,
+    open_scores,
 )
 from adjudge.features.rag.measures import kept_measures
 from adjudge.features.rag.record import RagDetail
@@ -29,10 +31,12 @@ from adjudge.messages import Message, join, plural, term
 from adjudge.runs.numbers import figure
 from adjudge.runs.results.setup import NamedFigure, Setup
 from adjudge.runs.results.summary import (
+    NONE_OPEN,
     UNSURE,
     GateConfidence,
     IntervalShape,
     LostRows,
+    OpenScores,
     Summary,
     Tally,
 )
@@ -113,6 +117,8 @@ class DimensionSummary:
     """Limits of the mean, at the confidence that gates ask for. They hold whatever the rows
     without a score are.
     """
+    opened: OpenScores = NONE_OPEN
+    """Scores that lost votes of a panel could change."""
 
     @property
     def scored(self) -> int:
@@ -132,7 +138,7 @@ class DimensionSummary:
 
     def as_summary(self) -> Summary:
         """Its normalised scores, for a gate of its own."""
-        return Summary.of_scores(self.mean, self.scored, self.missing, self.confident)
+        return Summary.of_scores(self.mean, self.scored, self.missing, self.confident, self.opened)
 
 
 @dataclass(frozen=True)
@@ -378,6 +384,9 @@ class RagTally(SectionTally):
         self._overall = Tally(sureness)
         self._composites = array("d")
         self._scores = {one.name: array("h") for one in dimensions}
+        self._open: dict[str, set[int]] = {one.name: set() for one in dimensions}
+        """Places among the known scores of those that lost votes of a panel could change."""
+        self._known: Counter[str] = Counter()
         self._agreements: dict[str, list[float]] = {one.name: [0.0, 0.0] for one in dimensions}
         self._rules: Counter[str] = Counter()
         self._valid = self._requested = 0
@@ -406,6 +415,10 @@ class RagTally(SectionTally):
         for name, scores in self._scores.items():
             score = score_of(one, name, made_up=False)
             scores.append(_NONE if score is None else score)
+            if score is not None:
+                if could_change(one, name):
+                    self._open[name].add(self._known[name])
+                self._known[name] += 1
         self._requested += one.votes_requested
         self._valid += one.votes_valid
         if rag and one.votes_requested - (rag.votes_on_measures or 0) > len(self._dimensions):
@@ -454,7 +467,7 @@ class RagTally(SectionTally):
             else:
                 units.append(unit)
         values = [dimension.normalized(score) for score in known]
-        counts = Counter(known)
+        counts, opened = Counter(known), self._open[dimension.name]
         total, count = self._agreements[dimension.name]
         return DimensionSummary(
             dimension=dimension,
@@ -463,7 +476,10 @@ class RagTally(SectionTally):
             raw=_spread(known),
             normalized=_spread(values),
             agreement=total / count if count else None,
-            confident=self._sureness.interval(values, units, lost),
+            confident=self._sureness.interval(
+                values, units, lost, possible=dict.fromkeys(opened, (0.0, 1.0))
+            ),
+            opened=open_scores(values, opened),
         )
 
 

@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field, replace
 
-from adjudge.core.domain.frozen import FrozenDict
+from adjudge.core.domain.frozen_mapping import FrozenDict
 from adjudge.core.domain.json_types import JsonDict
+from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.domain.results import DirectInstanceResult, Result, Status
 from adjudge.core.pooling.majority import majority
 from adjudge.features.evidence.result import EvidenceResult
 from adjudge.features.rag.blame import Blame
 from adjudge.features.rag.composite_rule import composite
 from adjudge.features.rag.dimensions import Dimension
-from adjudge.features.rag.measured import Measured
-from adjudge.features.rag.parts import Answered
-from adjudge.features.rag.record import Composite, RagDetail
-from adjudge.features.rag.standalone import JudgedQuestion
+from adjudge.features.rag.measure_questions import Answered
+from adjudge.features.rag.measure_result import Measured
+from adjudge.features.rag.record import Composite, LostVotes, RagDetail
+from adjudge.features.rag.standalone_question import JudgedQuestion
 
 GROUNDEDNESS = "groundedness"
 """The dimension that sentences decide, where they are looked up."""
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
+@light_dataclass(frozen=True, kw_only=True)
 class RagResult(Result):
     """One answer scored on every dimension. ``score`` is the composite's value."""
 
@@ -68,7 +69,7 @@ class RagResult(Result):
         return tuple(self.judged.values())
 
     @property
-    def verdict_name(self) -> str | None:
+    def verdict(self) -> str | None:
         """The scores, since the composite is one number for all of them."""
         return ", ".join(
             f"{name} {'–' if score is None else score}" for name, score in self.scores.items()
@@ -131,6 +132,37 @@ class RagResult(Result):
             parts=tuple(one.record() for one in self.parts) if self.measured else None,
             blame=self.blame.record() if self.measured and self.blame else None,
             votes_on_measures=beside if self.measured or self.question else None,
+            lost_votes=self.lost_votes,
+        )
+
+    @property
+    def lost_votes(self) -> LostVotes | None:
+        """What votes that a panel lost could change; None if it lost none."""
+        if len(self._models) < 2 or self.votes_valid == self.votes_requested:
+            return None
+        judged = [one for result in self.judged.values() for one in result.votes]
+        # votes are compared by identity: two models may say the same
+        about_dimensions = {id(vote) for vote in judged}
+        is_beside = any(not one.valid for one in self.votes if id(one) not in about_dimensions)
+        scores = self.scores
+        dimensions = tuple(
+            name
+            for name, one in self.judged.items()
+            if scores[name] is not None and _could_change(one)
+        )
+        measures = tuple(
+            name
+            for name, one in self.measured.items()
+            if is_beside and one.value is not None and one.measure.checks
+        )
+        known = {name: None if name in dimensions else score for name, score in scores.items()}
+        measured = [
+            replace(one, value=None) if name in measures else one
+            for name, one in self.measured.items()
+        ]
+        made = composite(known, self.dimensions, measured)
+        return LostVotes(
+            lower=made.lower, upper=made.upper, dimensions=dimensions, measures=measures
         )
 
     @property
@@ -173,6 +205,16 @@ class RagResult(Result):
             if by_sentence and GROUNDEDNESS in self.judged
             else scores
         )
+
+
+def _could_change(result: DirectInstanceResult) -> bool:
+    """Return True if votes without a verdict could turn the majority, or if there is no majority of
+    options because sentences decide.
+    """
+    lost = sum(not vote.valid for vote in result.votes)
+    said = [vote.verdict.option for vote in result.votes if vote.verdict]
+    agreeing = said.count(result.option or "")
+    return lost > 0 and 2 * agreeing - len(said) <= lost
 
 
 def _explanation(result: DirectInstanceResult) -> str | None:

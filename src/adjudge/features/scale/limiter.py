@@ -15,7 +15,7 @@ from adjudge.core.gateway.http import http_client
 from adjudge.core.gateway.layers.account import Account, Spent
 from adjudge.core.gateway.layers.budget import Budget, More, OpenBudget, pause
 from adjudge.core.gateway.layers.limit import Pace, Rate, SharedPace, limits_of
-from adjudge.core.gateway.open import OpenModel
+from adjudge.core.gateway.opener import OpenModel
 from adjudge.core.gateway.prices import PriceTable
 
 _LEASE_SECONDS = 0.5

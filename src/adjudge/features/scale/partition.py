@@ -24,18 +24,18 @@ from adjudge.core.data.dataset import OddRows
 from adjudge.core.data.sources.row import BadRow, Origin, Row
 from adjudge.core.domain.instance import Instance
 from adjudge.core.domain.results import Result, Status
-from adjudge.core.engine.run import Run, check_prices, recorded
+from adjudge.core.engine.run import RunSettings, check_prices, recorded
 from adjudge.core.engine.session import OpenRun
 from adjudge.core.gateway.layers.account import Spent
 from adjudge.core.gateway.layers.budget import Budget
-from adjudge.core.gateway.open import OpenModel
+from adjudge.core.gateway.opener import OpenModel
 from adjudge.core.gateway.prices import PriceTable
 from adjudge.core.ledger.file import FILE
 from adjudge.errors import NothingToJudge, SetupError
 from adjudge.features.scale.limiter import SharedLimits, keep_to
-from adjudge.features.scale.stores.merge import MergeSummary, merge, refuse_newer
+from adjudge.features.scale.stores.merger import MergeSummary, merge, refuse_newer
 from adjudge.features.scale.stores.segments import SegmentStore
-from adjudge.features.scale.stores.shared import Buffer, SharedLedger
+from adjudge.features.scale.stores.shared_ledger import Buffer, SharedLedger
 from adjudge.features.scale.stores.store import RowRange, Store
 from adjudge.messages import Message
 from adjudge.plugins import Parts
@@ -45,7 +45,7 @@ from adjudge.runs.plan import Plan, limits_of, resolve
 from adjudge.runs.project import ModelEntry, find_project
 from adjudge.runs.ready_judge import ReadyJudge
 from adjudge.runs.row_reader import RowReader
-from adjudge.runs.trusted import open_eval, trusting
+from adjudge.runs.trusted_folders import open_eval, trusting
 
 _ROWS_AT_ONCE = 1000
 """Rows that are held in memory, and judged by one judge after the other."""
@@ -250,7 +250,7 @@ class PartitionJudge:
         )
         try:
             async with recorded(
-                ledger, Run(self.store.name), self._settings.budget, plan.prices
+                ledger, RunSettings(self.store.name), self._settings.budget, plan.prices
             ) as run:
                 if limits := self._settings.limits:
                     run.open_budget.share(limits.more, limits.whole)

@@ -23,7 +23,7 @@ from adjudge.features.scale.limiter import (
     part_of,
     seconds_each,
 )
-from adjudge.features.scale.stores.merge import sum_of_accounts
+from adjudge.features.scale.stores.merger import sum_of_accounts
 from adjudge.features.scale.stores.postgres import PostgresStore
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from adjudge.core.engine.cluster import RAY, Cluster, On
 from adjudge.core.gateway.layers.budget import Budget
 from adjudge.errors import SetupError
 from adjudge.features.scale.partition import Partition, Progress, eval_file_of
-from adjudge.features.scale.spread import judge_chunks, work_for
+from adjudge.features.scale.ray_run import judge_chunks, work_for
 from adjudge.messages import Message
 from adjudge.runs.eval_file import EvalFile
 from adjudge.runs.execute import Stopping

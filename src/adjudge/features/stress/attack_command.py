@@ -12,10 +12,10 @@ import click
 from adjudge.core.data.dataset import OddRows
 from adjudge.core.domain.instance import Instance
 from adjudge.core.domain.json_types import JsonObject
-from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.ledger.file import holds_run
 from adjudge.errors import SetupError
-from adjudge.features.stress.attack_view import attack_document, name_of
+from adjudge.features.stress.attack_report import attack_document, name_of
 from adjudge.features.stress.attacks.families import chosen_families, families, title_of
 from adjudge.features.stress.attacks.judges import DEFENCES, Defence
 from adjudge.features.stress.attacks.report import (
@@ -29,11 +29,10 @@ from adjudge.features.stress.attacks.report import (
 from adjudge.features.stress.attacks.rows import draw_rows
 from adjudge.features.stress.attacks.run import attacked_plan
 from adjudge.messages import Message, join
-from adjudge.runs.cli.chosen import price_table
 from adjudge.runs.cli.estimates import show_estimate
 from adjudge.runs.cli.execute import check_resumed, follow_run, with_weights
 from adjudge.runs.cli.json_text import echo_json
-from adjudge.runs.cli.kept import facts_to_keep
+from adjudge.runs.cli.model_choice import price_table
 from adjudge.runs.cli.named_judge import NamedJudge
 from adjudge.runs.cli.options import (
     FROM_ONE,
@@ -48,6 +47,7 @@ from adjudge.runs.cli.options import (
     shared,
 )
 from adjudge.runs.cli.output import echo, language
+from adjudge.runs.cli.stored_options import facts_to_keep
 from adjudge.runs.cli.typed_values import SHARE
 from adjudge.runs.eval_file import EvalFile
 from adjudge.runs.execute import estimate
@@ -57,7 +57,7 @@ from adjudge.runs.numbers import figure
 from adjudge.runs.plan import resolve
 from adjudge.runs.results.exit_code import ExitCode
 from adjudge.runs.row_reader import RowReader
-from adjudge.runs.trusted import own_folder
+from adjudge.runs.trusted_folders import own_folder
 from adjudge.runs.view.document import show_document
 from adjudge.runs.view.ending import show_next
 from adjudge.runs.view.terminal import Screen

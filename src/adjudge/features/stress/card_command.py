@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from adjudge.features.stress.card_view import judge_card_html, judge_card_page
-from adjudge.features.stress.judge_card import judge_cards
+from adjudge.features.stress.card import judge_cards
+from adjudge.features.stress.card_report import judge_card_html, judge_card_page
 from adjudge.runs.cli.options import PATH, argument, command
 from adjudge.runs.cli.output import language
 from adjudge.runs.exporters.page_files import check_page, write_page

@@ -11,7 +11,7 @@ import click
 
 from adjudge.core.aio.files import writing
 from adjudge.core.domain.json_types import JsonObject
-from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.ledger.file import holds_run
 from adjudge.errors import RunError
 from adjudge.features.stress.drift.anchors import anchors_from, read_anchors
@@ -23,13 +23,12 @@ from adjudge.features.stress.drift.history import (
     looks_of,
     next_look,
 )
-from adjudge.features.stress.drift_view import drift_document, sentence, summary
+from adjudge.features.stress.drift_report import drift_document, sentence, summary
 from adjudge.messages import Message
-from adjudge.runs.cli.chosen import price_table
 from adjudge.runs.cli.estimates import show_estimate
 from adjudge.runs.cli.execute import check_resumed, follow_run, with_weights
 from adjudge.runs.cli.json_text import echo_json
-from adjudge.runs.cli.kept import facts_to_keep
+from adjudge.runs.cli.model_choice import price_table
 from adjudge.runs.cli.named_judge import NamedJudge
 from adjudge.runs.cli.options import (
     FROM_ONE,
@@ -44,6 +43,7 @@ from adjudge.runs.cli.options import (
     shared,
 )
 from adjudge.runs.cli.output import echo, language
+from adjudge.runs.cli.stored_options import facts_to_keep
 from adjudge.runs.execute import estimate
 from adjudge.runs.exporters.files import text_file
 from adjudge.runs.exporters.page_files import check_page, envelope, pages_of, write_page

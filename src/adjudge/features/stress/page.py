@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from adjudge.features.stress.attack_view import attack_document
+from adjudge.features.stress.attack_report import attack_document
 from adjudge.features.stress.attacks.report import FACT as ATTACK
 from adjudge.features.stress.attacks.report import attack_report
 from adjudge.features.stress.drift.anchors import read_anchors
 from adjudge.features.stress.drift.history import FACT as LOOK
 from adjudge.features.stress.drift.history import anchors_of, drift_report
-from adjudge.features.stress.drift_view import drift_document
+from adjudge.features.stress.drift_report import drift_document
 from adjudge.messages import Message
 from adjudge.runs.folder import run_info
 from adjudge.runs.view.document import Document

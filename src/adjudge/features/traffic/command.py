@@ -15,11 +15,11 @@ import click
 
 from adjudge.core.data.sources.row import BadRow
 from adjudge.core.domain.json_types import JsonDict
-from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.gateway.layers.budget import Budget
 from adjudge.errors import RunStopped, SetupError
 from adjudge.features.traffic.files import GrowingFiles
-from adjudge.features.traffic.follow import Follower, RoundDone
+from adjudge.features.traffic.follower import Follower, RoundDone
 from adjudge.features.traffic.intake import open_intake
 from adjudge.features.traffic.mlflow import MLFLOW, MlflowTraces
 from adjudge.features.traffic.rates import ROWS
@@ -27,12 +27,11 @@ from adjudge.features.traffic.receiver import FOLDER, receiving
 from adjudge.features.traffic.sampling import Sampling
 from adjudge.features.traffic.services import SERVICES, ServiceSpans
 from adjudge.features.traffic.source import TrafficSource
+from adjudge.features.traffic.verdict_writer import WriteBack
 from adjudge.features.traffic.webhook import Webhook
-from adjudge.features.traffic.write_back import WriteBack
 from adjudge.messages import Message
-from adjudge.runs.cli.chosen import price_table
 from adjudge.runs.cli.eval_files import open_eval_file
-from adjudge.runs.cli.kept import facts_to_keep
+from adjudge.runs.cli.model_choice import price_table
 from adjudge.runs.cli.options import (
     FROM_ONE,
     FROM_ZERO,
@@ -50,6 +49,7 @@ from adjudge.runs.cli.options import (
     yes,
 )
 from adjudge.runs.cli.output import echo, use_language
+from adjudge.runs.cli.stored_options import facts_to_keep
 from adjudge.runs.execute import Event
 from adjudge.runs.exporters.json_version import SCHEMA
 from adjudge.runs.results.exit_code import ExitCode

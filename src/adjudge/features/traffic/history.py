@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from adjudge.core.ledger.file import holds_run
-from adjudge.features.traffic.follow import alarms_kept, runs_of_day
+from adjudge.features.traffic.follower import alarms_kept, runs_of_day
 from adjudge.features.traffic.rates import Alarm, TrafficRate, rolling_rates
 from adjudge.features.traffic.store import FILE, StratumCount, reading_store
 from adjudge.messages import Message, render

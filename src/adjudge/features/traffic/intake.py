@@ -21,7 +21,7 @@ from adjudge.errors import RunError
 from adjudge.features.traffic.sampling import SampleChoice, Sampling
 from adjudge.features.traffic.source import TrafficBatch, TrafficEvent, TrafficSource
 from adjudge.features.traffic.store import FILE, TrafficStore, json_line
-from adjudge.features.traffic.whole import row_of
+from adjudge.features.traffic.trace_assembly import row_of
 from adjudge.messages import Message, reason_of
 from adjudge.runs.traffic_rows import COLUMN
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from urllib.parse import quote, urlencode
 
-from adjudge.core.domain.frozen import nonempty
+from adjudge.core.domain.frozen_mapping import nonempty
 from adjudge.core.domain.json_types import JsonDict, JsonObject, JsonValue
 from adjudge.core.reading.foreign_values import inner_object, objects, text_at
 from adjudge.errors import SetupError

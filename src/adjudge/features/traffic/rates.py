@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from adjudge.core.domain.frozen import some_of
+from adjudge.core.domain.frozen_mapping import some_of
 from adjudge.core.domain.json_types import JsonDict, JsonObject, object_in
 from adjudge.core.domain.record import JudgmentRecord
 from adjudge.messages import Message, join, plural
@@ -20,7 +20,7 @@ from adjudge.runs.traffic_rows import COLUMN, about_traffic
 from adjudge.stats import FEWEST
 from adjudge.stats.betting import FallBets
 from adjudge.stats.intervals import Interval, interval_of_bounds
-from adjudge.stats.weighted import weighted_interval, weighted_mean
+from adjudge.stats.weighted_rates import weighted_interval, weighted_mean
 
 ROWS = "traffic.jsonl"
 """The chosen rows of a day, in its run."""

@@ -13,7 +13,7 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import quote, urlencode, urlsplit
 from urllib.request import Request, urlopen
 
-from adjudge.core.domain.frozen import nonempty
+from adjudge.core.domain.frozen_mapping import nonempty
 from adjudge.core.domain.json_types import JsonDict, JsonObject, JsonValue
 from adjudge.core.reading.foreign_values import inner, inner_object, objects, text_at
 from adjudge.errors import SetupError, WrongData

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from adjudge.core.domain.json_types import JsonObject, object_in
 from adjudge.errors import RunError
-from adjudge.features.traffic.whole import TRAJECTORY, line_of
+from adjudge.features.traffic.trace_assembly import TRAJECTORY, line_of
 
 FILE = "traffic.sqlite"
 

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
-from typing import get_args
-
-import click
 
 from adjudge.core.aio.files import writing
-from adjudge.core.domain.label import DESIGNS, Design, Label
-from adjudge.core.domain.light import light_dataclass
-from adjudge.core.judges.learnt import Learnt
+from adjudge.core.domain.label import Label
+from adjudge.core.domain.light_dataclass import light_dataclass
+from adjudge.core.judges.learnt_settings import Learnt
 from adjudge.errors import SetupError
 from adjudge.features.stress.drift.anchors import read_anchors
 from adjudge.features.stress.drift.history import drift_report, looks_of
@@ -20,34 +18,31 @@ from adjudge.features.trust.terminal import show_calibration, show_cascades
 from adjudge.messages import Message
 from adjudge.runs.cli.inputs import check_criteria
 from adjudge.runs.cli.json_text import print_results
-from adjudge.runs.cli.kept import FACT
 from adjudge.runs.cli.options import (
     PATH,
     as_json,
-    cluster,
     command,
-    confidence_of_intervals,
     option,
     options,
     positional,
     shared,
 )
 from adjudge.runs.cli.output import echo, language
+from adjudge.runs.cli.settings import Settings, settings
+from adjudge.runs.cli.stored_options import FACT
 from adjudge.runs.folder import reading, run_info
 from adjudge.runs.results.exit_code import ExitCode
 from adjudge.runs.results.gate import check_gate
 from adjudge.runs.view.ending import show_next
 from adjudge.runs.view.terminal import Screen
-from adjudge.stats.agreement import Missing
-from adjudge.stats.alt_test import EPSILON
 from adjudge.stats.bootstrap import Draws
-from adjudge.trust.agreement import AgreementSettings
 from adjudge.trust.calibration import CalibrationSettings, calibrate_run
 from adjudge.trust.cascades import CascadeReport, CascadeSettings, calibrate_cascades
 from adjudge.trust.labels.files import LabelDefaults, read_labels, run_rows
 from adjudge.trust.labels.scales import label_command, label_scale, label_scales
 from adjudge.trust.labels.store import counting_labels
 from adjudge.trust.learnt_weights import learnt_weights
+from adjudge.trust.probabilities import ProbabilityReport, calibrate_probabilities
 
 
 @light_dataclass(frozen=True, kw_only=True)
@@ -60,51 +55,20 @@ class CalibrateOptions:
         type=PATH,
         help="Labels of a .csv or .jsonl file, instead of those in the run folder.",
     )
-    design: Design = option(
-        "--design",
-        type=click.Choice(DESIGNS),
-        default="chosen",
-        help="How the rows of that file were chosen, where it is not said.",
+    labels: Settings = shared(
+        settings(LabelDefaults, "design", "annotators", "criteria", into="labels")
     )
-    annotator: tuple[str, ...] = option(
-        "--annotator",
-        multiple=True,
-        help="Who gave the labels of that file; or which of its columns are annotators.",
-    )
-    criteria: str | None = option("--criteria", help="Only this criteria.")
     judge: str | None = option(
         "--judge", help="Only this judge, where several of the run judge by the same criteria."
     )
-    target_width: float = option(
-        "--target-width",
-        type=click.FloatRange(0, 1, min_open=True),
-        default=0.1,
-        help="How narrow the interval should be.",
-    )
-    confidence: float = shared(confidence_of_intervals)
-    cluster: str | None = shared(cluster)
-    by: str | None = option(
-        "--by",
-        metavar="COLUMN",
-        help=(
-            "The corrected number, and agreement, apart for each value of this column; the "
-            "intervals of all of them hold together."
-        ),
-    )
-    missing: Missing = option(
-        "--missing",
-        type=click.Choice(get_args(Missing)),
-        default="drop",
-        help="What a judgment without a verdict counts as in agreement figures.",
-    )
-    epsilon: float = option(
-        "--epsilon",
-        type=click.FloatRange(0, 1),
-        default=EPSILON,
-        help=(
-            "How much worse than a person the judge may be and still replace one: 0.2 for experts, "
-            "0.15 skilled, 0.1 crowd."
-        ),
+    calibration: Settings = shared(
+        settings(
+            CalibrationSettings,
+            *("target_width", "level", "cluster", "by", "agreement.missing", "agreement.epsilon"),
+            *("all_estimators", "sequential", "these_rows"),
+            *("labels_before_change", "labels_are_model_made"),
+            into="calibration",
+        )
     )
     seed: int = option(
         "--seed",
@@ -112,41 +76,10 @@ class CalibrateOptions:
         default=0,
         help="Of the draws behind the intervals of kappa, alpha and the like.",
     )
-    all_estimators: bool = option(
-        "--all-estimators",
-        is_flag=True,
-        help="PPI++ and Rogan and Gladen's estimate as well; of a panel Dawid and Skene's model.",
-    )
-    sequential: bool = option(
-        "--sequential",
-        is_flag=True,
-        help=(
-            "Limits that hold however often you look while labelling, so that you may stop at any "
-            "time; they are wider."
-        ),
-    )
-    these_rows: bool = option(
-        "--these-rows",
-        is_flag=True,
-        help=(
-            "Intervals of exactly these rows, not of rows like them: narrower, since only rows "
-            "without a label are uncertain."
-        ),
-    )
     drift: Path | None = option(
         "--drift",
         type=PATH,
         help="Anchors of the judge: labels older than a change that 'drift' found do not count.",
-    )
-    labels_before_change: bool = option(
-        "--labels-before-change",
-        is_flag=True,
-        help="Let them count: the numbers are then those of the judge as it was.",
-    )
-    labels_are_model_made: bool = option(
-        "--labels-are-model-made",
-        is_flag=True,
-        help="Correct by labels that a model made; the report says so.",
     )
     cascade: bool = option(
         "--cascade",
@@ -156,25 +89,22 @@ class CalibrateOptions:
             "corrected number."
         ),
     )
-    risk: float = option(
-        "--risk",
-        type=click.FloatRange(0, 1, min_open=True, max_open=True),
-        default=0.1,
-        help="Of a cascade: the greatest share of errors among accepted verdicts.",
+    probabilities: bool = option(
+        "--probabilities",
+        is_flag=True,
+        help=(
+            "How far a model's probabilities may be trusted, instead of a corrected number: a "
+            "temperature per criterion, and from which confidence on its verdicts are accepted."
+        ),
     )
-    delta: float = option(
-        "--delta",
-        type=click.FloatRange(0, 1, min_open=True, max_open=True),
-        default=0.05,
-        help="Of a cascade: how often that promise may fail.",
-    )
+    risks: Settings = shared(settings(CascadeSettings, "risk", "delta", into="risks"))
     output: Path | None = option(
         "-o",
         "--output",
         type=PATH,
         help=(
             "Write what was learnt here, for 'calibration' of an eval file: thresholds with "
-            "--cascade, else weights of panels."
+            "--cascade and --probabilities, else weights of panels."
         ),
     )
     as_json: bool = shared(as_json)
@@ -191,26 +121,21 @@ def calibrate(options: CalibrateOptions) -> int:
     1 could not run, 5 refused: the labels do not carry a corrected number, or speak for no step,
     and the text says why and what would.
     """
-    run, file, criteria = options.run, options.file, options.criteria
+    run, file, criteria = options.run, options.file, options.labels["criteria"]
     with reading(run):  # that there is a run is asked before anything else
-        labels = (
-            None
-            if file is None
-            else _labels(
-                run,
-                file,
-                LabelDefaults(options.annotator, criteria, "human", options.design),
-            )
-        )
-    if options.cascade:
+        labels = None if file is None else _labels(run, file, LabelDefaults(**options.labels))
+    if options.cascade and options.probabilities:
+        raise SetupError("--cascade and --probabilities are two questions: give one")
+    if options.cascade or options.probabilities:
+        of_labels = ("cluster", "labels_are_model_made", "labels_before_change")
         wanted = CascadeSettings(
-            risk=options.risk,
-            delta=options.delta,
-            cluster=options.cluster,
-            labels_are_model_made=options.labels_are_model_made,
-            labels_before_change=options.labels_before_change,
+            **options.risks,
+            **{name: options.calibration[name] for name in of_labels},
             changes=_changes(options),
         )
+        if options.probabilities:
+            reports = calibrate_probabilities(run, labels, criteria=criteria, settings=wanted)
+            return _probabilities(run, reports, options.output, as_json=options.as_json)
         return _cascades(
             run,
             calibrate_cascades(run, labels, criteria=criteria, settings=wanted),
@@ -268,22 +193,9 @@ def _next_command(run: Path, criteria: str) -> str | None:
 
 
 def _settings(options: CalibrateOptions) -> CalibrationSettings:
+    agreement = replace(options.calibration["agreement"], draws=Draws(seed=options.seed))
     return CalibrationSettings(
-        level=options.confidence,
-        sequential=options.sequential,
-        these_rows=options.these_rows,
-        target_width=options.target_width,
-        cluster=options.cluster,
-        by=options.by,
-        all_estimators=options.all_estimators,
-        labels_are_model_made=options.labels_are_model_made,
-        labels_before_change=options.labels_before_change,
-        changes=_changes(options),
-        agreement=AgreementSettings(
-            missing=options.missing,
-            epsilon=options.epsilon,
-            draws=Draws(seed=options.seed),
-        ),
+        **{**options.calibration, "agreement": agreement}, changes=_changes(options)
     )
 
 
@@ -335,6 +247,30 @@ def _cascades(run: Path, found: list[CascadeReport], output: Path | None, *, as_
         print_results("cascades", {"cascades": len(found)}, [one.to_dict() for one in found])
     else:
         show_cascades(found, Screen(language(), soft_wrap=True))
+    return ExitCode.GATE_INCONCLUSIVE if refused else ExitCode.OK
+
+
+def _probabilities(
+    run: Path, found: list[ProbabilityReport], output: Path | None, *, as_json: bool
+) -> int:
+    if not found:
+        raise SetupError(
+            "{run} has no judge of one model with labels: label rows with 'adjudge label {run}'",
+            run=run,
+        )
+    if output:
+        thresholds = tuple(one.thresholds for one in found if not one.refusal)
+        temperatures = tuple(
+            learnt for one in found if (learnt := one.learnt_temperature) is not None
+        )
+        nothing = Message("the labels of {run} carry neither threshold nor temperature", run=run)
+        _write(output, Learnt(thresholds, temperatures=temperatures), nothing)
+    if as_json:
+        documents = [one.to_dict() for one in found]
+        print_results("probabilities", {"probabilities": len(found)}, documents)
+    else:
+        show_cascades(found, Screen(language(), soft_wrap=True))
+    refused = any(one.refusal for one in found)
     return ExitCode.GATE_INCONCLUSIVE if refused else ExitCode.OK
 
 

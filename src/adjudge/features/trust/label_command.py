@@ -13,8 +13,8 @@ import click
 from click import UsageError
 
 from adjudge.core.domain.json_types import JsonValue
-from adjudge.core.domain.label import DESIGNS, KINDS, Answer, Design, Kind, Label
-from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.label import Answer, Label
+from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.errors import SetupError
 from adjudge.features.agents.report import KeptSteps, steps_in
 from adjudge.features.trust.keys import Keys, Lines, WholeLines, keyboard, latin
@@ -34,6 +34,7 @@ from adjudge.runs.cli.options import (
     shared,
 )
 from adjudge.runs.cli.output import echo, language
+from adjudge.runs.cli.settings import Settings, settings
 from adjudge.runs.counts import count_labels, count_rows
 from adjudge.runs.folder import reading
 from adjudge.runs.results.exit_code import ExitCode
@@ -41,6 +42,7 @@ from adjudge.runs.terms import option_title
 from adjudge.runs.view.clean_text import clean
 from adjudge.runs.view.ending import show_next
 from adjudge.runs.view.terminal import Screen
+from adjudge.trust.labels.files import LabelDefaults
 from adjudge.trust.labels.people import Assignment, People
 from adjudge.trust.labels.queue import FIRST, QUEUES, Queue, is_drawn
 from adjudge.trust.labels.scales import keys_of, label_scale
@@ -55,7 +57,6 @@ from adjudge.trust.labels.store import LabelStore
 
 if TYPE_CHECKING:
     from adjudge.core.data.sources.row import BadRow
-    from adjudge.trust.labels.files import LabelDefaults
 
 _ONE_KEY = 9
 """Options that have a key each."""
@@ -67,14 +68,12 @@ class LabelOptions:
     """What ``adjudge label`` can be told."""
 
     run: Path = positional("A run folder.", type=PATH)
-    criteria: str | None = option("--criteria", help="Which criteria, where the run has several.")
-    annotator: tuple[str, ...] = option(
-        "--annotator",
-        multiple=True,
-        help="Who labels; by default your login name. At --import: the columns of annotators.",
-    )
-    kind: Kind = option(
-        "--kind", type=click.Choice(KINDS), default="human", help="What the annotator is."
+    labels: Settings = shared(
+        settings(
+            LabelDefaults,
+            *("annotators", "criteria", "kind", "design", "id", "judge_visible"),
+            into="labels",
+        )
     )
     queue: Queue = option(
         "--queue",
@@ -111,20 +110,6 @@ class LabelOptions:
     )
     source: Path | None = option(
         "--import", type=PATH, help="Take labels from a .csv or .jsonl file instead."
-    )
-    design: Design = option(
-        "--design",
-        type=click.Choice(DESIGNS),
-        default="chosen",
-        help="At --import: how rows were chosen, where it is not said.",
-    )
-    id: str | None = option(
-        "--id", help="At --import: the column that names the rows; by default id."
-    )
-    judge_visible: bool = option(
-        "--judge-visible",
-        is_flag=True,
-        help="At --import: whoever labelled saw the judge's verdict.",
     )
     skip_bad_rows: bool = option(
         "--skip-bad-rows",
@@ -166,6 +151,15 @@ class LabelOptions:
     )
     as_json: bool = shared(as_json)
 
+    @property
+    def annotators(self) -> tuple[str, ...]:
+        return tuple(self.labels["annotators"])
+
+    @property
+    def criteria(self) -> str | None:
+        criteria: str | None = self.labels["criteria"]
+        return criteria
+
 
 @command("label")
 @options(LabelOptions)
@@ -180,17 +174,9 @@ def label(options: LabelOptions) -> int:
     with reading(options.run):
         _check_alone(options)
     if options.source is not None:
-        from adjudge.trust.labels.files import LabelDefaults, written_at
+        from adjudge.trust.labels.files import written_at
 
-        defaults = LabelDefaults(
-            options.annotator,
-            options.criteria,
-            options.kind,
-            options.design,
-            options.judge_visible,
-            options.id,
-            written_at(options.source),
-        )
+        defaults = LabelDefaults(**options.labels, at=written_at(options.source))
         return _import(options.run, options.source, defaults, skip=options.skip_bad_rows)
     if options.target is not None:
         return _export(
@@ -204,12 +190,12 @@ def label(options: LabelOptions) -> int:
         return _list_conflicts(options.run, options.criteria, options.by, as_json=options.as_json)
     if options.assign or options.unassign or options.assigned:
         return _assign(options)
-    if len(options.annotator) > 1:
+    if len(options.annotators) > 1:
         raise UsageError(Message("one annotator labels at a time: give --annotator once"))
-    name = (options.annotator or (_login(),))[0].strip()
+    name = (options.annotators or (_login(),))[0].strip()
     who = Annotator(
         name,
-        kind=options.kind,
+        kind=options.labels["kind"],
         queue=options.queue,
         count=options.count,
         overlap=options.overlap,

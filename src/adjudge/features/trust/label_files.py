@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from adjudge.core.aio.files import writing
-from adjudge.core.domain.frozen import some_of
+from adjudge.core.domain.frozen_mapping import some_of
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.label import Label
 from adjudge.errors import SetupError

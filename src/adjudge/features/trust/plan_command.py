@@ -6,13 +6,11 @@ from pathlib import Path
 
 import click
 
-from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.errors import SetupError
 from adjudge.runs.cli.inputs import as_usage_error
 from adjudge.runs.cli.json_text import print_results
 from adjudge.runs.cli.options import (
-    FROM_ONE,
-    LEVEL,
     PATH,
     as_json,
     command,
@@ -35,14 +33,6 @@ _ROWS = 2000
 class PlanOptions(PlanSettings):
     """What the command line says of a plan."""
 
-    rate: float = option("--rate", type=float, required=True, help="The rate that you expect.")
-    width: float | None = option(
-        "--width", type=float, help="One rate: how wide its interval may be, such as 0.05."
-    )
-    difference: float | None = option(
-        "--difference", type=float, help="A comparison: how much better the other system is."
-    )
-    bar: float | None = option("--bar", type=float, help="A gate: what must be reached.")
     run: Path | None = option(
         "--judge", type=PATH, help="A run with labels: its judge, and what a row of it cost."
     )
@@ -52,24 +42,6 @@ class PlanOptions(PlanSettings):
     specificity: float | None = option(
         "--specificity", type=_SHARE, help="What it fails of the bad."
     )
-    rows: int | None = option(
-        "--rows", type=FROM_ONE, help="How many rows the judge judges; by default those of the run."
-    )
-    discordant: float | None = option(
-        "--discordant",
-        type=_SHARE,
-        help="Of a comparison: the share of rows that one system passes and the other fails.",
-    )
-    power: float = option(
-        "--power", type=LEVEL, default=0.8, help="How often it must be decided, such as 0.8."
-    )
-    level: float = option(
-        "--confidence", type=LEVEL, default=0.95, help="Confidence level of all intervals."
-    )
-    sequential: bool = option(
-        "--sequential", is_flag=True, help="Of a gate that is looked at again and again."
-    )
-    seed: int = option("--seed", type=int, default=0, help="Of the draws.")
     as_json: bool = shared(as_json)
 
 

@@ -3,24 +3,45 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 from click import UsageError
 
 from adjudge.core.aio.files import writing
-from adjudge.features.trust.leaderboard_view import leaderboard_html, leaderboard_markdown
-from adjudge.features.trust.terminal_leaderboard import show_leaderboard
+from adjudge.features.trust.leaderboard_report import (
+    leaderboard_html,
+    leaderboard_markdown,
+    leaderboard_table,
+    leaderboard_title,
+)
 from adjudge.messages import Message
 from adjudge.runs.cli.json_text import print_results
 from adjudge.runs.cli.options import PATH, argument, as_json, command, confidence_of_intervals
 from adjudge.runs.cli.output import language
 from adjudge.runs.exporters.files import text_file
 from adjudge.runs.results.exit_code import ExitCode
-from adjudge.runs.results.leaderboard import RankingSettings, leaderboards
+from adjudge.runs.results.leaderboard import Leaderboard, RankingSettings, leaderboards
 from adjudge.runs.view.terminal import Screen
 from adjudge.stats.bootstrap import Draws
 from adjudge.stats.ranking import DRAWS
+
+
+def show_leaderboard(found: Leaderboard, boards: Sequence[Leaderboard], screen: Screen) -> None:
+    """A line per system, the best first; then what to know of it. ``boards``: all of the run."""
+    screen.say(leaderboard_title(found, boards), "bold")
+    headings, rows = leaderboard_table(found)
+    table = screen.table(())
+    for heading in headings:
+        table.add_column(screen.render(heading), overflow="fold")
+    for row in rows:
+        screen.add_row(table, *row)
+    screen.show(table)
+    for note in [found.ranking.reason, *found.notes]:
+        if note:
+            screen.say(note, "yellow")
+
 
 SCHEMA = "adjudge.ranking/1"
 _PAGES = {".md": leaderboard_markdown, ".html": leaderboard_html}

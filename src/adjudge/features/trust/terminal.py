@@ -8,7 +8,8 @@ from adjudge.messages import Message
 from adjudge.runs.view.slices import slice_headings, slice_lines, slice_rows, slice_title
 from adjudge.runs.view.terminal import Screen
 from adjudge.trust.agreement import AgreementReport
-from adjudge.trust.calibrated import (
+from adjudge.trust.calibration import Calibration
+from adjudge.trust.calibration_words import (
     agreement_figures,
     agreement_title,
     basis_of,
@@ -21,8 +22,8 @@ from adjudge.trust.calibrated import (
     people_lines,
     value_text,
 )
-from adjudge.trust.calibration import Calibration
 from adjudge.trust.cascades import CascadeReport
+from adjudge.trust.probabilities import ProbabilityReport
 from adjudge.trust.report import trust_sentence
 
 
@@ -58,8 +59,10 @@ def show_calibration(one: Calibration, screen: Screen, *, name_judge: bool = Fal
     screen.show("")
 
 
-def show_cascades(found: Iterable[CascadeReport], screen: Screen) -> None:
-    """Each cascade with its promise, its thresholds, and why there are none."""
+def show_cascades(found: Iterable[CascadeReport | ProbabilityReport], screen: Screen) -> None:
+    """Each cascade, or each model's probabilities, with its promise, its thresholds, and why there
+    are none.
+    """
     for one in found:
         for number, line in enumerate(one.lines):
             screen.say(line, "" if number else "bold")

@@ -11,7 +11,7 @@ from click import UsageError
 from adjudge.core.catalog.aspects import aspect, aspects
 from adjudge.core.domain.check_result import FAIL
 from adjudge.core.domain.criteria import yes_no_criteria
-from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.ledger.file import holds_run
 from adjudge.core.reading.toml_text import with_lines
 from adjudge.core.reading.values import Place, load_yaml
@@ -126,7 +126,9 @@ def check(options: CheckOptions, flags: Flags) -> int:
         show_estimate(estimated(outcome), as_json=options.as_json)
         return ExitCode.OK
     judgments = judge_all(
-        RunDisplay(outcome, quiet=flags.quiet or options.as_json, otel=flags.otel, keeps=True)
+        RunDisplay(
+            outcome, quiet=flags.quiet or options.as_json, listeners=flags.listeners, keeps=True
+        )
     )
     code = finish(outcome, judgments, options.output, as_json=options.as_json)
     if not expected or code not in (ExitCode.OK, ExitCode.UNSCORED):

@@ -17,12 +17,12 @@ from adjudge.core.catalog.entry import CatalogEntry, Kind
 from adjudge.core.catalog.lint import Finding, lint_file
 from adjudge.core.catalog.remote import RemoteCriteria, keep_criteria
 from adjudge.core.data.dataset import field_names
-from adjudge.core.domain.frozen import plain
+from adjudge.core.domain.frozen_mapping import plain
 from adjudge.core.domain.json_types import JsonDict, object_in
 from adjudge.errors import RunError
 from adjudge.messages import Message, plural
-from adjudge.runs.cli.chosen import choose_language
 from adjudge.runs.cli.json_text import print_results
+from adjudge.runs.cli.model_choice import choose_language
 from adjudge.runs.cli.options import PATH, CommandGroup, argument, as_json
 from adjudge.runs.cli.output import echo
 from adjudge.runs.cli.output import language as output_language
@@ -34,7 +34,7 @@ from adjudge.runs.view.terminal_criteria import show_catalogue, show_entry, show
 _language = click.option("--language", help=f"Of the criteria: {' or '.join(catalog.languages())}.")
 
 
-_ASKING = {"test": "runs.cli.goldens", "improve": "features.bench.improve_command"}
+_ASKING = {"test": "runs.cli.goldens", "improve": "features.bench.improvement_command"}
 
 
 class _Commands(CommandGroup):

@@ -6,10 +6,10 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from adjudge.core.reading.objects import ObjectFile
-from adjudge.runs.cli.ask_trust import ask_for_trust
-from adjudge.runs.cli.chosen import current_project, price_table
+from adjudge.runs.cli.model_choice import current_project, price_table
+from adjudge.runs.cli.trust_question import ask_for_trust
 from adjudge.runs.eval_file import EvalFile
-from adjudge.runs.trusted import asking, open_eval
+from adjudge.runs.trusted_folders import asking, open_eval
 
 
 def open_eval_file(

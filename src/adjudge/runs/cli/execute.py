@@ -8,12 +8,12 @@ import pickle
 import shlex
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from tempfile import SpooledTemporaryFile, gettempdir
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import Protocol, cast
 from weakref import finalize
 
 import click
@@ -26,10 +26,12 @@ from adjudge.core.domain.record import JudgmentRecord
 from adjudge.core.ledger.file import holds_run
 from adjudge.core.reading.objects import ObjectFile
 from adjudge.core.reading.reiterable import Reiterable
-from adjudge.errors import BatchesOpen, BudgetSpent, RunError, RunStopped, SetupError
+from adjudge.errors import BatchesOpen, BudgetSpent, FetchNeeded, RunError, RunStopped, SetupError
 from adjudge.messages import Message, plural, reason_of
-from adjudge.runs.cli.chosen import model_entries, price_table
+from adjudge.plugins import Parts
+from adjudge.plugins import resolve as load_target
 from adjudge.runs.cli.inputs import as_usage_error
+from adjudge.runs.cli.model_choice import model_entries, price_table
 from adjudge.runs.cli.options import Flags, RowFlags
 from adjudge.runs.cli.output import Output, echo, language, output
 from adjudge.runs.cli.settings import typed_settings
@@ -57,8 +59,31 @@ from adjudge.runs.results.report import ENTRIES, Report
 from adjudge.runs.view.ending import RunEnding, resume_command, show_ending
 from adjudge.runs.view.terminal import Screen
 
-if TYPE_CHECKING:
-    from adjudge.features.integrations.otel import Traces
+
+class RunListener(Protocol):
+    """Is told the events of a run, such as to send them elsewhere."""
+
+    def on_event(self, event: Event, /) -> None: ...
+
+
+OpenListener = Callable[[Plan], AbstractContextManager[RunListener]]
+
+
+LISTENERS: Parts[OpenListener] = Parts("listeners")
+"""By name; a listener is loaded only if it is asked for."""
+
+
+def listener_named(name: str) -> OpenListener:
+    if name not in LISTENERS:
+        raise UsageError(
+            Message(
+                "there is no listener {name!r}; known: {known}",
+                name=name,
+                known=", ".join(LISTENERS),
+            )
+        )
+    return LISTENERS[name]
+
 
 _IN_MEMORY = 1_000_000
 """Bytes of judgments that are held in memory; more go to a file."""
@@ -172,7 +197,7 @@ def prepare_run(
 
 def _facts(plan: Plan, file: EvalFile, outputs: Sequence[Path] | None) -> JsonDict:
     """Return the facts to keep; ``file``: as it was typed, before its criteria were looked up."""
-    from adjudge.runs.cli.kept import facts_to_keep  # loaded only if a run is kept
+    from adjudge.runs.cli.stored_options import facts_to_keep  # loaded only if a run is kept
 
     code = plan.file.code
     if outputs is None:
@@ -183,22 +208,16 @@ def _facts(plan: Plan, file: EvalFile, outputs: Sequence[Path] | None) -> JsonDi
 
 
 def with_weights(make: Callable[[], Plan]) -> Plan:
-    """What ``make`` makes; weights that it needs and that were never pulled are pulled first, and
-    that is said.
+    """Return what ``make`` makes; weights that it needs and that were never pulled are pulled
+    first, and that is said.
     """
     try:
         return make()
     except SetupError as error:
-        from adjudge.features.local.weights.store import WeightsMissing
-
-        missing = error if isinstance(error, WeightsMissing) else error.__cause__
-        if not isinstance(missing, WeightsMissing):
+        missing = error if isinstance(error, FetchNeeded) else error.__cause__
+        if not isinstance(missing, FetchNeeded):
             raise
-    from adjudge.features.local.command import PullWatch
-    from adjudge.features.local.weights.pull import pull
-
-    with PullWatch(stderr=True) as watch:
-        pull(missing.name, watch.say, watch.on_result)
+    cast(Callable[[str], None], load_target(missing.fetcher))(missing.name)
     return make()
 
 
@@ -291,10 +310,16 @@ class RunDisplay:
     """
 
     def __init__(
-        self, outcome: RunOutcome, *, quiet: bool, otel: bool = False, keeps: bool = False
+        self,
+        outcome: RunOutcome,
+        *,
+        quiet: bool,
+        listeners: Sequence[str] = (),
+        keeps: bool = False,
     ) -> None:
         self.outcome = outcome
-        self.traces = _traces(outcome.plan) if otel else None
+        self.listeners: list[RunListener] = []
+        self._opened = [listener_named(name)(outcome.plan) for name in listeners]
         self.keeps = keeps
         self.quiet = quiet
         self.watch = Watch(
@@ -304,9 +329,8 @@ class RunDisplay:
 
     def __enter__(self) -> RunDisplay:
         self._open = ExitStack()
-        for one in (self.traces, self.watch):
-            if one is not None:
-                self._open.enter_context(one)
+        self.listeners = [self._open.enter_context(opened) for opened in self._opened]
+        self._open.enter_context(self.watch)
         return self
 
     def __exit__(
@@ -334,7 +358,7 @@ class RunDisplay:
             retry_failed=retry_failed,
             kept=self.outcome.facts,
             batch=batch,
-            calls=self.traces is not None,
+            calls=bool(self.listeners),
         ) as events:
             for event in events:
                 if prepare and isinstance(event, RowsReadable):
@@ -344,8 +368,8 @@ class RunDisplay:
     def show(self, event: Event) -> None:
         """Count an event, and show it where that helps."""
         self.outcome.see(event)
-        if self.traces:
-            self.traces.on_event(event)
+        for listener in self.listeners:
+            listener.on_event(event)
         if isinstance(event, JudgmentDone):
             self.watch.on_result(event.result, event.spent)
             if self.keeps:
@@ -360,12 +384,6 @@ class RunDisplay:
             self.watch.on_vote()
         elif isinstance(event, Stopping):
             say_stopping(self.outcome.plan.folder, output())
-
-
-def _traces(plan: Plan) -> Traces:
-    from adjudge.features.integrations.otel import Traces  # not loaded by those who send none
-
-    return Traces.of_plan(plan)
 
 
 def judge_all(display: RunDisplay, prepare: Callable[[], None] | None = None) -> JudgmentSpool:

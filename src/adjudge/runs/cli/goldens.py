@@ -19,8 +19,8 @@ from adjudge.core.gateway.layers.account import Spent
 from adjudge.core.gateway.layers.budget import Budget
 from adjudge.core.gateway.prices import PriceTable
 from adjudge.messages import Message, join, plural
-from adjudge.runs.cli.chosen import model_entries, price_table
 from adjudge.runs.cli.execute import with_weights
+from adjudge.runs.cli.model_choice import model_entries, price_table
 from adjudge.runs.cli.options import (
     FROM_ONE,
     PATH,

@@ -7,7 +7,7 @@ Help texts stand where commands and options are made. They are rendered here, wh
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from inspect import cleandoc
 from typing import Any
@@ -104,11 +104,12 @@ class HelpfulGroup(Helpful, click.Group):
 
 
 def write_commands(
-    table: dict[str, str], ctx: click.Context, formatter: click.HelpFormatter
+    groups: Mapping[str, Mapping[str, str]], ctx: click.Context, formatter: click.HelpFormatter
 ) -> None:
-    """A list of commands that need not be loaded for it."""
-    rows = [(name, _say(term(CONTEXT, help), ctx)) for name, help in table.items()]
-    _write(term("help", "Commands"), rows, ctx, formatter)
+    """List commands by group, without loading them."""
+    for title, lines in groups.items():
+        rows = [(name, _say(term(CONTEXT, help), ctx)) for name, help in lines.items()]
+        _write(term("help", title), rows, ctx, formatter)
 
 
 def help_texts(command: click.Command, ctx: click.Context) -> Iterator[str]:

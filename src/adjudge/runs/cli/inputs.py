@@ -11,7 +11,7 @@ from pathlib import Path
 from click import UsageError
 
 from adjudge.core.data.dataset import STDIN
-from adjudge.core.data.sources.open import DATA_FILES, is_data_file, refuse_document
+from adjudge.core.data.sources.opener import DATA_FILES, is_data_file, refuse_document
 from adjudge.core.data.sources.row import Origin
 from adjudge.core.data.sources.text import encoding_of, likely_encoding
 from adjudge.core.domain.criteria import Criteria

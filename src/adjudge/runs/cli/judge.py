@@ -14,7 +14,7 @@ from adjudge.core.catalog.criteria import criteria_of, read_criteria, ready_made
 from adjudge.core.catalog.entry import Kind
 from adjudge.core.domain.criteria import Criteria, yes_no_criteria
 from adjudge.core.domain.instance import Instance, PairwiseInstance
-from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.domain.multi_criteria import MultiCriteria
 from adjudge.core.domain.results import DirectInstanceResult
 from adjudge.core.pooling.composite import composite
@@ -224,7 +224,7 @@ def _judged(
         show_estimate(estimated(outcome), as_json=as_json)
         return outcome, None
     return outcome, judge_all(
-        RunDisplay(outcome, quiet=flags.quiet or as_json, otel=flags.otel, keeps=True)
+        RunDisplay(outcome, quiet=flags.quiet or as_json, listeners=flags.listeners, keeps=True)
     )
 
 

@@ -8,6 +8,7 @@ import io
 import logging
 import signal
 import sys
+from collections.abc import Mapping
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -33,42 +34,56 @@ _SAME_SIGNAL = 0.5
 
 
 COMMANDS: Parts[click.Command] = Parts("commands")
-HELP = {
-    "init": "Write files to begin with: an eval file, tests, a workflow.",
-    "check": "Judge texts against one criterion: pass or fail.",
-    "judge": "Judge texts by criteria with options and scores.",
-    "compare": "Say which of two or more responses is better.",
-    "rag": "Score a RAG assistant's answers on six dimensions.",
-    "agent": "Measure what agents did, from anybody's traces.",
-    "run": "Run an eval file: data, judges, budget, gates.",
-    "follow": "Judge a sample of production traffic as it comes.",
-    "resume": "Resume a run that was stopped or killed.",
-    "trust": "Trust a folder's files, or forget that.",
-    "runs": "Look at run folders: list, show, diff, recover, gc.",
-    "export": "Write a run to CSV, JSONL, Parquet, Markdown, HTML.",
-    "report": "Report on a run for CI and reviewers: JUnit, GitHub.",
-    "import": "Import another tool's judgments and labels as a run.",
-    "view": "Look at runs, label and compare them in a browser.",
-    "label": "Label rows by hand, blind; import and export labels.",
-    "calibrate": "Correct a run's rates using human labels.",
-    "plan": "Say how many rows and labels a precision takes.",
-    "rank": "Rank the systems that a run compares.",
-    "bench": "Rank judges by how well they agree with people.",
-    "attack": "Attack a judge with texts: how far can it be moved?",
-    "drift": "Tell whether a judge has changed, by rows judged again.",
-    "card": "Print a page about a run's judges: what, how, how well.",
-    "generate": "Write code, keep what passes, run it in the sandbox.",
-    "criteria": "List the ready-made criteria; check your own.",
-    "models": "List the providers; pull the embedded model.",
-    "plugins": "List what installed plugins bring, and what is broken.",
-    "doctor": "Check what is installed and which models answer.",
-    "schema": "Print the JSON schema of what --json prints.",
-    "serve": "Serve judging, criteria and runs as a JSON API.",
-    "mcp": "Serve judging to assistants over MCP.",
-    "completion": "Print the shell-completion script.",
-    "serve-model": "Serve the embedded weights over HTTP.",
+GROUPS: Mapping[str, Mapping[str, str]] = {
+    "Judge": {
+        "init": "Write files to begin with: an eval file, tests, a workflow.",
+        "check": "Judge texts against one criterion: pass or fail.",
+        "judge": "Judge texts by criteria with options and scores.",
+        "compare": "Say which of two or more responses is better.",
+        "rag": "Score a RAG assistant's answers on six dimensions.",
+        "agent": "Measure what agents did, from anybody's traces.",
+        "conversations": "Check, record and compare simulated conversations.",
+        "rubric": "Judge rows by weighted points; check, propose, compare.",
+        "generate": "Write code, keep what passes, run it in the sandbox.",
+    },
+    "Run": {
+        "run": "Run an eval file: data, judges, budget, gates.",
+        "resume": "Resume a run that was stopped or killed.",
+        "follow": "Judge a sample of production traffic as it comes.",
+        "trust": "Trust a folder's files, or forget that.",
+    },
+    "Look": {
+        "view": "Look at runs, label and compare them in a browser.",
+        "runs": "Look at run folders: list, show, diff, recover, gc.",
+        "report": "Report on a run for CI and reviewers: JUnit, GitHub.",
+        "export": "Write a run to CSV, JSONL, Parquet, Markdown, HTML.",
+        "import": "Import another tool's judgments and labels as a run.",
+    },
+    "Trust": {
+        "label": "Label rows by hand, blind; import and export labels.",
+        "calibrate": "Correct a run's rates using human labels.",
+        "learn": "Teach a local judge from a run's labels.",
+        "plan": "Say how many rows and labels a precision takes.",
+        "rank": "Rank the systems that a run compares.",
+        "bench": "Rank judges by how well they agree with people.",
+        "attack": "Attack a judge with texts: how far can it be moved?",
+        "drift": "Tell whether a judge has changed, by rows judged again.",
+        "card": "Print a page about a run's judges: what, how, how well.",
+    },
+    "Tools": {
+        "criteria": "List the ready-made criteria; check your own.",
+        "models": "List the providers; pull the embedded model.",
+        "doctor": "Check what is installed and which models answer.",
+        "plugins": "List what installed plugins bring, and what is broken.",
+        "schema": "Print the JSON schema of what --json prints.",
+        "serve": "Serve judging, criteria and runs as a JSON API.",
+        "mcp": "Serve judging to assistants over MCP.",
+        "completion": "Print the shell-completion script.",
+        "serve-model": "Serve the embedded weights over HTTP.",
+    },
 }
-"""Command → its line in the list of commands. Loading all commands for it takes a second."""
+"""Heading → command → its line in the list of commands. Loading all commands takes a second."""
+HELP = {name: line for group in GROUPS.values() for name, line in group.items()}
 
 
 class LazyCommands(HelpfulGroup):
@@ -134,7 +149,7 @@ class LazyCommands(HelpfulGroup):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """From the table: no command is loaded to be listed."""
-        write_commands(HELP, ctx, formatter)
+        write_commands(GROUPS, ctx, formatter)
 
 
 _CALLED_ELSEWHERE = {

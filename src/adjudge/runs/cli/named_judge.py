@@ -7,12 +7,12 @@ from pathlib import Path
 
 from click import UsageError
 
-from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.errors import SetupError
 from adjudge.messages import Message
-from adjudge.runs.cli.chosen import choose_language, current_project, model_entries
 from adjudge.runs.cli.eval_files import open_eval_file
 from adjudge.runs.cli.inputs import columns_from
+from adjudge.runs.cli.model_choice import choose_language, current_project, model_entries
 from adjudge.runs.cli.options import (
     LANGUAGE,
     SpendingOptions,
@@ -41,8 +41,8 @@ from adjudge.runs.eval_file import (
     JudgeEntry,
     PairwiseEntry,
 )
+from adjudge.runs.model_overrides import at_server, by_models
 from adjudge.runs.named_criteria import criteria_to_try, kinds_of
-from adjudge.runs.other_models import at_server, by_models
 from adjudge.runs.project import ServerEntry
 
 
@@ -122,7 +122,7 @@ class NamedJudge(SpendingOptions):
                     "--aspect TEXT with --rows FILE"
                 )
             )
-        compares = isinstance(judges[0], PairwiseEntry)
+        compares = judges[0].compares_responses
         plain = tuple(name for name in self.column if "=" not in name)
         data = DataEntry(
             path=str(rows),

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field, fields
+from dataclasses import Field, field, fields
 from functools import wraps
 from inspect import cleandoc, get_annotations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
-from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.reading.objects import location_of
 from adjudge.errors import SetupError
+from adjudge.messages import Message
 from adjudge.plugins import Parts
+from adjudge.runs.cli.declared_options import F, declared_option, typed_value
 from adjudge.runs.cli.help import Argument, Helpful, HelpfulGroup
-from adjudge.runs.cli.overwriting import refuse_overwriting
+from adjudge.runs.cli.overwrite_guard import refuse_overwriting
 from adjudge.runs.cli.shell_names import criteria_names, model_names
 from adjudge.runs.cli.typed_values import bar, header_line, known_encoding, variable, writable
 
@@ -41,7 +43,6 @@ FROM_ZERO = click.IntRange(min=0)
 FROM_ONE = click.IntRange(min=1)
 _MAKES = "adjudge.option"
 """Where a field keeps how its option is made."""
-F = TypeVar("F", bound=Callable[..., Any])
 Decorator = Callable[[F], F]
 
 
@@ -68,6 +69,26 @@ class _WithLanguage(Helpful):
 
 class Command(_WithLanguage):
     """A command whose help lists its arguments."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Refuse a second file for an option that writes one: only the last would be written."""
+        if sum(arg in ("-o", "--output") or arg.startswith("--output=") for arg in args) > 1:
+            _, _, order = self.make_parser(ctx).parse_args(args=list(args))
+            for one in self.params:
+                is_single = "--output" in one.opts and not (
+                    isinstance(one, click.Option) and one.multiple
+                )
+                if is_single and order.count(one) > 1:
+                    raise click.UsageError(
+                        Message(
+                            "this command writes one file, and --output is there {count} times: "
+                            "name one, and write others from a run folder: adjudge export RUN -o "
+                            "FILE",
+                            count=order.count(one),
+                        ),
+                        ctx,
+                    )
+        return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Nothing is written over what the command reads."""
@@ -164,12 +185,27 @@ def options(
     name: str = "options",
     make: Callable[..., object] | None = None,
     other: Mapping[str, Decorator[Any]] | None = None,
+    *,
+    if_typed: bool = False,
 ) -> Callable[[Callable[..., int]], Callable[..., int]]:
     """The options that the fields of ``kind`` describe, its own before those it inherits, for a
-    command that is given them as one value, ``name``. ``other``: as of ``judging``.
+    command that is given them as one value, ``name``. A field is made with ``option`` and its
+    like, or is a setting, made with ``key``.
+
+    ``other``: as of ``judging``. ``if_typed``: the value is None if no option was typed.
     """
-    names = [one.name for one in fields(kind)]
-    return given_as(name, make or kind, names, *_options_of(kind, other))
+    names = [field.name for field in fields(kind) if _is_option(field)]
+    settings = {field.name: field for field in fields(kind) if "type" in field.metadata}
+
+    def collect(**typed: Any) -> object:
+        declared = {field: typed_value(settings[field], typed[field]) for field in settings}
+        return (make or kind)(**{**typed, **declared})
+
+    return given_as(name, collect, names, *_options_of(kind, other), if_typed=if_typed)
+
+
+def _is_option(field: Field[Any]) -> bool:
+    return _MAKES in field.metadata or "type" in field.metadata
 
 
 def _options_of(kind: type, other: Mapping[str, Decorator[Any]] | None) -> Iterator[Decorator[Any]]:
@@ -177,8 +213,10 @@ def _options_of(kind: type, other: Mapping[str, Decorator[Any]] | None) -> Itera
     known = {one.name: one for one in fields(kind)}
     names = dict.fromkeys(name for cls in kind.__mro__ for name in get_annotations(cls))
     for name in names:
-        if name in known:
-            yield (other or {}).get(name) or known[name].metadata[_MAKES](name)
+        if name in known and _is_option(known[name]):
+            made = known[name].metadata.get(_MAKES)
+            own = made(name) if made else declared_option(known[name])
+            yield (other or {}).get(name) or own
 
 
 def given_as(
@@ -223,7 +261,7 @@ def _beside(
 def use_trust(context: click.Context, _parameter: click.Parameter, is_typed: bool) -> bool:
     """Trust every file until the command ends."""
     if is_typed:
-        from adjudge.runs.trusted import trusting  # not loaded by those who do not
+        from adjudge.runs.trusted_folders import trusting  # not loaded by those who do not
 
         context.with_resource(trusting())
     return is_typed
@@ -479,6 +517,12 @@ otel = click.option(
         "(OTLP)."
     ),
 )
+listener = click.option(
+    "--listener",
+    multiple=True,
+    metavar="NAME",
+    help="Also tell this listener, which a plugin brings, of every event. Repeatable.",
+)
 quiet = click.option("-q", "--quiet", is_flag=True, help="No progress.")
 dry_run = click.option(
     "--dry-run", is_flag=True, help="Estimate calls, tokens and cost, then exit."
@@ -532,7 +576,13 @@ class RowFlags(SpendingOptions):
     sheet: str | None = shared(sheet)
     header_row: int | None = shared(header_row)
     otel: bool = shared(otel)
+    listener: tuple[str, ...] = shared(listener)
     quiet: bool = shared(quiet)
+
+    @property
+    def listeners(self) -> tuple[str, ...]:
+        """The names of those that are told of the run's events."""
+        return (*self.listener, "otel") if self.otel else self.listener
 
 
 @light_dataclass(frozen=True, kw_only=True)
@@ -571,6 +621,6 @@ def judging(
 
 def _in_language(**typed: Any) -> Flags:
     """The flags, with the project's language where none was typed."""
-    from adjudge.runs.cli.chosen import choose_language
+    from adjudge.runs.cli.model_choice import choose_language
 
     return Flags(**{**typed, "language": choose_language(typed["language"])})

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.reading.project_files import project_files
 from adjudge.errors import AdjudgeError
 from adjudge.messages import render

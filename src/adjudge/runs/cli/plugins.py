@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rich.table import Table
 
-from adjudge.core.domain.frozen import some_of
+from adjudge.core.domain.frozen_mapping import some_of
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.errors import SetupError
 from adjudge.messages import Message

@@ -19,17 +19,17 @@ from adjudge.core.ledger.pending import Orphans
 from adjudge.core.reading.objects import ObjectFile
 from adjudge.errors import RunError
 from adjudge.messages import Message, render, term
-from adjudge.runs.cli.ask_trust import print_line
-from adjudge.runs.cli.kept import FACT, Kept, is_known, read_kept
 from adjudge.runs.cli.main import COMMANDS
 from adjudge.runs.cli.options import LANGUAGE, PATH, argument, command, use_trust
 from adjudge.runs.cli.output import output, use_language
+from adjudge.runs.cli.stored_options import FACT, Kept, is_known, read_kept
+from adjudge.runs.cli.trust_question import print_line
 from adjudge.runs.criteria_entry import CRITERIA_FILES, Aspect
 from adjudge.runs.eval_file import EvalFile, FailUnder, JudgeEntry
 from adjudge.runs.folder import run_info
 from adjudge.runs.partitions import kept_facts
 from adjudge.runs.project import ModelEntry, ServerEntry
-from adjudge.runs.restricted import READS, RUNS, SENDS, SPENDS, WRITES, needs_of_eval
+from adjudge.runs.restrictions import READS, RUNS, SENDS, SPENDS, WRITES, needs_of_eval
 from adjudge.runs.results.gate import bars_of
 from adjudge.runs.variables import ENV_FILE
 

@@ -14,15 +14,11 @@ from click import UsageError
 
 from adjudge.core.aio.files import from_here
 from adjudge.core.domain.json_types import JsonObject
-from adjudge.core.domain.light import light_dataclass
-from adjudge.core.engine.cluster import Cluster
+from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.ledger.file import holds_run, read_meta
 from adjudge.core.reading.objects import ObjectFile
 from adjudge.errors import BatchesOpen, BudgetSpent, OtherConfiguration, RunStopped, SetupError
-from adjudge.features.batches.command import BatchFlags, batch_options, say_open
-from adjudge.features.scale.cluster import check_alone
 from adjudge.messages import Message, reason_of
-from adjudge.runs.cli.chosen import current_project, model_entries, price_table
 from adjudge.runs.cli.estimates import estimated, show_estimate
 from adjudge.runs.cli.eval_files import open_eval_file
 from adjudge.runs.cli.execute import (
@@ -35,9 +31,8 @@ from adjudge.runs.cli.execute import (
     with_weights,
 )
 from adjudge.runs.cli.inputs import as_usage_error
-from adjudge.runs.cli.kept import FACT, facts_to_keep, is_known
+from adjudge.runs.cli.model_choice import current_project, model_entries, price_table
 from adjudge.runs.cli.options import (
-    FROM_ONE,
     LANGUAGE,
     LOCATION,
     PATH,
@@ -52,11 +47,14 @@ from adjudge.runs.cli.options import (
     yes,
 )
 from adjudge.runs.cli.output import echo, use_language
-from adjudge.runs.cli.overwriting import refuse_overwriting
+from adjudge.runs.cli.overwrite_guard import refuse_overwriting
 from adjudge.runs.cli.run_data import print_run
+from adjudge.runs.cli.run_mode import MODES, RunMode, RunRequest, run_modes
 from adjudge.runs.cli.settings import typed_for_judges, typed_settings
 from adjudge.runs.cli.show import warn
 from adjudge.runs.cli.show_diff import show_comparison
+from adjudge.runs.cli.stored_options import FACT, facts_to_keep, is_known
+from adjudge.runs.earlier_rows import may_be_reused
 from adjudge.runs.eval_file import (
     DataEntry,
     EvalFile,
@@ -66,17 +64,15 @@ from adjudge.runs.eval_file import (
     schema,
     with_models,
 )
-from adjudge.runs.execute import Rounds
 from adjudge.runs.exporters.export import check_export, export, export_format
 from adjudge.runs.folder import kept_prices, prices_of, reading
-from adjudge.runs.other_models import at_server, by_models
+from adjudge.runs.model_overrides import at_server, by_models
 from adjudge.runs.partitions import PARTITIONS
 from adjudge.runs.plan import Plan, resolve
 from adjudge.runs.results.exit_code import ExitCode
 from adjudge.runs.results.outcome import RunOutcome
-from adjudge.runs.rows_again import may_be_reused
 from adjudge.runs.run_place import EARLIER, RunPlace, data_fact, find_place
-from adjudge.runs.trusted import trusts_everything
+from adjudge.runs.trusted_folders import trusts_everything
 from adjudge.runs.variables import EnvFile
 
 EXAMPLE = """\
@@ -177,29 +173,6 @@ class RunOptions(RowFlags):
     show_schema: bool = option(
         "--schema", is_flag=True, help="Print the JSON schema of eval files, for editors."
     )
-    on: str | None = option(
-        "--on",
-        metavar="CLUSTER",
-        help="Spread the rows over a Ray cluster: ray (that of RAY_ADDRESS, else workers on this "
-        "machine), or ray://HOST:PORT; "
-        "or share them with other processes that are started so, by "
-        "postgresql://HOST/DATABASE#NAME.",
-    )
-    workers: int | None = option(
-        "--workers",
-        type=FROM_ONE,
-        help=(
-            "With --on: how many; by default one per CPU of the Ray cluster. With Postgres: "
-            "about how many there are."
-        ),
-    )
-    store: str | None = option(
-        "--store",
-        metavar="PLACE",
-        help="With --on ray: where the workers write, instead of the run's folder: a folder that "
-        "all machines see, or a bucket, "
-        "such as s3://BUCKET/PREFIX.",
-    )
 
     def file(self, source: Path | EvalFile) -> EvalFile:
         """The eval file with what the command line says of its models, rows and gates.
@@ -285,8 +258,8 @@ class RunOptions(RowFlags):
 @command()
 @argument("file", "The eval file, such as eval.yaml.", type=PATH, required=False)
 @options(RunOptions)
-@batch_options
-def run(file: Path | EvalFile | None, options: RunOptions, batch: BatchFlags | None) -> int:
+@run_modes
+def run(file: Path | EvalFile | None, options: RunOptions, modes: tuple[RunMode, ...]) -> int:
     """Run an eval file: data, judges, models, budget, outputs and gates.
 
     Stopped by Ctrl-C (once: what is under way is finished; twice: at once), by a budget or by a
@@ -311,25 +284,18 @@ def run(file: Path | EvalFile | None, options: RunOptions, batch: BatchFlags | N
             err=True,
         )
         return ExitCode.USAGE
-    rounds = batch.rounds() if batch else None
-    if (options.on, options.workers, options.store) != (None, None, None):
-        check_alone(
-            options.on,
-            options.workers,
-            options.store,
-            batch=batch is not None,
-            fork=options.reused() is not None,
-            watch=options.watch,
-        )
+    request = RunRequest(modes, options.reused() is not None, options.watch)
+    for mode in modes:
+        mode.check(request)
     if not options.watch:
-        return _carry_out(options.file(file), options, rounds)
+        return _carry_out(options.file(file), options, modes)
     if isinstance(file, EvalFile):
         raise UsageError(Message("--watch looks at an eval file: use adjudge run FILE --watch"))
-    return _on_change(file, options, rounds)
+    return _on_change(file, options, modes)
 
 
-def _on_change(path: Path, wanted: RunOptions, batch: Rounds | None) -> int:
-    from adjudge.runs.cli.on_change import OnChange
+def _on_change(path: Path, wanted: RunOptions, modes: Sequence[RunMode]) -> int:
+    from adjudge.runs.cli.file_watch import OnChange
 
     first = wanted.folder
     moving = replace(wanted, folder=None)
@@ -338,17 +304,19 @@ def _on_change(path: Path, wanted: RunOptions, batch: Rounds | None) -> int:
         file = moving.file(path)
         return replace(file, run=str(first.absolute())) if first else file
 
-    return OnChange(path, load, lambda: _carry_out(load(), moving, batch)).run()
+    return OnChange(path, load, lambda: _carry_out(load(), moving, modes)).run()
 
 
-def _carry_out(file: EvalFile, wanted: RunOptions, batch: Rounds | None) -> int:
+def _carry_out(file: EvalFile, wanted: RunOptions, modes: Sequence[RunMode]) -> int:
+    batch = next(filter(None, (mode.rounds() for mode in modes)), None)
+    is_spread = any(mode.is_spread for mode in modes)
     written = {path: _format(file, path) for path in (*file.output_paths, *wanted.output)}
     if written:
         refuse_overwriting(written, (file.path, file.source))
     for path in wanted.output:
         with as_usage_error():
             export_format(path, written[path])
-    plan, place = _planned(file, wanted)
+    plan, place = _planned(file, wanted, is_spread=is_spread)
     check_resumed(plan.folder, resume=wanted.resume)
     outcome = outcome_for(plan, wanted)
     if wanted.dry_run:
@@ -357,14 +325,11 @@ def _carry_out(file: EvalFile, wanted: RunOptions, batch: Rounds | None) -> int:
         found = estimated(outcome, fork_of=place.reused, retry_failed=wanted.retry_failed)
         show_estimate(found, as_json=wanted.as_json, in_batches=batch is not None)
         return ExitCode.OK
-    display = RunDisplay(outcome, quiet=wanted.quiet or wanted.as_json, otel=wanted.otel)
+    display = RunDisplay(outcome, quiet=wanted.quiet or wanted.as_json, listeners=wanted.listeners)
     kept = place.folder
     try:
         with resumable(kept), display:
-            if wanted.on:
-                _spread(plan, wanted, display)
-            elif plan.folder and (plan.folder / PARTITIONS).is_dir():
-                _adopt(plan.folder)
+            _begin(plan, modes, display, cache=not wanted.no_cache)
             display.follow(
                 fork_of=place.reused,
                 retry_failed=wanted.retry_failed,
@@ -372,14 +337,18 @@ def _carry_out(file: EvalFile, wanted: RunOptions, batch: Rounds | None) -> int:
                 prepare=partial(_check_outputs, written),
             )
     except OtherConfiguration as error:
-        if wanted.on or not holds_run(kept):
+        if is_spread or not holds_run(kept):
             raise  # it is a cluster's store that was made with another one
         again = f"--run OTHER --fork {shlex.quote(str(kept))}"
         raise OtherConfiguration(
             "{error}; {again} reuses the answers that still apply", error=error, again=again
         ) from error
     except BatchesOpen as halt:
-        say_open(halt, kept)
+        folder = shlex.quote(str(kept))
+        echo(
+            Message("{halt}. Collect them with: adjudge resume {folder}", halt=halt, folder=folder),
+            err=True,
+        )
         return ExitCode.UNSCORED
     except RunStopped as halt:
         note_halt(halt, outcome)
@@ -407,7 +376,7 @@ def _explain_default_limit(file: EvalFile, halt: RunStopped) -> None:
         )
 
 
-def _planned(file: EvalFile, wanted: RunOptions) -> tuple[Plan, RunPlace]:
+def _planned(file: EvalFile, wanted: RunOptions, *, is_spread: bool) -> tuple[Plan, RunPlace]:
     """Return the plan, and the place of its run; with the prices that held there before, unless
     others are given.
     """
@@ -423,7 +392,7 @@ def _planned(file: EvalFile, wanted: RunOptions) -> tuple[Plan, RunPlace]:
     )
     plan = with_weights(lambda: make(prices=prices))
     data = data_fact(plan)
-    place = _find_place(plan, wanted, data)
+    place = _find_place(plan, wanted, data, is_spread=is_spread)
     if prices.path is None and holds_run(place.folder):
         with reading(place.folder) as ledger:
             facts = read_meta(ledger)
@@ -447,9 +416,9 @@ def _planned(file: EvalFile, wanted: RunOptions) -> tuple[Plan, RunPlace]:
     return replace(plan, folder=place.folder, facts=facts), place
 
 
-def _find_place(plan: Plan, wanted: RunOptions, data: JsonObject) -> RunPlace:
+def _find_place(plan: Plan, wanted: RunOptions, data: JsonObject, *, is_spread: bool) -> RunPlace:
     """Where it is kept; after a change of the file not where it was, unless that was asked for."""
-    if wanted.folder or wanted.on:
+    if wanted.folder or is_spread:
         return RunPlace(plan.folder or Path(), reused=wanted.reused())
     trusts = wanted.yes or trusts_everything()  # as CI does with what it kept elsewhere
     place = find_place(plan, data, lambda facts: trusts or is_known(facts.get(FACT)))
@@ -487,32 +456,14 @@ def _format(file: EvalFile, path: Path | ObjectFile) -> str | None:
     return "jsonl" if file.typed and path.suffix in ("", ".ndjson") else None
 
 
-def _spread(plan: Plan, wanted: RunOptions, display: RunDisplay) -> None:
-    """Have a cluster answer what it can; what follows finds the answers in the run's ledger."""
-    from adjudge.features.scale.parts import (
-        WorkerDisplay,  # none of this is loaded by those who stay on this machine
-    )
-
-    told = WorkerDisplay(display.watch, plan.folder, quiet=display.quiet)
-    on, cache = wanted.on or "", not wanted.no_cache
-    try:
-        if on.startswith(("postgres://", "postgresql://")):
-            from adjudge.features.scale.together import judge_together
-
-            judge_together(plan, on, share=wanted.workers or 1, cache=cache, tell=told)
-        else:
-            from adjudge.features.scale.spread import spread
-
-            cluster = Cluster(on, wanted.workers, wanted.store)
-            spread(plan, cluster, cache=cache, tell=told)
-    finally:
-        told.say()
-
-
-def _adopt(folder: Path) -> None:
-    from adjudge.features.scale.spread import adopt_partitions
-
-    adopt_partitions(folder)
+def _begin(plan: Plan, modes: Sequence[RunMode], display: RunDisplay, *, cache: bool) -> None:
+    """Have the modes answer what they can. What a mode left that is not used now is taken over."""
+    for mode in modes:
+        mode.begin(plan, display, cache=cache)
+    if plan.folder and (plan.folder / PARTITIONS).is_dir():
+        for kind in MODES.load_all():
+            if not any(isinstance(mode, kind) for mode in modes):
+                kind.adopt(plan.folder)
 
 
 def _tell(

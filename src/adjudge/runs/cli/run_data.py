@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from adjudge.core.domain.frozen import some_of
+from adjudge.core.domain.frozen_mapping import some_of
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.ledger.pending import Batch
 from adjudge.core.reading.objects import ObjectFile

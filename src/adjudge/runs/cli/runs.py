@@ -10,10 +10,10 @@ from pathlib import Path
 import click
 from rich.text import Text
 
-from adjudge.core.domain.frozen import plain
+from adjudge.core.domain.frozen_mapping import plain
 from adjudge.core.domain.json_types import JsonDict, JsonObject, object_in
 from adjudge.core.domain.numbers import number_of
-from adjudge.core.gateway.open import user_cache
+from adjudge.core.gateway.opener import user_cache
 from adjudge.core.gateway.prices import dollars
 from adjudge.core.ledger.pending import Batch
 from adjudge.core.reading.objects import ObjectFile
@@ -49,7 +49,7 @@ from adjudge.runs.counts import (
 from adjudge.runs.exporters.export import ENDINGS, FORMATS, export, export_format
 from adjudge.runs.exporters.files import STDOUT
 from adjudge.runs.folder import RunInfo, delete_run, find_runs, last_written, reading, run_info
-from adjudge.runs.recover import recover
+from adjudge.runs.recovery import recover
 from adjudge.runs.results.cost import cost_message, cost_of
 from adjudge.runs.results.run_report import report_of_run, votes_message
 from adjudge.runs.run_place import earlier_run
@@ -119,7 +119,7 @@ def show_run(folder: Path, config: bool, as_json: bool) -> int:
     if as_json:
         print_run(report_of_run(folder, shown=0), folder)
         return 0
-    info = run_info(folder, judgments_follow=True)
+    info = run_info(folder, judgments_follow=True, votes_follow=True)
     report = report_of_run(folder, info=info)
     screen = Screen(language())
     screen.say(
@@ -349,7 +349,7 @@ def export_run(folder: Path, to: str | None, output: Path | ObjectFile | None) -
 def _left_out(folder: Path, format_: str) -> tuple[int, Message]:
     """How many judgments are not in the file, and why."""
     if format_ in ("langfuse", "phoenix"):
-        from adjudge.runs.exporters.scores_out import without_verdict
+        from adjudge.runs.exporters.scores import without_verdict
 
         count = without_verdict(folder)
         return count, Message(
@@ -358,7 +358,7 @@ def _left_out(folder: Path, format_: str) -> tuple[int, Message]:
             format=format_,
         )
     if format_ == "promptfoo":
-        from adjudge.runs.exporters.foreign import count_without_place
+        from adjudge.runs.exporters.other_tools import count_without_place
 
         count = count_without_place(folder)
         return count, Message(

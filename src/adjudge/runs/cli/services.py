@@ -9,7 +9,7 @@ from pathlib import Path
 
 from adjudge.core.gateway.layers.budget import Budget
 from adjudge.errors import SetupError
-from adjudge.runs.cli.chosen import price_table
+from adjudge.runs.cli.model_choice import price_table
 from adjudge.runs.project import ModelEntry
 from adjudge.runs.service.judging import JudgingService, paid_for
 

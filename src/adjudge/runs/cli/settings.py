@@ -3,33 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import MISSING, Field
-from pathlib import Path
+from dataclasses import Field
 from typing import Any
 
-import click
-
-from adjudge.core.reading.types import (
-    FilePath,
-    Flag,
-    Json,
-    Many,
-    Text,
-    Type,
-    WholeNumber,
-    Word,
-    keys_of,
-)
-from adjudge.runs.cli.options import PATH, Decorator, given_as
+from adjudge.core.reading.types import keys_of
+from adjudge.runs.cli.declared_options import declared_option, type_of, typed_value
+from adjudge.runs.cli.options import Decorator, given_as
 from adjudge.runs.eval_file import JudgeEntry
 
 Settings = Mapping[str, Any]
 """Setting → its value, by the names of an entry's fields."""
 
 
-def settings(entry: type, *names: str) -> Decorator[Any]:
+def settings(entry: type, *names: str, into: str = "settings") -> Decorator[Any]:
     """Return the options for these settings of ``entry``, in this order, which give the command
-    ``settings``: the values that an entry is made with.
+    ``into``: the values that an entry is made with.
 
     Type, default, allowed values and help are those that the entry declares. A setting that is a
     record of its own is written ``record.setting``:
@@ -37,7 +25,7 @@ def settings(entry: type, *names: str) -> Decorator[Any]:
         settings(AgentEntry, "policy", "arguments.types")
     """
     fields = {name: _field(entry, name) for name in names}
-    options = [_option(field) for field in fields.values()]
+    options = [declared_option(field) for field in fields.values()]
 
     def collect(**typed: Any) -> Settings:
         values: dict[str, Any] = {}
@@ -45,15 +33,15 @@ def settings(entry: type, *names: str) -> Decorator[Any]:
         for name, field in fields.items():
             record, _, own = name.rpartition(".")
             place = nested.setdefault(record, {}) if record else values
-            place[own] = _value(field, typed[field.name])
+            place[own] = typed_value(field, typed[field.name])
         records = {
-            name: _type(_field(entry, name)).made(**own)  # type: ignore[attr-defined]
+            name: type_of(_field(entry, name)).made(**own)  # type: ignore[attr-defined]
             for name, own in nested.items()
         }
         return {**values, **records}
 
     taken = [field.name for field in fields.values()]
-    return given_as("settings", collect, taken, *options)
+    return given_as(into, collect, taken, *options)
 
 
 def typed_settings(options: object, entry: type, but: Collection[str] = ()) -> Settings:
@@ -77,63 +65,4 @@ def typed_for_judges(options: object) -> Settings:
 def _field(entry: type, name: str) -> Field[object]:
     record, _, own = name.partition(".")
     field = keys_of(entry)[record]
-    return _field(_type(field).made, own) if own else field  # type: ignore[attr-defined]
-
-
-def _type(field: Field[object]) -> Type[object]:
-    kind: Type[object] = field.metadata["type"]
-    return kind
-
-
-def _option(field: Field[object]) -> Decorator[Any]:
-    kind, bare = _type(field), field.metadata["bare"]
-    names = field.metadata["option"] or (f"--{field.name.replace('_', '-')}",)
-    more = _click_settings(kind)
-    help = field.metadata["help"]
-    if isinstance(kind, Many) and kind.commas:
-        help = f"{help} Repeatable, or separated by commas."
-    elif more.get("multiple"):
-        help = f"{help} Repeatable."
-    if bare is not None:
-        more |= {"is_flag": False, "flag_value": bare}
-        help = f"{help} Without a value: {bare}."
-    if not more.get("multiple") and field.default not in (MISSING, None):
-        more["default"] = field.default
-    if "/" in names[-1]:
-        more.pop("is_flag", None)  # it has a name for each of its two values
-    return click.option(*names, field.name, help=help, **more)
-
-
-def _click_settings(kind: Type[object]) -> dict[str, Any]:
-    """Return how an option is made whose values the type takes."""
-    made: dict[str, Any] = {}
-    match kind:
-        case Flag():
-            made = {"is_flag": True}
-        case Word(allowed=[word]):  # there is nothing to choose
-            made = {"is_flag": True, "flag_value": word, "type": str}
-        case Word():
-            made = {"type": click.Choice(kind.allowed)}
-        case WholeNumber():
-            least, most = (None if end is None else int(end) for end in (kind.least, kind.most))
-            made = {"type": click.IntRange(least, most)}
-        case Many():
-            made = {**_click_settings(kind.item), "multiple": True}
-        case Json():
-            made = {"multiple": True}
-        case FilePath():
-            made = {"type": PATH}
-        case Text():
-            pass
-        case _:
-            raise TypeError(f"{type(kind).__name__} has no option")
-    return made
-
-
-def _value(field: Field[object], typed: Any) -> object:
-    """Return what was typed as the entry takes it."""
-    kind = _type(field)
-    if isinstance(kind, Many) and kind.commas:
-        names = (name.strip() for word in typed for name in word.split(","))
-        return tuple(filter(None, names))
-    return str(typed) if isinstance(typed, Path) else typed
+    return _field(type_of(field).made, own) if own else field  # type: ignore[attr-defined]

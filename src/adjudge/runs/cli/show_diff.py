@@ -6,16 +6,16 @@ from collections.abc import Iterable
 from itertools import islice
 from pathlib import Path
 
-from adjudge.core.domain.frozen import some_of
+from adjudge.core.domain.frozen_mapping import some_of
 from adjudge.core.domain.json_types import JsonDict
-from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.messages import Message
 from adjudge.runs.cli.json_text import Document, print_results
 from adjudge.runs.cli.output import echo
 from adjudge.runs.counts import grouped
 from adjudge.runs.diff import Change, JudgedRow, run_diff
 from adjudge.runs.folder import run_facts
-from adjudge.runs.results.compared import comparison_lines
+from adjudge.runs.results.comparison_words import comparison_lines
 from adjudge.runs.view.differences import alone_line, change_line, difference_line
 from adjudge.trust.comparison import ComparisonSettings, RunComparison, compare_runs
 

@@ -14,12 +14,12 @@ from adjudge.core.ledger.file import FILE as LEDGER
 from adjudge.core.reading.project_files import FILE, PYPROJECT
 from adjudge.errors import AdjudgeError, SetupError
 from adjudge.messages import Message, plural, render
-from adjudge.runs.cli.ask_trust import show_needs
 from adjudge.runs.cli.options import PATH, argument, command
 from adjudge.runs.cli.output import echo, output
+from adjudge.runs.cli.trust_question import show_needs
 from adjudge.runs.project import find_project
 from adjudge.runs.results.exit_code import ExitCode
-from adjudge.runs.trusted import (
+from adjudge.runs.trusted_folders import (
     TrustedFile,
     files_of_env,
     files_of_eval,

@@ -345,6 +345,9 @@ class ComparisonShape(TypedDict):
         int, "drawn rows that were skipped or marked unsure; the corrected limits hold anyway"
     ]
     rows: Annotated[int, "with a number in both runs"]
+    rows_with_lost_votes: NotRequired[
+        Annotated[int, "rows whose number lost votes of a panel could change; the limits hold"]
+    ]
     independent: int
     missing: Annotated[int, "pairs of which one has no number, or both failed"]
     unjudged: Annotated[int, "rows that neither run judged, since they were skipped"]
@@ -571,6 +574,25 @@ class ThresholdsShape(TypedDict):
     labels: int
     date: str
     steps: Sequence[ThresholdShape]
+    refusal: RefusalShape | None
+    notes: Sequence[str]
+
+
+class ProbabilityShape(TypedDict):
+    """How far the probabilities of one model may be trusted, by labels."""
+
+    judge: str
+    criteria: str
+    model: str
+    identity: Annotated[str, "of the judge: another one needs its own labels"]
+    risk: Annotated[float, "the greatest share of errors among accepted verdicts"]
+    delta: Annotated[float, "how often that promise may fail"]
+    rows: int
+    temperature: float | None
+    before: Annotated[FigureShape | None, "calibration error on rows not used for fitting"]
+    after: Annotated[FigureShape | None, "the same at the temperature"]
+    reason: Annotated[str, "why there is no temperature"]
+    threshold: ThresholdShape
     refusal: RefusalShape | None
     notes: Sequence[str]
 
@@ -1086,6 +1108,14 @@ class Cascades(Envelope):
     results: Sequence[ThresholdsShape]
 
 
+class Probabilities(Envelope):
+    """What ``adjudge calibrate --probabilities --json`` prints."""
+
+    kind: Literal["probabilities"]
+    summary: Count
+    results: Sequence[ProbabilityShape]
+
+
 class Leaderboards(Envelope):
     """What ``adjudge rank --json`` prints."""
 
@@ -1189,6 +1219,15 @@ DOCUMENTS: tuple[type, ...] = (
         Conflicts,
         Assigned,
     ),
-    *(Calibrations, Cascades, Leaderboards, PlansDocument, Imports, Bench, PublishedDocument),
+    *(
+        Calibrations,
+        Cascades,
+        Probabilities,
+        Leaderboards,
+        PlansDocument,
+        Imports,
+        Bench,
+        PublishedDocument,
+    ),
     *(Attacks, Drifts, Traffic, Improvements),
 )

@@ -14,6 +14,7 @@ from tempfile import TemporaryDirectory
 
 from adjudge.core.aio.files import writing
 from adjudge.core.domain.json_types import JsonDict, JsonObject
+from adjudge.core.domain.json_writer import json_writer
 from adjudge.core.domain.label import Label
 from adjudge.core.domain.record import JudgmentRecord
 from adjudge.core.ledger.codec import exported_judgment
@@ -111,9 +112,12 @@ def to_jsonl(run: Path, target: Path) -> int:
         for one, labels in _with_labels(records_of(run, votes=True), LabelStore(run).history()):
             row = exported_judgment(one, one.judge_identity or setup.identities.get(one.judge))
             row |= {LABELS: [label.to_dict() for label in labels]} if labels else {}
-            file.write(json.dumps(row, ensure_ascii=False) + "\n")
+            file.write(_json_line(row) + "\n")
             count += 1
     return count
+
+
+_json_line = json_writer(ensure_ascii=False)
 
 
 def _with_labels(

@@ -18,6 +18,7 @@ from adjudge.core.gateway.prices import dollars
 from adjudge.messages import Message, render
 from adjudge.runs.counts import count_judgments, exclusion
 from adjudge.runs.folder import run_facts
+from adjudge.runs.results.contests import order_message
 from adjudge.runs.results.gate import GateResult
 from adjudge.runs.results.paired_gate import against_baseline, paired_gates
 from adjudge.runs.results.report import Report
@@ -120,15 +121,19 @@ class GithubReport:
         made = environment(report.language, html=False)
         made.filters["cut"] = lambda text: _cut(self._said(text))
         cost = report.cost.cost_usd
-        befores = [
-            next((each.before for each in report.changes(one)), None) for one in report.sections
-        ]
+        befores = {
+            one.name: change.before
+            for one in report.sections
+            if not one.contests
+            for change in report.changes(one)[:1]
+        }
         page = made.get_template("github.md.jinja").render(
             report=report,
             mark=_MARKS[self.verdict],
             decision=decision(replace(report, gates=self._deciding)),
             gates=self.gates,
-            changes=dict(enumerate(befores)) if any(one is not None for one in befores) else {},
+            changes=befores,
+            order_bias=order_message,
             worst=list(falling_short(report)),
             reason_of=lambda one: reason_of(one, report),
             name_of=self._name_of,

@@ -21,7 +21,7 @@ from adjudge.messages import render
 from adjudge.runs.counts import exclusion
 from adjudge.runs.exporters.files import text_file
 from adjudge.runs.folder import RunInfo, reading, run_info
-from adjudge.runs.passed import Ends, passed
+from adjudge.runs.pass_scale import Ends, passed
 from adjudge.runs.results.gate import GateResult
 from adjudge.runs.results.paired_gate import against_baseline, paired_gates
 from adjudge.runs.results.run_report import report_of_run

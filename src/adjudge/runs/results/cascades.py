@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 
 from adjudge.core.domain.json_types import JsonDict, JsonObject, JsonValue, objects_in
 from adjudge.core.domain.judge_configuration import JudgeConfiguration
-from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.domain.message import Usage
 from adjudge.core.domain.numbers import number_of
 from adjudge.core.domain.record import JudgmentRecord

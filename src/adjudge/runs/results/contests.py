@@ -11,16 +11,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from adjudge.core.domain.frozen import some_of
+from adjudge.core.domain.frozen_mapping import some_of
 from adjudge.core.domain.json_types import JsonDict
-from adjudge.core.domain.record import JudgmentRecord, OrderCheck, PairwiseDetail
-from adjudge.core.domain.repeated import Unit
+from adjudge.core.domain.record import JudgmentRecord, OrderCheck
+from adjudge.core.domain.repetition import Unit
 from adjudge.messages import Message, join, plural
 from adjudge.runs.numbers import figure
 from adjudge.runs.results.summary import (
+    NONE_OPEN,
     UNSURE,
     GateConfidence,
     LostRows,
+    OpenScores,
     interval_dict,
     interval_of,
     mean_bounds,
@@ -62,11 +64,16 @@ class SystemSummary:
     """Rows with an outcome that were asked in both orders and have a verdict in one only."""
     one_order_wins: float = 0.0
     """Sum of the win rates on these rows."""
+    opened: OpenScores = NONE_OPEN
+    """Win rates of rows that lost votes of a panel could change, but for rows on one order."""
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """The win rate if it lost every row without an outcome, and if it won them."""
-        return mean_bounds(self.winrate, self.rows, self.missing)
+        """The win rate if it lost every row without an outcome, and if it won them; likewise what
+        lost votes of a panel could change.
+        """
+        bounds = mean_bounds(self.winrate, self.rows, self.missing)
+        return self.opened.widen(bounds, self.rows + self.missing)
 
     def to_dict(self) -> JsonDict:
         return {
@@ -166,6 +173,8 @@ class _System:
         self.units: list[Unit] = []
         self.lost = LostRows()
         self.one_order, self.one_order_wins = 0, 0.0
+        self.possible: dict[int, tuple[float, float]] = {}
+        """Place among the rates → what lost votes of a panel could make of it."""
 
     def add(self, contests: Sequence[float | None], rate: float | None, unit: Unit) -> None:
         if rate is None:
@@ -182,17 +191,26 @@ class _System:
         self.one_order += 1
         self.one_order_wins += rate
 
+    def open(self, bounds: tuple[float, float]) -> None:
+        """Note what lost votes could make of the rate that was added last."""
+        self.possible[len(self.rates) - 1] = bounds
+
     def summary(self, name: str, sureness: GateConfidence) -> SystemSummary:
         wins, ties, losses = (self.outcomes[outcome] for outcome in _OUTCOMES.values())
         rate = sum(self.rates) / len(self.rates) if self.rates else None
         sure, plain = (
-            sureness.interval(self.rates, self.units, self.lost),
+            sureness.interval(self.rates, self.units, self.lost, possible=self.possible),
             interval_of(self.rates, sureness.clusters(self.units)),
         )
         made = SystemSummary(
             name, wins, ties, losses, rate, plain, len(self.lost.lows), len(self.rates), sure
         )
-        return replace(made, one_order=self.one_order, one_order_wins=self.one_order_wins)
+        opened = NONE_OPEN
+        for place, bounds in self.possible.items():
+            opened = opened.plus(self.rates[place], *bounds)
+        return replace(
+            made, one_order=self.one_order, one_order_wins=self.one_order_wins, opened=opened
+        )
 
 
 class ContestTally:
@@ -206,20 +224,24 @@ class ContestTally:
         """Of each row between orders and within one, NaN where there is none."""
 
     def add(self, one: JudgmentRecord) -> None:
-        if not isinstance(one.detail, PairwiseDetail):
+        if not one.detail.is_comparison:
             return
-        bias = one.detail.positional_bias
+        bias = one.detail.order_check
         stands_on_one = bias is not None and bias.detected is None
         self._compared += one.scored
         self._one_order += one.scored and stands_on_one
-        for name, system in zip(
-            one.detail.system_names, one.detail.per_system_results, strict=True
+        results = one.detail.system_results
+        possible = one.possible_win_rates or ((0.0, 0.0),) * len(results)
+        for name, system, (low, high) in zip(
+            one.detail.system_names, results, possible, strict=True
         ):
             rate = system.winrate if one.scored else None
             own = self._systems.setdefault(name, _System())
             own.add(system.contest_results, rate, self._sureness.unit(one))
             if rate is not None and stands_on_one:
                 own.add_one_order(rate)
+            elif rate is not None and low < high:
+                own.open((low, high))
         if bias:
             self._add_orders(bias)
 

@@ -9,16 +9,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from adjudge.core.domain.criteria import Criteria
-from adjudge.core.domain.frozen import nonempty, some_of
+from adjudge.core.domain.frozen_mapping import nonempty, some_of
 from adjudge.core.domain.json_types import JsonDict
-from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.domain.pairing import Pairing
 from adjudge.errors import SetupError
 from adjudge.messages import Message, Values, capitalize, join, plural
 from adjudge.runs.eval_file import FailUnder
 from adjudge.runs.numbers import level_text
 from adjudge.runs.results.exit_code import ExitCode
-from adjudge.runs.results.paired import pairing_message
+from adjudge.runs.results.pairing import pairing_message
 from adjudge.runs.results.summary import Summary
 from adjudge.stats import FEWEST
 from adjudge.stats.rounding import above, equal
@@ -245,7 +245,7 @@ class GateResult:
                 self.rows,
                 open_votes=self.open_votes,
             )
-            if self.missing and not self.sure:
+            if self.missing and not self.sure and not self.one_order:
                 yield Message("Rows without a score: {missing}.", missing=self.missing)
         if self.one_order and not self.stopped and self.verdict != "holds":
             yield plural(

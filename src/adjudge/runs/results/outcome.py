@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from adjudge.core.data.dataset import BadRow, BlankRows
 from adjudge.core.domain.json_types import JsonObject
-from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.gateway.layers.account import Spent
 from adjudge.core.ledger.file import (
     READERS,
@@ -32,9 +32,9 @@ from adjudge.runs.execute import (
 from adjudge.runs.plan import Plan
 from adjudge.runs.results.exit_code import ExitCode
 from adjudge.runs.results.gate import Bar, GateResult, exit_code, worst
-from adjudge.runs.results.left_rows import LEFT, LeftRows
 from adjudge.runs.results.notes import lost_in, lost_reply_notes, payment_notes, reader_notes
 from adjudge.runs.results.paired_gate import compared_with_baseline, paired_gates, refuse_itself
+from adjudge.runs.results.removed_rows import LEFT, LeftRows
 from adjudge.runs.results.report import ENTRIES, Report, ReportTally
 from adjudge.runs.results.run_gates import RunGates, cluster_column, is_sequential, other_run
 from adjudge.runs.results.setup import KEPT, Baseline, Setup

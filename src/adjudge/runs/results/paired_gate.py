@@ -161,6 +161,7 @@ def _gate(
         uncorrected_because=found.uncorrected_because or "",
         added=found.added if found.corrected else 0,
         skipped=found.skipped if found.corrected else 0,
+        open_votes=0 if found.corrected else found.open_votes,
         reason=found.difference.estimate.reason or Message("no row has a number in both runs"),
         largest_change=0.0 if unchanged else found.largest_count_change,
     )
@@ -174,7 +175,8 @@ def _rows_to_decide(found: RunComparison, bar: float) -> int | None:
     decide.
     """
     limits, value = found.difference.limits, found.shown.value
-    if limits is None or found.corrected or found.without or value is None or equal(value, bar):
+    unknown = found.without or found.open_votes
+    if limits is None or found.corrected or unknown or value is None or equal(value, bar):
         return None
     return limits.rows_to_decide(bar, found.level)
 

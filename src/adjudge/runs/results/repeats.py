@@ -8,11 +8,11 @@ from math import comb
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from adjudge.core.domain.frozen import some_of
+from adjudge.core.domain.frozen_mapping import some_of
 from adjudge.core.domain.json_types import JsonDict
-from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.domain.record import JudgmentRecord
-from adjudge.core.domain.repeated import Unit, asked_row, clusters_of, task_of
+from adjudge.core.domain.repetition import TURN, Unit, asked_row, clusters_of, task_of
 from adjudge.messages import Message, join, plural
 from adjudge.runs.counts import count_rows, count_tasks
 from adjudge.runs.numbers import percent, percent_range
@@ -207,6 +207,12 @@ class TrialCounts:
         draws = comb(self.trials, k)
         return comb(self.passed, k) / draws, comb(self.passed + self.lost, k) / draws
 
+    def each_trial(self) -> Iterator[tuple[float, float]]:
+        """Yield the result of each trial, at least and at most."""
+        yield from [(1.0, 1.0)] * self.passed
+        yield from [(0.0, 1.0)] * self.lost
+        yield from [(0.0, 0.0)] * (self.judged - self.passed)
+
 
 class RepeatTally:
     """Adds up what repeated rows come to; a few bytes for each row."""
@@ -219,6 +225,8 @@ class RepeatTally:
         self._of_tasks = False
 
     def add(self, record: JudgmentRecord) -> None:
+        if TURN in record.input:
+            return  # the turns of one conversation are no trials of its task
         task, row = task_of(record), asked_row(record)
         if task is not None:
             self._of_tasks = True
@@ -282,6 +290,14 @@ def pass_all(rows: Sequence[TrialCounts], k: int) -> PassAll:
     clusters = clusters_of([one.unit for one in counted])
     if clusters and len(set(clusters)) == len(clusters):
         clusters = None
+    if k == 1 and len({one.trials for one in counted}) == 1:
+        # then it is the pass rate of all trials, which has one interval wherever it is shown
+        clusters = [
+            cluster
+            for cluster, one in zip(clusters or range(len(counted)), counted, strict=True)
+            for _ in range(one.trials)
+        ]
+        low, high = zip(*(ends for one in counted for ends in one.each_trial()), strict=True)
     interval = None
     if len(counted) >= FEWEST:
         from adjudge.stats.intervals import interval_of_bounds  # not loaded with too few tasks

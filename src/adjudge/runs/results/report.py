@@ -4,7 +4,7 @@ no score, the worst rows.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from datetime import datetime
@@ -15,17 +15,18 @@ from typing import TYPE_CHECKING, Self
 from adjudge.core.data.columns import folded
 from adjudge.core.data.dataset import BadRow, BlankRows
 from adjudge.core.domain.criteria import Criteria
-from adjudge.core.domain.frozen import FrozenDict, nonempty, some_of
+from adjudge.core.domain.frozen_mapping import FrozenDict, nonempty, some_of
 from adjudge.core.domain.html_repr import HtmlRepr
 from adjudge.core.domain.instance import STEPS
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.judge_configuration import OptionScores, kept_criteria
 from adjudge.core.domain.judge_criterion import JudgeCriterion, of_system
-from adjudge.core.domain.light import light_dataclass
-from adjudge.core.domain.message import Usage
+from adjudge.core.domain.light_dataclass import light_dataclass
+from adjudge.core.domain.message import Usage, UsageSum
 from adjudge.core.domain.record import Detail, JudgmentRecord, VoteRecord
-from adjudge.core.domain.repeated import TRIAL
+from adjudge.core.domain.repetition import TRIAL
 from adjudge.core.domain.results import Result
+from adjudge.core.domain.vote import PAID_WITH
 from adjudge.core.gateway.prices import TARGET
 from adjudge.errors import NOT_ASKED
 from adjudge.messages import Message, abridge, join, plural
@@ -289,6 +290,18 @@ class Report(HtmlRepr):
         found = self._by_key.get((one.judge, one.criterion, ""))
         return found or self._by_key.get((one.judge, one.criterion, one.answered_by))
 
+    def contest_title(self, section: Section) -> str:
+        """Return what the comparisons of a section are called: by their criterion, and by the judge
+        if several judges compared by it.
+        """
+        alike = [one for one in self.sections if one.contests and one.criteria == section.criteria]
+        return section.name if len(alike) > 1 else section.criteria
+
+    @cached_property
+    def several_contests(self) -> bool:
+        """Return True if responses were compared by several judges or criteria."""
+        return sum(bool(one.contests) for one in self.sections) > 1
+
     @cached_property
     def _by_key(self) -> dict[SectionKey, Section]:
         return {(one.judge, one.criteria, one.system): one for one in self.sections}
@@ -425,7 +438,7 @@ class Report(HtmlRepr):
         """
         if not self.compared:
             return []
-        from adjudge.runs.results.compared import (
+        from adjudge.runs.results.comparison_words import (
             comparison_lines,
         )  # not loaded where nothing is compared
 
@@ -646,7 +659,7 @@ class ReportTally:
         """Judgments without a score because a model was paused."""
         self._missed_formats: dict[str, tuple[int, int]] = {}
         self._counted_votes: set[int] = set()
-        self._used: dict[str, Usage] = {}
+        self._used: defaultdict[str, UsageSum] = defaultdict(UsageSum)
         self.failed_calls = self._reused = self._unanswered = 0
         self._targets_failed: Counter[tuple[str, str]] = Counter()
         """Answers that a target failed to give, as each criterion met with them."""
@@ -676,7 +689,7 @@ class ReportTally:
         if one.named:
             self._named.update(one.named)
         for model, usage in one.used.items():
-            self._used[model] = self._used[model] + usage if model in self._used else usage
+            self._used[model].add(usage)
         for vote in one.votes or ():
             failed = vote.outcome == "model_error"
             if failed and vote.model.startswith(TARGET):
@@ -684,7 +697,8 @@ class ReportTally:
             else:
                 self._unanswered += failed
             self._count_format(vote)
-            self._reused += vote.text is not None and not failed and not vote.usage.calls
+            was_paid = vote.usage.calls or vote.metadata.get(PAID_WITH)
+            self._reused += vote.text is not None and not failed and not was_paid
         if one.notes:
             self._notes.update(dict.fromkeys(one.notes))
         self._worst += [one] if one.status != "skipped" else []
@@ -693,9 +707,10 @@ class ReportTally:
 
     def _count_format(self, vote: VoteRecord) -> None:
         """Count a vote once: rows with the same content share it."""
+        if vote.text is None or len(self._counted_votes) >= _MOST_COUNTED:
+            return
         key = hash((vote.model, vote.sample, vote.prompt, vote.at))
-        is_new = vote.at is None or key not in self._counted_votes
-        if vote.text is not None and is_new and len(self._counted_votes) < _MOST_COUNTED:
+        if vote.at is None or key not in self._counted_votes:
             self._counted_votes.add(key)
             repeated, votes = self._missed_formats.get(vote.model, (0, 0))
             is_missed = vote.repairs > 0 or vote.outcome == "unreadable"
@@ -746,7 +761,7 @@ class ReportTally:
             ),
             entries=tuple(self._shown()),
             total=self.total,
-            used=dict(self._used),
+            used={model: one.usage for model, one in self._used.items()},
             failed_calls=self.failed_calls,
             reused=self._reused,
             unanswered=self._unanswered + max(self._targets_failed.values(), default=0),
@@ -924,6 +939,7 @@ def _win_rate(
         upper=upper,
         rows=system.rows + system.missing if system else 0,
         missing=system.missing if system else 0,
+        open_votes=system.opened.rows if system else 0,
         confidence=confidence,
         sure=sure is not None,
     )

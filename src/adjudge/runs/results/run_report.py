@@ -15,7 +15,7 @@ from adjudge.runs.counts import (
     count_retries,
     count_votes,
 )
-from adjudge.runs.folder import RunInfo, reading, records_of, run_info
+from adjudge.runs.folder import RunInfo, checked_records, reading, records_of, run_info
 from adjudge.runs.results.notes import lost_in, lost_reply_notes, payment_notes, reader_notes
 from adjudge.runs.results.paired_gate import compared_with_baseline, paired_gates
 from adjudge.runs.results.report import ENTRIES, Report, ReportTally, Skipped
@@ -41,13 +41,13 @@ def report_of_run(
     made. ``by``: the column that corrected numbers and comparisons are told apart by. ``language``:
     by default the judges'. ``info``: what ``run_info`` read, if the caller has it.
     """
-    info = info or run_info(run, judgments_follow=True)
+    info = info or run_info(run, judgments_follow=True, votes_follow=True)
     setup = Setup.of_run(info)
     setup = replace(setup, baseline=baseline_of(baseline)) if baseline else setup
     tally = ReportTally(setup, shown)
     kept = info.facts.get(KEPT)
     tally.kept = Skipped.of(kept.get("skipped") if isinstance(kept, Mapping) else None)
-    for one in records_of(run, votes=True):
+    for one in checked_records(run):
         tally.add(one)
     made, calibrations = tally.report(), calibrations_of(run, by)
     made = replace(

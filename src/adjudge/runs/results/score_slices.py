@@ -7,13 +7,13 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 
-from adjudge.core.domain.frozen import some_of
+from adjudge.core.domain.frozen_mapping import some_of
 from adjudge.core.domain.instance import TRAJECTORY
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.judge_configuration import JudgeConfiguration
 from adjudge.core.domain.judge_criterion import JudgeCriterion, of_system
 from adjudge.core.domain.record import JudgmentRecord
-from adjudge.core.domain.repeated import Unit
+from adjudge.core.domain.repetition import Unit
 from adjudge.core.domain.slices import MOST, slice_rows, value_in
 from adjudge.errors import SetupError
 from adjudge.messages import Message, plural

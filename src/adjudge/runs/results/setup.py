@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 from adjudge.core.domain.criteria import Criteria
-from adjudge.core.domain.frozen import FrozenDict, nonempty, some_of
+from adjudge.core.domain.frozen_mapping import FrozenDict, nonempty, some_of
 from adjudge.core.domain.gate_figure import GateFigure
 from adjudge.core.domain.json_types import JsonDict, JsonObject, JsonValue, object_in
 from adjudge.core.domain.judge_configuration import (
@@ -19,10 +19,10 @@ from adjudge.core.domain.judge_configuration import (
     OptionScores,
     incomparable_because,
 )
-from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.domain.numbers import number_of
 from adjudge.core.engine.identity import judge_identity
-from adjudge.core.gateway.open import OpenModel
+from adjudge.core.gateway.opener import OpenModel
 from adjudge.core.gateway.prices import PriceTable
 from adjudge.messages import Message
 from adjudge.runs.results.cascades import learnt_by

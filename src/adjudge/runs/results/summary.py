@@ -10,15 +10,14 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
-from adjudge.core.domain.frozen import nonempty, some_of
+from adjudge.core.domain.frozen_mapping import nonempty, some_of
 from adjudge.core.domain.json_types import JsonDict
-from adjudge.core.domain.light import light_dataclass
-from adjudge.core.domain.message import Usage
+from adjudge.core.domain.light_dataclass import light_dataclass
+from adjudge.core.domain.message import Usage, UsageSum
 from adjudge.core.domain.record import JudgmentRecord
-from adjudge.core.domain.repeated import Unit, clusters_of, unit_of
+from adjudge.core.domain.repetition import Unit, clusters_of, unit_of
 from adjudge.messages import abridge
 from adjudge.stats import FEWEST
-from adjudge.stats.rounding import equal
 
 if TYPE_CHECKING:
     from adjudge.stats.intervals import Interval
@@ -32,6 +31,27 @@ class ModelMean(NamedTuple):
     mean: float
     rows: int
     """Rows on which it has a score."""
+
+
+class OpenScores(NamedTuple):
+    """Scores that lost votes of a panel could change."""
+
+    rows: int = 0
+    falls: float = 0.0
+    """By how much they could be lower, in sum."""
+    rises: float = 0.0
+
+    def plus(self, score: float, low: float, high: float) -> OpenScores:
+        """Return these with another score, and the least and the most that it could be."""
+        return OpenScores(self.rows + 1, self.falls + score - low, self.rises + high - score)
+
+    def widen(self, bounds: tuple[float, float], rows: int) -> tuple[float, float]:
+        """Return the bounds of a mean over ``rows`` with these as low and as high as can be."""
+        lower, upper = bounds
+        return lower - self.falls / (rows or 1), upper + self.rises / (rows or 1)
+
+
+NONE_OPEN = OpenScores()
 
 
 class PassRate(NamedTuple):
@@ -108,12 +128,18 @@ class Summary:
 
     @classmethod
     def of_scores(
-        cls, mean: float | None, scored: int, missing: int, confident: Interval | None
+        cls,
+        mean: float | None,
+        scored: int,
+        missing: int,
+        confident: Interval | None,
+        opened: OpenScores = NONE_OPEN,
     ) -> Summary:
         """Of scores from 0 to 1, of which some are missing."""
-        lower, upper = mean_bounds(mean, scored, missing)
         usage, rows = Usage(), scored + missing
-        return cls(rows, scored, 0, missing, mean, lower, upper, usage, confident=confident)
+        lower, upper = opened.widen(mean_bounds(mean, scored, missing), rows)
+        made = cls(rows, scored, 0, missing, mean, lower, upper, usage, confident=confident)
+        return replace(made, open_rows=opened.rows)
 
     @property
     def lost(self) -> list[str]:
@@ -234,7 +260,7 @@ class Tally:
         self._sureness, self._scale = sureness, scale
         self._units: list[Unit] = []
         self._counts: Counter[str] = Counter()
-        self._scores, self._without_number, self._usage = array("d"), 0, Usage()
+        self._scores, self._without_number, self._usage = array("d"), 0, UsageSum()
         self._lost = LostRows()
         self._excluded: Counter[str] = Counter()
         self._open: dict[int, tuple[float, float]] = {}
@@ -253,7 +279,7 @@ class Tally:
         """Like ``Summary.largest``, so far."""
 
     def add(self, one: JudgmentRecord) -> None:
-        self._usage += one.usage
+        self._usage.add(one.usage)
         if one.status == "skipped":
             self._skipped += 1
             if one.detail.kind in ("agent", "check"):
@@ -270,22 +296,23 @@ class Tally:
         if not one.scored:
             self._add_unscored(one)
             return
+        unit = self._sureness.unit(one)
         self._tied += one.tie and one.detail.kind != "pairwise"
         if (verdict := one.verdict) is not None:
             self._options[verdict] += 1
             self._points[verdict] = one.score
             if one.detail.kind in ("aspect", "check"):
                 self._passes.append(verdict == "PASS")
-                self._pass_units.append(self._sureness.unit(one))
+                self._pass_units.append(unit)
         if one.score is None:
             self._without_number += 1
         else:
-            if one.left_out and (bounds := _possible_scores(one, one.score, self._scale)):
+            if (bounds := one.possible_scores(self._scale)) is not None:
                 self._open[len(self._scores)] = bounds
             self._scores.append(one.score)
             self.largest = max(self.largest, one.score)
             self._is_count |= one.detail.is_count
-            self._units.append(self._sureness.unit(one))
+            self._units.append(unit)
 
     def _add_unscored(self, one: JudgmentRecord) -> None:
         # 0 to 1 is what every result says that does not know its scale
@@ -317,7 +344,7 @@ class Tally:
             mean=total / numbers if numbers else None,
             lower=lowest / possible if possible else self._scale[0],
             upper=highest / possible if possible else self._scale[1],
-            usage=self._usage,
+            usage=self._usage.usage,
             without_number=self._without_number,
             excluded=dict(self._excluded),
             open_rows=len(self._open),
@@ -359,25 +386,6 @@ class Tally:
             return None
         clusters = self._sureness.clusters(self._units)
         return interval_of(self._scores, clusters, self._scale)
-
-
-def _possible_scores(
-    one: JudgmentRecord, score: float, scale: tuple[float, float]
-) -> tuple[float, float] | None:
-    """Return the least and the most that a panel's score would be with the votes that were lost;
-    None if they could not change it, or each model's own score is not known.
-    """
-    scores, lost = list(one.model_scores.values()), len(one.left_out)
-    if not scores:
-        return None
-    low, high = scale
-    if one.detail.kind == "aspect" and equal(sum(scores) / len(scores), score):
-        total, count = sum(scores), len(scores) + lost
-        return (total + lost * low) / count, (total + lost * high) / count
-    agreeing = sum(equal(own, score) for own in scores)
-    if 2 * agreeing - len(scores) > lost:  # a majority stays one whatever the others say
-        return None
-    return min(low, score), max(high, score)
 
 
 def _best(points: Mapping[str, float | None]) -> float:

@@ -10,17 +10,19 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from statistics import fmean
 
-from adjudge.core.domain.frozen import some_of
+from adjudge.core.domain.frozen_mapping import some_of
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.record import JudgmentRecord
-from adjudge.core.domain.repeated import asked_row
+from adjudge.core.domain.repetition import asked_row
 from adjudge.messages import Message, join
 from adjudge.runs.counts import count_rows, count_tasks
 from adjudge.runs.numbers import level_text
-from adjudge.stats.difference import ComparisonOutcome, Difference, PairedScores, holm
+from adjudge.stats.difference import ComparisonOutcome, Difference, PairedScores, PairOfScores, holm
 
-Scores = Mapping[str, Sequence[float]]
-"""Row → what its answers scored."""
+Scores = Mapping[str, Sequence[tuple[float, float, float]]]
+"""Row → what its answers scored, with the least and the most that each score would be with the
+votes that a panel lost.
+"""
 
 
 @dataclass(frozen=True)
@@ -100,8 +102,10 @@ class SystemsTally:
     """Adds up what systems scored on the rows they answered; a few bytes for each row."""
 
     def __init__(self) -> None:
-        self._scores: dict[tuple[str, str], dict[str, dict[str, list[float]]]] = {}
-        """Judge and criterion → system → row → scores."""
+        self._scores: dict[
+            tuple[str, str], dict[str, dict[str, list[tuple[float, float, float]]]]
+        ] = {}
+        """Judge and criterion → system → row → scores with their ends."""
         self._counts: set[tuple[str, str]] = set()
         self._of_tasks = False
 
@@ -113,7 +117,7 @@ class SystemsTally:
         scores = self._scores.setdefault(key, {}).setdefault(system, {}).setdefault(row, [])
         self._of_tasks |= one.detail.kind == "agent"
         if one.scored and one.score is not None:
-            scores.append(one.score)
+            scores.append((one.score, *(one.possible_scores() or (one.score, one.score))))
             if one.detail.is_count:
                 self._counts.add(key)
 
@@ -143,7 +147,7 @@ class SystemsTally:
             return None
         paired, is_count = PairedScores(), (judge, criterion) in self._counts
         for row in both:
-            paired.add([(fmean(two[row]), fmean(one[row]))])
+            paired.add([_pair(two[row], one[row])])
         missing = len(rows) - len(both)
         for _ in range(missing):
             paired.add([None])
@@ -160,6 +164,15 @@ class SystemsTally:
             is_count,
             self._of_tasks,
         )
+
+
+def _pair(
+    first: Sequence[tuple[float, float, float]], second: Sequence[tuple[float, float, float]]
+) -> PairOfScores:
+    """Return the mean scores of a row, and what lost votes could make of their difference."""
+    one, low, high = map(fmean, zip(*first, strict=True))
+    two, least, most = map(fmean, zip(*second, strict=True))
+    return (one, two, low - most, high - least) if low < high or least < most else (one, two)
 
 
 _TURNED = {

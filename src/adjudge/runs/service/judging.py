@@ -16,10 +16,11 @@ from adjudge.core.domain.instance import Instance, PairwiseInstance
 from adjudge.core.domain.results import Result
 from adjudge.core.engine.run import check_prices
 from adjudge.core.gateway.layers.budget import Budget, OpenBudget, calling
+from adjudge.core.gateway.opener import OpenModel
 from adjudge.core.gateway.prices import PriceTable
 from adjudge.core.reading.values import Place
 from adjudge.errors import ModelUnusable, SetupError
-from adjudge.runs.build import open_entry
+from adjudge.runs.builder import open_entry
 from adjudge.runs.criteria_entry import CriteriaEntry
 from adjudge.runs.eval_file import (
     DataEntry,
@@ -62,7 +63,8 @@ class JudgingService:
     ) -> None:
         """``budget``: for as long as this lives; None: no limit."""
         self.language = language
-        self._opened = {entry: open_entry(entry, cache=cache, prices=prices) for entry in models}
+        self.opened = {entry: open_entry(entry, cache=cache, prices=prices) for entry in models}
+        """The model of each entry."""
         self._models = tuple(models)
         self.open_budget = OpenBudget(budget, prices)
         """What all may spend together, and have spent."""
@@ -70,12 +72,17 @@ class JudgingService:
         check_prices(
             budget,
             self.open_budget.prices,
-            {"models": {model.name: None for model in self._opened.values()}},
+            {"models": {model.name: None for model in self.opened.values()}},
         )
 
     @property
+    def models(self) -> list[OpenModel]:
+        """Those that are asked."""
+        return list(self.opened.values())
+
+    @property
     def model_names(self) -> list[str]:
-        return [model.name for model in self._opened.values()]
+        return [model.name for model in self.opened.values()]
 
     def judge(
         self, criteria: CriteriaLike, response: str, fields: Fields | None = None, votes: int = 1
@@ -150,7 +157,7 @@ class JudgingService:
             rows=(row,),
         )
         open_budget = self.open_budget
-        plan = resolve(file, opened=self._opened.__getitem__, prices=open_budget.prices)
+        plan = resolve(file, opened=self.opened.__getitem__, prices=open_budget.prices)
         plan = replace(plan, folder=None)  # an answer is not kept
         try:
             with calling(open_budget), execute(plan) as events:

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
-from adjudge.core.domain.frozen import some_of
+from adjudge.core.domain.frozen_mapping import some_of
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.record import JudgmentRecord
-from adjudge.core.ledger.browse import Filters, Sort, judges_in, page_of
+from adjudge.core.ledger.record_browser import Filters, Sort, judges_in, page_of
 from adjudge.core.ledger.records import records
 from adjudge.errors import SetupError
 from adjudge.runs.folder import NoSuchRun, RunInfo, last_written, reading, run_info, runs_inside

@@ -95,7 +95,7 @@ def _figures(one: Section, report: Report) -> Iterator[Message]:
     elif one.lead:
         yield from one.lead.headline(one, report)
     elif one.contests and one.contests.systems:
-        yield from _win_rates(one.judge, one.contests, report)
+        yield from _win_rates(one, one.contests, report)
     elif one.summary.mean is not None:
         yield Message(
             "{name}: mean {mean}{bar}{before}",
@@ -110,12 +110,13 @@ def _figures(one: Section, report: Report) -> Iterator[Message]:
         yield Message("{name}: {options}", name=one.title, options=options)
 
 
-def _win_rates(judge: str, contests: ContestSummary, report: Report) -> Iterator[Message]:
+def _win_rates(section: Section, contests: ContestSummary, report: Report) -> Iterator[Message]:
     """The systems that gates are about, and the best."""
+    of = (report.contest_title(section),) if report.several_contests else ()
     bars = {
         gate.name: bar_text(gate)
         for gate in report.gates
-        if (gate.judge, gate.measure) == (judge, "win rate")
+        if (gate.judge, gate.measure) == (section.judge, "win rate")
     }
     best = contests.systems[0]
     for one in sorted(contests.systems, key=lambda one: one.name not in bars):
@@ -127,7 +128,7 @@ def _win_rates(judge: str, contests: ContestSummary, report: Report) -> Iterator
             )
             yield Message(
                 "{name}: win rate {rate}{bar}{doubt}",
-                name=one.name,
+                name=join(": ", (*of, one.name)),
                 rate=figure(one.winrate),
                 bar=bars.get(one.name, ""),
                 doubt=doubt,

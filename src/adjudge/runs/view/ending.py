@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from adjudge.core.aio.files import from_here
-from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.reading.objects import ObjectFile
 from adjudge.messages import Message, join, plural, term
 from adjudge.runs.counts import (

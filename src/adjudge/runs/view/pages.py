@@ -10,7 +10,7 @@ import jinja2
 
 from adjudge.core.data.cells import with_line_breaks
 from adjudge.core.domain.instance import STEPS
-from adjudge.core.domain.record import Fields, JudgmentRecord, PairwiseDetail
+from adjudge.core.domain.record import Detail, Fields, JudgmentRecord
 from adjudge.core.domain.verdict import TIE
 from adjudge.messages import Message, abridge, capitalize
 from adjudge.runs.counts import count_labels, count_rows, exclusion
@@ -193,7 +193,7 @@ def _texts(one: JudgmentRecord) -> list[tuple[str, list[str]]]:
     found = [
         (name, [value] if isinstance(value := fields[name], str) else list(value)) for name in order
     ]
-    if isinstance(one.detail, PairwiseDetail):
+    if one.detail.is_comparison:
         found = [
             pair
             for name, texts in found
@@ -213,10 +213,10 @@ def _shown_texts(one: JudgmentRecord, report: Report) -> list[tuple[str, list[st
 
 
 def _by_system(
-    compared: PairwiseDetail, name: str, texts: list[str], given: str | Sequence[str]
+    compared: Detail, name: str, texts: list[str], given: str | Sequence[str]
 ) -> list[tuple[str, list[str]]]:
     """Compared responses under the names of their systems."""
-    if len(texts) != len(compared.per_system_results) or isinstance(given, str):
+    if len(texts) != len(compared.system_results) or isinstance(given, str):
         return [(name, texts)]
     return [(system, [text]) for system, text in zip(compared.system_names, texts, strict=True)]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from adjudge.core.domain.record import JudgmentRecord, PairwiseDetail, VoteRecord
+from adjudge.core.domain.record import Detail, JudgmentRecord, VoteRecord
 from adjudge.core.domain.verdict import TIE
 from adjudge.messages import Message, join
 
@@ -39,18 +39,18 @@ def reason_of(one: JudgmentRecord, report: Report) -> str:
         return ""
     detail, chosen = one.detail, one.verdict
     ranking = turns = ""
-    if isinstance(detail, PairwiseDetail):
+    if detail.is_comparison:
         ranking, chosen = _ranking(detail), str(detail.choice)
-        turned = any(True in each.positional_bias for each in detail.per_system_results)
+        turned = any(True in each.positional_bias for each in detail.system_results)
         turns = Message("depends on order") if turned and chosen == TIE else ""
     votes = (how_sure(vote) for vote in one.votes or () if vote.option == chosen)
     said = one.explanation or turns or next(filter(None, votes), "")
     return join(": ", (ranking, said)) if ranking and said else ranking or said
 
 
-def _ranking(detail: PairwiseDetail) -> str:
+def _ranking(detail: Detail) -> str:
     """Three or more responses, the best first."""
-    ranks = [one.ranking for one in detail.per_system_results]
+    ranks = [one.ranking for one in detail.system_results]
     if len(ranks) < 3 or None in ranks:
         return ""
     ranked = sorted(zip(ranks, detail.system_names, strict=True), key=lambda one: one[0] or 0)

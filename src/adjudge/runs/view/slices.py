@@ -8,7 +8,7 @@ from adjudge.messages import Message, plural, term
 from adjudge.runs.numbers import figure, level_text, limits
 from adjudge.runs.results.score_slices import ScoreSlices
 from adjudge.stats.slices import PooledValue
-from adjudge.trust.calibrated import limits_text, value_text
+from adjudge.trust.calibration_words import limits_text, value_text
 from adjudge.trust.slices import SliceReport
 
 

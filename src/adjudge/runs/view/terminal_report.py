@@ -34,7 +34,8 @@ def show_figures(report: Report, screen: Screen, *, single: bool = False) -> Non
         screen.say(line)
     for section in report.sections:
         if section.contests:
-            _show_order(section.contests, screen)
+            name = report.contest_title(section) if report.several_contests else ""
+            _show_order(section.contests, screen, name)
         for line in (
             *(line for part in section.parts.values() for line in part.lines()),
             *_panel_lines(section),
@@ -128,7 +129,8 @@ def _tables(report: Report, screen: Screen, *, single: bool) -> Iterator[Table]:
         for part in one.parts.values():
             yield from part.tables(one, report, screen)
         if one.contests:
-            yield _systems(one.contests, screen)
+            name = report.contest_title(one) if report.several_contests else ""
+            yield _systems(one.contests, screen, name)
 
 
 def _criteria(sections: Sequence[Section], screen: Screen, *, named: bool) -> Table:
@@ -173,9 +175,10 @@ def _result(found: Summary) -> tuple[str, str]:
     return join("\n", (shown, mean[0])), join("\n", (where, mean[1]))
 
 
-def _systems(found: ContestSummary, screen: Screen) -> Table:
+def _systems(found: ContestSummary, screen: Screen, name: str) -> Table:
+    """``name``: of the comparisons, if there are others."""
     headings = (
-        Message("system"),
+        name or Message("system"),
         Message("wins"),
         Message("ties"),
         Message("losses"),
@@ -197,17 +200,21 @@ def _systems(found: ContestSummary, screen: Screen) -> Table:
     return table
 
 
-def _show_order(found: ContestSummary, screen: Screen) -> None:
+def _show_order(found: ContestSummary, screen: Screen, name: str) -> None:
+    """``name``: of the comparisons, if there are others."""
     from adjudge.runs.results.contests import order_message  # not loaded where nothing is compared
 
+    def say(message: Message, style: str = "") -> None:
+        screen.say(join(": ", (name, message)) if name else message, style)
+
     if not any(one.winrate is not None for one in found.systems):
-        screen.say(Message("No row could be compared."), "dim")
+        say(Message("No row could be compared."), "dim")
     elif not found.leader:
-        screen.say(Message("Too close to call on these rows."), "dim")
+        say(Message("Too close to call on these rows."), "dim")
     if found.left_out:
-        screen.say(found.left_out)
+        say(found.left_out)
     if found.order is not None:
-        screen.say(order_message(found.order))
+        say(order_message(found.order))
 
 
 def _scored(found: Summary) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from adjudge.core.domain.record import JudgmentRecord, PairwiseDetail, VoteRecord
+from adjudge.core.domain.record import JudgmentRecord, VoteRecord
 from adjudge.core.domain.verdict import TIE
 from adjudge.messages import Message
 from adjudge.runs.numbers import figure, percent
@@ -147,8 +147,8 @@ def verdict_text(one: JudgmentRecord, report: Report, screen: Screen) -> Text:
     """What was decided, by sign and colour where it is pass or fail."""
     if not one.scored:
         return _no_score(screen)
-    if isinstance(one.detail, PairwiseDetail):
-        sure = None if one.tie or one.verdict == TIE else one.detail.certainty
+    if one.detail.is_comparison:
+        sure = None if one.tie or one.verdict == TIE else one.detail.winner_share
         return _spaced(
             screen.line(option_title(one.verdict or "")),
             *(() if sure is None else (screen.line(percent(sure)),)),

@@ -14,11 +14,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from adjudge.core.data.cells import text_of
-from adjudge.core.data.sources.open import open_source
+from adjudge.core.data.sources.opener import open_source
 from adjudge.core.data.sources.row import BadRow, Cells, Origin, Row, is_blank
 from adjudge.core.domain.instance import Instance
-from adjudge.core.domain.label import Answer, Design, Kind, Label, LabelScale
+from adjudge.core.domain.label import DESIGNS, KINDS, Answer, Design, Kind, Label, LabelScale
 from adjudge.core.ledger.records import records
+from adjudge.core.reading.types import Flag, Many, Text, Word, key
 from adjudge.errors import RunError, SetupError, WrongData
 from adjudge.messages import Message
 from adjudge.runs.folder import reading
@@ -49,14 +50,26 @@ _TRUTH = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no"
 class LabelDefaults:
     """What labels of a file are where it does not say."""
 
-    annotators: tuple[str, ...] = ()
-    """Who gave them; where the file has a column per annotator, which columns those are."""
-    criteria: str | None = None
-    kind: Kind = "human"
-    design: Design = "chosen"
-    judge_visible: bool = False
-    id: str | None = None
-    """The column that names the rows, where it is not called id."""
+    annotators: tuple[str, ...] = key(
+        Many(Text()),
+        "Who labelled; by default your login name. Of a file of labels: who gave them, or which of "
+        "its columns are annotators.",
+        (),
+        option="--annotator",
+    )
+    criteria: str | None = key(Text(), "Only this criteria, where the run has several.", None)
+    kind: Kind = key(Word[Kind](KINDS), "What the annotator is.", "human")
+    design: Design = key(
+        Word[Design](DESIGNS),
+        "How the rows of a file of labels were chosen, where it is not said.",
+        "chosen",
+    )
+    judge_visible: bool = key(
+        Flag(), "At --import: whoever labelled saw the judge's verdict.", False
+    )
+    id: str | None = key(
+        Text(), "At --import: the column that names the rows; by default id.", None
+    )
     at: float = 0.0
     """When they were given."""
 

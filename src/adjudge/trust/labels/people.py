@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from adjudge.core.domain.frozen import json_text
+from adjudge.core.domain.frozen_mapping import json_text
 from adjudge.core.domain.label import Label
 from adjudge.core.ledger.file import LABEL_FILES, PEOPLE, execute_file, refuse_links
 from adjudge.core.ledger.rows import columns_in

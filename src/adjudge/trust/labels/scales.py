@@ -18,7 +18,7 @@ from adjudge.core.ledger.file import read_judges
 from adjudge.core.ledger.records import records
 from adjudge.errors import RunError, SetupError
 from adjudge.runs.folder import reading
-from adjudge.runs.passed import Scale
+from adjudge.runs.pass_scale import Scale
 
 _PASS_OR_FAIL = (CriteriaOption("PASS", score=1.0), CriteriaOption("FAIL", score=0.0))
 

@@ -11,12 +11,12 @@ from typing import NamedTuple
 from starlette.requests import Request
 from starlette.responses import Response
 
-from adjudge.core.domain.frozen import plain, some_of
+from adjudge.core.domain.frozen_mapping import plain, some_of
 from adjudge.core.domain.judge_criterion import JudgeCriterion, of_system
 from adjudge.core.judges.settings import one_of
 from adjudge.errors import SetupError
 from adjudge.runs.diff import JudgedRow, Pair, RunDiff, run_diff
-from adjudge.runs.results.compared import comparison_lines
+from adjudge.runs.results.comparison_words import comparison_lines
 from adjudge.stats.difference import ComparisonOutcome
 from adjudge.trust.comparison import RunComparison, compare_runs
 from adjudge.trust.contestants import system_at

@@ -18,7 +18,7 @@ from adjudge.web.page import Page
 from adjudge.web.pages.compare import labels_in
 from adjudge.web.pages.compare_several import MOST_RUNS
 from adjudge.web.pages.row import row_record
-from adjudge.web.pages.row_more import outcome_of, text_differences, text_of
+from adjudge.web.pages.row_details import outcome_of, text_differences, text_of
 from adjudge.web.site import site_of
 
 

@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from adjudge.core.domain.frozen import plain
+from adjudge.core.domain.frozen_mapping import plain
 from adjudge.core.domain.json_types import JsonDict, JsonValue
 from adjudge.errors import SetupError
 from adjudge.messages import Message

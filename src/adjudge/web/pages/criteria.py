@@ -13,7 +13,7 @@ from adjudge.core.domain.json_types import JsonDict
 from adjudge.messages import Message
 from adjudge.web.home import FoundFile
 from adjudge.web.page import NavigationLink, Page
-from adjudge.web.pages.own_criteria import findings_of, question_data
+from adjudge.web.pages.custom_criteria import findings_of, question_data
 from adjudge.web.plan import find_ready_made, own_criteria
 from adjudge.web.site import site_of
 

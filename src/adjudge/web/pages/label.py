@@ -19,18 +19,18 @@ from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.label import LabelScale, labels
 from adjudge.errors import SetupError
 from adjudge.messages import Message
+from adjudge.trust.label_progress import labels_so_far
 from adjudge.trust.labels.criteria_notes import add_note
 from adjudge.trust.labels.people import is_name
 from adjudge.trust.labels.queue import FIRST, QUEUES, Queue, is_drawn
 from adjudge.trust.labels.scales import keys_of, label_scales, read_fields
 from adjudge.trust.labels.session import Annotator, Labelling, ShownRow
-from adjudge.trust.labels_so_far import labels_so_far
 from adjudge.web.annotators import assigned_rows
 from adjudge.web.forms import row_count, rows_in, whole, with_form
 from adjudge.web.library import RunPlace
 from adjudge.web.page import Page
+from adjudge.web.page_registry import row_parts
 from adjudge.web.pages.row import LONGEST, quoted_in, text_data
-from adjudge.web.registered import row_parts
 from adjudge.web.site import Site, asked_for, place_of, site_of
 
 ANNOTATOR_COOKIE = "adjudge_annotator"

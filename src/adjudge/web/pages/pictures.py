@@ -11,14 +11,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from adjudge.core.domain.frozen import some_of
+from adjudge.core.domain.frozen_mapping import some_of
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.judge_configuration import JudgeConfiguration
 from adjudge.core.engine.identity import judge_identity
 from adjudge.core.gateway.prices import PriceTable
-from adjudge.core.ledger.browse import judges_in
 from adjudge.core.ledger.course import Stretch, course_of
 from adjudge.core.ledger.file import holds_labels, read_judge, read_judges, read_meta
+from adjudge.core.ledger.record_browser import judges_in
 from adjudge.core.ledger.records import records
 from adjudge.errors import AdjudgeError
 from adjudge.runs.folder import prices_of, reading

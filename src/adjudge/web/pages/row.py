@@ -13,31 +13,32 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from adjudge.core.domain.frozen import some_of
+from adjudge.core.domain.frozen_mapping import some_of
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.judge_configuration import JudgeConfiguration
 from adjudge.core.domain.record import Fields, JudgmentRecord, VoteRecord
-from adjudge.core.ledger.browse import judges_in, neighbours, same_text
+from adjudge.core.domain.vote import DECIDED
 from adjudge.core.ledger.file import FILE, read_judge
+from adjudge.core.ledger.record_browser import judges_in, neighbours, same_text
 from adjudge.core.ledger.records import records
 from adjudge.core.ledger.row_groups import RowJudgment, are_in_turn, row_group
 from adjudge.errors import RunError
 from adjudge.runs.folder import reading
-from adjudge.runs.results.shown_prompts import ShownPrompt, shown_prompts
+from adjudge.runs.results.prompts import ShownPrompt, shown_prompts
 from adjudge.web.library import RunPlace
 from adjudge.web.page import Page, RowContext
-from adjudge.web.people import people_said
-from adjudge.web.registered import (
+from adjudge.web.page_registry import (
     dimensions_of,
     hidden_fields,
     merged,
     owner_of,
     row_parts,
 )
-from adjudge.web.registered import (
+from adjudge.web.page_registry import (
     row_data as data_of_parts,
 )
-from adjudge.web.rendered import render_text
+from adjudge.web.people import people_said
+from adjudge.web.rendering import render_text
 from adjudge.web.site import Site, place_of, site_of
 
 _LOOKED_THROUGH = 20_000_000
@@ -46,6 +47,8 @@ LONGEST = 20_000
 """Characters of a text that are shown at once."""
 _MOST_QUOTES = 200
 """Quotations that are looked for in the texts of a row: the first ones of its explanations."""
+_MOST_BARS = 12
+"""Options whose probabilities are drawn: of many, the likeliest."""
 _MOST_PARTS = 4_000
 """Of one text, marked and unmarked: behind them nothing is marked."""
 _FIRST, _LAST = ("user_input", "history", "contexts"), "response"
@@ -296,6 +299,8 @@ def _vote(
         "shown": _shown_order(vote.order, systems),
         "probability": vote.probability,
         "distribution": dict(vote.distribution or {}),
+        "bars": _bars(vote, systems),
+        "decided": bool(vote.metadata.get(DECIDED)),
         "tokens": [vote.usage.prompt_tokens, vote.usage.completion_tokens],
         "calls": vote.usage.calls,
         "repairs": vote.repairs,
@@ -304,6 +309,14 @@ def _vote(
         "left_out": 0 if whole else max(0, len(text) - LONGEST),
         "prompt": _prompt(prompt, whole=whole) if prompt else None,
     }
+
+
+def _bars(vote: VoteRecord, systems: Sequence[str]) -> list[tuple[str, float]]:
+    """The likeliest options with their probabilities; none if there is only one."""
+    shares = sorted((vote.distribution or {}).items(), key=lambda pair: -pair[1])
+    if len(shares) < 2:
+        return []
+    return [(_named(option, systems) or "", share) for option, share in shares[:_MOST_BARS]]
 
 
 def _named(option: str | None, systems: Sequence[str]) -> str | None:

@@ -13,29 +13,13 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from adjudge.core.domain.frozen import some_of
+from adjudge.core.domain.frozen_mapping import some_of
 from adjudge.core.domain.instance import STEPS
 from adjudge.core.domain.json_types import JsonDict, JsonObject, JsonValue
 from adjudge.core.domain.judge_configuration import JudgeConfiguration
 from adjudge.core.domain.record import FLAGS, Flag
 from adjudge.core.engine.identity import judge_identity
 from adjudge.core.judges.settings import one_of
-from adjudge.core.ledger.browse import (
-    PATIENCE,
-    SORTS,
-    STATUSES,
-    Filters,
-    JudgmentLine,
-    find_row,
-    judges_in,
-    last_row,
-    page_of,
-    rows_of,
-    sorted_numbers,
-)
-from adjudge.core.ledger.browse import (
-    Page as ListPage,
-)
 from adjudge.core.ledger.columns import (
     FIELD,
     NUMBERS,
@@ -48,6 +32,22 @@ from adjudge.core.ledger.columns import (
 from adjudge.core.ledger.conditions import WrongCondition, read_condition, written_names
 from adjudge.core.ledger.figures import Figures, figures_of
 from adjudge.core.ledger.file import read_judge, read_meta
+from adjudge.core.ledger.record_browser import (
+    PATIENCE,
+    SORTS,
+    STATUSES,
+    Filters,
+    JudgmentLine,
+    find_row,
+    judges_in,
+    last_row,
+    page_of,
+    rows_of,
+    sorted_numbers,
+)
+from adjudge.core.ledger.record_browser import (
+    Page as ListPage,
+)
 from adjudge.core.ledger.row_groups import are_in_turn, come_together, row_group
 from adjudge.errors import SetupError
 from adjudge.runs.counts import exclusion
@@ -56,6 +56,7 @@ from adjudge.runs.service.run_index import find_judge
 from adjudge.web.forms import rows_in, rows_text, whole
 from adjudge.web.library import Library, RunPlace, is_large, mean_data
 from adjudge.web.page import Page
+from adjudge.web.page_registry import dimensions_of, list_parts, merged
 from adjudge.web.pages.jobs import job_data
 from adjudge.web.pages.row import (
     criteria_names,
@@ -66,7 +67,6 @@ from adjudge.web.pages.row import (
 )
 from adjudge.web.pages.views import views_data
 from adjudge.web.people import STANDS, PeopleSaid, people_by_row
-from adjudge.web.registered import dimensions_of, list_parts, merged
 from adjudge.web.site import Site, address_of, place_of, site_of
 from adjudge.web.views import view_query
 

@@ -12,7 +12,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from adjudge.core.domain.record import JudgmentRecord
-from adjudge.core.ledger.browse import Filters, page_of
+from adjudge.core.ledger.record_browser import Filters, page_of
 from adjudge.core.ledger.records import records
 from adjudge.core.reading.reiterable import Reiterable
 from adjudge.errors import SetupError

@@ -16,12 +16,12 @@ from starlette.routing import Route
 
 from adjudge.core.catalog import criteria as catalog
 from adjudge.core.domain.json_types import JsonDict
-from adjudge.core.gateway.open import default_model
+from adjudge.core.gateway.opener import default_model
 from adjudge.core.ledger.file import holds_run
 from adjudge.errors import SetupError
 from adjudge.messages import Message, term
 from adjudge.runs.project import find_project
-from adjudge.runs.trusted import trusted_project
+from adjudge.runs.trusted_folders import trusted_project
 from adjudge.web.forms import whole, with_form
 from adjudge.web.home import chosen, data_files, made_folder, preview
 from adjudge.web.jobs import Job

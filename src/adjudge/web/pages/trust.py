@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from adjudge.core.domain.frozen import some_of
+from adjudge.core.domain.frozen_mapping import some_of
 from adjudge.core.domain.json_types import JsonDict, JsonValue
 from adjudge.core.ledger.records import records
 from adjudge.runs.folder import reading
@@ -20,7 +20,8 @@ from adjudge.runs.terms import figure_title, option_title
 from adjudge.stats.agreement import TwoRaters
 from adjudge.stats.estimate import Estimate
 from adjudge.trust.agreement import AgreementReport
-from adjudge.trust.calibrated import (
+from adjudge.trust.calibration import Calibration, CalibrationSettings, calibrate_run
+from adjudge.trust.calibration_words import (
     calibration_lines,
     estimates_of,
     kappa_matrix,
@@ -29,7 +30,6 @@ from adjudge.trust.calibrated import (
     people_lines,
     value_text,
 )
-from adjudge.trust.calibration import Calibration, CalibrationSettings, calibrate_run
 from adjudge.trust.labels.criteria_notes import notes_in
 from adjudge.trust.labels.store import Conflict, LabelStore
 from adjudge.trust.report import trust_sentence

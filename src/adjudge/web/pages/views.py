@@ -11,7 +11,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from adjudge.core.domain.json_types import JsonDict
-from adjudge.core.ledger.browse import judges_in
+from adjudge.core.ledger.record_browser import judges_in
 from adjudge.errors import AdjudgeError, RunError, SetupError
 from adjudge.messages import Message
 from adjudge.runs.folder import reading

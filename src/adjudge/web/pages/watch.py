@@ -14,7 +14,7 @@ from adjudge.core.domain.json_types import JsonDict
 from adjudge.runs.view.document import Document
 from adjudge.web.library import RunPlace
 from adjudge.web.page import Page
-from adjudge.web.registered import pages
+from adjudge.web.page_registry import pages
 from adjudge.web.site import place_of, site_of
 
 _NUMBER = re.compile(r"(?!\d{4}-)([-+−$]?\d|–$)")

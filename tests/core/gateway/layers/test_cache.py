@@ -20,7 +20,7 @@ from adjudge import ScriptedModel
 from adjudge.core.domain.message import Capabilities, Reply, Request, Usage
 from adjudge.core.gateway.layers import cache as layers_cache
 from adjudge.core.gateway.layers.cache import Cached, JsonlCache, read_replies
-from adjudge.core.gateway.open import open_model
+from adjudge.core.gateway.opener import open_model
 from adjudge.errors import ModelError, SetupError
 from support.asking import a_request, ask, critic, marked, open_at
 from support.fake_provider import EMPTY, REFUSES, TRUNCATED, FakeProvider, Fault, Status, at_first

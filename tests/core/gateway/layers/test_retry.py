@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from adjudge.core.gateway.layers import retry
 from adjudge.core.gateway.layers.retry import wait_before_retry
-from adjudge.core.gateway.open import open_model
+from adjudge.core.gateway.opener import open_model
 from adjudge.errors import ModelError, RateLimited, Unavailable
 from support.asking import ask, ask_all, open_at
 from support.fake_provider import (

@@ -13,7 +13,7 @@ import pytest
 
 from adjudge.core.domain.message import Capabilities, ChatMessage, Prompt, Reply, Request
 from adjudge.core.gateway.layers.limit import Timed
-from adjudge.core.gateway.open import open_model
+from adjudge.core.gateway.opener import open_model
 from adjudge.errors import Unavailable
 from support.asking import ask, ask_all, open_at, wait_until
 from support.fake_provider import HANGS, STALLS, FakeProvider, Fault, always

@@ -15,7 +15,7 @@ import pytest
 from adjudge import Outcome, Status
 from adjudge.core.aio import event_loop
 from adjudge.core.domain.message import Reply, Request
-from adjudge.core.gateway.open import open_model
+from adjudge.core.gateway.opener import open_model
 from adjudge.errors import ModelError, RateLimited, RunError, SetupError
 from support.asking import a_request, ask, ask_all, critic, marked, truth
 

@@ -4,7 +4,7 @@ import pytest
 
 from adjudge import AspectCritic
 from adjudge.core.domain.vote import Outcome
-from adjudge.core.gateway.open import OpenModel, open_model
+from adjudge.core.gateway.opener import OpenModel, open_model
 from adjudge.errors import ModelError, SetupError
 from support.asking import ask, open_at
 from support.fake_provider import FakeProvider, Status, always

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from adjudge.core.domain.json_types import JsonValue
-from adjudge.core.gateway.open import open_model
+from adjudge.core.gateway.opener import open_model
 from adjudge.core.gateway.providers.openai_compatible import finish_of, openai_logprobs, text_of
 from adjudge.errors import ModelError, Refused
 from support.asking import MODELS, SCHEMA, ask, open_at

@@ -6,7 +6,7 @@ import pytest
 
 from adjudge import ScriptedModel
 from adjudge.core.domain.message import Reply
-from adjudge.core.gateway.open import open_model
+from adjudge.core.gateway.opener import open_model
 from adjudge.errors import Unavailable
 from support.asking import SCHEMA, ask, ask_all
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from adjudge.features.agents.traces.files import read_traces
-from adjudge.features.importers.run import ImportOptions, import_file
+from adjudge.features.importers.importing import ImportOptions, import_file
 from adjudge.runs.folder import records_of
 from support.records import PUBLIC
 

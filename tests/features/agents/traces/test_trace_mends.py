@@ -17,7 +17,7 @@ from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.reading.foreign_values import Object
 from adjudge.features.agents.traces import files
 from adjudge.features.agents.traces.files import read_traces
-from adjudge.features.agents.traces.read import checked, read_rows, read_trajectories
+from adjudge.features.agents.traces.reader import checked, read_rows, read_trajectories
 from adjudge.features.agents.traces.row import TraceFormat, TraceRow
 from adjudge.features.agents.traces.spans import TraceSpan, trajectory_of_spans
 from adjudge.features.agents.traces.turns import CalledTool, Said, Turn
@@ -458,7 +458,7 @@ def test_the_time_of_a_call_is_that_of_its_model_and_of_its_tool() -> None:
         assert [step.seconds for step in found.steps] == [None, seconds]
     whole = TraceSpan("w", kind="agent", start=0.0, end=9.0)
     found = trajectory_of_spans([whole, replace(model, parent="w"), replace(tool, parent="w")])
-    assert AgentEvaluator(measures=["seconds"]).evaluate(found)[0].scores == {"seconds": 9.0}
+    assert AgentEvaluator(measures=["seconds"]).evaluate([found])[0].scores == {"seconds": 9.0}
 
 
 def test_agents_below_one_that_does_nothing_are_asked_and_answer() -> None:
@@ -576,7 +576,7 @@ def test_a_failed_tool_run_of_langsmith_is_one_call(tool: dict[str, Any]) -> Non
     (call,) = calls(run)
     assert call.arguments == {"city": "Paris", "days": 2, "metric": True}
     assert call.error
-    (result,) = AgentEvaluator(measures=["errors"]).evaluate(run)
+    (result,) = AgentEvaluator(measures=["errors"]).evaluate([run])
     assert result.scores == {"errors": 1}
 
 
@@ -704,6 +704,6 @@ def test_failed_code_of_smolagents_is_a_failed_call_that_counts_once() -> None:
             "Code parsing failed: SyntaxError",
         ),
     ]
-    (result,) = AgentEvaluator(measures=["errors", "repeats"]).evaluate(run)
+    (result,) = AgentEvaluator(measures=["errors", "repeats"]).evaluate([run])
     assert result.scores == {"errors": 2, "repeats": 0}
     assert sum("Thought: one" in step.text for step in run.steps) <= 2

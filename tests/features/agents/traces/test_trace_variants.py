@@ -15,7 +15,7 @@ import pytest
 from adjudge import Trajectory
 from adjudge.errors import WrongData
 from adjudge.features.agents.traces.files import read_traces
-from adjudge.features.agents.traces.read import read_rows, read_trajectories
+from adjudge.features.agents.traces.reader import read_rows, read_trajectories
 from support.records import PUBLIC
 
 FIXTURES = PUBLIC / "agents" / "fixtures"

@@ -15,7 +15,7 @@ import pytest
 
 from adjudge.core.data.sources.row import BadRow
 from adjudge.core.reading import archive
-from adjudge.features.agents.evaluator import AgentEvaluator
+from adjudge.features.agents.judge import AgentEvaluator
 from adjudge.features.agents.rules import RULES, measure
 from adjudge.features.agents.traces import files
 from adjudge.features.agents.traces.spans import TraceSpan, trajectory_of_spans

@@ -20,8 +20,8 @@ from walls import WORKING, installed, processes, temporary_folder, traces
 
 from adjudge.errors import Crashed, Forbidden, MemoryLimit, Timeout
 from adjudge.features.generate.sandbox.base import Limits, Sandbox
-from adjudge.features.generate.sandbox.find import find_sandbox
-from adjudge.features.generate.sandbox.none import NoSandbox
+from adjudge.features.generate.sandbox.finder import find_sandbox
+from adjudge.features.generate.sandbox.no_sandbox import NoSandbox
 from adjudge.features.generate.sandbox.sandlock import Sandlock
 
 # What a refusal looks like: EPERM and EACCES by the filter and Landlock, ENOENT and ENOTDIR where
@@ -581,7 +581,7 @@ def test_a_host_that_is_killed_takes_the_code_with_it(sandbox: Sandbox, tmp_path
             "a container belongs to its service, not to who asked for it: docs/sandbox.md says so"
         )
     host = (
-        "import asyncio\nfrom adjudge.features.generate.sandbox.find import WALLS\ndef tell(): "
+        "import asyncio\nfrom adjudge.features.generate.sandbox.finder import WALLS\ndef tell(): "
         "print('inside', flush=True)\n"
         f"asyncio.run(WALLS[{sandbox.name!r}]().run('import time; tell(); time.sleep(600)', "
         f"tools={{'tell': tell}}))"

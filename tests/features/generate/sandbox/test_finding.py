@@ -16,8 +16,8 @@ from walls import WORKING
 import adjudge
 from adjudge.errors import SetupError
 from adjudge.features.generate.sandbox.attempts import ATTEMPTS, KEPT
-from adjudge.features.generate.sandbox.find import WALLS, find_sandbox
-from adjudge.features.generate.sandbox.none import NoSandbox
+from adjudge.features.generate.sandbox.finder import WALLS, find_sandbox
+from adjudge.features.generate.sandbox.no_sandbox import NoSandbox
 from adjudge.features.generate.sandbox.trial import trouble_with
 from adjudge.messages import Message, render
 
@@ -25,7 +25,7 @@ SOURCE = str(Path(adjudge.__file__).parents[1])
 FIND = """
 import json, sys
 from adjudge.errors import SetupError
-from adjudge.features.generate.sandbox.find import find_sandbox
+from adjudge.features.generate.sandbox.finder import find_sandbox
 try:
     print(json.dumps({"found": find_sandbox(*sys.argv[1:]).name}))
 except SetupError as error:
@@ -57,7 +57,7 @@ def test_without_any_sandbox_the_error_says_what_was_tried_and_what_to_install(
 def test_every_reason_is_in_the_readers_language(monkeypatch: pytest.MonkeyPatch) -> None:
     broken = Message("{name} is not installed", name="podman")
     monkeypatch.setattr(
-        "adjudge.features.generate.sandbox.find._probed", dict.fromkeys(WALLS, broken)
+        "adjudge.features.generate.sandbox.finder._probed", dict.fromkeys(WALLS, broken)
     )
     with pytest.raises(SetupError) as caught:
         find_sandbox()

@@ -19,9 +19,9 @@ from walls import WORKING, installed
 from adjudge.errors import Crashed, SandboxError, SetupError, Timeout
 from adjudge.features.generate.sandbox import python, scratch
 from adjudge.features.generate.sandbox.base import Execution, Limits, Sandbox
-from adjudge.features.generate.sandbox.find import find_sandbox
+from adjudge.features.generate.sandbox.finder import find_sandbox
 from adjudge.features.generate.sandbox.host import CHILD, CodeJob, execute
-from adjudge.features.generate.sandbox.launch import Launch
+from adjudge.features.generate.sandbox.launcher import Launch
 from adjudge.features.generate.sandbox.meter import MOST_FILES, size_of
 from adjudge.features.generate.sandbox.scratch import remove, scratch_folder
 from adjudge.features.generate.sandbox.seccomp import filter_program

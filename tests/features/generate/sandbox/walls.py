@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from adjudge.errors import SetupError
-from adjudge.features.generate.sandbox.find import WALLS, find_sandbox
+from adjudge.features.generate.sandbox.finder import WALLS, find_sandbox
 
 
 class Working:

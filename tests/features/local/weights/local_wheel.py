@@ -28,7 +28,7 @@ _PULL = """
 import json, sys
 from adjudge.errors import AdjudgeError
 from adjudge.features.local.weights import store
-from adjudge.features.local.weights.pull import pull
+from adjudge.features.local.weights.puller import pull
 store.KNOWN["tiny"] = store.KnownWeights(**json.loads(sys.argv[1]))
 try:
     print("path", pull("tiny", lambda line: print("said", line, flush=True)))

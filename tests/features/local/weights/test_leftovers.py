@@ -10,7 +10,7 @@ import pytest
 
 from adjudge.core.aio.files import locked
 from adjudge.features.local.weights.leftovers import note_use, seal_of, tidy
-from adjudge.features.local.weights.pull import pull
+from adjudge.features.local.weights.puller import pull
 
 DAY = 86_400
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from local_wheel import NAME
 
-from adjudge.features.local.weights.pull import pull
+from adjudge.features.local.weights.puller import pull
 from adjudge.features.local.weights.store import KnownWeights
 
 _WITH_TINY = f"""

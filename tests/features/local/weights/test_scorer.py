@@ -20,9 +20,9 @@ from adjudge.core.domain.message import ChatMessage, Prompt
 from adjudge.errors import ModelError, SetupError
 from adjudge.features.local.libraries import import_onnxruntime
 from adjudge.features.local.llama import LabelLogprobs, Llama
-from adjudge.features.local.onnx import made
+from adjudge.features.local.onnx import weights as made
 from adjudge.features.local.onnx.graph import Precision
-from adjudge.features.local.onnx.made import made_path, made_weights, precision
+from adjudge.features.local.onnx.weights import made_path, made_weights, precision
 from support.bits import SAME_BITS
 
 pytest.importorskip("onnxruntime", reason="the extra adjudge[local] is not installed")

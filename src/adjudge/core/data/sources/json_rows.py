@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 
-from adjudge.core.data.rendered import is_chat
+from adjudge.core.data.rendering import is_chat
 from adjudge.core.data.sources.row import MOST_COLUMNS, BadRow, Origin, Row, Rows
 from adjudge.core.data.sources.text import HEAD, LONGEST, PeekableText
 from adjudge.core.data.sources.trace_pieces import refusal_of, trace_of

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import astuple, field, replace
 
 from adjudge.core.domain.json_types import JsonDict, JsonValue
-from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.domain.message import Amounts, Reply, Request, Usage
 from adjudge.core.gateway.prices import TARGET
 from adjudge.core.reading.typed_json import read_as
@@ -103,13 +103,17 @@ def measured(model: str, request: Request, reply: Reply) -> Reply:
     """
     if model.startswith(TARGET):
         return reply
-    usage = believable(reply, _byte_count(request.prompt.text))
+    asked = _byte_count(request.prompt.text)
+    answered = None if request.decision is None else 0  # a decision model writes no tokens
+    usage = believable(reply, asked, answered)
     return reply if usage is reply.usage else replace(reply, usage=usage)
 
 
-def believable(reply: Reply, asked: int) -> Usage:
-    """What a reply to a prompt of ``asked`` bytes took."""
-    usage, said = reply.usage, _byte_count(reply.text)
+def believable(reply: Reply, asked: int, answered: int | None = None) -> Usage:
+    """What a reply to a prompt of ``asked`` bytes took. ``answered``: the bytes that the model
+    wrote, if these are not its text.
+    """
+    usage, said = reply.usage, _byte_count(reply.text) if answered is None else answered
     most = _MOST_BYTES_PER_TOKEN
     if (
         _whole(usage)

@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import cached_property
 
 from adjudge.core.domain.json_types import JsonDict
-from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.domain.message import Reply, Request, Usage
 from adjudge.core.gateway.layers.account import Account, RequestSizes, Spent, measured
 from adjudge.core.gateway.layers.halt import Halt, Haltable

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Protocol, Required, TypedDict, runtime_checkable
 
 from adjudge.core.aio.files import locked
-from adjudge.core.domain.frozen import FrozenDict, plain
+from adjudge.core.domain.frozen_mapping import FrozenDict, plain
 from adjudge.core.domain.json_types import JsonValue
 from adjudge.core.domain.message import Reply, Request, Usage
 from adjudge.core.gateway.model import Layer, Model

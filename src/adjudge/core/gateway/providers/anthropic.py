@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar, cast
 
-from adjudge.core.domain.frozen import FrozenDict
+from adjudge.core.domain.frozen_mapping import FrozenDict
 from adjudge.core.domain.json_types import JsonDict, JsonObject, object_in, objects_at
 from adjudge.core.domain.message import Capabilities, Reply, Request, Usage
 from adjudge.core.gateway.layers.account import token_count, token_sum

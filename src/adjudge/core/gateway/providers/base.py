@@ -13,14 +13,14 @@ from typing import ClassVar
 from urllib.parse import quote, urlsplit
 
 from adjudge.core.domain.json_types import JsonDict, JsonObject, objects_at
-from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.domain.message import Capabilities, Prompt, Reply, Request
 from adjudge.core.gateway.headers import Headers
 from adjudge.core.gateway.http import Endpoint, Secret, encoded_body, get_json, post_json
 from adjudge.core.gateway.model import PartRejected, Presence
 from adjudge.core.gateway.providers.optional_parts import BAD_REQUEST, OptionalParts
 from adjudge.core.gateway.proxies import proxy_for
-from adjudge.core.gateway.redact import shown, without_secrets
+from adjudge.core.gateway.redaction import shown, without_secrets
 from adjudge.errors import ModelError, SetupError, Unavailable
 from adjudge.messages import Message, join
 

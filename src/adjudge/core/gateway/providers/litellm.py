@@ -18,7 +18,7 @@ from adjudge.core.domain.message import Capabilities, Reply, Request
 from adjudge.core.gateway.http import Secret, error_message, retry_after
 from adjudge.core.gateway.providers.base import Connection
 from adjudge.core.gateway.providers.openai_compatible import openai_reply, response_format
-from adjudge.core.gateway.redact import struck_out, without_secrets
+from adjudge.core.gateway.redaction import struck_out, without_secrets
 from adjudge.errors import ModelError, RateLimited, Refused, SetupError, Unavailable, Unreachable
 from adjudge.messages import Message
 

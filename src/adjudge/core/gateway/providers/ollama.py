@@ -13,7 +13,7 @@ import os
 from collections.abc import Mapping
 from typing import ClassVar
 
-from adjudge.core.domain.frozen import FrozenDict
+from adjudge.core.domain.frozen_mapping import FrozenDict
 from adjudge.core.domain.json_types import JsonDict, JsonObject, object_at, objects_at
 from adjudge.core.domain.message import Capabilities, Reply, Request, Usage
 from adjudge.core.gateway.layers.account import token_count

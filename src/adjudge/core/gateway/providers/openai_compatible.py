@@ -10,7 +10,7 @@ from functools import lru_cache
 from json.encoder import encode_basestring_ascii as _quoted
 from typing import ClassVar, cast
 
-from adjudge.core.domain.frozen import FrozenDict
+from adjudge.core.domain.frozen_mapping import FrozenDict
 from adjudge.core.domain.json_types import (
     JsonDict,
     JsonObject,

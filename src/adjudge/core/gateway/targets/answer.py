@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Self
 
 from adjudge.core.domain.instance import answer_text
 from adjudge.core.domain.json_types import JsonValue
-from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.reading.json_path import NotThere, value_at
 from adjudge.errors import ModelError
 from adjudge.messages import Message
@@ -31,10 +32,16 @@ class TargetAnswer:
     contexts: tuple[str, ...] = ()
     tool_calls: str = ""
     """As JSON; empty where nothing was called."""
+    state: JsonValue = None
+    """The application's state after the answer, if it was asked for."""
 
     def to_json(self) -> str:
         """The answer as the text of a reply."""
-        beside = {"contexts": list(self.contexts), "tool_calls": self.tool_calls}
+        beside: dict[str, object] = {
+            "contexts": list(self.contexts),
+            "tool_calls": self.tool_calls,
+            "state": self.state,
+        }
         said = {"response": self.text, **{name: one for name, one in beside.items() if one}}
         return json.dumps(said, ensure_ascii=False)
 
@@ -42,7 +49,12 @@ class TargetAnswer:
     def of_json(cls, text: str) -> Self:
         """The answer that ``to_json`` wrote."""
         found = json.loads(text)
-        return cls(found["response"], tuple(found.get("contexts", ())), found.get("tool_calls", ""))
+        return cls(
+            found["response"],
+            tuple(found.get("contexts", ())),
+            found.get("tool_calls", ""),
+            found.get("state"),
+        )
 
 
 @light_dataclass(frozen=True)
@@ -52,9 +64,17 @@ class AnswerPaths:
     answer: str | None = None
     contexts: str | None = None
     tool_calls: str | None = None
+    state: str | None = None
+    """None: the state is not read."""
 
     def read(self, said: JsonValue, target: str) -> TargetAnswer:
         """The answer in what an application said; NoAnswer where there is none."""
+        answer = self._read(said, target)
+        if self.state is None:
+            return answer
+        return replace(answer, state=self._find(said, self.state, (), target))
+
+    def _read(self, said: JsonValue, target: str) -> TargetAnswer:
         whole = answer_text(said) if self.answer is None else None
         if whole is not None:
             return _checked(TargetAnswer(whole), target)

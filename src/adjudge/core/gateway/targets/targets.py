@@ -19,11 +19,11 @@ from urllib.parse import quote
 from adjudge.core.aio.files import cache_folder
 from adjudge.core.aio.user_functions import call
 from adjudge.core.domain.json_types import JsonValue
-from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.domain.message import Reply, Request
 from adjudge.core.gateway.headers import Headers
 from adjudge.core.gateway.http import Endpoint, get_json, post_json
-from adjudge.core.gateway.redact import without_secrets
+from adjudge.core.gateway.redaction import without_secrets
 from adjudge.core.gateway.targets.answer import AnswerPaths, NoAnswer
 from adjudge.core.gateway.targets.target import Target
 from adjudge.core.reading.places import Row, filled, filled_text, places_in

@@ -21,9 +21,9 @@ from adjudge.core.reading.archive import entries, entry_names, unpacked_size
 from adjudge.core.reading.foreign_values import Object, inner_object
 from adjudge.errors import RunError, SetupError, WrongData
 from adjudge.features.agents.traces.chunks import streamed_events
+from adjudge.features.agents.traces.format_table import FORMATS, format_of, formats_named
 from adjudge.features.agents.traces.names import TRACE_FILES
-from adjudge.features.agents.traces.read import as_message, checked, lack_of_texts, unknown
-from adjudge.features.agents.traces.registry import FORMATS, format_of, formats_named
+from adjudge.features.agents.traces.reader import as_message, checked, lack_of_texts, unknown
 from adjudge.features.agents.traces.row import TraceFormat, TraceRow
 from adjudge.messages import Message, reason_of
 

@@ -64,8 +64,8 @@ def _is_plain(path: Path) -> bool:
 
 def _is_trace(path: Path) -> bool:
     from adjudge.features.agents.traces.files import first_objects
+    from adjudge.features.agents.traces.format_table import format_of
     from adjudge.features.agents.traces.formats.chats import MESSAGES
-    from adjudge.features.agents.traces.registry import format_of
 
     first, alone = first_objects(path)
     known = format_of(first)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
 from adjudge.core.domain.message import Usage
-from adjudge.features.agents.traces.build import Builder, built
+from adjudge.features.agents.traces.builder import Builder, built
 from adjudge.features.agents.traces.turns import (
     CalledTool,
     HandedOver,

@@ -19,7 +19,7 @@ from adjudge.core.domain.json_types import JsonDict, JsonObject, JsonValue, obje
 from adjudge.core.domain.message import Reply, Request
 from adjudge.core.gateway.http import MAX_REPLY, Endpoint, error_for
 from adjudge.core.gateway.providers.base import HttpProvider
-from adjudge.core.gateway.redact import struck_out
+from adjudge.core.gateway.redaction import struck_out
 from adjudge.errors import ModelError, RateLimited, Refused, Unavailable
 from adjudge.features.batches.transfer import fetch
 from adjudge.messages import Message, StoredMessage, pack

@@ -15,7 +15,7 @@ from adjudge.core.judges.cascade import Cascade
 from adjudge.core.judges.direct import BaseDirectJudge, DirectJudge
 from adjudge.core.judges.judge import Judge
 from adjudge.core.judges.pairwise import BasePairwiseJudge, PairwiseJudge
-from adjudge.features.compat.dummy import DummyDirectJudge, DummyPairwiseJudge
+from adjudge.features.compat.dummy_judges import DummyDirectJudge, DummyPairwiseJudge
 from adjudge.features.compat.judges.base import BaseJudge
 from adjudge.features.compat.judges.const import DEFAULT_JUDGE_INFERENCE_PARAMS
 from adjudge.features.compat.judges.types import (

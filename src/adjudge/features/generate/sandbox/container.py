@@ -13,7 +13,7 @@ from adjudge.errors import SetupError
 from adjudge.features.generate.sandbox import python
 from adjudge.features.generate.sandbox.base import Limits
 from adjudge.features.generate.sandbox.host import CHILD, Wall
-from adjudge.features.generate.sandbox.launch import Launch
+from adjudge.features.generate.sandbox.launcher import Launch
 from adjudge.features.generate.sandbox.meter import MOST_FILES
 from adjudge.features.generate.sandbox.seccomp import filter_program
 

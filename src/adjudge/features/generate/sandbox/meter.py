@@ -17,7 +17,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from adjudge.features.generate.sandbox.launch import Launch
+from adjudge.features.generate.sandbox.launcher import Launch
 from adjudge.messages import Message
 
 MOST_FILES = 10_000

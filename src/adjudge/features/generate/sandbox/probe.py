@@ -10,8 +10,8 @@ import sys
 from adjudge.errors import AdjudgeError, SandboxError
 from adjudge.features.generate.sandbox.attempts import ATTEMPTS, BEYOND, KEPT
 from adjudge.features.generate.sandbox.base import Sandbox
-from adjudge.features.generate.sandbox.find import WALLS
-from adjudge.features.generate.sandbox.none import NoSandbox
+from adjudge.features.generate.sandbox.finder import WALLS
+from adjudge.features.generate.sandbox.no_sandbox import NoSandbox
 from adjudge.features.generate.sandbox.trial import try_all
 from adjudge.messages import Message
 

@@ -24,9 +24,9 @@ from adjudge.features.local.onnx.graph import (
     arithmetics,
     layer_graph,
 )
-from adjudge.features.local.onnx.merge import hadamard
+from adjudge.features.local.onnx.merger import hadamard
 from adjudge.features.local.onnx.protobuf import Element, graph, model, node, tensor, value
-from adjudge.features.local.onnx.reading import angles
+from adjudge.features.local.onnx.sample_reading import angles
 from adjudge.features.local.onnx.tensors import Tensors
 
 if TYPE_CHECKING:
@@ -71,6 +71,18 @@ class _Piece:
     last: NDArray[np.int64]
 
 
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """Which states of a pass are kept."""
+
+    layers: tuple[int, ...]
+    """After how many layers, in ascending order."""
+    spans: Sequence[tuple[int, int]]
+    """Per row, the tokens to average over: first, and first behind."""
+    to_end: bool = True
+    """Whether the pass goes on to the last layer."""
+
+
 class Network:
     """One loaded model. Passes may run in several threads at once."""
 
@@ -111,17 +123,50 @@ class Network:
 
         A row longer than PIECE comes alone.
         """
-        *begin, end = (
-            self._pieces(before, rows[0]) if len(rows) == 1 else [self._piece(before.length, rows)]
-        )
+        pieces = self._cut(before, rows)
         for layer in range(self._shape.layers):
-            if layer == self._shape.layers - 1:  # only the last token of each row is asked about
-                end.feeds |= self._values(
-                    {"kept": end.last, "places": end.feeds["places"].numpy()[end.last]}
-                )
-            keys, values = self._through(layer, begin, before)
-            (end.stream,) = self._step(layer, end, keys, values, _STEP)
-        found = end.stream.numpy()[: len(rows)].astype(np.float64)
+            self._advance(layer, pieces, before)
+        return self._final(pieces[-1], len(rows))
+
+    def hidden(
+        self, before: Prefix, rows: Sequence[Sequence[int]], wanted: Watched
+    ) -> tuple[Floats, NDArray[np.float64] | None]:
+        """States inside the network: rows by layers by (mean over the span, last token) by width.
+
+        The second value is what ``states`` returns, or None if the pass stops after the last
+        layer that is wanted.
+        """
+        if not wanted.layers or not all(0 < layer < self._shape.layers for layer in wanted.layers):
+            raise ValueError(f"layers must be from 1 to {self._shape.layers - 1}")
+        pieces = self._cut(before, rows)
+        ends = np.cumsum([len(row) for row in rows])
+        inside: list[NDArray[np.float64]] = []
+        for layer in range(self._shape.layers if wanted.to_end else max(wanted.layers)):
+            self._advance(layer, pieces, before)
+            if layer + 1 in wanted.layers:
+                stream = np.concatenate([piece.stream.numpy() for piece in pieces])
+                inside.append(_mean_and_last(stream, ends, wanted.spans))
+        found = np.stack(inside, axis=1).astype(np.float32)
+        return found, self._final(pieces[-1], len(rows)) if wanted.to_end else None
+
+    def _cut(self, before: Prefix, rows: Sequence[Sequence[int]]) -> list[_Piece]:
+        """Several rows as one piece, a row alone as pieces of its own."""
+        if len(rows) == 1:
+            return self._pieces(before, rows[0])
+        return [self._piece(before.length, rows)]
+
+    def _advance(self, layer: int, pieces: Sequence[_Piece], before: Prefix) -> None:
+        """Take pieces through one layer; of the last one only each row's last token goes on."""
+        *begin, end = pieces
+        if layer == self._shape.layers - 1:  # only the last token of each row is asked about
+            end.feeds |= self._values(
+                {"kept": end.last, "places": end.feeds["places"].numpy()[end.last]}
+            )
+        keys, values = self._through(layer, begin, before)
+        (end.stream,) = self._step(layer, end, keys, values, _STEP)
+
+    def _final(self, end: _Piece, rows: int) -> NDArray[np.float64]:
+        found = end.stream.numpy()[:rows].astype(np.float64)
         states: NDArray[np.float64] = found / np.sqrt(
             (found**2).mean(axis=-1, keepdims=True) + self._shape.epsilon
         )
@@ -231,6 +276,17 @@ class Network:
             for value in self._arrays["first.values"]
         ]
         return Prefix(1, keys, values)
+
+
+def _mean_and_last(
+    stream: Floats, ends: NDArray[np.int64], spans: Sequence[tuple[int, int]]
+) -> NDArray[np.float64]:
+    """Per row: the mean over its span and its last token, from that row's numbers alone."""
+    rows = []
+    for end, begin, (first, behind) in zip(ends, [0, *ends[:-1]], spans, strict=True):
+        row = stream[begin:end].astype(np.float64)
+        rows.append((row[first:behind].sum(axis=0) / max(1, behind - first), row[-1]))
+    return np.array(rows)
 
 
 def _session(library: Any, graph: bytes) -> Any:

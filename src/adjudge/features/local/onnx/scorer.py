@@ -10,30 +10,94 @@ import json
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import lru_cache
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from adjudge.core.domain.message import Prompt
-from adjudge.errors import ModelError, SetupError
+from adjudge.errors import ModelError, PromptTooLong, SetupError
 from adjudge.features.local.llama import LabelLogprobs
 from adjudge.features.local.onnx.graph import Precision, Shape
-from adjudge.features.local.onnx.network import LONGEST, Network, Prefix
+from adjudge.features.local.onnx.network import LONGEST, Network, Prefix, Watched
 from adjudge.features.local.onnx.tensors import Tensors, read_tensors
 from adjudge.features.local.onnx.tokenizer import Tokenizer
-from adjudge.features.local.onnx.trouble import damage_named, said_plainly
+from adjudge.messages import Message
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+
+_NO_MEMORY = Message(
+    "there is not enough memory for the embedded model: free some, or judge fewer and shorter "
+    "texts at a time"
+)
+_ALLOCATING = ("alloc", "out of memory")
+
+
+@contextmanager
+def said_plainly() -> Iterator[None]:
+    """A ModelError for whatever the libraries raise while they compute; errors of ours go through
+    as they are.
+    """
+    try:
+        yield
+    except MemoryError as error:
+        raise ModelError(_NO_MEMORY) from error
+    except Exception as error:
+        if not type(error).__module__.startswith("onnxruntime"):
+            raise
+        raise ModelError(_sentence(str(error))) from error
+
+
+@contextmanager
+def damage_named(weights: Path) -> Iterator[None]:
+    """A ModelError that names the file where it does not hold what a model needs."""
+    try:
+        with said_plainly():
+            yield
+    except SetupError:  # what would read it is not installed
+        raise
+    except (KeyError, ValueError, TypeError, IndexError) as error:
+        raise ModelError(
+            "{weights} is damaged ({error}): delete it, and run 'adjudge models pull' again",
+            weights=weights,
+            error=error,
+        ) from error
+
+
+def _sentence(said: str) -> str:
+    if any(word in said.lower() for word in _ALLOCATING):
+        return _NO_MEMORY
+    return Message(
+        "onnxruntime stopped ({said}): run 'adjudge models pull' again, and if it stays so, "
+        "pip install --upgrade 'adjudge[local]'",
+        said=said.strip().splitlines()[0] if said.strip() else Message("without a word"),
+    )
+
+
 TOGETHER = 320
 """Tokens of several rows that are read in one pass: what more of them come to does not stay in a
 core's own cache.
 """
 _KEPT_TOKENS = 1500
 """Of prefixes: some 46 KB each."""
+
+
+@dataclass(frozen=True, slots=True)
+class HiddenStates:
+    """What the network holds inside when it has read a prompt."""
+
+    inside: NDArray[np.float32]
+    """Layers by (mean over the judged text, last token) by width."""
+    score: LabelLogprobs | None
+    """None if the pass stopped after the last layer that was wanted."""
+    prompt_tokens: int
+    evaluated_tokens: int
 
 
 class Scorer:
@@ -92,29 +156,96 @@ class Scorer:
         """
         ids = [[self.label(label) for label in of_prompt] for of_prompt in labels]
         parts = [self.split(prompt) for prompt in prompts]
-        (shared, criteria), _ = parts[0]
-        length = len(shared) + len(criteria)
-        scores: list[LabelLogprobs | ModelError] = [
-            self._too_long(length + len(own)) for _, own in parts
-        ]
-        fitting = [
-            place for place, (_, own) in enumerate(parts) if length + len(own) <= self._context
-        ]
-        if not fitting:
-            return scores
-        prefix, read = self._prefixes.read(shared, criteria)
-        for together in in_passes([(place, len(parts[place][1])) for place in fitting]):
+        scores: list[LabelLogprobs | ModelError] = self._too_long(parts)
+        prefix, read, passes = self._passes(parts)
+        for together in passes:
             states = self._network.states(prefix, [parts[place][1] for place in together])
             for state, place in zip(states, together, strict=True):
-                own, logprobs = (
-                    len(parts[place][1]),
-                    _logprobs(self._network.logits(state, ids[place])),
-                )
-                scores[place] = LabelLogprobs(
-                    dict(zip(labels[place], logprobs, strict=True)), length + own, own + read
+                length = len(parts[place][1])
+                scores[place] = self._score(
+                    state, labels[place], ids[place], prefix.length + length, length + read
                 )
                 read = 0
         return scores
+
+    @said_plainly()
+    def hidden(
+        self,
+        prompts: Sequence[Prompt],
+        labels: Sequence[Sequence[str]],
+        judged: Sequence[tuple[int, int]],
+        layers: tuple[int, ...],
+        *,
+        to_end: bool = True,
+    ) -> list[HiddenStates | ModelError]:
+        """States after the given numbers of layers, with the labels' probabilities if the pass
+        goes ``to_end``; these are the same that ``score`` returns.
+
+        ``judged``: per prompt, where its judged text begins and ends in what follows the shared
+        part, in characters. The prompts share what they begin with.
+        """
+        ids = [[self.label(label) for label in of_prompt] for of_prompt in labels]
+        parts = [self.split(prompt) for prompt in prompts]
+        found: list[HiddenStates | ModelError] = self._too_long(parts)
+        prefix, read, passes = self._passes(parts)
+        for together in passes:
+            rows = [parts[place][1] for place in together]
+            spans = [
+                self._span(prompts[place], parts[place][1], judged[place]) for place in together
+            ]
+            inside, states = self._network.hidden(prefix, rows, Watched(layers, spans, to_end))
+            for number, place in enumerate(together):
+                length = len(rows[number])
+                score = (
+                    None
+                    if states is None
+                    else self._score(
+                        states[number],
+                        labels[place],
+                        ids[place],
+                        prefix.length + length,
+                        length + read,
+                    )
+                )
+                found[place] = HiddenStates(
+                    inside[number], score, prefix.length + length, length + read
+                )
+                read = 0
+        return found
+
+    def _span(self, prompt: Prompt, ids: Sequence[int], judged: tuple[int, int]) -> tuple[int, int]:
+        own = prompt.messages[-1].content[prompt.shared :]
+        first, behind = (len(own[:place].encode("utf-8", "replace")) for place in judged)
+        return self._tokenizer.span(ids, first, behind)
+
+    def _passes(
+        self, parts: Sequence[tuple[tuple[list[int], list[int]], list[int]]]
+    ) -> tuple[Prefix, int, Iterator[list[int]]]:
+        """The prefix that all share, how many tokens were read for it, and which prompts are read
+        together; those that are too long are in none.
+        """
+        (shared, criteria), _ = parts[0]
+        length = len(shared) + len(criteria)
+        fitting = [
+            (place, len(own))
+            for place, (_, own) in enumerate(parts)
+            if length + len(own) <= self._context
+        ]
+        if not fitting:
+            return self._network.start, 0, iter(())
+        prefix, read = self._prefixes.read(shared, criteria)
+        return prefix, read, in_passes(fitting)
+
+    def _score(
+        self,
+        state: NDArray[np.float64],
+        labels: Sequence[str],
+        ids: Sequence[int],
+        length: int,
+        read: int,
+    ) -> LabelLogprobs:
+        logprobs = _logprobs(self._network.logits(state, ids))
+        return LabelLogprobs(dict(zip(labels, logprobs, strict=True)), length, read)
 
     @said_plainly()
     def label_logprobs(self, ids: Sequence[int], labels: Sequence[int]) -> dict[int, float]:
@@ -122,12 +253,18 @@ class Scorer:
         states = self._network.states(self._network.start, [list(ids[1:])])
         return dict(zip(labels, _logprobs(self._network.logits(states[0], labels)), strict=True))
 
-    def _too_long(self, length: int) -> ModelError:
-        return ModelError(
-            "the prompt has {length} tokens, the model reads {context}: shorten the text",
-            length=length,
-            context=self._context,
-        )
+    def _too_long(
+        self, parts: Sequence[tuple[tuple[list[int], list[int]], list[int]]]
+    ) -> list[Any]:
+        """Per prompt, the error that it ends with unless it is read."""
+        return [
+            PromptTooLong(
+                "the prompt has {length} tokens, the model reads {context}: shorten the text",
+                length=len(shared) + len(criteria) + len(own),
+                context=self._context,
+            )
+            for (shared, criteria), own in parts
+        ]
 
 
 def in_passes(lengths: Sequence[tuple[int, int]]) -> Iterator[list[int]]:

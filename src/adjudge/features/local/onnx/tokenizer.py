@@ -9,9 +9,11 @@ tables would cut rare scripts elsewhere. Control tokens are never read from text
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from functools import cache, lru_cache
 from heapq import heapify, heappop, heappush
+from itertools import accumulate
 from pathlib import Path
 
 _WHITESPACE = r"\x09-\x0d\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
@@ -29,6 +31,7 @@ class Tokenizer:
         self, tokens: Sequence[str], merges: Sequence[str], control: dict[str, int]
     ) -> None:
         self._ids = dict(zip(tokens, range(len(tokens)), strict=True))
+        self._lengths = [len(token) for token in tokens]
         self._ranks = dict(zip(merges, range(len(merges)), strict=True))
         self._control = control
         self._controls = re.compile(
@@ -43,6 +46,12 @@ class Tokenizer:
         for word in self._pattern.findall(_without_surrogates(text)):
             ids += self._kept(word) if len(word) <= _LONGEST_KEPT else self._cut(word)
         return ids
+
+    def span(self, ids: Sequence[int], first: int, behind: int) -> tuple[int, int]:
+        """Return the tokens that hold the bytes from ``first`` up to ``behind`` of their text."""
+        ends = list(accumulate(self._lengths[id] for id in ids))  # a token's letter is a byte
+        start = bisect_right(ends, first)
+        return start, max(start + 1, min(len(ids), bisect_left(ends, behind) + 1))
 
     def encode_frame(self, text: str) -> list[int]:
         """The ids of text of our own, control tokens in it read as such."""

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from adjudge.core.aio.files import cache_folder, locked, sha256, written_whole
-from adjudge.errors import SetupError
+from adjudge.errors import FetchNeeded, SetupError
 from adjudge.messages import Message, reason_of
 
 LOCK = "lock"
@@ -69,8 +69,10 @@ class Manifest:
     licence: str
 
 
-class WeightsMissing(SetupError):
+class WeightsMissing(FetchNeeded):
     """Weights that were never pulled: pulling ``name`` is all that is needed."""
+
+    fetcher = "adjudge.features.local.command:fetch_weights"
 
     def __init__(self, name: str) -> None:
         super().__init__(

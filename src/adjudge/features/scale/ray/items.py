@@ -1,4 +1,4 @@
-"""A judge's own items over a Ray cluster: ``evaluate(..., on="ray")``."""
+"""A judge's own items over a Ray cluster: ``RunSettings(folder, on="ray")``."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from adjudge.core.domain.instance import Instance
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.results import Result
 from adjudge.core.engine.cluster import Cluster, ClusterTask
-from adjudge.core.engine.run import Run, recorded
+from adjudge.core.engine.run import RunSettings, recorded
 from adjudge.core.engine.session import OpenRun
 from adjudge.core.gateway.layers.budget import Budget
-from adjudge.core.gateway.open import OpenModel
+from adjudge.core.gateway.opener import OpenModel
 from adjudge.core.gateway.prices import PriceTable
 from adjudge.core.ledger.file import FILE, connect, holds_run, read_meta
 from adjudge.errors import RunError, SetupError
@@ -27,7 +27,7 @@ from adjudge.features.scale.ray.place import store_of
 from adjudge.features.scale.ray.run import ClusterRun
 from adjudge.features.scale.ray.worker import Opened
 from adjudge.features.scale.stores.segments import SegmentStore
-from adjudge.features.scale.stores.shared import SharedLedger
+from adjudge.features.scale.stores.shared_ledger import SharedLedger
 from adjudge.features.scale.stores.store import RowRange
 
 _ITEMS = 64
@@ -176,7 +176,7 @@ def _opened(
     async def opened() -> AsyncIterator[_Session[I, R]]:
         ledger = SharedLedger(store, writer, configuration)
         try:
-            async with recorded(ledger, Run(store.name), budget, prices) as run:
+            async with recorded(ledger, RunSettings(store.name), budget, prices) as run:
                 run.open_budget.share(limits.more, limits.whole)
                 yield _Session(judge, label, criteria, ledger, run)
         finally:

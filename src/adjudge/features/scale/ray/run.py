@@ -16,16 +16,16 @@ from adjudge.core.domain.json_types import JsonObject
 from adjudge.core.engine.cluster import Cluster
 from adjudge.core.engine.run import check_prices
 from adjudge.core.gateway.layers.budget import Budget
-from adjudge.core.gateway.open import OpenModel
+from adjudge.core.gateway.opener import OpenModel
 from adjudge.core.gateway.prices import PriceTable
 from adjudge.core.ledger.file import holds_run
 from adjudge.errors import HALTS, RunError, SetupError
 from adjudge.features.scale.limiter import SharedLimits, left_of, nothing_of, rates_of
 from adjudge.features.scale.ray.cluster import Hearing, Spread
-from adjudge.features.scale.ray.connect import check_address, check_installed, connected
+from adjudge.features.scale.ray.connection import check_address, check_installed, connected
 from adjudge.features.scale.ray.place import forget_facts, keep_facts, store_of
 from adjudge.features.scale.ray.worker import Opened, Worker
-from adjudge.features.scale.stores.merge import merge, refuse_newer, spent_so_far
+from adjudge.features.scale.stores.merger import merge, refuse_newer, spent_so_far
 from adjudge.features.scale.stores.segments import SegmentStore
 
 C = TypeVar("C")

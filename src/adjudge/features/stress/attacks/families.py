@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Self
 
-from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.errors import SetupError
 from adjudge.messages import Message
 

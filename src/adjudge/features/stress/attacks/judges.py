@@ -12,12 +12,12 @@ from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.question import question_of
 from adjudge.core.domain.results import Result, Status
 from adjudge.core.domain.vote import Ballot, Vote
-from adjudge.core.prompts.render import SANDWICH, judged_field
+from adjudge.core.prompts.renderer import SANDWICH, judged_field
 from adjudge.errors import SetupError
 from adjudge.features.stress.attacks.rows import is_attacked
 from adjudge.messages import Message, render
-from adjudge.runs.asked_again import WithOtherBallots, asked_again
-from adjudge.runs.judge_around import JudgeAround, judge_around, without_verdict
+from adjudge.runs.extra_samples import WithOtherBallots, asked_again
+from adjudge.runs.judge_wrapper import JudgeAround, judge_around, without_verdict
 from adjudge.runs.ready_judge import ReadyJudge
 
 Defence = Literal["fence", "sandwich", "two-pass"]
@@ -32,10 +32,10 @@ class Sandwich(WithOtherBallots):
     """A judge that is told what its task is once more behind the material."""
 
     def change(self, ballots: Sequence[Ballot]) -> list[Ballot]:
-        if any(one.mode == "likelihood" for one in ballots):
+        if any(one.mode != "generate" for one in ballots):
             raise SetupError(
                 "the defence sandwich is for answers in writing; this judge reads "
-                "log-probabilities: use mode: generate, or leave the defence out"
+                "probabilities: take a judge that writes, or leave the defence out"
             )
         if ballots and not any(one.template in _WRITTEN for one in ballots):
             raise SetupError(

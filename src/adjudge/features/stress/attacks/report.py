@@ -11,12 +11,12 @@ from functools import cached_property
 from pathlib import Path
 from statistics import fmean
 
-from adjudge.core.domain.frozen import some_of
+from adjudge.core.domain.frozen_mapping import some_of
 from adjudge.core.domain.json_types import JsonDict, JsonObject, object_in, objects_in
-from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.domain.record import JudgmentRecord
 from adjudge.errors import RunError
-from adjudge.features.agents.record import AgentDetail
+from adjudge.features.agents.record import agent_detail
 from adjudge.features.agents.rules import RULES
 from adjudge.features.stress.attacks.families import title_of
 from adjudge.features.stress.attacks.judges import DEFENCES, Defence
@@ -24,9 +24,9 @@ from adjudge.features.stress.attacks.rows import AttackMark, mark_in
 from adjudge.messages import Message, plural
 from adjudge.runs.folder import records_of, run_info
 from adjudge.stats import FEWEST
-from adjudge.stats.beyond_noise import beyond_noise
 from adjudge.stats.difference import compare, holm
 from adjudge.stats.estimate import Estimate
+from adjudge.stats.noise_test import beyond_noise
 from adjudge.trust.labels.scales import scale_ends
 
 FACT = "attack"
@@ -230,7 +230,8 @@ def attack_report(folder: str | Path, level: float = 0.95) -> AttackReport:
 
 
 def _is_by_rule(record: JudgmentRecord) -> bool:
-    return isinstance(record.detail, AgentDetail) and record.detail.measure in RULES
+    detail = agent_detail(record)
+    return detail is not None and detail.measure in RULES
 
 
 def _judge_in(kept: JsonObject) -> AttackedJudge:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 
-from adjudge.core.domain.frozen import content_hash, some_of
+from adjudge.core.domain.frozen_mapping import content_hash, some_of
 from adjudge.core.domain.instance import Instance
 from adjudge.core.domain.json_types import (
     JsonDict,
@@ -19,7 +19,7 @@ from adjudge.core.domain.json_types import (
     text_in,
 )
 from adjudge.core.domain.judge_configuration import JudgeConfiguration
-from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.domain.record import JudgmentRecord, json_ready
 from adjudge.errors import RunError
 from adjudge.messages import reason_of

@@ -9,13 +9,13 @@ from enum import StrEnum
 from pathlib import Path
 from statistics import fmean
 
-from adjudge.core.domain.frozen import some_of
+from adjudge.core.domain.frozen_mapping import some_of
 from adjudge.core.domain.json_types import JsonDict
-from adjudge.core.domain.light import light_dataclass
+from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.ledger.file import holds_run
 from adjudge.errors import RunError
 from adjudge.features.stress.drift.anchors import AnchorSet, answer_of, models_in, question_names
-from adjudge.runs.asked_again import asked_again
+from adjudge.runs.extra_samples import asked_again
 from adjudge.runs.folder import records_of, run_info
 from adjudge.runs.plan import Plan
 from adjudge.stats import FEWEST

@@ -15,7 +15,7 @@ from adjudge.core.reading.foreign_values import (
     time_at,
     usage_of,
 )
-from adjudge.features.agents.traces.build import built
+from adjudge.features.agents.traces.builder import built
 from adjudge.features.agents.traces.messages import read_turns
 from adjudge.features.agents.traces.row import TraceFormat, TraceRow, present, reference_call
 from adjudge.features.agents.traces.turns import HandedOver, Returned, Said, Turn

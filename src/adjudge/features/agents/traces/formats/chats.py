@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from adjudge.core.reading.foreign_values import Object, first_of, objects, usage_of
-from adjudge.features.agents.traces.build import built
+from adjudge.features.agents.traces.builder import built
 from adjudge.features.agents.traces.chunks import is_chunk
 from adjudge.features.agents.traces.messages import (
     are_messages,

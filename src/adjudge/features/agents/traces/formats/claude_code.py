@@ -13,7 +13,7 @@ from adjudge.core.reading.foreign_values import (
     text_at,
     time_at,
 )
-from adjudge.features.agents.traces.build import Builder
+from adjudge.features.agents.traces.builder import Builder
 from adjudge.features.agents.traces.messages import read_turns
 from adjudge.features.agents.traces.row import TraceFormat, TraceRow, present
 from adjudge.features.agents.traces.turns import Turn

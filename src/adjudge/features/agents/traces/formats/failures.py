@@ -16,7 +16,7 @@ from adjudge.core.reading.foreign_values import (
     objects,
     text_at,
 )
-from adjudge.features.agents.traces.build import built
+from adjudge.features.agents.traces.builder import built
 from adjudge.features.agents.traces.row import TraceFormat, TraceRow, present
 from adjudge.features.agents.traces.turns import Said, Thought, Turn, TurnPart
 

@@ -18,7 +18,7 @@ from adjudge.core.reading.foreign_values import (
     text_at,
     usage_of,
 )
-from adjudge.features.agents.traces.build import built
+from adjudge.features.agents.traces.builder import built
 from adjudge.features.agents.traces.messages import read_turns
 from adjudge.features.agents.traces.row import TraceFormat, TraceRow, present
 from adjudge.features.agents.traces.turns import CalledTool, Returned, Said, Turn

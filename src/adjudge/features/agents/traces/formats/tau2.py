@@ -14,7 +14,7 @@ from adjudge.core.reading.foreign_values import (
     objects,
     text_at,
 )
-from adjudge.features.agents.traces.build import built
+from adjudge.features.agents.traces.builder import built
 from adjudge.features.agents.traces.messages import read_turns
 from adjudge.features.agents.traces.row import TraceFormat, TraceRow, present, reference_call
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from adjudge.core.reading.foreign_values import Object, first_of, inner, objects
-from adjudge.features.agents.traces.build import built
+from adjudge.features.agents.traces.builder import built
 from adjudge.features.agents.traces.messages import read_turns
 from adjudge.features.agents.traces.row import TraceFormat, TraceRow, present, reference_call
 from adjudge.features.agents.traces.turns import Returned, Turn

@@ -16,7 +16,7 @@ from adjudge.core.reading.foreign_values import (
     time_at,
     usage_of,
 )
-from adjudge.features.agents.traces.build import built
+from adjudge.features.agents.traces.builder import built
 from adjudge.features.agents.traces.formats.chats import is_vercel_chat, messages_in, read_chat
 from adjudge.features.agents.traces.formats.otlp import rows_of
 from adjudge.features.agents.traces.messages import read_turns

@@ -1,0 +1,175 @@
+"""Typed questions about one state, and their answers as probabilities: what a decision model is
+asked and returns, whatever its wire format.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Literal
+
+from adjudge.core.domain.json_types import JsonDict, JsonObject, JsonValue, objects_at
+from adjudge.core.domain.light_dataclass import light_dataclass
+from adjudge.core.domain.message import Usage
+
+MAPPING_VERSION = 1
+"""Changes when criteria become other questions: part of the identity of every decision model."""
+DecisionKind = Literal["predicate", "choice", "score"]
+
+
+@light_dataclass(frozen=True)
+class DecisionOption:
+    """One possible answer.
+
+    The value of a predicate's option is "true" or "false", that of a score's option the label of a
+    level.
+    """
+
+    value: str
+    description: JsonValue = None
+    """A text; clients of a server may also send an object or a list."""
+
+
+PREDICATE_OPTIONS = (DecisionOption("true"), DecisionOption("false"))
+
+
+@light_dataclass(frozen=True)
+class DecisionQuestion:
+    """One question: is a statement true, which of several options, or which level of a scale."""
+
+    name: str
+    """What the answer is found by. Equal names in one request are an error."""
+    kind: DecisionKind
+    instructions: JsonValue = None
+    options: tuple[DecisionOption, ...] = PREDICATE_OPTIONS
+    """A predicate has "true" and "false" in this order; a score its levels, lowest first."""
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """The options without their descriptions."""
+        return tuple(option.value for option in self.options)
+
+    def to_dict(self) -> JsonDict:
+        """This question as JSON-ready data."""
+        return {
+            "name": self.name,
+            "kind": self.kind,
+            "instructions": self.instructions,
+            "options": [
+                {"value": option.value, "description": option.description}
+                for option in self.options
+            ],
+        }
+
+
+@light_dataclass(frozen=True)
+class DecisionRequest:
+    """A state that all questions are about, and the questions."""
+
+    state: JsonValue
+    """A text, an object or a list; never a bare number or null."""
+    questions: tuple[DecisionQuestion, ...]
+
+    def to_dict(self) -> JsonDict:
+        """This request as JSON-ready data."""
+        return {
+            "state": self.state,
+            "questions": [question.to_dict() for question in self.questions],
+        }
+
+
+@light_dataclass(frozen=True)
+class DecisionAnswer:
+    """A probability per option, or the reason why there is none."""
+
+    probabilities: tuple[float, ...] | None = None
+    """In the order of the question's options; they sum to 1."""
+    confidence: float | None = None
+    """As the server defines it, which differs from server to server: never used for a verdict."""
+    accepted: bool = True
+    """False if the server gives probabilities, but does not stand by them."""
+    refused: bool = False
+    """True if the server declined to answer this question."""
+    reason: str = ""
+    """Why there are no probabilities."""
+    received: tuple[float, ...] | None = None
+    """The probabilities as the server sent them, if they had to be divided by their sum."""
+    notes: tuple[str, ...] = ()
+    """Contradictions in the answer that the probabilities decide."""
+
+    def to_dict(self) -> JsonDict:
+        """This answer as JSON-ready data; fields that say nothing are left out."""
+        written: JsonDict = {}
+        if self.probabilities is not None:
+            written["probabilities"] = list(self.probabilities)
+        if self.confidence is not None:
+            written["confidence"] = self.confidence
+        if not self.accepted:
+            written["accepted"] = False
+        if self.refused:
+            written["refused"] = True
+        if self.reason:
+            written["reason"] = self.reason
+        if self.received is not None:
+            written["received"] = list(self.received)
+        if self.notes:
+            written["notes"] = list(self.notes)
+        return written
+
+    @classmethod
+    def from_dict(cls, data: JsonObject) -> DecisionAnswer:
+        """Read what ``to_dict`` wrote; KeyError, TypeError or ValueError for anything else."""
+        confidence = data.get("confidence")
+        return cls(
+            probabilities=_numbers(data.get("probabilities")),
+            confidence=None if confidence is None else _number(confidence),
+            accepted=data.get("accepted", True) is True,
+            refused=data.get("refused", False) is True,
+            reason=str(data.get("reason", "")),
+            received=_numbers(data.get("received")),
+            notes=_texts(data.get("notes", ())),
+        )
+
+
+@light_dataclass(frozen=True)
+class DecisionReply:
+    """The answers in the order of the questions, and what they took."""
+
+    answers: tuple[DecisionAnswer, ...]
+    model: str = ""
+    """The model that answered, as the server names it."""
+    usage: Usage = Usage(calls=1)
+
+    @property
+    def text(self) -> str:
+        """The answers as JSON: the text of the model's reply, in caches and recordings."""
+        answers = [answer.to_dict() for answer in self.answers]
+        return json.dumps({"answers": answers}, ensure_ascii=False, separators=(",", ":"))
+
+
+def answers_in(text: str) -> tuple[DecisionAnswer, ...]:
+    """Read the answers that ``DecisionReply.text`` wrote; KeyError, TypeError or ValueError for
+    anything else.
+    """
+    data = json.loads(text)
+    if not isinstance(data, Mapping):
+        raise TypeError("answers are not an object")
+    return tuple(map(DecisionAnswer.from_dict, objects_at(data, "answers")))
+
+
+def _numbers(value: JsonValue) -> tuple[float, ...] | None:
+    if value is None:
+        return None
+    if not isinstance(value, list):
+        raise TypeError("probabilities are not a list")
+    return tuple(map(_number, value))
+
+
+def _number(value: JsonValue) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError(f"{value!r} is not a number")
+    return float(value)
+
+
+def _texts(value: JsonValue) -> tuple[str, ...]:
+    return tuple(map(str, value)) if isinstance(value, list) else ()

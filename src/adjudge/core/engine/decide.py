@@ -1,0 +1,286 @@
+"""Votes of a decision model: all questions about a row go into one request, and each answer is a
+vote.
+
+The first ballot of a row that is asked sends the request; the other ballots find their votes, in
+memory while they are asked at the same time, in the ledger afterwards.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
+from weakref import WeakKeyDictionary
+
+from adjudge.core.domain.decision import (
+    DecisionAnswer,
+    DecisionQuestion,
+    DecisionRequest,
+    answers_in,
+)
+from adjudge.core.domain.frozen_mapping import FrozenDict
+from adjudge.core.domain.json_types import JsonDict
+from adjudge.core.domain.light_dataclass import light_dataclass
+from adjudge.core.domain.message import DecisionLimits, Reply, Request
+from adjudge.core.domain.vote import DECIDED, PAID_WITH, Ballot, Outcome, Vote
+from adjudge.core.engine.likelihood import likeliest_verdict
+from adjudge.core.engine.session import session
+from adjudge.core.gateway.model import Model
+from adjudge.core.gateway.opener import OpenModel
+from adjudge.core.prompts.decisions import (
+    chunks,
+    decision_prompt,
+    has_order,
+    labels_of,
+    question_of_ballot,
+    shares_state,
+    state_of,
+    state_text,
+)
+from adjudge.errors import HALTS, ModelError, Refused, SetupError
+from adjudge.messages import Message
+
+_TOO_LARGE = ("max_tokens_exceeded", "exceed_context_size", "context_length", "too many questions")
+"""Words in an error of a server that takes fewer tokens or questions in one request."""
+Complete = Callable[[Request, Model, Ballot], Awaitable[Reply]]
+
+
+@light_dataclass(frozen=True)
+class _Group:
+    """Questions that go into one request."""
+
+    asker: Ballot
+    """The ballot whose vote has the usage."""
+    ballots: tuple[Ballot, ...]
+    questions: tuple[DecisionQuestion, ...]
+    request: Request
+    state: str
+    """As JSON."""
+
+
+_under_way: WeakKeyDictionary[Model, dict[str, asyncio.Task[dict[str, Vote]]]] = WeakKeyDictionary()
+"""Model → ballot → the request that asks it. A task stays until each of its ballots was asked for,
+unless a ledger has their votes.
+"""
+
+
+async def decide(ballot: Ballot, model: Model, complete: Complete) -> Vote:
+    """The vote on a ballot, asked together with the other questions about its row."""
+    tasks = _under_way.setdefault(model, {})
+    task = tasks.get(ballot.id)
+    if task is None or (task.done() and _broke_off(task)):
+        group = _group(ballot, model, tasks)
+        task = asyncio.create_task(_votes(group, model, complete))
+        tasks |= dict.fromkeys((member.id for member in group.ballots), task)
+    try:
+        vote = (await asyncio.shield(task))[ballot.id]
+    finally:
+        if task.done() and tasks.get(ballot.id) is task:
+            del tasks[ballot.id]
+    if partial := session().partial:
+        partial.is_kept = True
+        for other in [id for id, own in tasks.items() if own is task]:
+            del tasks[other]  # the ledger has their votes
+    return vote
+
+
+def decision_requests(ballot: Ballot) -> list[Request]:
+    """What is sent if the ballot is asked alone."""
+    return [_asked((ballot,), ballot).request]
+
+
+def _broke_off(task: asyncio.Task[dict[str, Vote]]) -> bool:
+    return task.cancelled() or task.exception() is not None
+
+
+def _group(
+    ballot: Ballot, model: Model, tasks: Mapping[str, asyncio.Task[dict[str, Vote]]]
+) -> _Group:
+    """The ballot with the other questions about its row that have no answer yet."""
+    now, state = session(), state_of(ballot)
+    made = (companion(ballot) for companion in now.companions)
+    others = {
+        other.id: other
+        for other in (*now.beside, *(one for one in made if one is not None))
+        if _belongs(other, ballot, state) and other.id not in tasks
+    }
+    others.pop(ballot.id, None)
+    listed = list(others.values())
+    known = now.votes.recall(listed) if now.votes else [None] * len(listed)
+    new = [other for other, vote in zip(listed, known, strict=True) if vote is None]
+    asked = [(member, question_of_ballot(member)) for member in (ballot, *new)]
+    limits = model.capabilities.decisions or DecisionLimits()
+    own = next(part for part in chunks(asked, state, limits) if ballot in part)
+    return _asked(own, ballot)
+
+
+def _belongs(other: Ballot, ballot: Ballot, state: JsonDict) -> bool:
+    """Return True if both can be asked in one request."""
+    return (
+        other.mode == "decide"
+        and (other.model, other.sample, other.language)
+        == (ballot.model, ballot.sample, ballot.language)
+        and shares_state(other, ballot, state)
+    )
+
+
+def _asked(ballots: Sequence[Ballot], asker: Ballot) -> _Group:
+    questions = tuple(map(question_of_ballot, ballots))
+    distinct = {question.name: question for question in questions}
+    decision = DecisionRequest(state_of(ballots[0]), tuple(distinct.values()))
+    state = state_text(decision.state)
+    prompt = decision_prompt(state, decision.questions)
+    request = Request(prompt, sample=ballots[0].sample, decision=decision)
+    return _Group(asker, tuple(ballots), questions, request, state)
+
+
+async def _votes(group: _Group, model: Model, complete: Complete) -> dict[str, Vote]:
+    """Ask, and keep all votes in one commit."""
+    votes = await _cast(group, model, complete)
+    if (source := session().votes) and session().partial:
+        await source.keep_group(votes)
+    return {vote.ballot.id: vote for vote in votes}
+
+
+async def _cast(group: _Group, model: Model, complete: Complete) -> list[Vote]:
+    try:
+        reply = await complete(group.request, model, group.ballots[0])
+    except HALTS:
+        raise
+    except ModelError as error:
+        if _is_too_large(error) and len(group.ballots) > 1:
+            return await _halves(group, model, complete)
+        return [_failed(ballot, error) for ballot in group.ballots]
+    return _read(group, reply, model)
+
+
+async def _halves(group: _Group, model: Model, complete: Complete) -> list[Vote]:
+    """Ask again in two requests: the server took fewer tokens than was assumed."""
+    middle = len(group.ballots) // 2
+    votes: list[Vote] = []
+    for part in (group.ballots[:middle], group.ballots[middle:]):
+        half = _asked(part, group.asker if group.asker in part else part[0])
+        try:
+            votes += _read(half, await complete(half.request, model, half.ballots[0]), model)
+        except HALTS:
+            raise
+        except ModelError as error:
+            votes += [_failed(ballot, error) for ballot in half.ballots]
+    return votes
+
+
+def _is_too_large(error: ModelError) -> bool:
+    said = str(error).lower()
+    return error.status == 413 or (
+        error.status in (400, 422) and any(words in said for words in _TOO_LARGE)
+    )
+
+
+def _failed(ballot: Ballot, error: ModelError) -> Vote:
+    outcome = Outcome.REFUSED if isinstance(error, Refused) else Outcome.MODEL_ERROR
+    return Vote(ballot=ballot, outcome=outcome, reason=str(error))
+
+
+def _read(group: _Group, reply: Reply, model: Model) -> list[Vote]:
+    """One vote per ballot. That of the asker has the usage of the request."""
+    asked = group.request.decision
+    if asked is None:
+        raise ValueError("a group without a decision request")
+    answers = _answers(reply, len(asked.questions))
+    by_name = {
+        question.name: answer for question, answer in zip(asked.questions, answers, strict=True)
+    }
+    size = len(group.ballots)
+    beside: JsonDict = {DECIDED: True}
+    if size > 1:
+        beside |= {"questions": size, "request": group.request.key[:16]}
+    paid = {PAID_WITH: True} if size > 1 and reply.usage.calls else {}
+    common = Vote(
+        ballot=group.ballots[0],
+        outcome=Outcome.UNREADABLE,
+        latency=reply.latency,
+        metadata=FrozenDict({**beside, **paid}),
+        answered_by=reply.details.get("model", ""),
+        answered_before=model.named_before(reply) if isinstance(model, OpenModel) else "",
+    )
+    votes = [
+        _vote(
+            ballot,
+            by_name[question.name],
+            replace(common, prompt_hash=decision_prompt(group.state, [question]).hash),
+        )
+        for ballot, question in zip(group.ballots, group.questions, strict=True)
+    ]
+    if isinstance(model, OpenModel) and not all(vote.valid for vote in votes):
+        model.forget(group.request)
+    return [
+        replace(vote, usage=reply.usage, metadata=FrozenDict(beside))
+        if vote.ballot is group.asker
+        else vote
+        for vote in votes
+    ]
+
+
+def _answers(reply: Reply, count: int) -> Sequence[DecisionAnswer]:
+    try:
+        answers = answers_in(reply.text)
+    except (ValueError, TypeError, KeyError):
+        answers = ()
+    if len(answers) == count:
+        return answers
+    return [DecisionAnswer(reason=Message("the reply does not answer these questions"))] * count
+
+
+def _vote(ballot: Ballot, answer: DecisionAnswer, common: Vote) -> Vote:
+    cast = replace(
+        common,
+        ballot=ballot,
+        text=json.dumps(answer.to_dict(), ensure_ascii=False),
+    )
+    if answer.probabilities is None:
+        outcome = Outcome.REFUSED if answer.refused else Outcome.UNREADABLE
+        return replace(cast, outcome=outcome, reason=answer.reason)
+    labels = labels_of(ballot)
+    if len(labels) != len(answer.probabilities):
+        reason = Message("the reply has another number of options than were asked about")
+        return replace(cast, reason=reason)
+    shares = dict(zip(labels, answer.probabilities, strict=True))
+    cast = replace(
+        cast,
+        distribution=FrozenDict(
+            {ballot.question.put_back(label).option: share for label, share in shares.items()}
+        ),
+    )
+    if not answer.accepted:
+        reason = Message("the server gives probabilities, but does not stand by them")
+        return replace(cast, outcome=Outcome.ABSTAINED, reason=reason)
+    verdict = likeliest_verdict(ballot, shares)
+    if verdict is None:
+        share = max(shares.values())
+        reason = Message("several options are equally likely (p = {share:.2f})", share=share)
+        return replace(cast, outcome=Outcome.ABSTAINED, reason=reason, low_confidence=True)
+    return replace(cast, outcome=Outcome.OK, verdict=verdict)
+
+
+def check_decides(ballots: Sequence[Ballot], *, turned: bool = False) -> None:
+    """Raise SetupError if a decision model cannot be asked one of the ballots.
+
+    ``turned``: the options are to be asked about in another order, too.
+    """
+    for ballot in ballots:
+        if ballot.mode != "decide":
+            raise SetupError(
+                "{model} is a decision model, which writes nothing: it cannot be asked for "
+                "{name!r} in writing",
+                model=ballot.model,
+                name=ballot.criteria.name,
+            )
+        question_of_ballot(ballot)
+        if turned and not has_order(ballot):
+            raise SetupError(
+                "{name!r} is asked of {model} as a yes-or-no question or a scale, whose options "
+                "have no order to turn: leave check_positional_bias (both_orders) out",
+                name=ballot.criteria.name,
+                model=ballot.model,
+            )

@@ -1,0 +1,1 @@
+"""The wire formats of decision models, in both directions"""

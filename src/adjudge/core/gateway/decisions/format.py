@@ -1,0 +1,303 @@
+"""The boundary between typed questions and a wire format, and the checks that all formats share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Protocol
+
+from adjudge.core.domain.decision import (
+    DecisionAnswer,
+    DecisionQuestion,
+    DecisionReply,
+    DecisionRequest,
+)
+from adjudge.core.domain.json_types import JsonDict, JsonObject, JsonValue, is_object
+from adjudge.messages import Message
+
+MOST_OPTIONS = 255
+MOST_LEVELS = 10
+_COARSEST_HALF_STEP = 0.005
+"""Half of the last decimal of a server that rounds to two; none rounds more coarsely."""
+_SUM_TOLERANCE = 0.05
+_EXACT = 1e-9
+_CUT = ("truncated", "state_tokens_dropped", "truncated_questions")
+"""Fields that say that the server has not read all of the request."""
+
+
+class InvalidRequest(ValueError):
+    """A client's request that is not in the format.
+
+    ``place`` leads to the wrong part, ``kind`` is a short name of the problem.
+    """
+
+    def __init__(self, place: Sequence[str | int], message: str, kind: str = "value_error") -> None:
+        super().__init__(message)
+        self.place = tuple(place)
+        self.message = message
+        self.kind = kind
+
+
+class DecisionFormat(Protocol):
+    """One wire format: how requests and answers are written and read.
+
+    ``decode_request(encode_request(model, request))`` gives both back, and so do the answers.
+    """
+
+    @property
+    def name(self) -> str:
+        """What the format is called in the key of a ballot."""
+        ...
+
+    def encode_request(self, model: str, request: DecisionRequest) -> JsonDict:
+        """Write a request as the body that a client sends."""
+        ...
+
+    def decode_request(self, body: JsonObject) -> tuple[str, DecisionRequest]:
+        """Read the model and the request in a client's body, or raise ``InvalidRequest``."""
+        ...
+
+    def encode_reply(self, request: DecisionRequest, reply: DecisionReply) -> JsonDict:
+        """Write answers as the body that a server sends."""
+        ...
+
+    def decode_reply(self, request: DecisionRequest, body: JsonObject) -> DecisionReply:
+        """Read a server's body: one answer per question, in their order.
+
+        Raises KeyError, TypeError or ValueError if the body is not a reply at all. An answer that
+        breaks the format has a reason and no probabilities.
+        """
+        ...
+
+
+NO_ANSWER = DecisionAnswer(reason=Message("no answer to this question"))
+REFUSED = DecisionAnswer(refused=True, reason=Message("the model declined this question"))
+
+
+def failed(reason: Message) -> DecisionAnswer:
+    """An answer that cannot be used."""
+    return DecisionAnswer(reason=reason)
+
+
+def all_failed(request: DecisionRequest, answer: DecisionAnswer) -> tuple[DecisionAnswer, ...]:
+    """The same failure for each question."""
+    return (answer,) * len(request.questions)
+
+
+def cut_short(request: DecisionRequest, body: JsonObject) -> tuple[DecisionAnswer, ...] | None:
+    """Fail all answers if the server says that it has not read the whole request."""
+    for name in _CUT:
+        if body.get(name):
+            reason = Message("the server did not read the whole request ({field})", field=name)
+            return all_failed(request, failed(reason))
+    return None
+
+
+def answers_by_name(
+    request: DecisionRequest, answers: Mapping[str, DecisionAnswer]
+) -> tuple[DecisionAnswer, ...]:
+    """One answer per question. If there are answers that were not asked for, all are failed: the
+    server has mixed something up.
+    """
+    if answers.keys() - {question.name for question in request.questions}:
+        return all_failed(
+            request, failed(Message("the server answered questions that this request did not ask"))
+        )
+    return tuple(answers.get(question.name, NO_ANSWER) for question in request.questions)
+
+
+def as_probability(value: JsonValue) -> float | None:
+    """A number from 0 to 1; None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    number = float(value)
+    if not -_EXACT <= number <= 1 + _EXACT:  # also false for NaN
+        return None
+    return min(max(number, 0.0), 1.0)
+
+
+def as_confidence(value: JsonValue) -> float | None:
+    """The server's confidence, if it is a number."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return None
+    return float(value)
+
+
+def predicate_answer(value: JsonValue, confidence: JsonValue = None) -> DecisionAnswer:
+    """The answer to a predicate of which the server gives the probability of true."""
+    probability = as_probability(value)
+    if probability is None:
+        return failed(Message("{value} is not a probability", value=_shown(value)))
+    return DecisionAnswer((probability, 1.0 - probability), as_confidence(confidence))
+
+
+def distribution_answer(
+    question: DecisionQuestion,
+    given: Sequence[tuple[str, JsonValue]],
+    confidence: JsonValue,
+    keys: Sequence[str] | None = None,
+) -> DecisionAnswer:
+    """The answer that gives a probability per option; ``keys`` are the names under which options
+    are given, if these are not their values.
+    """
+    expected = question.values if keys is None else tuple(keys)
+    names = [name for name, _ in given]
+    if len(set(names)) != len(names):
+        return failed(Message("the answer names an option twice"))
+    if missing := [name for name in expected if name not in set(names)]:
+        return failed(Message("the answer has no probability of {option!r}", option=missing[0]))
+    if added := [name for name in names if name not in set(expected)]:
+        return failed(
+            Message("the answer names {option!r}, which is not an option", option=added[0])
+        )
+    values = dict(given)
+    shares = []
+    for name in expected:
+        share = as_probability(values[name])
+        if share is None:
+            return failed(
+                Message(
+                    "the probability of {option!r} is {value}",
+                    option=name,
+                    value=_shown(values[name]),
+                )
+            )
+        shares.append(share)
+    total = math.fsum(shares)
+    if not _sums_to_one(shares, total):
+        return failed(Message("the probabilities sum to {total:.3g}, not to 1", total=total))
+    exact = abs(total - 1) <= _EXACT
+    return DecisionAnswer(
+        tuple(shares) if exact else tuple(share / total for share in shares),
+        as_confidence(confidence),
+        received=None if exact else tuple(shares),
+    )
+
+
+def with_choice_note(
+    answer: DecisionAnswer, question: DecisionQuestion, choice: JsonValue
+) -> DecisionAnswer:
+    """Note that the server's choice is not its likeliest option: the probabilities decide."""
+    if answer.probabilities is None or choice is None:
+        return answer
+    best = max(answer.probabilities)
+    chosen = [
+        share
+        for option, share in zip(question.options, answer.probabilities, strict=True)
+        if option.value == choice and isinstance(choice, str)
+    ]
+    if chosen and best - chosen[0] <= _EXACT:
+        return answer
+    note = Message("the server chose {choice}, which is not the likeliest", choice=_shown(choice))
+    return replace(answer, notes=(*answer.notes, note))
+
+
+def with_score_note(answer: DecisionAnswer, score: JsonValue) -> DecisionAnswer:
+    """Note that the server's score is not the expectation of its levels."""
+    if answer.probabilities is None or score is None:
+        return answer
+    number = as_confidence(score)
+    wanted = expectation(answer.probabilities)
+    slack = 0.02 + _COARSEST_HALF_STEP * len(answer.probabilities)
+    if number is not None and abs(number - wanted) <= slack:
+        return answer
+    note = Message(
+        "the server's score {score} is not the mean of its levels, {wanted:.2f}",
+        score=_shown(score),
+        wanted=wanted,
+    )
+    return replace(answer, notes=(*answer.notes, note))
+
+
+def expectation(probabilities: Sequence[float]) -> float:
+    """The mean of the levels, counted from 0."""
+    return math.fsum(level * share for level, share in enumerate(probabilities))
+
+
+def likeliest(probabilities: Sequence[float]) -> int:
+    """The place of the likeliest option; the first of several."""
+    return probabilities.index(max(probabilities))
+
+
+def choice_confidence(probabilities: Sequence[float]) -> float:
+    """TypeSafe's confidence in a choice: 0 if all options are equally likely, 1 if certain."""
+    even = 1 / len(probabilities)
+    return min(max((max(probabilities) - even) / (1 - even), 0.0), 1.0)
+
+
+def score_confidence(probabilities: Sequence[float]) -> float:
+    """TypeSafe's confidence in a score: how close the levels are to the likeliest, compared with
+    levels that are all equally likely.
+    """
+    count, mode = len(probabilities), likeliest(probabilities)
+    spread = math.fsum(share * abs(level - mode) for level, share in enumerate(probabilities))
+    middle = (count - 1) / 2
+    even = math.fsum(abs(level - middle) for level in range(count)) / count
+    return min(max(1 - spread / even, 0.0), 1.0)
+
+
+# -- reading what clients send -------------------------------------------------
+
+
+def required_object(value: JsonValue, place: Sequence[str | int]) -> JsonObject:
+    """``value`` as an object, or InvalidRequest."""
+    if not is_object(value):
+        raise InvalidRequest(place, "Input should be a valid dictionary", "dict_type")
+    return value
+
+
+def required_list(value: JsonValue, place: Sequence[str | int]) -> Sequence[JsonValue]:
+    """``value`` as a list, or InvalidRequest."""
+    if not isinstance(value, list):
+        raise InvalidRequest(place, "Input should be a valid list", "list_type")
+    return value
+
+
+def required_text(value: JsonValue, place: Sequence[str | int]) -> str:
+    """``value`` as a text that is not empty, or InvalidRequest."""
+    if not isinstance(value, str) or not value:
+        raise InvalidRequest(place, "Input should be a non-empty string", "string_type")
+    return value
+
+
+def required_field(body: JsonObject, name: str) -> JsonValue:
+    """The field of a body, or InvalidRequest."""
+    if name not in body:
+        raise InvalidRequest((name,), "Field required", "missing")
+    return body[name]
+
+
+def written_text(value: JsonValue, place: Sequence[str | int]) -> JsonValue:
+    """Instructions or a description: a text, an object, a list or nothing; else InvalidRequest."""
+    if value is None or isinstance(value, str | list) or is_object(value):
+        return value
+    raise InvalidRequest(place, "Input should be a string, object or array", "string_type")
+
+
+def check_count(count: int, most: int, place: Sequence[str | int]) -> None:
+    """Raise InvalidRequest unless there are two options or levels, up to ``most``."""
+    if not 2 <= count <= most:
+        kind = "too_short" if count < 2 else "too_long"
+        raise InvalidRequest(place, f"Input should have 2 to {most} items, not {count}", kind)
+
+
+def _sums_to_one(shares: Sequence[float], total: float) -> bool:
+    """Return True if rounding explains how far the sum is from 1, or it is hardly off."""
+    if total <= 0:
+        return False
+    if abs(total - 1) <= _SUM_TOLERANCE:
+        return True
+    half = min(_COARSEST_HALF_STEP, 0.5 * 10.0 ** -max(map(_decimals, shares)))
+    least = math.fsum(max(share - half, 0.0) for share in shares)
+    most = math.fsum(min(share + half, 1.0) for share in shares)
+    return least - _EXACT <= 1 <= most + _EXACT
+
+
+def _decimals(share: float) -> int:
+    digits = f"{share:.12f}".rstrip("0")
+    return len(digits.partition(".")[2])
+
+
+def _shown(value: JsonValue) -> str:
+    return repr(value)[:80]

@@ -1,0 +1,344 @@
+"""OpenAI's decisions: ``POST /v1/decisions``. Questions and answers are lists in one order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from adjudge.core.domain.decision import (
+    PREDICATE_OPTIONS,
+    DecisionAnswer,
+    DecisionOption,
+    DecisionQuestion,
+    DecisionReply,
+    DecisionRequest,
+)
+from adjudge.core.domain.json_types import (
+    JsonDict,
+    JsonObject,
+    JsonValue,
+    is_object,
+    objects_at,
+    text_in,
+)
+from adjudge.core.domain.message import Usage
+from adjudge.core.gateway.decisions.format import (
+    MOST_LEVELS,
+    MOST_OPTIONS,
+    NO_ANSWER,
+    REFUSED,
+    InvalidRequest,
+    all_failed,
+    check_count,
+    choice_confidence,
+    cut_short,
+    distribution_answer,
+    expectation,
+    failed,
+    likeliest,
+    predicate_answer,
+    required_field,
+    required_list,
+    required_object,
+    required_text,
+    score_confidence,
+    with_choice_note,
+    with_score_note,
+)
+from adjudge.core.gateway.decisions.gemini import as_text
+from adjudge.core.reading.foreign_values import usage_of
+from adjudge.messages import Message
+
+_MOST_QUESTIONS = 400
+
+
+class OpenAIDecisions:
+    """The format of ``/v1/decisions``."""
+
+    name: ClassVar[str] = "decisions"
+
+    def encode_request(self, model: str, request: DecisionRequest) -> JsonDict:
+        """Write a request as the body that a client sends."""
+        return {
+            "model": model,
+            "input": _input(request.state),
+            "questions": list(map(_question, request.questions)),
+        }
+
+    def decode_request(self, body: JsonObject) -> tuple[str, DecisionRequest]:
+        """Read the model and the request in a client's body, or raise ``InvalidRequest``.
+
+        Questions without a name are named after their place.
+        """
+        model = required_text(required_field(body, "model"), ("model",))
+        state = _state(required_field(body, "input"))
+        listed = required_list(required_field(body, "questions"), ("questions",))
+        if not 1 <= len(listed) <= _MOST_QUESTIONS:
+            raise InvalidRequest(("questions",), f"1 to {_MOST_QUESTIONS} questions are allowed")
+        questions = tuple(_asked(number, one) for number, one in enumerate(listed))
+        return model, DecisionRequest(state, questions)
+
+    def encode_reply(self, request: DecisionRequest, reply: DecisionReply) -> JsonDict:
+        """Write answers as the body that a server sends; an answer that has no probabilities, or
+        that the server does not stand by, is a refusal.
+        """
+        usage = reply.usage
+        answers: list[JsonValue] = [
+            _answer(question, answer)
+            for question, answer in zip(request.questions, reply.answers, strict=True)
+        ]
+        return {
+            "model": reply.model,
+            "answers": answers,
+            "usage": {
+                "input_tokens": usage.prompt_tokens,
+                "input_tokens_details": {
+                    "cached_tokens": usage.cached_tokens,
+                    "cache_write_tokens": 0,
+                },
+                "output_tokens": usage.completion_tokens,
+                "output_tokens_details": {"reasoning_tokens": 0},
+                "total_tokens": usage.tokens,
+            },
+        }
+
+    def decode_reply(self, request: DecisionRequest, body: JsonObject) -> DecisionReply:
+        """Read a server's body: one answer per question, in their order."""
+        answers = cut_short(request, body) or _answers(request, objects_at(body, "answers"))
+        usage = usage_of(body.get("usage")) or Usage(1)
+        return DecisionReply(answers, text_in(body.get("model")) or "", usage)
+
+
+def _input(state: JsonValue) -> JsonValue:
+    """The state as input: a text, or one message with one part of JSON."""
+    if isinstance(state, str):
+        return state
+    is_json = is_object(state) or (isinstance(state, list) and all(map(is_object, state)))
+    part: JsonDict = (
+        {"type": "input_json", "data": state}
+        if is_json
+        else {"type": "input_text", "text": as_text(state)}
+    )
+    return [{"type": "message", "role": "user", "content": [part]}]
+
+
+def _state(value: JsonValue) -> JsonValue:
+    """The state in an input; what is not our own form is kept as its list of items."""
+    if isinstance(value, str):
+        return value
+    items = required_list(value, ("input",))
+    if not items:
+        raise InvalidRequest(("input",), "Input should not be empty", "too_short")
+    for number, item in enumerate(items):
+        body = required_object(item, ("input", number))
+        for part in _parts(body.get("content")) + _parts(body.get("output")):
+            if part.get("type") == "input_image":
+                raise InvalidRequest(("input", number), "Only text is read", "unsupported")
+    (first, *others) = items
+    content = _parts(first.get("content")) if is_object(first) else []
+    if not others and len(content) == 1 and is_object(first) and first.get("role") == "user":
+        if content[0].get("type") == "input_json" and "data" in content[0]:
+            return content[0]["data"]
+        if content[0].get("type") == "input_text":
+            return required_text(content[0].get("text"), ("input", 0, "content", 0, "text"))
+    return list(items)
+
+
+def _parts(value: JsonValue) -> list[JsonObject]:
+    return [part for part in value if is_object(part)] if isinstance(value, list) else []
+
+
+def _question(question: DecisionQuestion) -> JsonDict:
+    written: JsonDict = {"type": question.kind, "name": question.name}
+    if question.kind == "predicate":
+        written["instructions"] = _instructions(_with_sides(question))
+        return written
+    written["instructions"] = _instructions(question.instructions)
+    key, name = ("choices", "value") if question.kind == "choice" else ("levels", "label")
+    written[key] = [_option(name, option) for option in question.options]
+    return written
+
+
+def _option(name: str, option: DecisionOption) -> JsonDict:
+    if option.description is None:
+        return {name: option.value}
+    if not option.value:  # a level of another format, whose text is not a string
+        return {name: as_text(option.description)}
+    return {name: option.value, "description": as_text(option.description)}
+
+
+def _labels(question: DecisionQuestion) -> list[str]:
+    """The labels of levels as they are sent."""
+    return [option.value or as_text(option.description) for option in question.options]
+
+
+def _with_sides(question: DecisionQuestion) -> JsonValue:
+    """The instructions of a predicate with the descriptions of its two sides, which this format
+    does not have.
+    """
+    sides = [
+        f"{name}: {as_text(option.description)}"
+        for name, option in zip(("True", "False"), question.options, strict=True)
+        if option.description is not None
+    ]
+    if not sides:
+        return question.instructions
+    first = [] if question.instructions is None else [as_text(question.instructions)]
+    return "\n".join([*first, *sides])
+
+
+def _instructions(value: JsonValue) -> JsonValue:
+    if isinstance(value, str):
+        return value
+    if is_object(value) or (isinstance(value, list) and value and all(map(is_object, value))):
+        return [{"type": "input_json", "data": value}]
+    return "" if value is None else as_text(value)
+
+
+def _asked(number: int, value: JsonValue) -> DecisionQuestion:
+    place = ("questions", number)
+    body = required_object(value, place)
+    given = body.get("name")
+    if not (given is None or isinstance(given, str)):
+        raise InvalidRequest((*place, "name"), "Input should be a valid string", "string_type")
+    name = str(number) if given is None else given
+    kind = body.get("type")
+    if kind not in ("predicate", "choice", "score"):
+        raise InvalidRequest(
+            (*place, "type"), "Input should be 'predicate', 'choice' or 'score'", "invalid_value"
+        )
+    if "instructions" not in body:
+        raise InvalidRequest((*place, "instructions"), "Field required", "missing")
+    instructions = _read_instructions(body["instructions"], (*place, "instructions"))
+    if kind == "predicate":
+        return DecisionQuestion(name, "predicate", instructions, PREDICATE_OPTIONS)
+    key, label = ("choices", "value") if kind == "choice" else ("levels", "label")
+    inside = (*place, key)
+    listed = required_list(body.get(key), inside)
+    check_count(len(listed), MOST_OPTIONS if kind == "choice" else MOST_LEVELS, inside)
+    options = tuple(_offered(one, label, (*inside, at)) for at, one in enumerate(listed))
+    if kind == "choice" and len({option.value for option in options}) != len(options):
+        raise InvalidRequest(inside, "Each choice must be unique", "value_error")
+    return DecisionQuestion(name, "choice" if kind == "choice" else "score", instructions, options)
+
+
+def _offered(value: JsonValue, label: str, place: Sequence[str | int]) -> DecisionOption:
+    body = required_object(value, place)
+    named = body.get(label)
+    if isinstance(named, bool):
+        raise InvalidRequest((*place, label), "Booleans are not read: send a string", "unsupported")
+    description = body.get("description")
+    if not (description is None or isinstance(description, str)):
+        raise InvalidRequest((*place, "description"), "Input should be a string", "string_type")
+    return DecisionOption(required_text(named, (*place, label)), description)
+
+
+def _read_instructions(value: JsonValue, place: Sequence[str | int]) -> JsonValue:
+    if isinstance(value, str):
+        return value
+    listed = required_list(value, place)
+    parts = [required_object(part, (*place, at)) for at, part in enumerate(listed)]
+    if len(parts) == 1 and parts[0].get("type") == "input_json":
+        return parts[0].get("data")
+    texts = []
+    for at, part in enumerate(parts):
+        if part.get("type") == "input_json":
+            texts.append(as_text(part.get("data")))
+        elif part.get("type") == "input_text":
+            texts.append(required_text(part.get("text"), (*place, at, "text")))
+        else:
+            raise InvalidRequest((*place, at, "type"), "Only text is read", "unsupported")
+    return "\n".join(texts)
+
+
+def _answer(question: DecisionQuestion, answer: DecisionAnswer) -> JsonDict:
+    shares, confidence = answer.probabilities, answer.confidence
+    if shares is None or not answer.accepted:
+        return {"type": "refusal", "name": question.name}
+    written: JsonDict = {"type": question.kind, "name": question.name}
+    if question.kind == "predicate":
+        return {**written, "probability": shares[0]}
+    if question.kind == "choice":
+        defined = choice_confidence(shares)
+        written["choice"] = question.values[likeliest(shares)]
+        written["probabilities"] = [
+            {"value": value, "probability": share}
+            for value, share in zip(question.values, shares, strict=True)
+        ]
+    else:
+        defined = score_confidence(shares)
+        written["score"] = expectation(shares)
+        written["probabilities"] = [
+            {"value": level, "label": label, "probability": share}
+            for level, (label, share) in enumerate(zip(_labels(question), shares, strict=True))
+        ]
+    return {**written, "confidence": defined if confidence is None else confidence}
+
+
+def _answers(request: DecisionRequest, given: Sequence[JsonObject]) -> tuple[DecisionAnswer, ...]:
+    """Match answers to questions. Names and places have to agree: a list in another order fails
+    as a whole.
+    """
+    questions = request.questions
+    names = [answer.get("name") for answer in given]
+    if all(name is None for name in names) and len(given) == len(questions):
+        return tuple(map(_read, questions, given))
+    asked = [question.name for question in questions]
+    unnamed = failed(Message("the server answered without the names of the questions"))
+    if any(not isinstance(name, str) for name in names):
+        return all_failed(request, unnamed)
+    if [name for name in asked if name in set(names)] != names:
+        return all_failed(
+            request, failed(Message("the answers are not those to the questions, in order"))
+        )
+    by_name = {str(answer["name"]): answer for answer in given}
+    return tuple(
+        _read(question, by_name[question.name]) if question.name in by_name else NO_ANSWER
+        for question in questions
+    )
+
+
+def _read(question: DecisionQuestion, answer: JsonObject) -> DecisionAnswer:
+    kind = answer.get("type")
+    if kind == "refusal":
+        return REFUSED
+    if kind != question.kind:
+        return failed(
+            Message(
+                "asked a {wanted}, answered a {kind}", wanted=question.kind, kind=str(kind)[:40]
+            )
+        )
+    if kind == "predicate":
+        return predicate_answer(answer.get("probability"))
+    listed = answer.get("probabilities")
+    entries = _parts(listed)
+    if not isinstance(listed, list) or len(entries) != len(listed):
+        return failed(Message("the answer has no list of probabilities"))
+    return (_read_choice if kind == "choice" else _read_score)(question, answer, entries)
+
+
+def _read_choice(
+    question: DecisionQuestion, answer: JsonObject, entries: Sequence[JsonObject]
+) -> DecisionAnswer:
+    if not all(isinstance(entry.get("value"), str) for entry in entries):
+        return failed(Message("the answer names an option that is not a text"))
+    named = [(str(entry["value"]), entry.get("probability")) for entry in entries]
+    read = distribution_answer(question, named, answer.get("confidence"))
+    return with_choice_note(read, question, answer.get("choice"))
+
+
+def _read_score(
+    question: DecisionQuestion, answer: JsonObject, entries: Sequence[JsonObject]
+) -> DecisionAnswer:
+    labels = dict(enumerate(_labels(question)))
+    named: list[tuple[str, JsonValue]] = []
+    for entry in entries:
+        level = entry.get("value")
+        if isinstance(level, bool) or not isinstance(level, int) or level not in labels:
+            return failed(Message("the answer does not number the levels from 0"))
+        if entry.get("label", labels[level]) != labels[level]:
+            return failed(Message("level {level} has another label in the answer", level=level))
+        named.append((str(level), entry.get("probability")))
+    keys = [str(level) for level in labels]
+    read = distribution_answer(question, named, answer.get("confidence"), keys)
+    return with_score_note(read, answer.get("score"))

@@ -1,0 +1,25 @@
+"""Criteria that are asked about the same rows, so that a decision model is asked all at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+from adjudge.core.domain.criteria import Criteria
+from adjudge.core.engine.session import OpenedSession, session
+from adjudge.core.judges.judge import Judge
+
+Asked = tuple[Judge[Any, Any], Sequence[Criteria]]
+"""A judge with its criteria; none for a judge that has its own."""
+_OWN = Criteria("own", "The judge brings its own criterion.")
+
+
+@contextmanager
+def beside(judges: Iterable[Asked]) -> Iterator[None]:
+    """Have whatever is asked inside know the criteria that are asked about the same rows."""
+    made = (judge.companion(one) for judge, criteria in judges for one in (criteria or (_OWN,)))
+    companions = tuple(companion for companion in made if companion is not None)
+    with OpenedSession(replace(session(), companions=companions)):
+        yield

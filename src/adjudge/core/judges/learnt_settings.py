@@ -1,0 +1,274 @@
+"""What was learnt from people's labels for a judge to use: thresholds of cascades and weights of
+panels, in one small file.
+
+Each is bound to the identity of the judge it was learnt of, and is refused for any other.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, TypeVar
+
+from adjudge.core.aio.files import written_whole
+from adjudge.core.domain.frozen_mapping import FrozenDict, plain
+from adjudge.core.domain.json_types import JsonObject
+from adjudge.core.domain.light_dataclass import light_dataclass
+from adjudge.errors import SetupError
+from adjudge.messages import Message, reason_of
+
+if TYPE_CHECKING:
+    from adjudge.stats.threshold import Threshold
+
+FORMAT = "adjudge calibration 1"
+
+
+@light_dataclass(frozen=True, kw_only=True)
+class FromLabels:
+    """Something that was learnt from people's labels under one criteria."""
+
+    criteria: str
+    labels: int
+    """Rows whose labels it was learnt from."""
+    date: str
+    """Of the last of these labels."""
+    what: ClassVar[str]
+    again: ClassVar[str]
+    """How to have it learnt anew."""
+
+    @property
+    def source(self) -> str:
+        """Where it comes from, in words."""
+        return Message("{labels} labels of {date}", labels=self.labels, date=self.date)
+
+
+@light_dataclass(frozen=True, kw_only=True)
+class CascadeThresholds(FromLabels):
+    """The thresholds of a cascade under one criterion, and the promise they carry."""
+
+    risk: float
+    """The greatest share of errors among accepted verdicts."""
+    delta: float
+    """How often this promise may fail."""
+    steps: tuple[Threshold, ...]
+    what: ClassVar[str] = Message("thresholds of a cascade")
+    again: ClassVar[str] = Message("calibrate it with 'adjudge calibrate RUN --cascade -o FILE'")
+
+    def check(self, identities: Mapping[str, str]) -> None:
+        """Refuse where the steps are not those that this was learnt of.
+
+        ``identities``: step → identity.
+        """
+        learnt = [one.step for one in self.steps]
+        if learnt != list(identities):
+            raise SetupError(
+                "the thresholds of {criteria!r} were learnt for the steps {learnt}, and "
+                "this cascade has {identities}: {again}",
+                criteria=self.criteria,
+                learnt=", ".join(learnt),
+                identities=", ".join(identities),
+                again=self.again,
+            )
+        for one in self.steps:
+            if one.identity != identities[one.step]:
+                what = Message(
+                    "the threshold of {step} for {criteria!r}",
+                    step=one.step,
+                    criteria=self.criteria,
+                )
+                raise _changed(what, one.identity, identities[one.step], self.again)
+
+
+@light_dataclass(frozen=True, kw_only=True)
+class LearntWeights(FromLabels):
+    """How much each model of a panel counts, by people's labels."""
+
+    weights: Mapping[str, float]
+    identity: str
+    """Of the panel that they were learnt of, whatever it was weighed by."""
+    what: ClassVar[str] = Message("weights of a panel")
+    again: ClassVar[str] = Message("calibrate it with 'adjudge calibrate RUN -o FILE'")
+
+    @property
+    def source(self) -> str:
+        """Where they come from, in words."""
+        return Message(
+            "{source}, judge identity {identity}", source=super().source, identity=self.identity
+        )
+
+    def check(self, identity: str) -> None:
+        """Refuse where the panel is not the one that this was learnt of."""
+        if identity != self.identity:
+            raise _changed(
+                Message("the weights for {criteria!r}", criteria=self.criteria),
+                self.identity,
+                identity,
+                self.again,
+            )
+
+
+@light_dataclass(frozen=True, kw_only=True)
+class LearntTemperature(FromLabels):
+    """What makes the probabilities of one model as sure as they are right."""
+
+    model: str
+    temperature: float
+    identity: str
+    """Of the judge that it was learnt of."""
+    what: ClassVar[str] = Message("temperature")
+    again: ClassVar[str] = Message("learn it with 'adjudge calibrate RUN --probabilities -o FILE'")
+
+    def check(self, identity: str) -> None:
+        """Refuse another judge: calibration does not carry over."""
+        if identity != self.identity:
+            what = Message("the temperature for {criteria!r}", criteria=self.criteria)
+            raise _changed(what, self.identity, identity, self.again)
+
+
+def _changed(what: str, learnt: str, now: str, again: str) -> SetupError:
+    return SetupError(
+        "{what} cannot be used: the judge has changed since (its identity was {learnt} and "
+        "is {now}: another model, prompt, criteria or setting); {again}",
+        what=what,
+        learnt=learnt,
+        now=now,
+        again=again,
+    )
+
+
+T = TypeVar("T", CascadeThresholds, LearntWeights, LearntTemperature)
+
+
+@light_dataclass(frozen=True)
+class Learnt:
+    cascades: tuple[CascadeThresholds, ...] = ()
+    weights: tuple[LearntWeights, ...] = ()
+    temperatures: tuple[LearntTemperature, ...] = ()
+
+    @classmethod
+    def read(cls, path: str | Path) -> Learnt:
+        """A SetupError says what is wrong with the file."""
+        try:
+            found = json.loads(Path(path).read_text(encoding="utf-8"))
+            if found["format"] != FORMAT:
+                raise ValueError(Message("another format"))
+            return cls(
+                tuple(map(_cascade, found["cascades"])),
+                tuple(map(_weights, found["weights"])),
+                tuple(map(_temperature, found.get("temperatures", ()))),
+            )
+        except OSError as error:
+            raise SetupError(
+                "the calibration {path} cannot be read: {reason}",
+                path=path,
+                reason=reason_of(error),
+            ) from error
+        except (ValueError, KeyError, TypeError) as error:
+            raise SetupError(
+                "{path} is not a calibration that adjudge wrote; write one with 'adjudge "
+                "calibrate RUN -o FILE'",
+                path=path,
+            ) from error
+
+    def write(self, path: str | Path) -> None:
+        """Into a file that is there when it is whole."""
+        kept = {"format": FORMAT, "cascades": plain(self.cascades), "weights": plain(self.weights)}
+        if self.temperatures:
+            kept["temperatures"] = plain(self.temperatures)
+        with written_whole(Path(path)) as file:
+            file.write((json.dumps(kept, ensure_ascii=False, indent=2) + "\n").encode())
+
+    def cascade_for(self, criteria: str) -> CascadeThresholds:
+        """The thresholds under one criteria."""
+        return _named(self.cascades, criteria, CascadeThresholds)
+
+    def weights_for(self, criteria: str) -> LearntWeights:
+        """The weights under one criteria."""
+        return _named(self.weights, criteria, LearntWeights)
+
+    def temperature_for(self, criteria: str) -> LearntTemperature:
+        """The temperature under one criterion."""
+        return _named(self.temperatures, criteria, LearntTemperature)
+
+
+def _named(known: Sequence[T], criteria: str, kind: type[T]) -> T:
+    for one in known:
+        if one.criteria == criteria:
+            return one
+    has = ", ".join(repr(one.criteria) for one in known) or Message("none")
+    raise SetupError(
+        "the calibration holds no {what} for {criteria!r}, it has {has}: {again}",
+        what=kind.what,
+        criteria=criteria,
+        has=has,
+        again=kind.again,
+    )
+
+
+def _cascade(kept: JsonObject) -> CascadeThresholds:
+    match kept:
+        case {
+            "criteria": str(criteria),
+            "risk": float(risk),
+            "delta": float(delta),
+            "labels": int(labels),
+            "date": str(date),
+            "steps": list(steps),
+        }:
+            made = tuple(map(_step, steps))
+            return CascadeThresholds(
+                criteria=criteria, risk=risk, delta=delta, labels=labels, date=date, steps=made
+            )
+    raise ValueError(Message("no thresholds of a cascade"))
+
+
+def _step(kept: JsonObject) -> Threshold:
+    from adjudge.stats.threshold import Threshold
+
+    match kept:
+        case {
+            "step": str(),
+            "identity": str(),
+            "confidence": float() | int() | None,
+            "rows": int(),
+        }:
+            return Threshold(**kept)  # type: ignore[arg-type]
+    raise ValueError(Message("no threshold of a step"))
+
+
+def _temperature(kept: JsonObject) -> LearntTemperature:
+    match kept:
+        case {
+            "criteria": str(criteria),
+            "labels": int(labels),
+            "date": str(date),
+            "model": str(model),
+            "temperature": float() | int() as temperature,
+            "identity": str(identity),
+        }:
+            return LearntTemperature(
+                criteria=criteria,
+                labels=labels,
+                date=date,
+                model=model,
+                temperature=float(temperature),
+                identity=identity,
+            )
+    raise ValueError(Message("no temperature"))
+
+
+def _weights(kept: JsonObject) -> LearntWeights:
+    match kept:
+        case {
+            "criteria": str(criteria),
+            "weights": dict(weights),
+            "labels": int(labels),
+            "date": str(date),
+            "identity": str(identity),
+        }:
+            shares = FrozenDict({str(name): float(weight) for name, weight in weights.items()})
+            return LearntWeights(
+                criteria=criteria, weights=shares, labels=labels, date=date, identity=identity
+            )
+    raise ValueError(Message("no weights of a panel"))

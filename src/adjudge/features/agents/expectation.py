@@ -1,0 +1,365 @@
+"""What an agent was expected to do: calls by task, calls that must and must not be, in files and
+columns of the usual shapes.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Literal
+
+from adjudge.core.domain.frozen_mapping import NOTHING
+from adjudge.core.domain.json_types import JsonObject, JsonValue
+from adjudge.core.reading.values import (
+    Place,
+    Scalar,
+    load_yaml,
+    mapping,
+    nearest,
+    text_in,
+    unique_keys,
+    what,
+)
+from adjudge.features.agents.matchers import (
+    Anything,
+    Between,
+    Containing,
+    Is,
+    ListOf,
+    Matcher,
+    Matches,
+    Near,
+    ObjectOf,
+    OneOf,
+    SetOf,
+    ValueComparison,
+    read_matcher,
+)
+from adjudge.messages import Message
+
+Order = Literal["exact", "in_order", "any_order", "only"]
+ORDERS: tuple[Order, ...] = ("exact", "in_order", "any_order", "only")
+COLUMN = "reference_calls"
+TASK_COLUMNS = ("task_id", "id")
+_NAMES = ("name", "tool_name", "function_name", "tool")
+_WITH_MATCHERS = "arguments"
+_ARGUMENTS = (
+    _WITH_MATCHERS,
+    "kwargs",
+    "args",
+    "input",
+    "parameters",
+    "tool_input",
+    "input_parameters",
+)
+"""How others name them: tau-bench, LangChain and Ragas, Anthropic, Llama, ADK, DeepEval."""
+_WRAPPERS = ("function", "functionCall", "function_call", "toolUse")
+"""Under which others keep name and arguments: chats, Gemini, Bedrock."""
+_BESIDE = (
+    *("id", "call_id", "tool_call_id", "toolUseId", "action_id", "index", "type", "status"),
+    *("requestor", "caller", "info", "description", "reasoning", "output", "result"),
+    *("cache_control", "thoughtSignature", "thought_signature"),
+)
+"""What recorded calls hold beside name and arguments: nothing that is compared."""
+_LONGEST_PYTHON = 100_000
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedCall:
+    """A call that is expected, required or forbidden."""
+
+    name: str
+    """The tool; ``get_*`` is a pattern among required and forbidden ones."""
+    arguments: Mapping[str, Matcher] | None = None
+    """None: any arguments will do."""
+    unnamed: tuple[Matcher, ...] = ()
+    """The first arguments, where they were written without their names: ``sort('a.txt')``."""
+
+    @property
+    def line(self) -> str:
+        """The call as it is shown."""
+        if self.arguments is None:
+            return self.name
+        arguments = {name: shown(matcher) for name, matcher in sorted(self.arguments.items())}
+        named = [arguments] if arguments or not self.unnamed else []
+        written = [*map(shown, self.unnamed), *named]
+        return f"{self.name}({', '.join(map(_compact, written))})"
+
+    def with_names(self, parameters: Sequence[str]) -> ExpectedCall:
+        """This call with the names of all arguments; a ValueError where they are too few, or one is
+        there already.
+        """
+        first = dict(zip(parameters, self.unnamed, strict=False))
+        given = self.arguments or {}
+        if len(first) < len(self.unnamed) or first.keys() & given.keys():
+            raise ValueError
+        return ExpectedCall(self.name, {**first, **given})
+
+
+@dataclass(frozen=True)
+class Expectations:
+    """What rules measure a trajectory by."""
+
+    calls: Mapping[str, tuple[ExpectedCall, ...]] = field(default_factory=lambda: NOTHING)
+    """By task, of a file; a row may have them in a column instead."""
+    order: Order = "in_order"
+    required: tuple[ExpectedCall, ...] = ()
+    forbidden: tuple[ExpectedCall, ...] = ()
+    before: tuple[tuple[ExpectedCall, ExpectedCall], ...] = ()
+    """``(confirm, pay)``: no ``pay`` before a ``confirm``."""
+    comparison: ValueComparison = ValueComparison()
+
+    def of(self, columns: JsonObject) -> tuple[ExpectedCall, ...] | None:
+        """The calls that are expected of a row; None where nothing says so. A WrongValue where its
+        column cannot be read.
+        """
+        for name in TASK_COLUMNS:
+            task = columns.get(name)
+            if task is not None and (found := self.calls.get(str(task))) is not None:
+                return found
+        given = columns.get(COLUMN)
+        return None if given is None else read_cell(given, COLUMN)
+
+
+def read_expected(path: Path) -> Mapping[str, tuple[ExpectedCall, ...]]:
+    """The expected calls by task of a YAML or JSON file; or of lines of BFCL, each with ``id`` and
+    ``ground_truth``.
+    """
+    place = Place(str(path), Message("the file"))
+    content = text_in(path)
+    if content.lstrip().startswith("{") and '"ground_truth"' in content.partition("\n")[0]:
+        return dict(_read_lines(content, str(path)))
+    place = (
+        _load_json(content, place) if path.suffix.lower() == ".json" else load_yaml(content, place)
+    )
+    try:
+        tasks = mapping(place.value, place)
+        top = replace(place, entry="", field="")
+        return {task: read_calls(tasks[task], top.at(task)) for task in tasks}
+    except RecursionError:
+        raise place.wrong("is nested too deep") from None
+
+
+def _read_lines(content: str, name: str) -> Iterator[tuple[str, tuple[ExpectedCall, ...]]]:
+    for number, line in enumerate(content.splitlines(), 1):
+        if line.strip():
+            place = Place(name, Message("line {number}", number=number))
+            row = mapping(_load_json(line, place).value, place)
+            if not isinstance(row.get("id"), str):
+                raise place.wrong("has no id")
+            yield str(row["id"]), read_calls(row.get("ground_truth"), place.at(str(row["id"])))
+
+
+def read_cell(given: JsonValue, column: str) -> tuple[ExpectedCall, ...]:
+    """The expected calls in a column: a list, or one as JSON text."""
+    place = Place(Message("the column {name}", name=column))
+    if isinstance(given, str):
+        given = _load_json(given, place).value
+    return read_calls(given, place)
+
+
+def _load_json(content: str, place: Place) -> Place:
+    try:
+        value = json.loads(content, object_pairs_hook=unique_keys)
+    except RecursionError:
+        raise place.wrong("is nested too deep") from None
+    except ValueError as error:
+        raise place.wrong("is not JSON: {reason}", reason=str(error)) from error
+    return replace(place, value=value)
+
+
+def read_calls(given: JsonValue, place: Place) -> tuple[ExpectedCall, ...]:
+    """A list of calls, each in any of the usual shapes, or of such lists, one a turn; an empty one
+    expects no call at all.
+    """
+    if not isinstance(given, list | tuple):
+        raise place.wrong("must be a list of calls, not {what}", what=what(given))
+    calls: list[ExpectedCall] = []
+    for number, one in enumerate(given, 1):
+        at = place.item(number)
+        calls += read_calls(one, at) if isinstance(one, list | tuple) else [read_call(one, at)]
+    return tuple(calls)
+
+
+def read_call(given: JsonValue, place: Place) -> ExpectedCall:
+    """``name``, ``{name: {argument: value}}``, ``{name: …, arguments: {…}}``, an action of
+    tau-bench, a tool call of a chat, or Python such as ``sort('a.txt', reverse=True)``.
+
+    Matchers are read where people write them: in the second and third shape. What others recorded
+    is taken as it stands.
+    """
+    if isinstance(given, str):
+        return (
+            _read_python(given, place) if "(" in given else ExpectedCall(_read_name(given, place))
+        )
+    if not isinstance(given, Mapping) or not given:
+        raise place.wrong(
+            "must be the name of a tool, with its arguments or without, not {what}",
+            what=what(given),
+        )
+    for wrapper in _WRAPPERS:
+        inner = given.get(wrapper)
+        if isinstance(inner, Mapping) and isinstance(inner.get("name"), str):
+            _check_keys(given, (wrapper,), place)
+            return _read_named(inner, "name", place.at(wrapper), literal=True)
+    key = next((key for key in _NAMES if isinstance(given.get(key), str)), None)
+    if key is not None:
+        return _read_named(given, key, place, literal=False)
+    if len(given) != 1:
+        raise place.wrong(
+            "must have one key, the name of the tool, or the keys name and arguments; it has "
+            "{keys}",
+            keys=", ".join(sorted(map(str, given))),
+        )
+    ((name, arguments),) = given.items()
+    at = place.at(name)
+    if arguments is None:
+        return ExpectedCall(_read_name(name, place))
+    return ExpectedCall(_read_name(name, place), _read_arguments(arguments, at, literal=False))
+
+
+def _read_named(given: JsonObject, key: str, place: Place, *, literal: bool) -> ExpectedCall:
+    name = _read_name(given[key], place.at(key))
+    _check_keys(given, (key, *_ARGUMENTS), place)
+    there = [word for word in _ARGUMENTS if given.get(word) is not None]
+    if not there:
+        return ExpectedCall(name)
+    if len(there) > 1:
+        raise place.wrong(
+            "has its arguments twice, as {first} and {second}", first=there[0], second=there[1]
+        )
+    (word,) = there
+    literal = literal or word != _WITH_MATCHERS
+    return ExpectedCall(name, _read_arguments(given[word], place.at(word), literal=literal))
+
+
+def _check_keys(given: JsonObject, known: Sequence[str], place: Place) -> None:
+    """Refuse what could be arguments under a name that nobody knows: without them any would do."""
+    for key, value in given.items():
+        if value is not None and key not in known and key not in _BESIDE:
+            hint = nearest(str(key), known)
+            raise place.at_key(str(key)).wrong("is not a key here; {hint}", hint=hint)
+
+
+def _read_python(written: str, place: Place) -> ExpectedCall:
+    """A call as Python writes it; nothing of it is run."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            call = ast.parse(written.strip()[:_LONGEST_PYTHON], mode="eval").body
+        if not isinstance(call, ast.Call) or any(word.arg is None for word in call.keywords):
+            raise ValueError
+        unnamed = tuple(Is(_literal(one)) for one in call.args)
+        named = {str(word.arg): Is(_literal(word.value)) for word in call.keywords}
+    except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError) as error:
+        raise place.wrong(
+            "must be a call such as sort(file='a.txt'), with plain values, not {what}",
+            what=what(written),
+        ) from error
+    return ExpectedCall(ast.unparse(call.func), named, unnamed)
+
+
+def _literal(node: ast.expr) -> JsonValue:
+    """A value of Python as JSON has it: a tuple is a list."""
+    found: JsonValue = json.loads(json.dumps(ast.literal_eval(node)))
+    return found
+
+
+def _compact(value: JsonValue) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _read_name(value: JsonValue, place: Place) -> str:
+    name = str(value).strip() if isinstance(value, str) else ""
+    if not name:
+        raise place.wrong("the name of the tool is missing")
+    return name
+
+
+def _read_arguments(value: JsonValue, place: Place, *, literal: bool) -> Mapping[str, Matcher]:
+    if isinstance(value, str):
+        value = _load_json(value, place).value
+    if not isinstance(value, Mapping):
+        raise place.wrong("must be the arguments by their names, not {what}", what=what(value))
+    given = {str(name): _as_json(below) for name, below in value.items()}
+    if literal:
+        return {name: Is(below) for name, below in given.items()}
+    return {name: read_matcher(below, place.at(name)) for name, below in given.items()}
+
+
+def _as_json(value: JsonValue) -> JsonValue:
+    """A value of a YAML file as JSON has it. Only what JSON, too, takes for a number, true or false
+    is one: ``no``, ``12:30``, ``010`` and dates are texts.
+    """
+    if isinstance(value, Mapping):
+        return {str(name): _as_json(below) for name, below in value.items()}
+    if isinstance(value, list):
+        return [_as_json(below) for below in value]
+    if not isinstance(value, Scalar):
+        return value
+    written, meant = str(value), value.meant
+    if isinstance(meant, bool):
+        return meant if written.lower() in ("true", "false") else written
+    if isinstance(meant, int | float):
+        return json.loads(written) if _NUMBER.fullmatch(written) else written
+    return written
+
+
+def read_patterns(given: JsonValue, place: Place) -> tuple[ExpectedCall, ...]:
+    """Calls that are required or forbidden; one by itself needs no list."""
+    given = given if isinstance(given, list | tuple) else [given]
+    return tuple(_read_pattern(one, place.item(number)) for number, one in enumerate(given, 1))
+
+
+def _read_pattern(given: JsonValue, place: Place) -> ExpectedCall:
+    call = read_call(given, place)
+    if call.unnamed:
+        raise place.wrong("the arguments of {call} need their names here", call=call.line)
+    return call
+
+
+def read_pairs(given: JsonValue, place: Place) -> tuple[tuple[ExpectedCall, ExpectedCall], ...]:
+    """Pairs of calls of which the first must come before the second; one pair by itself, too."""
+    if not isinstance(given, list | tuple) or not given:
+        raise place.wrong("must be pairs such as [confirm, pay], not {what}", what=what(given))
+    if not isinstance(given[0], list | tuple):
+        given = [given]
+    pairs = []
+    for number, pair in enumerate(given, 1):
+        at = place.item(number)
+        if not isinstance(pair, list | tuple) or len(pair) != 2:
+            raise at.wrong("must be a pair such as [confirm, pay], not {what}", what=what(pair))
+        pairs.append((_read_pattern(pair[0], at), _read_pattern(pair[1], at)))
+    return tuple(pairs)
+
+
+def shown(matcher: Matcher) -> JsonValue:  # noqa: PLR0911 - one for each kind
+    """A matcher as it is written."""
+    match matcher:
+        case Is(value):
+            return value
+        case Anything():
+            return {"any": True}
+        case OneOf(options):
+            return {"one_of": [shown(option) for option in options]}
+        case Matches(pattern):
+            return {"matches": pattern}
+        case Near(number, within):
+            return {"near": number, "within": within}
+        case Between(above, below):
+            limits = {"above": above, "below": below}
+            return {name: limit for name, limit in limits.items() if limit is not None}
+        case Containing(parts):
+            return {"contains": [shown(part) for part in parts]}
+        case SetOf(items):
+            return {"set": [shown(item) for item in items]}
+        case ListOf(items):
+            return [shown(item) for item in items]
+        case ObjectOf(keys):
+            return {name: shown(below) for name, below in keys}

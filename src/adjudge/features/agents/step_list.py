@@ -1,0 +1,421 @@
+"""The steps of an agent as a list: for the local page and for the HTML report, for one trajectory
+and for two side by side.
+
+Whatever a step holds is text from elsewhere: it is escaped, cut, and what would steer a reader's
+eye (control and bidirectional characters) is shown instead of obeyed.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Literal, NamedTuple
+
+import jinja2
+from markupsafe import Markup
+
+from adjudge.core.domain.frozen_mapping import plain
+from adjudge.core.domain.record import JudgmentRecord
+from adjudge.core.domain.verdict import CitationFound
+from adjudge.core.reading.foreign_values import as_text
+from adjudge.features.agents.record import AgentDetail, agent_detail
+from adjudge.features.agents.report import KeptSteps, RowMeasure, StepCounts, trajectory_of
+from adjudge.features.agents.step_timeline import time_axis
+from adjudge.features.agents.trajectory import Step
+from adjudge.features.evidence.quotes import find_quote
+from adjudge.messages import Message, term
+from adjudge.runs.counts import count_tokens
+from adjudge.runs.view.clean_text import visible
+from adjudge.runs.view.plots import piece
+from adjudge.runs.view.template import environment
+
+SHOWN = 1_200
+"""Characters of a text that a list shows: head and tail, 3 : 2."""
+_LONGEST_CALL = 300
+_LOOKED_INTO = 400_000
+"""Characters in which base64 is looked for, and quotes."""
+EVIDENCE = "evidence-"
+"""How the ids of evidence begin."""
+_SHOWN_IN_REPORT = 600
+_IN_REPORT = 40
+"""Steps of one trajectory that a report shows."""
+_ROOM = 2_000_000
+"""Characters of steps that one report holds, about; of further trajectories it says how many steps
+they have.
+"""
+_MOST_MARKS = 12
+_MOST_PARTS = 50
+_DEEPEST = 6
+_SHORT = 300
+"""Characters of a result that need no click."""
+"""Joiners belong to some scripts and to emoji, and to nothing behind a Latin letter."""
+_NAMES_STEP = re.compile(r"(\b(?:steps?|шаг(?:а|у|ом|е|и|ов)?)\s+№?\s*)(\d{1,7})\b", re.IGNORECASE)
+_KINDS: Mapping[str, Message] = {
+    "said": term("step", "said"),
+    "called": term("step", "called"),
+    "handed over": term("step", "handed over"),
+    "thought": term("step", "thought"),
+    "retrieved": term("step", "retrieved"),
+    "noted": term("step", "noted"),
+}
+_MISSING: Mapping[str, Message] = {
+    "redacted": term("step", "redacted"),
+    "cut": term("step", "cut"),
+    "not recorded": term("step", "not recorded"),
+}
+_FOUND: Mapping[CitationFound, tuple[str, Message]] = {
+    "proven": ("✓", Message("the quote stands in the step")),
+    "moved": ("✓", Message("the quote stands in this step, another one was named")),
+    "invented": ("✗", Message("the quote stands in no step")),
+    "void": ("✗", Message("there is no such step")),
+    "absent": ("?", Message("nothing to quote: something is missing")),
+}
+MarkKind = Literal["cited", "blamed", "part", "person"]
+
+
+@dataclass(frozen=True)
+class StepMark:
+    """What a measure, or a person, says of one step."""
+
+    kind: MarkKind
+    name: str
+    text: str = ""
+    found: CitationFound | None = None
+    link: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepsFrame:
+    """What a list of steps stands in: what is marked, and where things lead."""
+
+    marks: Mapping[int, Sequence[StepMark]] = field(default_factory=dict)
+    counts: StepCounts | None = None
+    """Of all steps: bars are drawn against the largest, names of agents shown where several."""
+    prefix: str = "step-"
+    """Of the id of each step: two lists on a page need two."""
+    longest: int = SHOWN
+    whole: Callable[[int], str] | None = None
+    """Where a step is shown in full, with its raw JSON."""
+    pick: bool = False
+    """Whether one of them can be named as the place of the fault."""
+    picked: int | None = None
+    more: str | None = None
+    """Where further steps come from."""
+    left: int = 0
+
+
+class ShownPiece(NamedTuple):
+    """A stretch of a text, marked or not; with a link where it names a step."""
+
+    text: str
+    marked: bool = False
+    link: str | None = None
+
+
+@dataclass(frozen=True)
+class ShownText:
+    pieces: tuple[ShownPiece, ...]
+    characters: int
+    left_out: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShownStep:
+    """One step as a page shows it."""
+
+    number: int
+    who: str | None
+    kind: Message
+    classes: str
+    call: str | None
+    cut_call: bool
+    error: ShownText | None
+    text: ShownText | None
+    result: ShownText | None
+    missing: Message | None
+    tokens: int
+    seconds: float | None
+    marks: tuple[StepMark, ...]
+    bars: tuple[int, int]
+    """Tokens and time in hundredths of the largest."""
+
+
+def steps_html(steps: Sequence[Step], frame: StepsFrame, language: str) -> Markup:
+    """The steps of one list, as the items of an ``<ol class="steps">``."""
+    shown = [_shown(step, frame) for step in steps]
+    return _drawn(language, "items", shown, frame)
+
+
+def times_html(steps: KeptSteps, link: Callable[[int], str], language: str) -> Markup:
+    """When each step began and how long it took; nothing where the trace has no times."""
+    return _drawn(language, "times", time_axis(steps.times, link)) if steps.times else Markup("")
+
+
+def cited_html(
+    detail: AgentDetail,
+    explanation: str | None,
+    language: str,
+    link: Callable[[int], str],
+    at: str = EVIDENCE,
+) -> Markup:
+    """Why a measure says what it says: its explanation, its evidence and its parts, each with a
+    link to its step (an empty one: the step is not shown). ``at``: how their ids begin.
+    """
+    return _drawn(language, "why", detail, linked(explanation, link), link, at)
+
+
+class StepsOfReport:
+    """Draws trajectories for a page that holds many, as long as there is room."""
+
+    def __init__(self, language: str, room: int = _ROOM) -> None:
+        self._language = language
+        self._room = room
+
+    def draw(self, one: JudgmentRecord) -> Markup:
+        """The evidence of a judgment and its steps; nothing of what is no trajectory."""
+        trajectory = trajectory_of(one)
+        drawn = self.steps(one, trajectory.steps) if trajectory else Markup("")
+        return self.why(one, drawn) + drawn
+
+    def why(self, one: JudgmentRecord, drawn: Markup) -> Markup:
+        """The explanation of a measure and its evidence, which lead to the steps that are drawn:
+        only the first measure of a row has its trajectory, and of a long one not all is shown.
+        """
+        detail = agent_detail(one)
+        if detail is None:
+            return Markup("")
+        at = _begins(one)
+        link = _link_into(drawn, at)
+        return cited_html(detail, one.explanation, self._language, link, f"{at}{EVIDENCE}")
+
+    def steps(self, one: JudgmentRecord, steps: Sequence[Step]) -> Markup:
+        """All of them, or the first, the last, the failed and the cited ones."""
+        if not steps:
+            return Markup("")
+        if self._room <= 0:
+            return self._list([self._gap(len(steps))])
+        listed = self._list(self._stretches(one, steps, _begins(one)))
+        kept = KeptSteps([plain(step) for step in steps])
+        drawn = times_html(kept, _link_into(listed, _begins(one)), self._language) + listed
+        self._room -= len(drawn)
+        return drawn
+
+    def _stretches(self, one: JudgmentRecord, steps: Sequence[Step], at: str) -> Iterator[Markup]:
+        detail = agent_detail(one)
+        measures = (
+            [RowMeasure(one.criterion, one.verdict, detail.evidence, detail.parts, detail.place)]
+            if detail
+            else []
+        )
+        marks = marks_of(measures, one.criterion, f"{at}{EVIDENCE}")
+        usages = [_tokens(step) for step in steps]
+        agents = tuple(dict.fromkeys(step.actor for step in steps if step.actor != "user"))
+        seconds = max(step.seconds or 0.0 for step in steps)
+        counts = StepCounts(len(steps), (), {}, agents, max(usages), seconds)
+        frame = StepsFrame(
+            marks=marks, counts=counts, prefix=f"{at}step-", longest=_SHOWN_IN_REPORT
+        )
+        last = -1
+        for place in _picked(steps, marks):
+            if place > last + 1:
+                yield self._gap(place - last - 1)
+            yield steps_html([steps[place]], frame, self._language)
+            last = place
+        if last + 1 < len(steps):
+            yield self._gap(len(steps) - last - 1)
+
+    def _gap(self, count: int) -> Markup:
+        return steps_html((), StepsFrame(left=count), self._language)
+
+    def _list(self, items: Iterable[Markup]) -> Markup:
+        return Markup('<ol class="steps">{}</ol>').format(Markup("").join(items))
+
+
+def _begins(one: JudgmentRecord) -> str:
+    """How the ids of a judgment begin."""
+    return f"j{one.judge}-{one.row}-".replace(" ", "_")
+
+
+def _link_into(drawn: Markup, at: str) -> Callable[[int], str]:
+    """Where a step is in the list that was drawn; empty where it is not in it."""
+
+    def link(number: int) -> str:
+        step = f"{at}step-{number}"
+        return f"#{step}" if Markup('<li id="{}"').format(step) in drawn else ""
+
+    return link
+
+
+def _picked(steps: Sequence[Step], marks: Mapping[int, object]) -> list[int]:
+    """The places of the steps that a report shows."""
+    places = range(len(steps))
+    if len(steps) <= _IN_REPORT:
+        return list(places)
+    telling = [
+        place
+        for place in places
+        if steps[place].number in marks or ((call := steps[place].call) and call.error is not None)
+    ]
+    wanted = (*places[: _IN_REPORT // 2], *places[-_IN_REPORT // 8 :], *telling)
+    return sorted(list(dict.fromkeys(wanted))[:_IN_REPORT])
+
+
+def _tokens(step: Step) -> int:
+    return step.usage.tokens if step.usage else 0
+
+
+def linked(text: str | None, link: Callable[[int], str]) -> tuple[ShownPiece, ...]:
+    """A text in which every "step 7" leads there."""
+    pieces: list[ShownPiece] = []
+    end = 0
+    text = visible(text or "")
+    for named in _NAMES_STEP.finditer(text):
+        pieces += [ShownPiece(text[end : named.start()])]
+        pieces += [ShownPiece(named[0], link=link(int(named[2])))]
+        end = named.end()
+    return tuple(piece for piece in (*pieces, ShownPiece(text[end:])) if piece.text)
+
+
+def marks_of(
+    measures: Sequence[RowMeasure], own: str, evidence: str = EVIDENCE
+) -> dict[int, list[StepMark]]:
+    """Step → what the measures of its row say of it; what ``own`` says leads to where it says
+    it.
+    """
+    found: dict[int, list[StepMark]] = {}
+
+    def add(step: int | None, mark: StepMark) -> None:
+        if step is not None and len(found.setdefault(step, [])) < _MOST_MARKS:
+            found[step].append(mark)
+
+    for one in sorted(measures, key=lambda one: one.criterion != own):
+        is_own = one.criterion == own
+        name = f"{one.criterion}: {one.verdict}" if one.verdict else one.criterion
+        for place, cited in enumerate(one.evidence, 1):
+            link = f"#{evidence}{place}" if is_own else None
+            add(cited["step"], StepMark("cited", name, cited["quote"] or "", cited["found"], link))
+        if one.place and one.place["step"] is not None:
+            link = f"#{evidence}place" if is_own else None
+            add(one.place["step"], StepMark("blamed", name, one.place["agent"] or "", None, link))
+        for place, part in enumerate(one.parts[:_MOST_PARTS], 1):
+            link = f"#{evidence}part-{place}" if is_own else None
+            add(part.step, StepMark("part", one.criterion, str(part.text), None, link))
+    return found
+
+
+def steps_style() -> str:
+    """How a page shows them: the rules of its style sheet."""
+    return environment("en", html=True).get_template("adjudge.features.agents:steps.css").render()
+
+
+def raw_json(step: Step, longest: int) -> ShownText:
+    """A step as JSON; what is longer is cut."""
+    text = json.dumps(plain(step), ensure_ascii=False, indent=2, default=str)
+    return _cut(text, longest)
+
+
+def _shown(step: Step, frame: StepsFrame) -> ShownStep:
+    marks = tuple(frame.marks.get(step.number, ()))
+    quotes = [mark.text for mark in marks if mark.kind == "cited" and mark.text]
+    call, counts = step.call, frame.counts
+    said = None if call is None else visible(call.line)
+    error = None if call is None else call.error
+    result = None if call is None or call.result == error else call.result
+    tokens = _tokens(step)
+    several = counts is None or len(counts.agents) > 1
+    classes = [step.kind.replace(" ", "-"), *(("failed",) if error is not None else ())]
+    classes += [mark.kind for mark in marks]
+    classes += [f"d{min(step.depth, _DEEPEST)}"] if step.depth > 0 else []
+    classes += ["user"] if step.actor == "user" else []
+    return ShownStep(
+        number=step.number,
+        who=visible(step.actor) if several or step.actor == "user" else None,
+        kind=_KINDS.get(step.kind, Message(step.kind)),
+        classes=" ".join(dict.fromkeys(classes)),
+        call=None if said is None else said[:_LONGEST_CALL],
+        cut_call=said is not None and len(said) > _LONGEST_CALL,
+        error=None if error is None else _cut(error, frame.longest, quotes),
+        text=_cut(step.text, frame.longest, quotes) if step.text else None,
+        result=None if result is None else _cut(result, frame.longest, quotes),
+        missing=_MISSING.get(step.missing or ""),
+        tokens=tokens,
+        seconds=step.seconds,
+        marks=marks,
+        bars=(
+            _hundredths(tokens, counts.most_tokens if counts else 0),
+            _hundredths(step.seconds or 0, counts.most_seconds if counts else 0),
+        ),
+    )
+
+
+def _hundredths(value: float, most: float) -> int:
+    return max(1, round(100 * value / most)) if value > 0 and most > 0 else 0
+
+
+def _cut(text: str, longest: int, quotes: Sequence[str] = ()) -> ShownText:
+    """Head and tail, with the quotes that stand in them marked."""
+    whole = len(text)
+    if whole <= _LOOKED_INTO:
+        text = as_text(text)
+    if len(text) <= longest:
+        return ShownText(_marked(visible(text), quotes), whole, 0)
+    head = longest * 3 // 5
+    tail = text[len(text) - (longest - head) :]
+    between = Message(
+        "… {left:,} of {total:,} characters left out …", left=len(text) - longest, total=len(text)
+    )
+    pieces = (
+        *_marked(visible(text[:head]), quotes),
+        ShownPiece("\n"),
+        ShownPiece(between, link=""),
+        ShownPiece("\n"),
+        *_marked(visible(tail), quotes),
+    )
+    return ShownText(pieces, whole, len(text) - longest)
+
+
+def _marked(text: str, quotes: Sequence[str]) -> tuple[ShownPiece, ...]:
+    spans = sorted(
+        (span.start, span.end)
+        for quote in quotes[:_MOST_MARKS]
+        if (span := find_quote(visible(quote), text)) is not None
+    )
+    pieces: list[ShownPiece] = []
+    end = 0
+    for start, stop in spans:
+        if start >= end:
+            pieces += [ShownPiece(text[end:start]), ShownPiece(text[start:stop], marked=True)]
+            end = stop
+    return tuple(piece for piece in (*pieces, ShownPiece(text[end:])) if piece.text)
+
+
+def _drawn(language: str, macro: str, *values: object) -> Markup:
+    found = getattr(_page(language).module, macro)(*values)
+    return Markup(found)  # noqa: S704 - the template escapes
+
+
+@cache
+def _page(language: str) -> jinja2.Template:
+    made = environment(language, html=True)
+    made.globals |= {
+        "count_tokens": count_tokens,
+        "found": _FOUND,
+        "short": _SHORT,
+        "linked": linked,
+        "piece": piece,
+        "visible": visible,
+        "size": size,
+        "most_parts": _MOST_PARTS,
+    }
+    return made.get_template("adjudge.features.agents:steps.html.jinja")
+
+
+def size(characters: int) -> Message:
+    if characters < 1_000:
+        return Message("{count} characters", count=characters)
+    if characters < 1_000_000:
+        return Message("{count:.1f} kB", count=characters / 1_000)
+    return Message("{count:.1f} MB", count=characters / 1_000_000)

@@ -1,0 +1,56 @@
+"""Finds the batch API that a model can be asked through."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from urllib.parse import urlsplit
+
+from adjudge.core.gateway.model import Layer, Model
+from adjudge.core.gateway.providers.base import HttpProvider
+from adjudge.errors import SetupError
+from adjudge.features.batches.providers.api import BatchApi
+from adjudge.features.batches.providers.inline import (
+    AnthropicBatches,
+    GeminiBatches,
+    OpenRouterBatches,
+)
+from adjudge.features.batches.providers.openai import (
+    AzureBatches,
+    GroqBatches,
+    MistralBatches,
+    OpenAIBatches,
+    TogetherBatches,
+)
+from adjudge.features.batches.providers.shell import CommandBatches
+
+APIS: Mapping[str, Callable[[HttpProvider], BatchApi]] = {
+    "openai": OpenAIBatches,
+    "azure": AzureBatches,
+    "anthropic": AnthropicBatches,
+    "openrouter": OpenRouterBatches,
+    "mistral": MistralBatches,
+    "google": GeminiBatches,
+    "groq": GroqBatches,
+    "together": TogetherBatches,
+}
+_AZURE = (".openai.azure.com", ".cognitiveservices.azure.com", ".services.ai.azure.com")
+
+
+def batch_api(model: Model, api: str | None = None, command: str | None = None) -> BatchApi | None:
+    """The batch API of a model, or None where it has none.
+
+    ``api``: which one a server speaks that was named by its address. ``command``: one on this
+    machine in its place.
+    """
+    provider = model.provider if isinstance(model, Layer) else model
+    if not isinstance(provider, HttpProvider):
+        return None
+    if command is not None:
+        return CommandBatches(provider, command)
+    if api is not None and api not in APIS:
+        raise SetupError(
+            "unknown batch API {api!r}: choose one of {apis}", api=api, apis=", ".join(APIS)
+        )
+    host = urlsplit(provider.connection.base_url).hostname or ""
+    found = api or ("azure" if host.endswith(_AZURE) else provider.connection.provider)
+    return APIS[found](provider) if found in APIS else None

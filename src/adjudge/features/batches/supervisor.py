@@ -1,0 +1,255 @@
+"""Looks after batches that were sent, collects what has ended, and cancels the rest."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal
+
+from adjudge.core.ledger.pending import Batch, BatchState
+from adjudge.errors import BudgetSpent, ModelError, ModelUnusable, RunError
+from adjudge.features.batches.book import BatchBook, candidates_of, unusable
+from adjudge.features.batches.collector import Collector, Key
+from adjudge.features.batches.providers.api import BatchApi, Phase, Remote
+from adjudge.features.batches.sender import Sender
+from adjudge.features.batches.settings import BatchNews
+from adjudge.messages import Message
+
+_LOG = logging.getLogger("adjudge")
+_GONE = 404
+_MOST_REJECTIONS = 8
+_BELIEVED = 3
+"""How often a provider must say that a batch is not there, or give results that are not whole,
+before that is believed.
+"""
+
+
+class Watcher:
+    """Looks at the batches of a run until all have ended."""
+
+    def __init__(self, book: BatchBook, sender: Sender) -> None:
+        self._book, self._sender = book, sender
+        self._collector = Collector(book.table, book.budget)
+
+    async def look(self, batch: Batch) -> bool:
+        """See how far a batch is, and collect it where it has ended. Whether it has."""
+        api = self._book.api_of(batch)
+        try:
+            return await self._looked_at(batch, api)
+        except (BudgetSpent, ModelUnusable):
+            raise
+        except ModelError as error:
+            if error.retryable:
+                _LOG.info("%s; looking again later", error)
+                return False
+            if error.status != _GONE:
+                raise unusable(error) from None
+            return await self._not_found(batch)
+
+    async def _not_found(self, batch: Batch) -> bool:
+        """Said once, that may be a gateway's mistake, and what was answered would be paid for
+        twice. Whether it is believed.
+        """
+        self._book.check_vouched(batch)
+        if not self._once_more(batch, "not_found"):
+            again = await self._book.pay_twice(
+                batch, Message("{remote_id} is gone from there", remote_id=batch.remote_id)
+            )
+            await self._book.finish(again, "gone")
+            return True
+        await self._book.table.keep(_counted(batch, "not_found"))
+        return False
+
+    def _once_more(self, batch: Batch, what: str) -> bool:
+        return int(batch.more.get(what, 0)) + 1 < _BELIEVED
+
+    async def _looked_at(self, batch: Batch, api: BatchApi) -> bool:
+        remote = await (api.look(batch.remote_id) if batch.remote_id else self._among(batch, api))
+        if remote is None:
+            return not candidates_of(batch)
+        batch = replace(batch, remote_id=remote.id, counts=remote.counts, more=_told(batch, remote))
+        if remote.phase is Phase.WAITING:
+            await self._book.table.keep(batch)
+            return False
+        if remote.phase is Phase.REJECTED:
+            await self._rejected(batch, remote)
+            return True
+        return await self._collect(batch, remote, api)
+
+    async def _among(self, batch: Batch, api: BatchApi) -> Remote | None:
+        """The one of several whose results are ours; None as long as none has ended that is.
+
+        With none left it is sent.
+        """
+        candidates = candidates_of(batch)
+        afresh = replace(batch, state=BatchState.INTENDED).with_more(candidates=[], unread={})
+        if self._book.settings.orphans == "resubmit":
+            also = Message("there is also {candidates}", candidates=", ".join(candidates))
+            await self._sender.submit(
+                (await self._book.pay_twice(afresh, also, candidates)).with_more(asked=0)
+            )
+            return None
+        left, unread = [], dict(batch.more.get("unread") or {})
+        for id in candidates:
+            found = await self._candidate(batch, id, api)
+            if isinstance(found, Remote):
+                return found
+            if found != "other":
+                left.append(id)
+            unread[id] = unread.get(id, 0) + 1 if found == "unread" else 0
+        if not left:
+            _LOG.warning(
+                Message(
+                    "no batch at {name} turned out to be {batch}: it is looked for once more",
+                    name=batch.provider,
+                    batch=batch.id,
+                )
+            )
+            others = [*(batch.more.get("others") or ()), *candidates]
+            await self._sender.submit(afresh.with_more(others=others))
+            return None
+        await self._book.table.keep(
+            replace(batch, more={**batch.more, "candidates": left, "unread": unread})
+        )
+        if lost := [id for id in left if unread[id] >= _BELIEVED]:
+            raise self._cannot_tell(
+                batch, ", ".join(lost), Message("neither its state nor its results can be read")
+            )
+        return None
+
+    async def _candidate(
+        self, batch: Batch, id: str, api: BatchApi
+    ) -> Remote | Literal["waiting", "unread", "other"]:
+        """A batch that is ours; else what is known of it."""
+        try:
+            remote = await api.look(id)
+            if remote.phase is Phase.WAITING:
+                return "waiting"
+            ours = await self._is_ours(batch, remote, api) if remote.phase is Phase.ENDED else False
+        except ModelError as error:
+            if error.retryable:
+                return "waiting"
+            if error.status != _GONE:
+                raise self._cannot_tell(batch, id, str(error)) from None
+            ours = None
+        return "unread" if ours is None else remote if ours else "other"
+
+    def _cannot_tell(self, batch: Batch, remote_id: str, why: str) -> RunError:
+        return RunError(
+            "whether {remote_id} at {provider_name} is the batch that was about to be sent "
+            "when the run ended cannot be told ({why}): resume the run later, or send the "
+            "batch again with 'adjudge resume RUN --batch resubmit', and perhaps pay twice",
+            remote_id=remote_id,
+            provider_name=batch.provider,
+            why=why,
+        )
+
+    async def _is_ours(self, batch: Batch, remote: Remote, api: BatchApi) -> bool | None:
+        """None where its results cannot be read."""
+        paths = await api.fetch(remote, self._book.results_of(batch))
+        unknown = None if remote.answered else False
+        ours = next(
+            (self._collector.is_of(batch, line) for path in paths for line in api.lines(path)),
+            unknown,
+        )
+        if not ours:
+            _remove(paths)
+        return ours
+
+    async def _rejected(self, batch: Batch, remote: Remote) -> None:
+        await self._book.give_up(batch, remote.reason or remote.said)
+        self._book.rejections += 1
+        if not remote.too_many or self._book.rejections >= _MOST_REJECTIONS:
+            model = self._book.models[batch.model][0]
+            raise ModelUnusable(
+                "the batch was rejected: {reason}",
+                model=model.name,
+                reason=remote.reason or remote.said,
+            )
+        _LOG.info("%s has too much waiting: the next batches are smaller", batch.provider)
+
+    async def _collect(self, batch: Batch, remote: Remote, api: BatchApi) -> bool:
+        """Whether all of it is there: results that are not whole are fetched again before anything
+        is asked again.
+        """
+        model, paths = (
+            self._book.models[batch.model][0],
+            await api.fetch(remote, self._book.results_of(batch)),
+        )
+        size = self._book.path_of(batch).stat().st_size if self._book.path_of(batch).exists() else 0
+        asked, found = size // max(1, batch.requests), set[Key]()
+        for path in paths:
+            found |= await self._collector.collect(batch, model.name, api.lines(path), asked)
+        replies, answered = len(found), min(remote.answered, batch.requests)
+        if replies < answered:
+            _remove(paths)
+            if self._once_more(batch, "not_whole"):
+                _LOG.info(
+                    "%s replies of %s can be read: fetching them again later", replies, answered
+                )
+                await self._book.table.keep(_counted(batch, "not_whole"))
+                return False
+            batch = await self._unreadable(batch, replies, answered)
+        self._book.rejections = 0
+        await self._book.finish(batch, remote.said)
+        return True
+
+    async def _unreadable(self, batch: Batch, replies: int, answered: int) -> Batch:
+        """Some replies are lost: they are asked again. Where it is all of them, only if the user
+        wants to pay twice.
+        """
+        missing = Message(
+            "replies are missing from the results of {remote_id}", remote_id=batch.remote_id
+        )
+        if replies or self._book.settings.orphans == "resubmit":
+            return await self._book.pay_twice(batch, missing, requests=answered - replies)
+        raise RunError(
+            "{provider_name} says that {answered} requests of the batch {remote_id} are "
+            "answered, and its results hold no reply: resume the run later, or have them "
+            "asked and paid for again with 'adjudge resume RUN --batch resubmit'",
+            provider_name=batch.provider,
+            answered=answered,
+            remote_id=batch.remote_id,
+        )
+
+    async def cancel_all(self) -> int:
+        """Have the provider stop; what it has answered by then can be collected.
+
+        Says how many there were.
+        """
+        found = [
+            batch
+            for batch in self._book.table.under_way()
+            if batch.state is BatchState.OPEN and batch.remote_id
+        ]
+        for batch in found:
+            try:
+                await self._book.api_of(batch).cancel(str(batch.remote_id))
+            except ModelError as error:
+                _LOG.warning(
+                    Message(
+                        "the batch {batch} could not be cancelled: {error}",
+                        batch=batch.remote_id,
+                        error=error,
+                    )
+                )
+            else:
+                await self._book.table.keep(replace(batch, state=BatchState.CANCELLING))
+        if found:
+            self._book.tell(BatchNews("cancelled", batches=len(found)))
+        return len(found)
+
+
+def _remove(paths: list[Path]) -> None:
+    for path in paths:
+        path.unlink(missing_ok=True)
+
+
+def _counted(batch: Batch, what: str) -> Batch:
+    """With what happened to it counted once more."""
+    return replace(batch, more={**batch.more, what: int(batch.more.get(what, 0)) + 1})
+
+
+def _told(batch: Batch, remote: Remote) -> dict[str, Any]:
+    return {**batch.more, "said": remote.said, "done": remote.done}

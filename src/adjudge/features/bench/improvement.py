@@ -1,0 +1,226 @@
+"""Criteria improved by what a judge got wrong: shown to a writer on some labelled rows, tried on
+the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import yaml
+
+from adjudge.core.aio.files import write_new
+from adjudge.core.catalog.criteria_file import as_file, read_entries
+from adjudge.core.catalog.entry import CatalogEntry
+from adjudge.core.domain.criteria import Criteria
+from adjudge.core.domain.frozen_mapping import plain, some_of
+from adjudge.core.domain.json_types import JsonDict
+from adjudge.core.gateway.layers.account import Spent
+from adjudge.core.gateway.layers.budget import Budget
+from adjudge.core.ledger.file import holds_run
+from adjudge.core.prompts.criteria_writing import DisputedRow
+from adjudge.errors import RunError, SetupError
+from adjudge.features.bench.benchmark import BenchedJudge, compare_rows
+from adjudge.features.bench.labelled_rows import LabelledSet, lot
+from adjudge.features.bench.proposal import Proposal
+from adjudge.messages import Message, plural
+from adjudge.runs.folder import spent_in
+from adjudge.stats.difference import ComparisonOutcome, Difference
+
+FEWEST = 20
+"""Labelled rows that can be split in two halves which say something."""
+
+
+@dataclass(frozen=True)
+class Split:
+    """Labelled rows that the writer may see, and those that its proposal is tried on."""
+
+    seen: LabelledSet
+    held_out: LabelledSet
+    seed: int
+
+
+def split(rows: LabelledSet, share: float, seed: int) -> Split:
+    """By lot; ``share`` is the part that is held out."""
+    if len(rows.rows) < FEWEST:
+        raise SetupError(
+            "{source} has {count} labelled rows: {fewest} are the fewest that can be split "
+            "in two parts",
+            source=rows.source,
+            count=len(rows.rows),
+            fewest=FEWEST,
+        )
+    ordered = sorted(rows.rows, key=lambda one: lot(seed, one.instance.identity))
+    held = {one.instance.identity for one in ordered[: max(1, round(share * len(ordered)))]}
+    seen = tuple(one for one in rows.rows if one.instance.identity not in held)
+    kept = tuple(one for one in rows.rows if one.instance.identity in held)
+    if not seen:
+        raise SetupError(
+            "nothing is left to show to the writer: hold out a smaller part of the rows"
+        )
+    return Split(replace(rows, rows=seen), replace(rows, rows=kept), seed)
+
+
+def cases_of(judge: BenchedJudge, rows: LabelledSet, most: int) -> list[DisputedRow]:
+    """The disagreements on these rows, by lot where there are more than ``most``."""
+    instances = {one.instance.identity: one.instance for one in rows.rows}
+    found = sorted(
+        (one for one in judge.disagreements if one.identity in instances),
+        key=lambda one: lot(0, one.identity),
+    )
+    return [
+        DisputedRow(instances[one.identity], str(one.said), str(one.truth), one.explanation)
+        for one in found[:most]
+    ]
+
+
+@dataclass(frozen=True)
+class CriterionImprovement:
+    """What a proposal comes to on rows that it has not seen."""
+
+    before: Criteria
+    proposal: Proposal
+    gain: Difference
+    """Of agreement with people, after less before."""
+    agreed_before: float
+    agreed_after: float
+    failed: int
+    """Held-out rows without a verdict before or after: they are in no figure."""
+
+    def sentence(self) -> Message:
+        """Better, worse, or cannot tell, with the numbers behind it."""
+        one, rows = self.gain.estimate, self.gain.estimate.count
+        moved = plural(
+            "agreement {before:.3f} → {after:.3f} on {count} held-out row",
+            "agreement {before:.3f} → {after:.3f} on {count} held-out rows",
+            rows,
+            before=self.agreed_before,
+            after=self.agreed_after,
+        )
+        if one.lower is None or one.upper is None:
+            return Message("Cannot tell: {moved}; {reason}.", moved=moved, reason=one.reason)
+        between = Message(
+            "gain {value:+.3f}, between {lower:+.3f} and {upper:+.3f}",
+            value=one.value,
+            lower=one.lower,
+            upper=one.upper,
+        )
+        if self.gain.outcome is ComparisonOutcome.BETTER:
+            return Message("Better: {moved} ({between}).", moved=moved, between=between)
+        if self.gain.outcome is ComparisonOutcome.WORSE:
+            return Message("Worse: {moved} ({between}).", moved=moved, between=between)
+        if self.gain.smallest is None:
+            return Message("Cannot tell: {moved} ({between}).", moved=moved, between=between)
+        return Message(
+            "Cannot tell: {moved} ({between}); the smallest difference these rows could show is "
+            "{smallest:.3f}.",
+            moved=moved,
+            between=between,
+            smallest=self.gain.smallest,
+        )
+
+    def to_dict(self, parts: Split, cases: Sequence[DisputedRow], written: Path | None) -> JsonDict:
+        one = self.gain.estimate
+        return {
+            "criteria": self.before.name,
+            "before": plain(self.before),
+            "proposal": plain(self.proposal.criteria),
+            "explanation": self.proposal.explanation,
+            "changes": [
+                dict(zip(("what", "before", "after"), each, strict=True))
+                for each in self.proposal.changes(self.before)
+            ],
+            "split": {
+                "seed": parts.seed,
+                "seen": len(parts.seen.rows),
+                "held_out": len(parts.held_out.rows),
+            },
+            "shown": [
+                {"id": case.instance.id, "judge_says": case.said, "people_say": case.truth}
+                for case in cases
+            ],
+            "agreement_before": self.agreed_before,
+            "agreement_after": self.agreed_after,
+            "gain": {
+                **some_of(one, "value", "lower", "upper"),
+                "n": one.count,
+                "reason": one.reason,
+            },
+            "p_value": self.gain.p_value,
+            "smallest": self.gain.smallest,
+            "outcome": self.gain.outcome.value,
+            "failed": self.failed,
+            "written": None if written is None else str(written),
+        }
+
+
+def improvement_of(
+    before: Criteria,
+    proposal: Proposal,
+    old: BenchedJudge,
+    new: BenchedJudge,
+    rows: LabelledSet,
+    level: float,
+) -> CriterionImprovement:
+    """Paired over the held-out rows that the judge decided both times."""
+    shared = {row: score for row, score in new.scores.items() if row in old.scores}
+    if not shared:
+        raise RunError(
+            "the judge decided none of the rows that were held out: there is nothing to compare"
+        )
+    first, second = list(shared.values()), [old.scores[row] for row in shared]
+    gain = compare_rows(shared, old.scores, level=level)
+    count = len(shared)
+    return CriterionImprovement(
+        before, proposal, gain, sum(second) / count, sum(first) / count, len(rows.rows) - count
+    )
+
+
+def budget_left(budget: Budget | None, folders: Iterable[Path]) -> Budget | None:
+    """What other runs under the same budget leave of it."""
+    if budget is None:
+        return None
+    spent = sum((spent_in(folder) for folder in folders if holds_run(folder)), Spent())
+    return budget - Budget(spent.usd, spent.calls, spent.tokens)
+
+
+def entry_of(file: Path, name: str | None) -> tuple[list[CatalogEntry], int]:
+    """The criteria of a file, and the place of the one that is improved."""
+    entries = read_entries(file)
+    names = [one.criteria.name for one in entries]
+    if name is None and len(entries) == 1:
+        return entries, 0
+    if name not in names:
+        known = ", ".join(map(repr, names))
+        if name is None:
+            raise SetupError(
+                "{file} has {count} criteria: say which with --criteria: {known}",
+                file=file,
+                count=len(names),
+                known=known,
+            )
+        raise SetupError(
+            "{file} has no criterion {name!r}: choose one with --criteria: {known}",
+            file=file,
+            name=name,
+            known=known,
+        )
+    return entries, names.index(name)
+
+
+def write_criteria(path: Path, entries: Sequence[CatalogEntry]) -> None:
+    """A new file: one that is there is never overwritten."""
+    written = [as_file(one) for one in entries]
+    text = yaml.safe_dump(
+        written[0] if len(written) == 1 else written, sort_keys=False, allow_unicode=True, width=100
+    )
+    write_new(path, text, Message("give --write another name"))
+
+
+def refuse_existing(path: Path) -> None:
+    """Before anything is paid for."""
+    if path.exists() or path.is_symlink():
+        raise SetupError(
+            "{path} is there already, and is not overwritten: give --write another name", path=path
+        )

@@ -1,0 +1,50 @@
+"""Judges that do not judge: a guide for writing one's own."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+from adjudge.core.domain.criteria import Criteria
+from adjudge.core.domain.frozen_mapping import content_hash
+from adjudge.core.domain.instance import Instance
+from adjudge.core.domain.results import DirectInstanceResult
+from adjudge.core.judges.direct import BaseDirectJudge
+from adjudge.core.judges.pairwise import BasePairwiseJudge
+
+
+@dataclass(kw_only=True, eq=False)
+class DummyDirectJudge(BaseDirectJudge):
+    """Chooses an option by chance, the same one for the same text and seed."""
+
+    def _run(
+        self, instances: list[Instance], criteria: list[Criteria]
+    ) -> list[DirectInstanceResult]:
+        """A result for each instance, by the criteria at the same place.
+
+        Repetition, order and pooling are done for you.
+        """
+        results = []
+        for instance, one in zip(instances, criteria, strict=True):
+            choice = random.Random(content_hash(self.seed, instance.fields))  # noqa: S311
+            option = choice.choice(one.options).name
+            results.append(
+                DirectInstanceResult(
+                    instance=instance, criteria=one, option=option, explanation="by chance"
+                )
+            )
+        return results
+
+
+@dataclass(kw_only=True, eq=False)
+class DummyPairwiseJudge(BasePairwiseJudge):
+    """Prefers the longer response, and the first of equals."""
+
+    def _run(self, instances: list[Instance], criteria: list[Criteria]) -> list[int]:
+        """For each instance the place of the better response among those shown."""
+        shown = [
+            instance.fields[one.to_evaluate_field]
+            for instance, one in zip(instances, criteria, strict=True)
+        ]
+        lengths = [[len(text) for text in responses] for responses in shown]
+        return [own.index(max(own)) for own in lengths]

@@ -1,0 +1,89 @@
+"""Whose fault it is: the agent's, the simulated user's, the environment's, or nobody can tell.
+
+A mistake of the user counts only if it could have led to this outcome: a leaked fact helps the
+agent, so it explains no failure; a fact that was withheld explains no pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Literal, NamedTuple, get_args
+
+from adjudge.features.conversations.conversation import END_WORDS, Conversation
+from adjudge.features.conversations.user_checks import FAULT_WORDS, UserFault
+from adjudge.features.conversations.values import likeness
+from adjudge.messages import Message, join
+
+Fault = Literal["user", "agent", "environment", "cannot tell", "nobody"]
+FAULTS: tuple[Fault, ...] = get_args(Fault)
+FAULT_TITLES: Mapping[Fault, Message] = {
+    "agent": Message("the agent's fault"),
+    "user": Message("the simulated user's fault"),
+    "environment": Message("the environment's fault"),
+    "cannot tell": Message("nobody can tell whose fault"),
+    "nobody": Message("passed, nothing helped"),
+}
+Validity = Literal["valid", "spoiled", "unclear", "lost"]
+"""Whether the outcome says something of the agent. "spoiled": the user decided it; "unclear":
+it may have.
+"""
+_SAME = 0.8
+
+
+class Attribution(NamedTuple):
+    """Whose fault a conversation is, and what its outcome is worth."""
+
+    fault: Fault
+    """"nobody" of a conversation that passed without a mistake that could have helped."""
+    validity: Validity
+    reason: str
+    turn: int | None = None
+    """The message that decides it."""
+
+
+def attribute(
+    conversation: Conversation,
+    passed: bool | None,
+    faults: Sequence[UserFault],
+    behaved: bool | None = None,
+) -> Attribution:
+    """Say whose fault a conversation is. ``behaved``: what a judge says of the user, if it was
+    asked.
+    """
+    if conversation.is_lost:
+        reason = join(": ", filter(None, (END_WORDS[conversation.ended], conversation.detail)))
+        return Attribution("environment", "lost", reason)
+    if passed is None:
+        return Attribution("cannot tell", "lost", Message("there is no outcome"))
+    counted = [one for one in faults if one.effect in ("either", "helps" if passed else "hinders")]
+    critical = [one for one in counted if one.severity == "critical"]
+    if critical:
+        return Attribution("user", "spoiled", _said(critical[0]), critical[0].turn)
+    if behaved is False:
+        return Attribution("user", "spoiled", Message("a judge says that the user broke its role"))
+    # what may or may not have helped is no doubt about a pass that needs no help
+    minor = [one for one in counted if not passed or one.effect == "helps"]
+    if minor:
+        return Attribution("cannot tell", "unclear", _said(minor[0]), minor[0].turn)
+    return _without_fault(conversation, passed=passed)
+
+
+def _without_fault(conversation: Conversation, *, passed: bool) -> Attribution:
+    """Say whose fault a conversation is in which the user made no mistake that shows."""
+    if passed:
+        return Attribution("nobody", "valid", Message("the expected end was reached"))
+    looped = conversation.ended == "turn limit" and _agent_loops(conversation)
+    if conversation.ended in ("out of scope", "unknown", "turn limit") and not looped:
+        return Attribution("cannot tell", "unclear", END_WORDS[conversation.ended])
+    return Attribution("agent", "valid", Message("the user made no mistake that shows"))
+
+
+def _said(fault: UserFault) -> Message:
+    return Message("the user {what}: {reason}", what=FAULT_WORDS[fault.kind], reason=fault.reason)
+
+
+def _agent_loops(conversation: Conversation) -> bool:
+    agent = [one.text for one in conversation.spoken_by("agent")]
+    return len(agent) > 2 and likeness(agent[-1], agent[-2]) >= _SAME <= likeness(
+        agent[-2], agent[-3]
+    )

@@ -1,0 +1,184 @@
+"""Cassettes: one file per conversation, to be judged again without a model, and golden verdicts."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from adjudge.core.aio.files import written_whole
+from adjudge.core.domain.json_types import JsonDict, JsonObject, object_in
+from adjudge.core.reading.typed_json import WrongType, read_as
+from adjudge.core.reading.values import text_in
+from adjudge.errors import RunError
+from adjudge.features.conversations.conversation import Conversation, Turn
+from adjudge.features.conversations.record import OUTCOME, ConversationDetail
+from adjudge.features.conversations.scenario import Scenario
+from adjudge.features.conversations.stored_conversation import StoredConversation
+from adjudge.messages import Message
+from adjudge.runs.folder import records_of
+
+ENDING = ".conversation.jsonl"
+_VERSION = 1
+
+
+class Golden(NamedTuple):
+    """What was said of a conversation when its cassette was made."""
+
+    outcome: str | None
+    fault: str
+
+
+def holds_cassettes(path: Path) -> bool:
+    """Return True for a cassette, or a folder of cassettes."""
+    if path.is_dir():
+        return any(path.glob(f"*{ENDING}"))
+    return path.name.endswith(ENDING)
+
+
+def write_cassettes(run: Path, folder: Path) -> int:
+    """Write each conversation of a run as a file; return how many there are. Secrets are not in
+    them: headers and keys are in no message.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    count = 0
+    for record in records_of(run):
+        detail = record.detail
+        if not isinstance(detail, ConversationDetail) or detail.measure != OUTCOME:
+            continue
+        if detail.conversation is None or detail.scenario is None:
+            continue
+        trial = record.input.get("trial")
+        name = re.sub(r"[^\w.-]+", "_", f"{record.id}")
+        path = folder / f"{name}{ENDING}"
+        lines = _lines(detail, trial if isinstance(trial, int) else 1, record.answered_by)
+        text = "".join(f"{json.dumps(one, ensure_ascii=False, sort_keys=True)}\n" for one in lines)
+        with written_whole(path) as file:
+            file.write(text.encode())
+        count += 1
+    return count
+
+
+def _lines(detail: ConversationDetail, trial: int, system: str) -> Iterator[JsonDict]:
+    conversation = detail.conversation
+    if conversation is None or detail.scenario is None:
+        return
+    yield {
+        "version": _VERSION,
+        "scenario": detail.scenario,
+        "trial": trial,
+        "system": system,
+        "user": conversation.user,
+        "ended": conversation.ended,
+        "detail": str(conversation.detail),
+        "golden": {"outcome": detail.option, "fault": detail.fault},
+    }
+    for turn in conversation.turns:
+        yield _turn(turn)
+
+
+def _turn(turn: Turn) -> JsonDict:
+    """Return a message without what differs from run to run: times, tokens and money."""
+    found: JsonDict = {"number": turn.number, "speaker": turn.speaker, "text": turn.text}
+    if turn.calls:
+        found["calls"] = [
+            {
+                "name": one.name,
+                "arguments": one.arguments,
+                **({"result": one.result} if one.result is not None else {}),
+                **({"error": one.error} if one.error is not None else {}),
+            }
+            for one in turn.calls
+        ]
+    if turn.state is not None:
+        found["state"] = turn.state
+    return found
+
+
+def read_cassettes(path: Path) -> Iterator[StoredConversation]:
+    """Yield the conversations of a cassette, or of a folder of them."""
+    for file in cassette_files(path):
+        stored, _ = read_cassette(file)
+        yield stored
+
+
+def cassette_files(path: Path) -> list[Path]:
+    """Return the cassettes of a folder, in the order of their names."""
+    return sorted(path.glob(f"*{ENDING}")) if path.is_dir() else [path]
+
+
+def read_cassette(path: Path) -> tuple[StoredConversation, Golden]:
+    """Read a cassette with what was said of it."""
+    lines = [line for line in text_in(path).splitlines() if line.strip()]
+    rows: list[JsonObject] = []
+    for number, line in enumerate(lines, 1):
+        try:
+            row = json.loads(line)
+        except ValueError as error:
+            raise RunError(
+                "{path}, line {line}: is not JSON: {error}", path=path, line=number, error=error
+            ) from error
+        if not isinstance(row, Mapping):
+            raise RunError("{path}, line {line}: is not an object", path=path, line=number)
+        rows.append(row)
+    if not rows or rows[0].get("version") != _VERSION:
+        raise RunError(
+            "{path} is not a cassette of version {version}: write it again with 'adjudge "
+            "conversations record RUN --to FOLDER'",
+            path=path,
+            version=_VERSION,
+        )
+    head, *said = rows
+    about: JsonObject = {
+        "turns": said,
+        "ended": head.get("ended"),
+        "detail": head.get("detail", ""),
+        "user": head.get("user", ""),
+    }
+    try:
+        conversation = read_as(Conversation, about)
+    except WrongType as error:
+        raise RunError("{path}: {error}", path=path, error=error) from error
+    for place, turn in enumerate(conversation.turns, 1):
+        if turn.number != place:
+            raise RunError(
+                "{path}, line {line}: message {number} is missing",
+                path=path,
+                line=place + 1,
+                number=place,
+            )
+    golden = object_in(head.get("golden"))
+    trial = head.get("trial")
+    stored = StoredConversation(
+        Scenario.of(object_in(head.get("scenario")), str(path)),
+        conversation,
+        trial if isinstance(trial, int) else 1,
+        str(head.get("system") or ""),
+    )
+    outcome = golden.get("outcome")
+    return stored, Golden(None if outcome is None else str(outcome), str(golden.get("fault")))
+
+
+def first_difference(one: Conversation, two: Conversation) -> Message | None:
+    """Return the first message in which two conversations differ; None if they are the same."""
+    for first, second in zip(one.turns, two.turns, strict=False):
+        if (first.speaker, first.text, first.calls) != (second.speaker, second.text, second.calls):
+            return Message(
+                "message {number}: {first!r} is now {second!r}",
+                number=first.number,
+                first=first.text,
+                second=second.text,
+            )
+    if len(one.turns) != len(two.turns):
+        return Message(
+            "there are {second} messages instead of {first}",
+            first=len(one.turns),
+            second=len(two.turns),
+        )
+    if one.ended != two.ended:
+        return Message(
+            "it ended otherwise: {second}, not {first}", first=one.ended, second=two.ended
+        )
+    return None

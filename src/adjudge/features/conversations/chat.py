@@ -1,0 +1,145 @@
+"""A conversation as people see it: the messages with the evidence pinned to them, and the scenario
+beside them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from markupsafe import Markup
+
+from adjudge.core.domain.record import Detail
+from adjudge.features.conversations.attribution import FAULT_TITLES
+from adjudge.features.conversations.conversation import END_WORDS, Conversation, End, Turn
+from adjudge.features.conversations.record import ConversationDetail
+from adjudge.features.conversations.scenario import Scenario
+from adjudge.features.conversations.user_checks import FAULT_WORDS, UserFault
+from adjudge.messages import Message, render
+
+_LONGEST = 2000
+"""Characters of a result of a tool that are shown."""
+
+
+def chat_html(detail: Detail, language: str) -> Markup:
+    """Draw a conversation; every text in it is escaped."""
+    if not isinstance(detail, ConversationDetail) or detail.conversation is None:
+        return Markup("")
+    conversation = detail.conversation
+    faults = _by_turn(detail.user_faults)
+    rows = Markup("").join(
+        _turn_html(turn, faults.pop(turn.number, []), detail.fault_turn, language)
+        for turn in conversation.turns
+    )
+    rest = Markup("").join(_fault_html(fault, language) for own in faults.values() for fault in own)
+    ended = _ended(conversation)
+    return Markup(
+        '<div class="chat"><div class="talk">{rows}{rest}<p class="soft">{ended}</p></div>'
+        '<aside class="about">{about}</aside></div>'
+    ).format(
+        rows=rows, rest=rest, ended=render(ended, language), about=_scenario_html(detail, language)
+    )
+
+
+def _turn_html(
+    turn: Turn, faults: list[UserFault], fault_turn: int | None, language: str
+) -> Markup:
+    calls = Markup("").join(
+        Markup(
+            '<details class="call"><summary><code>{line}</code></summary>'
+            "<pre>{result}</pre></details>"
+        ).format(line=call.line, result=_short(call.error or call.result or "–"))
+        for call in turn.calls
+    )
+    mark = " decides" if turn.number == fault_turn else ""
+    off = Message("after the first deviation") if turn.off_script else ""
+    return Markup(
+        '<div class="turn {speaker}{mark}"><span class="number">{number}</span>{calls}'
+        '<p dir="auto">{text}</p>{off}{faults}</div>'
+    ).format(
+        speaker=turn.speaker,
+        mark=mark,
+        number=turn.number,
+        calls=calls,
+        text=turn.text or "–",
+        off=Markup('<p class="soft">{}</p>').format(render(off, language)) if off else "",
+        faults=Markup("").join(_fault_html(one, language) for one in faults),
+    )
+
+
+def _fault_html(fault: UserFault, language: str) -> Markup:
+    return Markup('<p class="fault {severity}">⚠ {what}: {reason}</p>').format(
+        severity=fault.severity,
+        what=render(FAULT_WORDS[fault.kind], language),
+        reason=render(fault.reason, language),
+    )
+
+
+def _scenario_html(detail: ConversationDetail, language: str) -> Markup:
+    lines = Markup("").join(
+        Markup("<dt>{}</dt><dd>{}</dd>").format(render(title, language), text)
+        for title, text in _about(detail, language)
+    )
+    return Markup("<dl>{}</dl>").format(lines)
+
+
+def _about(detail: ConversationDetail, language: str) -> Iterator[tuple[Message, str]]:
+    """Yield what stands beside the messages: whose fault it is, and the scenario."""
+    yield Message("whose fault"), render(FAULT_TITLES[detail.fault], language)
+    yield Message("why"), render(detail.reason_of_fault, language)
+    if detail.behaved is not None:
+        yield Message("did the user behave as described"), detail.behaved
+    if detail.scenario is None:
+        return
+    scenario = Scenario.of(detail.scenario)
+    yield Message("goal"), scenario.goal
+    for part in scenario.parts:
+        yield Message("part of the goal"), part
+    titles = {
+        "freely": Message("may tell"),
+        "when asked": Message("tells when asked"),
+        "never": Message("never tells"),
+    }
+    for fact in scenario.told:
+        yield titles[fact.tell], f"{fact.name}: {fact.value}"
+    for name in scenario.unknown:
+        yield Message("does not know"), name
+    if scenario.persona:
+        yield Message("persona"), scenario.persona
+    for path, value in scenario.expect.state:
+        yield Message("expected state"), f"{path}: {value}"
+    for call in scenario.expect.calls:
+        yield Message("expected call"), call.name
+    for text in scenario.expect.says:
+        yield Message("the agent says"), text
+    if detail.user:
+        yield Message("simulated by"), detail.user
+
+
+def chat_markdown(detail: Detail, language: str) -> str:
+    """Write a conversation as Markdown text; the template escapes it."""
+    if not isinstance(detail, ConversationDetail) or detail.conversation is None:
+        return ""
+    lines = [detail.conversation.text, render(_ended(detail.conversation), language)]
+    lines += [
+        f"[{one.turn}] {render(FAULT_WORDS[one.kind], language)}: {render(one.reason, language)}"
+        for one in detail.user_faults
+    ]
+    return "\n".join(lines)
+
+
+def _by_turn(faults: tuple[UserFault, ...]) -> dict[int, list[UserFault]]:
+    found: dict[int, list[UserFault]] = {}
+    for fault in faults:
+        found.setdefault(fault.turn, []).append(fault)
+    return found
+
+
+def _ended(conversation: Conversation) -> Message:
+    end: End = conversation.ended
+    if not conversation.detail:
+        return END_WORDS[end]
+    return Message("{end}: {detail}", end=END_WORDS[end], detail=conversation.detail)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"

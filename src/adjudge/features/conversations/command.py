@@ -1,0 +1,256 @@
+"""``adjudge conversations``: scenarios, cassettes, comparisons of agents, rates by labels."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import combinations
+from pathlib import Path
+
+import click
+
+from adjudge.core.domain.record import JudgmentRecord
+from adjudge.errors import SetupError
+from adjudge.features.conversations.attribution import attribute
+from adjudge.features.conversations.cassette import cassette_files, read_cassette, write_cassettes
+from adjudge.features.conversations.outcome import outcome_of
+from adjudge.features.conversations.rates import (
+    AgentDifference,
+    LabelledTrial,
+    Trial,
+    compare_agents,
+    labelled_rate,
+)
+from adjudge.features.conversations.record import (
+    FAILED,
+    OUTCOME,
+    PASSED,
+    ConversationDetail,
+)
+from adjudge.features.conversations.report import trial_of
+from adjudge.features.conversations.scenario import read_scenarios
+from adjudge.features.conversations.user_checks import UserChecks
+from adjudge.messages import Message, join, plural
+from adjudge.runs.cli.options import PATH, CommandGroup, argument
+from adjudge.runs.cli.output import echo
+from adjudge.runs.folder import records_of
+from adjudge.runs.numbers import percent
+from adjudge.runs.results.exit_code import ExitCode
+from adjudge.trust.labels.store import LabelStore
+
+
+@click.group(cls=CommandGroup)
+def conversations() -> None:
+    """Check scenarios, keep conversations as cassettes, compare two agents, and correct a pass rate
+    by labels.
+    """
+
+
+@conversations.command()
+@argument("file", "Scenarios: YAML, JSON or CSV.", type=PATH)
+def check(file: Path) -> int:
+    """Read scenarios and say what is in them. Exit code 1 if something is wrong."""
+    scenarios = read_scenarios(file)
+    for one in scenarios:
+        facts = Counter(fact.tell for fact in one.told)
+        parts = [f"{tell}: {count}" for tell, count in facts.items()]
+        expects = "" if one.expect.says_anything else Message("no expected end: a model must judge")
+        echo(
+            join(
+                "; ",
+                filter(None, (Message("{id}: {goal}", id=one.id, goal=one.goal), *parts, expects)),
+            )
+        )
+    count = len(scenarios)
+    echo(plural("{count} scenario, no problems.", "{count} scenarios, no problems.", count))
+    return ExitCode.OK
+
+
+@conversations.command()
+@argument("run", "A run folder.", type=PATH)
+@click.option("--to", type=PATH, required=True, help="The folder of the cassettes.")
+def record(run: Path, to: Path) -> int:
+    """Write each conversation of a run as a cassette, with what was said of it: judge it again
+    without a model, or replay its user against another agent.
+    """
+    count = write_cassettes(run, to)
+    if not count:
+        raise SetupError("{run} holds no conversations", run=run)
+    echo(plural("{count} cassette in {to}", "{count} cassettes in {to}", count, to=to))
+    return ExitCode.OK
+
+
+@conversations.command()
+@argument("folder", "A cassette, or a folder of cassettes.", type=PATH)
+def verify(folder: Path) -> int:
+    """Judge golden conversations again by the rules. Exit code 4 if a verdict is another one."""
+    files, changed = cassette_files(folder), 0
+    if not files:
+        raise SetupError("{folder} holds no cassettes", folder=folder)
+    for file in files:
+        stored, golden = read_cassette(file)
+        conversation = stored.conversation
+        passed = outcome_of(stored.scenario, conversation).passed
+        if conversation.is_lost:
+            passed = None
+        faults = UserChecks(stored.scenario, conversation, passed).faults()
+        fault = attribute(conversation, passed, faults).fault
+        outcome = None if passed is None else PASSED if passed else FAILED
+        if (outcome, fault) != (golden.outcome, golden.fault):
+            changed += 1
+            echo(
+                Message(
+                    "{file}: {outcome}, {fault}; it was {old_outcome}, {old_fault}",
+                    file=file.name,
+                    outcome=outcome or Message("no outcome"),
+                    fault=fault,
+                    old_outcome=golden.outcome or Message("no outcome"),
+                    old_fault=golden.fault,
+                )
+            )
+    same = len(files) - changed
+    echo(
+        Message("{same} of {count} conversations are judged as before", same=same, count=len(files))
+    )
+    return ExitCode.GATE_FAILED if changed else ExitCode.OK
+
+
+@conversations.command()
+@argument(
+    "runs", "One run with several targets, or two runs of the same scenarios.", type=PATH, nargs=-1
+)
+def compare(runs: tuple[Path, ...]) -> int:
+    """Compare agents by scenario, with the user's mistakes counted out."""
+    if len(runs) not in (1, 2):
+        raise SetupError("give one run with several targets, or two runs")
+    agents: dict[str, dict[str, list[Trial]]] = {}
+    users: dict[str, set[str]] = {}
+    are_alike = len({run.name for run in runs}) < len(runs)
+    for run in runs:
+        place = str(run) if are_alike else run.name
+        for one in _outcomes(run):
+            name = one.answered_by or place
+            if len(runs) == 2 and one.answered_by:
+                name = f"{place}: {name}"
+            trial = trial_of(one)
+            agents.setdefault(name, {}).setdefault(trial.scenario, []).append(trial)
+            users.setdefault(name, set()).add(_user(one))
+    if len(agents) < 2:
+        raise SetupError("there are the conversations of one agent only")
+    for first, second in combinations(agents, 2):
+        if users[first] != users[second]:
+            raise SetupError(
+                "{first} and {second} talked to different simulated users ({one}; {two}): a "
+                "difference would mix both",
+                first=first,
+                second=second,
+                one=", ".join(sorted(users[first])),
+                two=", ".join(sorted(users[second])),
+            )
+        found = compare_agents((first, second), agents[first], agents[second])
+        if found is None:
+            echo(Message("{first} and {second} share no scenario", first=first, second=second))
+        else:
+            for line in _compared(found):
+                echo(line)
+    return ExitCode.OK
+
+
+def _compared(found: AgentDifference) -> Iterator[Message]:
+    one, two = found.agents
+    estimate = found.difference.estimate
+    yield Message(
+        "{one} {first}, {two} {second}: mean over {count} scenarios of the rate among valid "
+        "conversations",
+        one=one,
+        first=percent(found.means[0]),
+        two=two,
+        second=percent(found.means[1]),
+        count=found.scenarios,
+    )
+    if estimate.value is None or estimate.lower is None or estimate.upper is None:
+        yield Message("  no interval: {reason}", reason=estimate.reason)
+    else:
+        yield Message(
+            "  difference {value:+.3f} (95% interval {lower:+.3f} to {upper:+.3f}): {outcome}",
+            value=estimate.value,
+            lower=estimate.lower,
+            upper=estimate.upper,
+            outcome=found.difference.outcome.value,
+        )
+    yield Message(
+        "  with unclear and lost conversations at their worst and best: {low:+.3f} to {high:+.3f}",
+        low=found.bounds.low,
+        high=found.bounds.high,
+    )
+    yield Message(
+        "  spoiled by the user: {first} of {one}, {second} of {two}",
+        first=percent(found.spoiled[0]),
+        one=one,
+        second=percent(found.spoiled[1]),
+        two=two,
+    )
+    if found.missing:
+        yield plural(
+            "  {count} scenario without a valid conversation of both is left out",
+            "  {count} scenarios without a valid conversation of both are left out",
+            found.missing,
+        )
+
+
+@conversations.command()
+@argument("run", "A run folder with labels of the criterion outcome.", type=PATH)
+def correct(run: Path) -> int:
+    """Correct a pass rate by labels of a random sample: would it have passed with a faultless user?
+
+    It holds whatever the checks are worth; 'adjudge label RUN --criteria outcome' draws the sample.
+    """
+    said: dict[str, bool | None] = {}
+    for label in LabelStore(run).current(OUTCOME):
+        if label.is_random:
+            said[label.row] = None if label.state != "given" else label.option == PASSED
+    trials = [_labelled(one, said) for one in _outcomes(run)]
+    if not any(one.would_pass is not None for one in trials):
+        raise SetupError(
+            "no conversation that was drawn at random has a label: adjudge label {run} --criteria "
+            "outcome",
+            run=run,
+        )
+    found = labelled_rate(trials)
+    labels = sum(one.would_pass is not None for one in trials)
+    if found.lower is None or found.upper is None:
+        echo(Message("no interval: {reason}", reason=found.reason))
+        return ExitCode.UNSCORED
+    value = Message("unknown") if found.value is None else percent(found.value)
+    echo(
+        Message(
+            "pass rate with a faultless user, by {labels} labels of {count} conversations: {value} "
+            "(95% interval {lower} to {upper})",
+            labels=labels,
+            count=len(trials),
+            value=value,
+            lower=percent(found.lower),
+            upper=percent(found.upper),
+        )
+    )
+    if found.reason:
+        echo(found.reason)
+    return ExitCode.OK
+
+
+def _labelled(one: JudgmentRecord, said: dict[str, bool | None]) -> LabelledTrial:
+    detail, trial = one.detail, trial_of(one)
+    is_flagged = isinstance(detail, ConversationDetail) and detail.fault == "user"
+    answer = said.get(one.identity)
+    skipped = one.identity in said and answer is None
+    return LabelledTrial(trial.scenario, trial.passed, is_flagged, answer, skipped)
+
+
+def _outcomes(run: Path) -> Iterator[JudgmentRecord]:
+    for one in records_of(run):
+        if isinstance(one.detail, ConversationDetail) and one.detail.measure == OUTCOME:
+            yield one
+
+
+def _user(one: JudgmentRecord) -> str:
+    return one.detail.user if isinstance(one.detail, ConversationDetail) else ""

@@ -1,0 +1,184 @@
+"""A conversation: who said what, which tools were called, and why it ended."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Literal
+
+from adjudge.core.domain.json_types import JsonDict, JsonObject, JsonValue
+from adjudge.core.domain.light_dataclass import light_dataclass
+from adjudge.core.domain.message import Usage
+from adjudge.features.agents.trajectory import Step, ToolCall, Trajectory
+from adjudge.messages import Message
+
+Speaker = Literal["user", "agent"]
+Party = Literal["user", "agent", "environment", "scenario", "limits", "unclear"]
+End = Literal[
+    "user stopped",
+    "handed over",
+    "out of scope",
+    "script ended",
+    "state reached",
+    "agent stopped",
+    "turn limit",
+    "budget",
+    "user broken",
+    "user failed",
+    "application failed",
+    "in flight",
+    "unknown",
+]
+"""Why a conversation ended."""
+
+ENDED_BY: Mapping[End, Party] = {
+    "user stopped": "user",
+    "handed over": "agent",
+    "out of scope": "scenario",
+    "script ended": "user",
+    "state reached": "agent",
+    "agent stopped": "agent",
+    "turn limit": "unclear",
+    "budget": "limits",
+    "user broken": "user",
+    "user failed": "environment",
+    "application failed": "environment",
+    "in flight": "environment",
+    "unknown": "unclear",
+}
+"""Which party caused an end."""
+END_WORDS: Mapping[End, Message] = {
+    "user stopped": Message("the user ended it"),
+    "handed over": Message("the agent handed the user over to a person"),
+    "out of scope": Message("the user found no answer in the scenario"),
+    "script ended": Message("the script of the user ended"),
+    "state reached": Message("the expected state was reached"),
+    "agent stopped": Message("the agent ended it"),
+    "turn limit": Message("the limit of turns was reached"),
+    "budget": Message("the budget of the conversation was spent"),
+    "user broken": Message("the simulated user wrote nothing that can be sent"),
+    "user failed": Message("the model of the simulated user gave no answer"),
+    "application failed": Message("the application gave no answer"),
+    "in flight": Message(
+        "the run was stopped while a message was on its way; a second one could act twice"
+    ),
+    "unknown": Message("the record does not say why it ended"),
+}
+LOST: tuple[End, ...] = ("budget", "user failed", "application failed", "in flight")
+"""Ends after which nobody can say what would have come of the conversation."""
+
+
+@light_dataclass(frozen=True, kw_only=True)
+class Turn:
+    """One message, with the tools that were called before it."""
+
+    number: Annotated[int, "from 1"]
+    speaker: Speaker
+    text: str
+    calls: tuple[ToolCall, ...] = ()
+    state: Annotated[JsonValue, "of the application after the message, if it is read"] = None
+    seconds: float | None = None
+    tokens: int = 0
+    usd: float | None = None
+    off_script: Annotated[bool, "a stored user message after the first deviation"] = False
+
+
+@light_dataclass(frozen=True, kw_only=True)
+class Conversation:
+    """A conversation that has ended."""
+
+    turns: tuple[Turn, ...]
+    ended: End
+    detail: Annotated[str, "more about the end, such as an error"] = ""
+    parting: Annotated[bool, "the user's last message ended it, and was answered"] = False
+    session: str = ""
+    restarts: Annotated[int, "earlier attempts that broke off and count as lost"] = 0
+    user: Annotated[str, "what simulated the user"] = ""
+
+    @property
+    def is_lost(self) -> bool:
+        """True if nobody can say what would have come of it."""
+        return self.ended in LOST
+
+    @property
+    def party(self) -> Party:
+        """Which party caused the end."""
+        return ENDED_BY[self.ended]
+
+    @property
+    def state(self) -> JsonValue:
+        """The last state of the application; None if it was never read."""
+        return next((one.state for one in reversed(self.turns) if one.state is not None), None)
+
+    @property
+    def calls(self) -> tuple[ToolCall, ...]:
+        """All calls of tools, in their order."""
+        return tuple(call for one in self.turns for call in one.calls)
+
+    @property
+    def messages(self) -> list[JsonDict]:
+        """The conversation as chat messages."""
+        return messages_of(self.turns)
+
+    @property
+    def text(self) -> str:
+        """The conversation as people read it, with the numbers of the messages."""
+        lines = []
+        for one in self.turns:
+            lines += [f"[{one.number}] {one.speaker} calls {call.line}" for call in one.calls]
+            lines.append(f"[{one.number}] {one.speaker}: {one.text}")
+        return "\n".join(lines)
+
+    def spoken_by(self, speaker: Speaker) -> list[Turn]:
+        """The messages of one speaker."""
+        return [one for one in self.turns if one.speaker == speaker]
+
+    def trajectory(self, goal: str) -> Trajectory:
+        """The conversation as steps of an agent."""
+        steps: list[Step] = []
+        for one in self.turns:
+            actor = "user" if one.speaker == "user" else "assistant"
+            for call in one.calls:
+                steps.append(Step(len(steps) + 1, actor, "called", call=call))
+            if one.text:
+                usage = Usage(calls=1) if one.speaker == "agent" else None
+                steps.append(
+                    Step(
+                        len(steps) + 1,
+                        actor,
+                        "said",
+                        one.text,
+                        seconds=one.seconds,
+                        usage=usage,
+                        usd=one.usd,
+                    )
+                )
+        answers = [one.text for one in self.spoken_by("agent") if one.text]
+        return Trajectory(goal, tuple(steps), answers[-1] if answers else None, ended=self.ended)
+
+
+def messages_of(turns: tuple[Turn, ...] | list[Turn]) -> list[JsonDict]:
+    """Return turns as chat messages, with calls of tools and their results."""
+    found: list[JsonDict] = []
+    roles = {"user": "user", "agent": "assistant"}
+    for one in turns:
+        if one.calls:
+            calls: list[JsonObject] = [
+                {
+                    "id": f"call-{one.number}-{place}",
+                    "type": "function",
+                    "function": {"name": call.name, "arguments": call.arguments},
+                }
+                for place, call in enumerate(one.calls, 1)
+            ]
+            found.append({"role": roles[one.speaker], "content": None, "tool_calls": calls})
+            found += [
+                {
+                    "role": "tool",
+                    "tool_call_id": f"call-{one.number}-{place}",
+                    "content": call.result if call.error is None else call.error,
+                }
+                for place, call in enumerate(one.calls, 1)
+                if call.result is not None or call.error is not None
+            ]
+        found.append({"role": roles[one.speaker], "content": one.text})
+    return found

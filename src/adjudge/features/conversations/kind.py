@@ -1,0 +1,202 @@
+"""The kind ``conversation`` of judges in eval files: who the simulated users are, and how
+conversations with the file's targets are held and judged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any
+
+from adjudge.core.data.dataset import OddRows
+from adjudge.core.domain.instance import Instance
+from adjudge.core.gateway.opener import ModelLike, OpenModel, open_model
+from adjudge.core.gateway.prices import PriceTable
+from adjudge.core.reading.types import (
+    Flag,
+    Number,
+    Record,
+    Text,
+    WholeNumber,
+    Word,
+    key,
+)
+from adjudge.core.reading.values import Place
+from adjudge.errors import SetupError
+from adjudge.features.conversations.talk import (
+    SESSIONS,
+    Limits,
+    Session,
+    Talker,
+    UserKind,
+)
+from adjudge.runs.builder import JudgeKind, Models, ready_judge
+from adjudge.runs.eval_file import EvalFile, FieldsRead, JudgeEntry
+from adjudge.runs.project import ModelEntry
+from adjudge.runs.ready_judge import ReadyJudge
+
+WITHOUT_MODEL: Mapping[str, UserKind] = {"script": "script", "rules": "rules", "replay": "replay"}
+
+
+_COUNT = WholeNumber(least=1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConversationEntry(JudgeEntry):
+    """Conversations of simulated users: how they came out, and whose fault that is."""
+
+    user: ModelEntry | None = key(
+        Record(ModelEntry, short="model"),
+        "Who simulates the users: a model; rules, which tell facts when asked; script, the "
+        "messages of each scenario; replay, the user's messages of a run or a cassette.",
+        None,
+    )
+    session: Session = key(
+        Word[Session](SESSIONS),
+        "What the application keeps. stateless: nothing, it gets all messages each time. "
+        "idempotent: it repeats its answer to the same turn_key. reset: a broken conversation "
+        "begins again in a new session. stateful: a broken conversation is lost.",
+        "stateless",
+    )
+    max_turns: int = key(_COUNT, "The most messages of a user, unless the scenario says it.", 10)
+    max_tokens: int | None = key(_COUNT, "The most tokens of one conversation.", None)
+    max_usd: float | None = key(Number(above=0), "The most money for one conversation.", None)
+    max_seconds: float | None = key(
+        Number(above=0), "The longest time that answers of one conversation may take.", None
+    )
+    stop_at_state: bool = key(
+        Flag(), "End a conversation as soon as the expected state is reached.", False
+    )
+    parallel: int | None = key(_COUNT, "Conversations that are held at once.", None)
+    from_turn: int | None = key(
+        _COUNT,
+        "Go on with the conversations of the run in data from this message of the user, with the "
+        "target of this file.",
+        None,
+    )
+    role: str | None = key(
+        Text(), "The role of the application, for criteria that read the field role.", None
+    )
+    judge_user: bool = key(
+        Flag(), "Ask the models whether the user behaved as the scenario describes.", False
+    )
+
+    @property
+    def talker_kind(self) -> UserKind:
+        """What kind of user it is; without a setting, the one by rules."""
+        if self.user is None:
+            return "rules"
+        return WITHOUT_MODEL.get(self.user.model, "model")
+
+    @property
+    def own_models(self) -> tuple[ModelEntry, ...]:
+        user = (self.user,) if self.user and self.talker_kind == "model" else ()
+        return (*self.models, *user)
+
+    @property
+    def asks_no_model(self) -> bool:
+        return not self.judge_user and not self.models
+
+    @property
+    def reads_traces(self) -> bool:
+        return True
+
+    @property
+    def talks_to_target(self) -> bool:
+        return True
+
+    def read_traces(
+        self, file: EvalFile, tell: Callable[[OddRows], None], limit: int | None
+    ) -> Iterator[Instance]:
+        from adjudge.features.conversations.rows import conversation_rows
+
+        return islice(conversation_rows(file, self, tell), limit)
+
+    def fields_read(self, file: EvalFile) -> FieldsRead:  # noqa: ARG002
+        return FieldsRead()
+
+    def after_targets(
+        self,
+        file: EvalFile,
+        made: Sequence[ReadyJudge],
+        opened: Callable[[ModelEntry], ModelLike],
+        prices: PriceTable,
+    ) -> list[ReadyJudge]:
+        """Have all judges of the file judge the conversations; without a target these are in the
+        data already.
+        """
+        from adjudge.features.conversations.simulation import SharedTalks, simulated_first
+        from adjudge.runs.variants import variants_of
+
+        first = next(one for one in file.judges if one.reads_traces)
+        if first is not self:
+            place = Place(str(file.path), line=first.line)
+            raise place.wrong("the judge of kind conversation reads the rows: name it first")
+        if not file.target:
+            if self.user is not None:
+                raise Place(str(file.path), line=self.line).wrong(
+                    "a simulated user needs somebody to talk to: add a target"
+                )
+            return list(made)
+        asked = file
+        if self.session in ("stateful", "reset"):
+            # what may have acted is never sent again
+            target = tuple(replace(one, max_retries=0) for one in file.target)
+            asked = replace(file, target=target)
+        try:
+            variants = variants_of(asked, opened)
+            talks, talker = SharedTalks(), self._talker(opened, prices)
+            return [
+                simulated_first(
+                    ready,
+                    variants,
+                    talker,
+                    talks,
+                    first=number == 0,
+                    parallel=self.parallel,
+                    role=self.role,
+                )
+                for number, ready in enumerate(made)
+            ]
+        except SetupError as error:
+            raise Place(str(file.path), field="target").wrong("{error}", error=error) from error
+
+    def _talker(self, opened: Callable[[ModelEntry], ModelLike], prices: PriceTable) -> Talker:
+        model: OpenModel | None = None
+        if self.user is not None and self.talker_kind == "model":
+            found: Any = opened(self.user)
+            model = found if isinstance(found, OpenModel) else open_model(found)
+        return Talker(
+            self.talker_kind,
+            model,
+            self.session,
+            Limits(
+                max_turns=self.max_turns,
+                max_tokens=self.max_tokens,
+                max_usd=self.max_usd,
+                max_seconds=self.max_seconds,
+            ),
+            self.stop_at_state,
+            self.seed,
+            prices,
+        )
+
+
+def _make(file: EvalFile, entry: ConversationEntry, models: Models) -> list[ReadyJudge]:
+    from adjudge.features.conversations.judge import ConversationJudge
+
+    if entry.per not in ("row", "conversation"):
+        raise SetupError("kind conversation judges whole conversations: leave per out")
+    judge = ConversationJudge(
+        models if entry.judge_user or entry.models else None,
+        entry.strictness,
+        file.language,
+        entry.temperature,
+        entry.seed,
+    )
+    ready = ready_judge(file, replace(entry, per="row"), entry.name or "conversation", judge)
+    return [replace(ready, criteria=judge.criteria, each_row=judge.rows, per="row")]
+
+
+CONVERSATION = JudgeKind(ConversationEntry, _make)

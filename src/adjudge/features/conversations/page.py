@@ -1,0 +1,54 @@
+"""What the page of a row shows of a conversation: the chat, with the scenario beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from importlib.resources import files
+
+from markupsafe import Markup
+
+from adjudge.core.domain.json_types import JsonDict
+from adjudge.core.domain.record import JudgmentRecord
+from adjudge.features.conversations.chat import chat_html
+from adjudge.features.conversations.record import ConversationDetail
+from adjudge.web.page import Page, RowContext, RowPart
+
+_SHOWN = ("fault", "validity", "reason_of_fault", "fault_turn", "user_faults", "ended")
+_FIELDS = ("response", "scenario", "user_input", "steps")
+
+
+def _style() -> str:
+    folder = files("adjudge.features.conversations") / "report_templates"
+    return (folder / "chat.css").read_text(encoding="utf-8")
+
+
+def _row_data(row: RowContext) -> JsonDict:
+    """Return whose fault a conversation is; what was said is in the record itself."""
+    detail = row.record.detail
+    if not isinstance(detail, ConversationDetail):
+        return {"chat": None}
+    return {"chat": {name: row.data.get(name) for name in _SHOWN}}
+
+
+def _hidden(record: JudgmentRecord) -> Collection[str]:
+    detail = record.detail
+    is_drawn = isinstance(detail, ConversationDetail) and detail.conversation is not None
+    return _FIELDS if is_drawn else ()
+
+
+def _chat(record: JudgmentRecord, language: str) -> Markup:
+    return chat_html(record.detail, language)
+
+
+PAGE = Page(
+    name="conversations",
+    package="adjudge.features.conversations",
+    style=_style,
+    row=RowPart(
+        data=_row_data,
+        findings="conversations/chat.html.jinja",
+        functions={"chat": _chat},
+        apart=("conversation", "scenario", "user_faults"),
+        hidden_fields=_hidden,
+    ),
+)

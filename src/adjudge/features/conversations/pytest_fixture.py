@@ -1,0 +1,86 @@
+"""What the marker ``conversations`` gives a test: one conversation of a cassette, a run or another
+tool, judged by rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from adjudge.core.data.dataset import OddRows
+from adjudge.errors import SetupError
+from adjudge.features.conversations.attribution import Attribution, attribute
+from adjudge.features.conversations.conversation import Conversation
+from adjudge.features.conversations.outcome import Outcome, outcome_of
+from adjudge.features.conversations.rows import stored_conversations
+from adjudge.features.conversations.scenario import Scenario
+from adjudge.features.conversations.stored_conversation import StoredConversation
+from adjudge.features.conversations.user_checks import FaultKind, UserChecks, UserFault
+from adjudge.messages import Message, join
+
+
+@dataclass(frozen=True)
+class JudgedConversation:
+    """A conversation with its outcome and whose fault it is."""
+
+    stored: StoredConversation
+
+    @property
+    def name(self) -> str:
+        """The scenario and the trial."""
+        return f"{self.scenario.id} #{self.stored.trial}"
+
+    @property
+    def scenario(self) -> Scenario:
+        return self.stored.scenario
+
+    @property
+    def conversation(self) -> Conversation:
+        return self.stored.conversation
+
+    @cached_property
+    def outcome(self) -> Outcome:
+        """Whether the expected end was reached."""
+        if self.conversation.is_lost:
+            return Outcome(None, Message("the conversation is lost"))
+        if self.stored.passed is not None:
+            return Outcome(self.stored.passed, Message("as the record says"))
+        return outcome_of(self.scenario, self.conversation)
+
+    @cached_property
+    def user_faults(self) -> tuple[UserFault, ...]:
+        """The mistakes of the simulated user."""
+        return UserChecks(self.scenario, self.conversation, self.outcome.passed).faults()
+
+    @cached_property
+    def attribution(self) -> Attribution:
+        return attribute(self.conversation, self.outcome.passed, self.user_faults)
+
+    def must_pass(self, *, allowed: tuple[FaultKind, ...] = ()) -> None:
+        """Fail the test unless the conversation passed, without a mistake of the user besides those
+        that are ``allowed``. A failure that is the user's fault says so.
+        """
+        __tracebackhide__ = True
+        wrong = [one for one in self.user_faults if one.kind not in allowed]
+        if self.outcome.passed and not wrong:
+            return
+        cause = self.attribution
+        reasons = [
+            self.outcome.reason,
+            Message("{fault}: {why}", fault=cause.fault, why=cause.reason),
+        ]
+        raise AssertionError(join("\n", (self.name, *reasons, self.conversation.text)))
+
+
+def judged_conversations(path: Path) -> Iterator[JudgedConversation]:
+    """Yield the conversations of a cassette, a folder of them, a run, or a file of another tool."""
+    found = stored_conversations(path, _refuse)
+    if found is None:
+        raise SetupError("{path} holds no conversations", path=path)
+    yield from map(JudgedConversation, found)
+
+
+def _refuse(rows: OddRows) -> None:
+    raise SetupError(str(rows))

@@ -1,0 +1,299 @@
+"""Conversations that other tools recorded: tau2-bench, tau-bench, Scenario, deepeval, ADK, and any
+trace of an agent in which a user speaks.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from adjudge.core.checks.language import language_of
+from adjudge.core.data.dataset import OddRows
+from adjudge.core.data.sources.row import BadRow
+from adjudge.core.domain.json_types import JsonDict, JsonObject, JsonValue, object_in, objects_in
+from adjudge.core.reading.foreign_values import arguments_of
+from adjudge.errors import RunError, WrongData
+from adjudge.features.agents.traces.files import placed_traces
+from adjudge.features.agents.traces.reader import trajectory_of
+from adjudge.features.agents.traces.row import TraceRow
+from adjudge.features.agents.trajectory import ToolCall, Trajectory
+from adjudge.features.conversations.conversation import Conversation, End, Turn
+from adjudge.features.conversations.scenario import Scenario
+from adjudge.features.conversations.stored_conversation import StoredConversation
+from adjudge.features.conversations.user import read_message
+from adjudge.messages import Message
+
+_LARGEST = 200_000_000
+_ENDS: Mapping[str, End] = {
+    "user_stop": "user stopped",
+    "agent_stop": "agent stopped",
+    "max_steps": "turn limit",
+    "too_many_errors": "application failed",
+    "agent_error": "agent stopped",
+    "user_error": "user broken",
+    "timeout": "application failed",
+    "context_window_exceeded": "application failed",
+    "infrastructure_error": "application failed",
+    "unexpected_error": "application failed",
+}
+"""Ends of tau2-bench."""
+_PASSED: Mapping[str, bool | None] = {
+    "success": True,
+    "failure": False,
+    "passed": True,
+    "failed": False,
+    "inconclusive": None,
+    "1": True,
+    "2": False,
+}
+_Reader = Callable[[JsonValue], Iterator[StoredConversation]]
+
+
+def holds_conversations(path: Path) -> bool:
+    """Return True if a path holds conversations; a list of objects with a goal holds scenarios."""
+    if path.is_dir():
+        return any(path.iterdir())
+    if not _is_json(path):
+        return False
+    try:
+        found = _read_json(path)
+    except (OSError, ValueError):
+        return False  # the reader of scenarios says what is wrong
+    if isinstance(found, Mapping) and "scenarios" in found:
+        return False
+    rows = objects_in(found)
+    return not (rows and all("goal" in one for one in rows))
+
+
+def read_conversations(
+    path: Path, format: str | None, tell: Callable[[OddRows], None]
+) -> Iterator[StoredConversation]:
+    """Yield the conversations of a file; ``tell`` is called with those that cannot be read."""
+    if format is None and path.is_file() and _is_json(path):
+        found = _read_json(path)
+        for reader in (_of_scenario, _of_deepeval, _of_adk_results):
+            first = next(reader(found), None)
+            if first is not None:
+                yield from reader(found)
+                return
+    for place, row in placed_traces(path, format, on_bad_row=tell):
+        made = _of_trace(place, row)
+        if isinstance(made, BadRow):
+            tell(made)
+        else:
+            yield made
+
+
+def _is_json(path: Path) -> bool:
+    name = path.name.removesuffix(".gz").lower()
+    return name.endswith((".json", ".jsonl", ".ndjson"))
+
+
+def _read_json(path: Path) -> JsonValue:
+    if path.stat().st_size > _LARGEST:
+        raise WrongData("{path} is larger than {most} MB", path=path, most=_LARGEST // 1_000_000)
+    raw = path.read_bytes()
+    text = (gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw).decode("utf-8-sig")
+    try:
+        whole: JsonValue = json.loads(text)
+    except ValueError:
+        return [json.loads(line) for line in text.splitlines() if line.strip()]
+    return whole
+
+
+# -- traces of agents: tau2-bench, tau-bench, ADK sessions, chats ------------------------
+
+
+def _of_trace(place: str, row: TraceRow) -> StoredConversation | BadRow:
+    columns = row.columns
+    id = columns.get("task_id", columns.get("id"))
+    conversation = of_trajectory(row.trajectory)
+    if not conversation.spoken_by("user"):
+        return BadRow(place, Message("nobody speaks as the user"))
+    task = columns.get("task")
+    goal = task if isinstance(task, str) and task.strip() else row.trajectory.goal
+    reward = columns.get("reward")
+    passed = reward >= 1 if isinstance(reward, int | float) else None
+    trial = columns.get("trial")
+    more: JsonDict = {} if reward is None else {"reward": reward}
+    return StoredConversation(
+        _scenario(str(id) if id is not None else place, goal or "–", place),
+        conversation,
+        int(trial) + 1 if isinstance(trial, int) else 1,
+        "",
+        passed,
+        more,
+    )
+
+
+def _scenario(id: str, goal: str, place: str) -> Scenario:
+    """Return a scenario whose prose is its goal: nothing of it is split into facts."""
+    language = "ru" if language_of(goal) == "ru" else "en"
+    return Scenario.of({"id": id, "goal": goal, "tells_all": True, "language": language}, place)
+
+
+def of_trajectory(run: Trajectory) -> Conversation:
+    """Return what was said in a run, with the calls before each message of the agent."""
+    turns: list[Turn] = []
+    calls: list[ToolCall] = []
+    end: End = _ENDS.get(run.ended or "", "unknown")
+
+    def add(speaker: str, text: str, seconds: float | None = None) -> None:
+        is_user = speaker == "user"
+        turns.append(
+            Turn(
+                number=len(turns) + 1,
+                speaker="user" if is_user else "agent",
+                text=text,
+                calls=() if is_user else tuple(calls),
+                seconds=seconds,
+            )
+        )
+        if not is_user:
+            calls.clear()
+
+    for step in run.steps:
+        if step.call is not None and step.actor != "user":
+            calls.append(step.call)
+        elif step.kind == "said" and step.actor == "user":
+            if calls:
+                add("agent", "")
+            message = read_message(step.text)
+            end = message.end or end
+            if message.text or not message.end:
+                add("user", message.text)
+        elif step.kind == "said":
+            add("agent", step.text, step.seconds)
+    if calls:
+        add("agent", "")
+    return Conversation(turns=tuple(turns), ended=end, user="recorded")
+
+
+# -- Scenario (langwatch) ----------------------------------------------------------------
+
+
+def _of_scenario(found: JsonValue) -> Iterator[StoredConversation]:
+    events = objects_in(object_in(found).get("events") if isinstance(found, Mapping) else found)
+    runs: dict[str, dict[str, JsonObject]] = {}
+    for event in events:
+        kind = str(event.get("type", ""))
+        if kind.startswith("SCENARIO_"):
+            name = _either(event, "scenario_run_id", "scenarioRunId")
+            runs.setdefault(str(name), {})[kind] = event
+    trials: dict[str, int] = {}
+    for name, own in runs.items():
+        started = own.get("SCENARIO_RUN_STARTED", {})
+        about = object_in(started.get("metadata"))
+        id = str(about.get("name") or _either(started, "scenario_id", "scenarioId") or name)
+        trials[id] = trials.get(id, 0) + 1
+        ended = own.get("SCENARIO_RUN_FINISHED", {})
+        results = object_in(ended.get("results"))
+        status = str(ended.get("status", "")).casefold()
+        messages = objects_in(own.get("SCENARIO_MESSAGE_SNAPSHOT", {}).get("messages"))
+        conversation = _of_messages(messages)
+        if status in ("error", "cancelled", ""):
+            end: End = "application failed" if status == "error" else "unknown"
+            detail = str(results.get("error") or results.get("reasoning") or "")
+            conversation = replace(conversation, ended=end, detail=detail)
+            passed = None
+        else:
+            verdict = str(results.get("verdict") or status).casefold()
+            passed = _PASSED.get(verdict)
+            # the judge ends it, also at the limit of turns
+            limit = "max" in str(results.get("reasoning", "")).casefold() and not passed
+            conversation = replace(conversation, ended="turn limit" if limit else "state reached")
+        yield StoredConversation(
+            _scenario(id, str(about.get("description") or id), name),
+            conversation,
+            trials[id],
+            "",
+            passed,
+            {"status": status} if status else {},
+        )
+
+
+def _either(row: JsonObject, *names: str) -> JsonValue:
+    return next((row[name] for name in names if row.get(name) is not None), None)
+
+
+def _of_messages(messages: Sequence[JsonObject]) -> Conversation:
+    return of_trajectory(trajectory_of([dict(one) for one in messages])) if messages else _EMPTY
+
+
+_EMPTY = Conversation(turns=(), ended="unknown", user="recorded")
+
+
+# -- deepeval ----------------------------------------------------------------------------
+
+
+def _of_deepeval(found: JsonValue) -> Iterator[StoredConversation]:
+    held = object_in(found) if isinstance(found, Mapping) else {}
+    rows = _either(held, "conversational_test_cases", "conversationalTestCases", "testCases")
+    trials: dict[str, int] = {}
+    for number, case in enumerate(objects_in(rows if held else found), 1):
+        turns = objects_in(case.get("turns"))
+        if not turns or not all("role" in one for one in turns):
+            return
+        id = str(case.get("name") or case.get("id") or f"case {number}")
+        trials[id] = trials.get(id, 0) + 1
+        made: list[Turn] = []
+        for turn in turns:
+            made.append(
+                Turn(
+                    number=len(made) + 1,
+                    speaker="user" if turn["role"] == "user" else "agent",
+                    text=str(turn.get("content") or ""),
+                    calls=tuple(_deepeval_calls(turn)),
+                )
+            )
+        goal = str(case.get("scenario") or case.get("expected_outcome") or id)
+        success = case.get("success")
+        yield StoredConversation(
+            _scenario(id, goal, id),
+            Conversation(turns=tuple(made), ended="unknown", user="deepeval"),
+            trials[id],
+            "",
+            success if isinstance(success, bool) else None,
+            {},
+        )
+
+
+def _deepeval_calls(turn: JsonObject) -> Iterator[ToolCall]:
+    for one in objects_in(_either(turn, "tools_called", "toolsCalled")):
+        output = one.get("output")
+        given = _either(one, "input_parameters", "inputParameters")
+        yield ToolCall(
+            str(one.get("name", "unknown")),
+            arguments_of(given or {}),
+            None if output is None else output if isinstance(output, str) else json.dumps(output),
+        )
+
+
+# -- ADK ---------------------------------------------------------------------------------
+
+
+def _of_adk_results(found: JsonValue) -> Iterator[StoredConversation]:
+    held = object_in(found) if isinstance(found, Mapping) else {}
+    trials: dict[str, int] = {}
+    for case in objects_in(_either(held, "evalCaseResults", "eval_case_results")):
+        session = object_in(_either(case, "sessionDetails", "session_details"))
+        status = _either(case, "finalEvalStatus", "final_eval_status")
+        id = str(_either(case, "evalId", "eval_id") or "case")
+        trials[id] = trials.get(id, 0) + 1
+        try:
+            conversation = of_trajectory(trajectory_of(dict(session))) if session else _EMPTY
+        except RunError:
+            conversation = _EMPTY  # a case without events failed before anybody spoke
+        if not conversation.turns:
+            conversation = replace(conversation, ended="application failed")
+        yield StoredConversation(
+            _scenario(id, conversation.text or id, id),
+            conversation,
+            trials[id],
+            "",
+            _PASSED.get(str(status).casefold()),
+            {},
+        )

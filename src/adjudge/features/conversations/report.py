@@ -1,0 +1,331 @@
+"""What a report says of conversations: pass rates with the user's mistakes counted out, whose fault
+failures are, and what conversations took.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+from statistics import fmean
+from typing import TYPE_CHECKING, Annotated, ClassVar, NamedTuple, NotRequired, TypedDict
+
+from adjudge.core.domain.json_types import JsonDict
+from adjudge.core.domain.record import JudgmentRecord
+from adjudge.features.conversations.attribution import FAULT_TITLES, Fault
+from adjudge.features.conversations.chat import chat_html, chat_markdown
+from adjudge.features.conversations.conversation import Conversation
+from adjudge.features.conversations.rates import Between, Rates, Trial, rates_of
+from adjudge.features.conversations.record import ATTRIBUTION, OUTCOME, ConversationDetail
+from adjudge.features.conversations.user_checks import FAULT_WORDS, FaultKind
+from adjudge.messages import Message, plural
+from adjudge.runs.numbers import percent, percent_range
+from adjudge.runs.sections import SectionPart, SectionTally
+from adjudge.stats.intervals import Interval
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from adjudge.runs.results.report import Report, Section
+    from adjudge.runs.view.terminal import Screen
+
+
+class ConversationShape(TypedDict):
+    """What ``--json`` says of conversations."""
+
+    conversations: NotRequired[
+        Annotated[
+            object,
+            "counts, raw and corrected pass rate with bounds and intervals, bounds of "
+            "pass^k, faults, and what a conversation took",
+        ]
+    ]
+
+
+class FigureRow(NamedTuple):
+    """A line of a table of figures."""
+
+    title: Message
+    value: str
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class ConversationPart(SectionPart):
+    """The conversations of one agent."""
+
+    functions: ClassVar[Mapping[str, Callable[..., object]]] = {}
+    templates: ClassVar[Mapping[str, str]] = {
+        "style.html": "adjudge.features.conversations:chat.css",
+        "figures.html": "adjudge.features.conversations:figures.html.jinja",
+        "figures.md": "adjudge.features.conversations:figures.md.jinja",
+        "row_texts.html": "adjudge.features.conversations:row_texts.html.jinja",
+        "row_findings.md": "adjudge.features.conversations:row_findings.md.jinja",
+    }
+
+    rates: Rates | None
+    faults: Mapping[Fault, int]
+    mistakes: Mapping[FaultKind, int]
+    """Kind → conversations with such a mistake of the user."""
+    ends: Mapping[str, int]
+    turns: float | None
+    tokens: float | None
+    usd: float | None
+    """None if no message has a known price."""
+    seconds: float | None
+    restarts: int
+
+    def to_dict(self) -> JsonDict:
+        rates = self.rates
+        if rates is None:
+            return {}
+        return {
+            "conversations": {
+                "conversations": rates.conversations,
+                "lost": rates.lost,
+                "passed": rates.passed,
+                "spoiled_passed": rates.spoiled_passed,
+                "spoiled_failed": rates.spoiled_failed,
+                "unclear_passed": rates.unclear_passed,
+                "unclear_failed": rates.unclear_failed,
+                "scenarios": rates.scenarios,
+                "scenarios_without_valid": rates.without_valid,
+                "raw": rates.raw,
+                "raw_interval": _interval(rates.raw_interval),
+                "bounds": list(rates.bounds),
+                "bounds_if_mistakes_only_hinder": list(rates.hinders),
+                "corrected": list(rates.corrected),
+                "corrected_interval": _interval(rates.corrected_interval),
+                "pass_all": [
+                    {
+                        "k": one.k,
+                        "scenarios": one.scenarios,
+                        "fewer": one.fewer,
+                        "lower": one.low,
+                        "upper": one.high,
+                    }
+                    for one in rates.shares
+                ],
+                "faults": {str(name): count for name, count in self.faults.items()},
+                "mistakes_of_the_user": {str(name): n for name, n in self.mistakes.items()},
+                "ends": dict(self.ends),
+                "turns": self.turns,
+                "tokens": self.tokens,
+                "usd": self.usd,
+                "seconds": self.seconds,
+                "restarts": self.restarts,
+            }
+        }
+
+    def sentence(self, name: str) -> Message | None:
+        rates = self.rates
+        if rates is None or rates.raw is None:
+            return None
+        return Message(
+            "{name}: {raw} of {decided} conversations passed; with the user's mistakes counted "
+            "out {corrected}, without any assumption {bounds}",
+            name=name,
+            raw=percent(rates.raw),
+            decided=rates.decided,
+            corrected=_with_interval(rates.corrected, rates.corrected_interval),
+            bounds=_between(rates.bounds),
+        )
+
+    def tables(
+        self,
+        section: Section,
+        report: Report,  # noqa: ARG002 - the figures are of this section
+        screen: Screen,
+    ) -> Iterator[Table]:
+        if self.rates is not None:
+            title = Message("conversations: {name}", name=section.system or section.name)
+            yield screen.table(
+                (title, "", ""), [(row.title, row.value, row.note) for row in self.figures_shown]
+            )
+
+    @property
+    def figures_shown(self) -> list[FigureRow]:
+        """The figures, in the order in which they are shown."""
+        return [*self._rates_shown(), *self._faults_shown(), *self._costs_shown()]
+
+    def _rates_shown(self) -> Iterator[FigureRow]:
+        rates = self.rates
+        if rates is None:
+            return
+        lost = Message("{count} lost", count=rates.lost) if rates.lost else ""
+        yield FigureRow(Message("conversations"), str(rates.conversations), lost)
+        if rates.raw is not None:
+            decided = Message("{passed} of {of}", passed=rates.passed, of=rates.decided)
+            yield FigureRow(
+                Message("pass rate as it stands"),
+                _with_interval(Between(rates.raw, rates.raw), rates.raw_interval),
+                decided,
+            )
+        yield FigureRow(
+            Message("spoiled by the user"),
+            Message(
+                "{failed} failed, {passed} passed",
+                failed=rates.spoiled_failed,
+                passed=rates.spoiled_passed,
+            ),
+            Message(
+                "may be spoiled: {failed} failed, {passed} passed",
+                failed=rates.unclear_failed,
+                passed=rates.unclear_passed,
+            ),
+        )
+        yield FigureRow(
+            Message("pass rate with a faultless user"),
+            _with_interval(rates.corrected, rates.corrected_interval),
+            Message(
+                "mean over {scenarios} scenarios; {without} without a valid conversation",
+                scenarios=rates.scenarios,
+                without=rates.without_valid,
+            ),
+        )
+        yield FigureRow(Message("the same without any assumption"), _between(rates.bounds))
+        yield FigureRow(Message("if mistakes only hinder"), _between(rates.hinders))
+        for one in rates.shares[1:]:
+            fewer = (
+                plural("{count} scenario has fewer", "{count} scenarios have fewer", one.fewer)
+                if one.fewer
+                else ""
+            )
+            yield FigureRow(
+                Message("all of {k} trials pass (pass^{k})", k=one.k),
+                _between(Between(one.low, one.high)),
+                fewer,
+            )
+
+    def _faults_shown(self) -> Iterator[FigureRow]:
+        for fault, count in self.faults.items():
+            yield FigureRow(FAULT_TITLES[fault], str(count))
+        for kind, count in self.mistakes.items():
+            yield FigureRow(Message("the user {what}", what=FAULT_WORDS[kind]), str(count))
+
+    def _costs_shown(self) -> Iterator[FigureRow]:
+        each = Message("per conversation")
+        if self.turns is not None:
+            yield FigureRow(Message("messages"), f"{self.turns:.1f}", each)
+        if self.tokens:
+            yield FigureRow(Message("tokens"), f"{self.tokens:.0f}", each)
+        if self.usd:
+            yield FigureRow(Message("cost"), f"${self.usd:.4f}", each)
+        if self.seconds is not None:
+            yield FigureRow(Message("seconds of waiting"), f"{self.seconds:.2f}", each)
+        if self.restarts:
+            yield FigureRow(Message("attempts that broke off"), str(self.restarts))
+
+    def hidden_fields(self, record: JudgmentRecord) -> Collection[str]:
+        is_shown = _conversation(record) is not None
+        return ("response", "steps", "scenario", "user_input") if is_shown else ()
+
+    def page_state(self, language: str) -> object:
+        return ChatState(language)
+
+
+class ChatState:
+    """What templates call to draw a conversation, in the language of the page."""
+
+    def __init__(self, language: str) -> None:
+        self._language = language
+
+    def html(self, record: JudgmentRecord) -> str:
+        """Draw a conversation with its scenario; nothing if the record has none."""
+        return chat_html(record.detail, self._language) if _conversation(record) else ""
+
+    def markdown(self, record: JudgmentRecord) -> str:
+        """Write a conversation as Markdown."""
+        return chat_markdown(record.detail, self._language) if _conversation(record) else ""
+
+
+class ConversationTally(SectionTally):
+    """Adds up the conversations of one judge by one criterion."""
+
+    name: ClassVar[str] = "conversation"
+    shape: ClassVar[type] = ConversationShape
+
+    def __init__(self) -> None:
+        self._trials: list[Trial] = []
+        self._faults: Counter[Fault] = Counter()
+        self._mistakes: Counter[FaultKind] = Counter()
+        self._ends: Counter[str] = Counter()
+        self._turns: list[int] = []
+        self._tokens: list[int] = []
+        self._usd: list[float] = []
+        self._seconds: list[float] = []
+        self._restarts = 0
+        self._measures: set[str] = set()
+
+    def add(self, record: JudgmentRecord) -> None:
+        detail = record.detail
+        if not isinstance(detail, ConversationDetail):
+            return
+        self._measures.add(detail.measure)
+        if detail.measure != OUTCOME:
+            return
+        self._trials.append(trial_of(record))
+        self._faults[detail.fault] += 1
+        self._mistakes.update({one.kind for one in detail.user_faults})
+        self._ends[detail.ended] += 1
+        conversation = detail.conversation
+        if conversation is None:
+            return
+        self._turns.append(len(conversation.turns))
+        self._tokens.append(sum(one.tokens for one in conversation.turns))
+        prices = [one.usd for one in conversation.turns if one.usd is not None]
+        self._usd += [sum(prices)] if prices else []
+        waited = [one.seconds for one in conversation.turns if one.seconds is not None]
+        self._seconds += [sum(waited)] if waited else []
+        self._restarts += conversation.restarts
+
+    def summary(self) -> ConversationPart | None:
+        if self._measures == {ATTRIBUTION}:
+            return None
+        return ConversationPart(
+            rates_of(self._trials) if self._trials else None,
+            dict(self._faults.most_common()),
+            dict(self._mistakes.most_common()),
+            dict(self._ends.most_common()),
+            fmean(self._turns) if self._turns else None,
+            fmean(self._tokens) if self._tokens else None,
+            fmean(self._usd) if self._usd else None,
+            fmean(self._seconds) if self._seconds else None,
+            self._restarts,
+        )
+
+
+def trial_of(record: JudgmentRecord) -> Trial:
+    """Return what the rates need of the record of an outcome."""
+    detail = record.detail
+    if not isinstance(detail, ConversationDetail):
+        raise TypeError(f"{record.id} is no conversation")
+    scenario = str(record.input.get("task_id", record.id))
+    return Trial(scenario, None if record.score is None else record.score == 1.0, detail.validity)
+
+
+def _conversation(record: JudgmentRecord) -> Conversation | None:
+    detail = record.detail
+    return detail.conversation if isinstance(detail, ConversationDetail) else None
+
+
+def _interval(interval: Interval | None) -> JsonDict | None:
+    if interval is None:
+        return None
+    return {"lower": interval.lower, "upper": interval.upper, "level": interval.level}
+
+
+def _between(found: Between) -> Message:
+    if abs(found.high - found.low) < 1e-12:
+        return percent(found.low)
+    return Message(
+        "between {lower} and {upper}", lower=percent(found.low), upper=percent(found.high)
+    )
+
+
+def _with_interval(found: Between, interval: Interval | None) -> Message:
+    if interval is None:
+        return _between(found)
+    return Message(
+        "{share} (95% interval {limits})", share=_between(found), limits=percent_range(interval)
+    )

@@ -1,0 +1,124 @@
+"""The rows of conversations: scenarios, or what a run, a cassette or another tool holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from adjudge.core.data.dataset import OddRows
+from adjudge.core.domain.instance import Instance
+from adjudge.core.domain.json_types import JsonDict
+from adjudge.core.ledger.file import holds_run
+from adjudge.errors import NothingToJudge, SetupError
+from adjudge.features.conversations.conversation import Conversation
+from adjudge.features.conversations.scenario import Scenario, read_scenarios
+from adjudge.features.conversations.simulation import (
+    CONVERSATION,
+    SCENARIO,
+    conversation_instance,
+    describe,
+)
+from adjudge.features.conversations.stored_conversation import StoredConversation
+from adjudge.features.conversations.talk import with_start
+from adjudge.messages import Message
+
+if TYPE_CHECKING:
+    from adjudge.features.conversations.kind import ConversationEntry
+    from adjudge.runs.eval_file import EvalFile
+
+
+def conversation_rows(
+    file: EvalFile, entry: ConversationEntry, tell: Callable[[OddRows], None]
+) -> Iterator[Instance]:
+    """Yield the rows of an eval file: scenarios if users are simulated, else conversations."""
+    source = file.local_source
+    stored = stored_conversations(source, tell, file.data.as_)
+    if file.target and stored is not None and (entry.from_turn or entry.talker_kind == "replay"):
+        yield from _again(stored, entry)
+    elif file.target:
+        if stored is not None:
+            raise SetupError(
+                "{source} holds conversations, not scenarios: leave the target out to judge them, "
+                "set user: replay to say the same to the target, or from_turn to go on",
+                source=source,
+            )
+        for scenario in read_scenarios(source):
+            yield scenario_instance(scenario)
+    elif stored is None:
+        raise SetupError(
+            "{source} holds scenarios: add a target that the simulated users talk to",
+            source=source,
+        )
+    else:
+        yield from _given(stored, source, entry)
+
+
+def scenario_instance(scenario: Scenario, stored: Conversation | None = None) -> Instance:
+    """Return a scenario as a row; ``stored``: the conversation whose user is replayed."""
+    about = {"place": scenario.id, "row": {"scenario": scenario.id}, SCENARIO: scenario}
+    more = {CONVERSATION: stored} if stored else {}
+    return Instance({"scenario": describe(scenario)}, scenario.id, {**about, **more})
+
+
+def stored_conversations(
+    source: Path, tell: Callable[[OddRows], None], format: str | None = None
+) -> Iterator[StoredConversation] | None:
+    """Return the conversations of a run, of cassettes or of another tool; None if the path holds
+    scenarios.
+    """
+    from adjudge.features.conversations.cassette import holds_cassettes, read_cassettes
+    from adjudge.features.conversations.recorded import holds_conversations, read_conversations
+    from adjudge.features.conversations.run_rows import conversations_of_run
+
+    if holds_run(source):
+        return conversations_of_run(source)
+    if holds_cassettes(source):
+        return read_cassettes(source)
+    if format is not None or holds_conversations(source):
+        return read_conversations(source, format, tell)
+    return None
+
+
+def _again(stored: Iterator[StoredConversation], entry: ConversationEntry) -> Iterator[Instance]:
+    """Yield one row per stored conversation that is to be held again."""
+    if entry.from_turn and entry.session != "stateless":
+        raise SetupError(
+            "from_turn needs session: stateless, since the other application never saw the "
+            "messages before"
+        )
+    seen: set[str] = set()
+    for one in stored:
+        if one.scenario.id in seen:
+            continue  # trials are repeated with repeat
+        seen.add(one.scenario.id)
+        mine = one.conversation.spoken_by("user")
+        if entry.from_turn is None:
+            yield scenario_instance(one.scenario, one.conversation)
+        elif entry.from_turn <= len(mine):
+            yield scenario_instance(with_start(one.scenario, one.conversation, entry.from_turn))
+    if not seen:
+        raise NothingToJudge(Message("there is no conversation to go on with"))
+
+
+def _given(
+    stored: Iterator[StoredConversation], source: Path, entry: ConversationEntry
+) -> Iterator[Instance]:
+    from dataclasses import replace
+
+    from adjudge.features.conversations.judge import SAID_OUTCOME
+
+    count = 0
+    for count, one in enumerate(stored, 1):  # noqa: B007 - it is read after the loop
+        columns: JsonDict = {**one.columns, "trial": one.trial}
+        name = f"{one.scenario.id} #{one.trial}"
+        if one.system:
+            columns |= {"system": one.system, "answered_row": one.scenario.id}
+            name = f"{one.scenario.id} [{one.system}] #{one.trial}"
+        made = conversation_instance(
+            one.scenario, one.conversation, name, columns, with_steps=True, role=entry.role
+        )
+        said = {} if one.passed is None else {SAID_OUTCOME: one.passed}
+        yield replace(made, metadata={**made.metadata, **said})
+    if not count:
+        raise NothingToJudge("{path} holds no conversation that can be read", path=source)

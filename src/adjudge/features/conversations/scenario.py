@@ -1,0 +1,394 @@
+"""A scenario: what a simulated user wants, knows and may say, and how the conversation should end.
+
+Scenarios are rows of a YAML, JSON or CSV file. Errors name the file, the row and the field.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Literal
+
+from adjudge.core.domain.frozen_mapping import content_hash
+from adjudge.core.domain.json_types import JsonDict, JsonObject, JsonValue
+from adjudge.core.reading.types import (
+    Flag,
+    JsonNames,
+    Many,
+    Record,
+    Schema,
+    Text,
+    WholeNumber,
+    Word,
+    key,
+    keys_of,
+    read_value,
+)
+from adjudge.core.reading.values import Items, Place, Scalar, load_yaml, mapping, text_in
+from adjudge.messages import Message
+
+Tell = Literal["freely", "when asked", "never"]
+_LIST = "scenarios"
+_PAIRS = re.compile(r"\s*;\s*|\n+")
+_NUMBER = re.compile(r"-?\d+")
+
+
+@dataclass(frozen=True, kw_only=True)
+class FactEntry:
+    """One fact, if more than its value has to be said."""
+
+    value: str = key(Text(), "What the user knows.")
+    aliases: tuple[str, ...] = key(Many(Text()), "Other ways to say the same value.", ())
+    asked_by: tuple[str, ...] = key(
+        Many(Text()), "Words by which the agent asks for it. Default: the words of its name.", ()
+    )
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One fact that the user knows."""
+
+    name: str
+    value: str
+    tell: Tell = "freely"
+    aliases: tuple[str, ...] = ()
+    asked_by: tuple[str, ...] = ()
+
+    @property
+    def forms(self) -> tuple[str, ...]:
+        """The value and its aliases."""
+        return (self.value, *self.aliases)
+
+    @property
+    def question_words(self) -> tuple[str, ...]:
+        """The phrases by which an agent asks for it."""
+        return self.asked_by or (re.sub(r"[_\s-]+", " ", self.name).strip(),)
+
+
+class FactsType:
+    """Facts by their names: a value, or more about it."""
+
+    def read(self, value: object, place: Place) -> tuple[tuple[str, FactEntry], ...]:
+        given = mapping(value, place)
+        return tuple(
+            (name, read_value(Record(FactEntry, short="value"), each, place.at(name)))
+            for name, each in given.items()
+        )
+
+    def schema(self) -> Schema:
+        return {
+            "type": "object",
+            "additionalProperties": Record(FactEntry, short="value").schema(),
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExpectedCall:
+    """A call of a tool that must be there."""
+
+    name: str = key(Text(), "The tool.")
+    arguments: tuple[tuple[str, JsonValue], ...] = key(
+        JsonNames(), "Arguments that it must have; others may be there too.", ()
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Expectations:
+    """How the conversation should end."""
+
+    state: tuple[tuple[str, JsonValue], ...] = key(
+        JsonNames(),
+        "Values of the application's final state by path, such as orders.4711.status.",
+        (),
+    )
+    calls: tuple[ExpectedCall, ...] = key(
+        Many(Record(ExpectedCall, short="name")), "Tools that must have been called.", ()
+    )
+    no_calls: tuple[str, ...] = key(Many(Text()), "Tools that must not have been called.", ())
+    says: tuple[str, ...] = key(Many(Text()), "Texts that the agent must have said.", ())
+
+    @property
+    def says_anything(self) -> bool:
+        """True if there is something to check without a model."""
+        return bool(self.state or self.calls or self.no_calls or self.says)
+
+
+@dataclass(frozen=True, kw_only=True)
+class StartMessage:
+    """A message that the conversation begins with."""
+
+    role: Literal["user", "assistant"] = key(
+        Word[Literal["user", "assistant"]](("user", "assistant")), "Who says it."
+    )
+    content: str = key(Text(), "What is said.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scenario:
+    """What a simulated user wants, knows and may say, and how the conversation should end."""
+
+    id: str = key(Text(), "The name of the scenario.")
+    goal: str = key(Text(), "What the user wants.")
+    parts: tuple[str, ...] = key(
+        Many(Text()), "The parts of the goal, if there are several: one thing each.", ()
+    )
+    facts: tuple[tuple[str, FactEntry], ...] = key(
+        FactsType(), "Facts that the user may tell at any time: name and value.", ()
+    )
+    withheld: tuple[tuple[str, FactEntry], ...] = key(
+        FactsType(), "Facts that the user tells only when the agent asks for them.", ()
+    )
+    secret: tuple[tuple[str, FactEntry], ...] = key(
+        FactsType(), "Facts that the user never tells.", ()
+    )
+    unknown: tuple[str, ...] = key(Many(Text()), "Names of facts that the user does not know.", ())
+    persona: str | None = key(Text(), "Who the user is, and how they talk.", None)
+    language: Literal["en", "ru"] = key(
+        Word[Literal["en", "ru"]](("en", "ru")), "The language that the user writes.", "en"
+    )
+    opening: str | None = key(Text(), "The first message of the user, word for word.", None)
+    script: tuple[str, ...] = key(
+        Many(Text()), "All messages of a scripted user; after the last one the user stops.", ()
+    )
+    start: tuple[StartMessage, ...] = key(
+        Many(Record(StartMessage)), "Messages that were exchanged before the user's first one.", ()
+    )
+    stop: str | None = key(Text(), "When the user ends the conversation, in words.", None)
+    max_turns: int | None = key(WholeNumber(least=1), "The most messages of the user.", None)
+    tells_all: bool = key(
+        Flag(), "True if the user may tell everything in the first message.", False
+    )
+    today: str | None = key(
+        Text(), "The date that user and application are told: 2026-11-18.", None
+    )
+    context: tuple[tuple[str, JsonValue], ...] = key(
+        JsonNames(), "Further columns that the application is sent, such as a customer id.", ()
+    )
+    expect: Expectations = key(
+        Record(Expectations), "How the conversation should end.", Expectations()
+    )
+    line: int = 0
+
+    @cached_property
+    def told(self) -> tuple[Fact, ...]:
+        """All facts that the user knows."""
+        groups: tuple[tuple[Tell, tuple[tuple[str, FactEntry], ...]], ...] = (
+            ("freely", self.facts),
+            ("when asked", self.withheld),
+            ("never", self.secret),
+        )
+        return tuple(
+            Fact(name, entry.value, tell, entry.aliases, entry.asked_by)
+            for tell, facts in groups
+            for name, entry in facts
+        )
+
+    @property
+    def goals(self) -> tuple[str, ...]:
+        """The parts of the goal, or the goal itself."""
+        return self.parts or (self.goal,)
+
+    @cached_property
+    def identity(self) -> str:
+        """Equal for scenarios that say the same."""
+        return content_hash(self.to_dict())
+
+    def to_dict(self) -> JsonDict:
+        """What the scenario says, as a row has it; settings with their default value are left
+        out.
+        """
+        found = {
+            name: _plain(getattr(self, one.name))
+            for name, one in keys_of(Scenario).items()
+            if getattr(self, one.name) != one.default
+        }
+        for name in ("facts", "withheld", "secret"):
+            if name in found:
+                entries: tuple[tuple[str, FactEntry], ...] = getattr(self, name)
+                found[name] = {one: _fact(entry) for one, entry in entries}
+        return found
+
+    @classmethod
+    def of(cls, value: JsonObject, name: str = "scenario") -> Scenario:
+        """Read a scenario as a row has it."""
+        return _checked(Record(Scenario).read(_as_yaml(value), Place(name)), Place(name))
+
+
+def _fact(entry: FactEntry) -> JsonValue:
+    if not entry.aliases and not entry.asked_by:
+        return entry.value
+    return {
+        name: list(value) if isinstance(value, tuple) else value
+        for name, value in vars(entry).items()
+        if value
+    }
+
+
+def _plain(value: object) -> JsonValue:  # noqa: PLR0911 - one for each kind of value
+    if isinstance(value, Expectations | ExpectedCall | StartMessage):
+        kind: type = type(value)
+        found = {one: _plain(getattr(value, one)) for one in keys_of(kind)}
+        return {one: each for one, each in found.items() if each not in ((), [], {}, None)}
+    if isinstance(value, tuple):
+        if value and all(isinstance(one, tuple) and len(one) == 2 for one in value):
+            return {str(name): _plain(each) for name, each in value}
+        return [_plain(one) for one in value]
+    if isinstance(value, Mapping):
+        return {str(name): _plain(each) for name, each in value.items()}
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    if isinstance(value, Sequence):
+        return [_plain(one) for one in value]
+    return str(value)
+
+
+def read_scenarios(path: Path) -> list[Scenario]:
+    """Read the scenarios of a YAML, JSON or CSV file; a SetupError names the wrong field."""
+    text = text_in(path)
+    rows = _csv_rows(text, path) if path.suffix.lower() in (".csv", ".tsv") else _rows(text, path)
+    scenarios: list[Scenario] = []
+    seen: dict[str, Place] = {}
+    for place, value in rows:
+        scenario = _checked(Record(Scenario).read(value, place), place)
+        if scenario.id in seen:
+            raise place.wrong(
+                "two scenarios are called {id!r}; the first is {first}",
+                id=scenario.id,
+                first=seen[scenario.id].entry or Message("above"),
+            )
+        seen[scenario.id] = place
+        scenarios.append(scenario)
+    if not scenarios:
+        raise Place(str(path)).wrong("the file holds no scenario")
+    return scenarios
+
+
+def _checked(scenario: Scenario, place: Place) -> Scenario:
+    names = [fact.name for fact in scenario.told]
+    for name in names:
+        if names.count(name) > 1:
+            raise place.wrong("the fact {name!r} is there twice", name=name)
+        if name in scenario.unknown:
+            raise place.at("unknown").wrong(
+                "{name!r} is a fact of the scenario, so the user knows it", name=name
+            )
+    for fact in scenario.told:
+        if fact.tell != "freely" and scenario.opening and not scenario.tells_all:
+            from adjudge.features.conversations.values import says
+
+            if any(says(scenario.opening, form) for form in fact.forms):
+                raise place.at("opening").wrong(
+                    "the first message tells {name!r}, which is withheld: make it one of facts, "
+                    "or set tells_all",
+                    name=fact.name,
+                )
+    return scenario
+
+
+def _rows(text: str, path: Path) -> Iterator[tuple[Place, object]]:
+    whole = load_yaml(text, Place(str(path)))
+    if isinstance(whole.value, Mapping) and _LIST in whole.value:
+        whole = whole.at(_LIST)
+    if not isinstance(whole.value, list):
+        raise whole.wrong("must be a list of scenarios, or have one under the key scenarios")
+    lines = whole.value.lines if isinstance(whole.value, Items) else ()
+    for number, value in enumerate(whole.value, 1):
+        place = whole.item(number)
+        line = lines[number - 1] if number <= len(lines) else 0
+        entry = Message("scenario {number}", number=number)
+        yield replace(place, field="", entry=entry, line=line, value=value), value
+
+
+_OBJECTS = ("facts", "withheld", "secret", "context", "expect")
+_LISTS = ("parts", "unknown", "script")
+
+
+def _csv_rows(text: str, path: Path) -> Iterator[tuple[Place, object]]:
+    delimiter = "\t" if path.suffix.lower() == ".tsv" else ","
+    reader = csv.DictReader(io.StringIO(text), delimiter=delimiter, strict=True)
+    known = keys_of(Scenario)
+    try:
+        for number, row in enumerate(reader, 1):
+            place = Place(str(path), Message("row {number}", number=number), line=reader.line_num)
+            if None in row or None in row.values():
+                raise place.wrong(
+                    "the row has another number of cells than the first line names columns"
+                )
+            value: dict[str, JsonValue] = {}
+            for column, cell in row.items():
+                name = column.strip()
+                if not cell.strip():
+                    continue
+                if name.partition(".")[0] not in known:
+                    value[name] = cell  # the reader names the columns that there are
+                elif "." in name:
+                    outer, _, inner = name.partition(".")
+                    below = value.setdefault(outer, {})
+                    if not isinstance(below, dict):
+                        raise place.at(name).wrong("{outer} is there as a whole, too", outer=outer)
+                    is_list = inner in ("calls", "no_calls", "says")
+                    below[inner] = _cell(cell, place.at(name), is_list=is_list)
+                elif name in _OBJECTS:
+                    value[name] = _cell(cell, place.at(name), is_list=False)
+                elif name in _LISTS:
+                    value[name] = _cell(cell, place.at(name), is_list=True)
+                else:
+                    value[name] = _scalar(cell)
+            yield place, _as_yaml(value)
+    except csv.Error as error:
+        line = Message("line {line}", line=reader.line_num)
+        raise Place(str(path), line).wrong("is not CSV: {error}", error=error) from error
+
+
+def _cell(cell: str, place: Place, *, is_list: bool) -> JsonValue:
+    """JSON, or ``name=value; name=value``, or of a list ``one; two``."""
+    said = cell.strip()
+    if said[0] in "[{":
+        try:
+            found: JsonValue = json.loads(said)
+        except ValueError as error:
+            raise place.wrong("is not JSON: {error}", error=error) from error
+        return found
+    parts = [part for part in _PAIRS.split(said) if part]
+    if is_list:
+        return [_scalar(part) for part in parts]
+    pairs: dict[str, JsonValue] = {}
+    for part in parts:
+        name, equals, value = part.partition("=")
+        if not equals or not name.strip():
+            raise place.wrong("must be name=value; name=value, or JSON, not {part!r}", part=part)
+        if name.strip() in pairs:
+            raise place.wrong("the key {value!r} is there twice", value=name.strip())
+        pairs[name.strip()] = _scalar(value)
+    return pairs
+
+
+def _scalar(text: str) -> Scalar:
+    said = text.strip()
+    meant: object = said
+    if _NUMBER.fullmatch(said):
+        meant = int(said)
+    elif said in ("true", "false"):
+        meant = said == "true"
+    return Scalar(said, meant)
+
+
+def _as_yaml(value: JsonValue) -> JsonValue:
+    """JSON with its scalars as the reader of files takes them."""
+    if isinstance(value, Scalar) or value is None:
+        return value
+    if isinstance(value, str):
+        return Scalar(value, value)
+    if isinstance(value, bool):
+        return Scalar(str(value).lower(), value)
+    if isinstance(value, int | float):
+        return Scalar(str(value), value)
+    if isinstance(value, Mapping):
+        return {name: _as_yaml(each) for name, each in value.items()}
+    return [_as_yaml(each) for each in value]

@@ -1,0 +1,417 @@
+"""One conversation as a plan: given the votes so far, what is asked next, or how it ended.
+
+It is pure. Votes are the replies of the simulated user's model and of the application, in the order
+in which they were asked for; whatever a script or a rule says is computed again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from hashlib import sha256
+from typing import Literal, get_args
+
+from adjudge.core.domain.criteria import Criteria
+from adjudge.core.domain.instance import Instance
+from adjudge.core.domain.json_types import JsonDict, JsonValue
+from adjudge.core.domain.question import Choice
+from adjudge.core.domain.verdict import Chosen
+from adjudge.core.domain.vote import Ballot, Outcome, Vote
+from adjudge.core.gateway.opener import OpenModel
+from adjudge.core.gateway.prices import PriceTable
+from adjudge.core.gateway.targets.answer import TargetAnswer
+from adjudge.core.prompts.target import CHAT, FIELD, MESSAGES, ROW, SYSTEM
+from adjudge.core.reading.foreign_values import arguments_of
+from adjudge.core.reading.places import filled_text
+from adjudge.features.agents.trajectory import ToolCall
+from adjudge.features.conversations.conversation import Conversation, End, Turn
+from adjudge.features.conversations.outcome import state_reached
+from adjudge.features.conversations.scenario import Scenario
+from adjudge.features.conversations.user import (
+    UserMessage,
+    flipped,
+    read_message,
+    rule_message,
+    system_prompt,
+)
+from adjudge.features.conversations.values import likeness
+from adjudge.messages import Message
+from adjudge.runs.targets import Variant
+
+Session = Literal["stateless", "idempotent", "reset", "stateful"]
+SESSIONS: tuple[Session, ...] = get_args(Session)
+UserKind = Literal["model", "script", "rules", "replay"]
+SIMULATED_USER = Criteria("simulated user", "The next message of a simulated user.")
+IN_FLIGHT = "in_flight"
+"""The key of a stored reply that stands for a message that may have been received or not."""
+_MOST_RESTARTS = 3
+_DEVIATES = 0.999
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """Where a conversation stops."""
+
+    max_turns: int = 10
+    max_tokens: int | None = None
+    max_usd: float | None = None
+    max_seconds: float | None = None
+
+
+@dataclass(frozen=True)
+class Talker:
+    """Who simulates the users, and how conversations are held."""
+
+    kind: UserKind
+    model: OpenModel | None = field(default=None, repr=False)
+    session: Session = "stateless"
+    limits: Limits = Limits()
+    stop_at_state: bool = False
+    seed: int | None = None
+    prices: PriceTable = field(default_factory=PriceTable.load, repr=False, compare=False)
+
+    @property
+    def title(self) -> str:
+        """What simulates the users, as records name it: conversations with different ones are not
+        compared.
+        """
+        if self.model is None:
+            return self.kind
+        temperature = self.temperature
+        prompt = sha256("".join(_prompts()).encode()).hexdigest()[:12]
+        return f"{self.model.identity} at {temperature:g}, prompt {prompt}"
+
+    @property
+    def temperature(self) -> float:
+        """Trials must differ, so it is not 0 unless the user says so."""
+        given = self.model.temperature if self.model else None
+        return 0.7 if given is None else given
+
+
+def _prompts() -> Iterator[str]:
+    """The prompt of an empty scenario in each language: another wording is another user."""
+    for language in ("en", "ru"):
+        yield system_prompt(Scenario.of({"id": "x", "goal": "x", "language": language}))
+
+
+@dataclass(frozen=True)
+class Talk:
+    """One conversation of a scenario with a variant of the application."""
+
+    scenario: Scenario
+    variant: Variant
+    talker: Talker
+    stored: Conversation | None = None
+    """The conversation whose user messages are replayed."""
+
+    @property
+    def trial(self) -> int:
+        return self.variant.sample
+
+    @property
+    def name(self) -> str:
+        """The same for all applications, so that they get the same user."""
+        return f"{self.scenario.id}#{self.trial + 1}"
+
+    def session(self, restarts: int) -> str:
+        """Return the session of an attempt."""
+        again = f"-{restarts + 1}" if restarts else ""
+        return f"{self.scenario.id}-{self.trial + 1}{again}"
+
+    def next(self, votes: Sequence[Vote]) -> Ballot | Conversation:
+        """Return the next ballot, or the conversation if it has ended."""
+        return _Course(self, votes).next()
+
+    def assumed(self, text: str) -> Iterator[Ballot]:
+        """Yield the ballots of a conversation of full length in which everybody says ``text``."""
+        votes: list[Vote] = []
+        while isinstance(ballot := self.next(votes), Ballot):
+            yield ballot
+            said = f"{text} {len(votes)}"
+            if ballot.criteria is not SIMULATED_USER and ballot.template == ROW:
+                said = TargetAnswer(f"{said}?").to_json()
+            verdict = Chosen(said)
+            votes.append(Vote(ballot=ballot, outcome=Outcome.OK, verdict=verdict, text=said))
+
+    def seed(self, turn: int, speaker: str, usual: int | None) -> int | None:
+        """Derive the seed of one message: resuming needs no state of a random generator."""
+        if self.talker.seed is None:
+            return usual
+        text = f"{self.talker.seed}\0{self.scenario.id}\0{self.trial}\0{turn}\0{speaker}"
+        return int.from_bytes(sha256(text.encode()).digest()[:4], "big") >> 1
+
+    def user_ballot(self, turns: Sequence[Turn], *, again: bool) -> Ballot:
+        """Ask the model of the simulated user for the next message."""
+        model = self.talker.model
+        if model is None:
+            raise RuntimeError("the simulated user has no model")
+        row: JsonDict = {
+            "conversation": self.name,
+            SYSTEM: system_prompt(self.scenario, again=again),
+            MESSAGES: flipped(turns),
+        }
+        return Ballot(
+            SIMULATED_USER,
+            Instance({FIELD: json.dumps(row, ensure_ascii=False)}),
+            Choice(()),
+            CHAT,
+            model.name,
+            self.scenario.language,
+            sample=self.trial,
+            temperature=self.talker.temperature,
+            seed=self.seed(len(turns), "user", model.seed_for(self.trial)),
+        )
+
+    def agent_ballot(self, turns: Sequence[Turn], restarts: int) -> Ballot:
+        """Send the application the user's message, with all that was said."""
+        variant, scenario = self.variant, self.scenario
+        messages: list[JsonValue] = [
+            {"role": "user" if one.speaker == "user" else "assistant", "content": one.text}
+            for one in turns
+        ]
+        session = self.session(restarts)
+        count = sum(one.speaker == "user" for one in turns)
+        row: JsonDict = {
+            **dict(scenario.context),
+            **({"today": scenario.today} if scenario.today else {}),
+            "message": turns[-1].text,
+            MESSAGES: messages,
+            "session": session,
+            "turn": count,
+            "turn_key": f"{session}:{count}",
+        }
+        template = ROW
+        if variant.prompt is not None:
+            template = CHAT
+            row[SYSTEM] = filled_text(variant.prompt.text, row)
+        return Ballot(
+            variant.criteria,
+            Instance({FIELD: json.dumps(row, ensure_ascii=False)}),
+            Choice(()),
+            template,
+            variant.model.name,
+            scenario.language,
+            sample=self.trial,
+            temperature=variant.model.temperature or 0.0,
+            seed=self.seed(len(turns), "agent", variant.model.seed_for(self.trial)),
+        )
+
+    @cached_property
+    def max_turns(self) -> int:
+        return self.scenario.max_turns or self.talker.limits.max_turns
+
+
+class _Course:
+    """Goes through the votes of a talk once."""
+
+    def __init__(self, talk: Talk, votes: Sequence[Vote]) -> None:
+        self._talk = talk
+        self._votes = iter(votes)
+        self._restarts = 0
+        self._spent_tokens, self._spent_usd, self._seconds = 0, 0.0, 0.0
+        self._user_vote: Vote | None = None
+        self._off_script = False
+        self._begin()
+
+    def _begin(self) -> None:
+        self._turns = [
+            Turn(number=number, speaker="user" if one.role == "user" else "agent", text=one.content)
+            for number, one in enumerate(self._talk.scenario.start, 1)
+        ]
+        self._said = 0
+
+    def next(self) -> Ballot | Conversation:
+        while True:
+            if (limit := self._limit()) is not None:
+                return self._ended(*limit)
+            message = self._user_message()
+            if not isinstance(message, UserMessage):
+                return message
+            if not message.text:
+                nothing = Message("it wrote nothing, twice")
+                return self._ended(message.end or "user broken", "" if message.end else nothing)
+            self._add_message(message.text)
+            self._said += 1
+            vote = next(self._votes, None)
+            if vote is None:
+                return self._talk.agent_ballot(self._turns, self._restarts)
+            self._count(vote)
+            if _lost(vote) is not None and self._may_restart():
+                self._restarts += 1
+                self._begin()
+            elif (found := self._answered(vote, message.end)) is not None:
+                return found
+
+    def _may_restart(self) -> bool:
+        return self._talk.talker.session == "reset" and self._restarts < _MOST_RESTARTS
+
+    def _answered(self, vote: Vote, end: End | None) -> Conversation | None:
+        """Add the application's answer; return the conversation if it ends with it."""
+        if (lost := _lost(vote)) is not None:
+            return self._ended("in flight", lost)
+        if not vote.valid:
+            return self._ended("application failed", vote.reason or "")
+        self._add_answer(vote)
+        talk = self._talk
+        if talk.talker.stop_at_state and state_reached(talk.scenario, self._turns[-1].state):
+            return self._ended("state reached")
+        return self._ended(end, parting=True) if end else None
+
+    def _user_message(self) -> UserMessage | Ballot | Conversation:
+        talk, scenario, said = self._talk, self._talk.scenario, self._said
+        if talk.talker.kind == "replay" and talk.stored is not None:
+            mine = [one.text for one in talk.stored.spoken_by("user")]
+            return _next_of(mine, said, talk.stored.ended)
+        if scenario.script and talk.talker.kind in ("script", "rules"):
+            message = _next_of(scenario.script, said, "script ended")
+            own = read_message(message.text)
+            return own if own.end else message
+        if talk.talker.kind != "model":
+            return rule_message(scenario, self._turns)
+        if said == 0 and scenario.opening:
+            return UserMessage(scenario.opening)
+        return self._model_message()
+
+    def _model_message(self) -> UserMessage | Ballot | Conversation:
+        for again in (False, True):
+            vote = next(self._votes, None)
+            if vote is None:
+                return self._talk.user_ballot(self._turns, again=again)
+            self._count(vote)
+            self._user_vote = vote
+            if vote.text is None:
+                return self._ended("user failed", vote.reason or "")
+            message = read_message(vote.text)
+            if not message.is_broken:
+                return message
+        return UserMessage("")
+
+    def _limit(self) -> tuple[End, str] | None:
+        limits = self._talk.talker.limits
+        if self._said >= self._talk.max_turns:
+            return "turn limit", Message("{count} messages of the user", count=self._said)
+        if limits.max_tokens is not None and self._spent_tokens >= limits.max_tokens:
+            return "budget", Message("max_tokens={limit}", limit=limits.max_tokens)
+        if limits.max_usd is not None and self._spent_usd >= limits.max_usd:
+            return "budget", Message("max_usd={limit}", limit=limits.max_usd)
+        if limits.max_seconds is not None and self._seconds >= limits.max_seconds:
+            return "budget", Message("max_seconds={limit}", limit=limits.max_seconds)
+        return None
+
+    def _count(self, vote: Vote) -> None:
+        self._spent_tokens += vote.usage.tokens
+        self._spent_usd += self._usd(vote) or 0.0
+        self._seconds += vote.latency
+
+    def _usd(self, vote: Vote) -> float | None:
+        return self._talk.talker.prices.cost(vote.model, vote.usage) if vote.usage.tokens else None
+
+    def _add_message(self, text: str) -> None:
+        vote = self._user_vote
+        self._turns.append(
+            Turn(
+                number=len(self._turns) + 1,
+                speaker="user",
+                text=text,
+                seconds=vote.latency if vote else None,
+                tokens=vote.usage.tokens if vote else 0,
+                usd=self._usd(vote) if vote else None,
+                off_script=self._off_script,
+            )
+        )
+        self._user_vote = None
+
+    def _add_answer(self, vote: Vote) -> None:
+        text = vote.text or ""
+        is_model = self._talk.variant.prompt is not None
+        answer = TargetAnswer(text) if is_model else TargetAnswer.of_json(text)
+        self._turns.append(
+            Turn(
+                number=len(self._turns) + 1,
+                speaker="agent",
+                text=answer.text,
+                calls=tuple(_calls(answer.tool_calls)),
+                state=answer.state,
+                seconds=vote.latency,
+                tokens=vote.usage.tokens,
+                usd=self._usd(vote),
+            )
+        )
+        stored = self._talk.stored
+        if stored is not None and self._talk.talker.kind == "replay":
+            place = len(self._turns) - 1
+            same = place < len(stored.turns) and stored.turns[place].speaker == "agent"
+            if not same or likeness(stored.turns[place].text, answer.text) < _DEVIATES:
+                self._off_script = True
+
+    def _ended(self, end: End, detail: str = "", *, parting: bool = False) -> Conversation:
+        return Conversation(
+            turns=tuple(self._turns),
+            ended=end,
+            detail=detail,
+            parting=parting,
+            session=self._talk.session(self._restarts),
+            restarts=self._restarts,
+            user=self._talk.talker.title,
+        )
+
+
+def _next_of(messages: Sequence[str], said: int, end: End) -> UserMessage:
+    """Return the next of given messages; with the last one the conversation ends."""
+    if said >= len(messages):
+        return UserMessage("", end)
+    return UserMessage(messages[said], end if said == len(messages) - 1 else None)
+
+
+def _lost(vote: Vote) -> str | None:
+    """Return why nobody knows whether a message was received; None if it was answered."""
+    if vote.text is None or vote.ballot.template != ROW:
+        return None
+    found = json.loads(vote.text)  # written by us, with the application's words as values
+    return str(found[IN_FLIGHT]) if IN_FLIGHT in found else None
+
+
+def _calls(text: str) -> Iterator[ToolCall]:
+    """Yield the calls in what an application says of its tools, in the usual shapes."""
+    if not text:
+        return
+    found = json.loads(text)
+    for one in found if isinstance(found, list) else [found]:
+        if not isinstance(one, Mapping):
+            continue
+        inner = one.get("function")
+        said = {**one, **inner} if isinstance(inner, Mapping) else one
+        name = said.get("name") or said.get("tool") or (inner if isinstance(inner, str) else "")
+        given: object = next(
+            (said[key] for key in ("arguments", "args", "input", "kwargs") if key in said), {}
+        )
+        result = next((said[key] for key in ("result", "output") if key in said), None)
+        error = said.get("error")
+        yield ToolCall(
+            str(name or "unknown"),
+            arguments_of(given),
+            None if result is None else _text(result),
+            None if error in (None, False, "") else _text(error),
+        )
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def with_start(scenario: Scenario, conversation: Conversation, turn: int) -> Scenario:
+    """Return a scenario that goes on from the user's message number ``turn`` of a conversation: all
+    before it was said, and that message is said again.
+    """
+    from adjudge.features.conversations.scenario import StartMessage
+
+    mine = conversation.spoken_by("user")
+    first = mine[turn - 1]
+    start = tuple(
+        StartMessage(role="user" if one.speaker == "user" else "assistant", content=one.text)
+        for one in conversation.turns
+        if one.number < first.number
+    )
+    return replace(scenario, start=start, opening=first.text)

@@ -1,0 +1,517 @@
+"""Checks of the simulated user that need no model: what it said, against its scenario."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Annotated, Literal, get_args
+
+from adjudge.core.checks.language import language_of
+from adjudge.core.domain.light_dataclass import light_dataclass
+from adjudge.features.conversations.conversation import Conversation, Turn
+from adjudge.features.conversations.phrases import (
+    AGREES,
+    ANYTHING_ELSE,
+    ASKS,
+    CORRECTS,
+    DECLINES,
+    DOES_NOT_KNOW,
+    ENGLISH,
+    NOT_UNDERSTOOD,
+    OPEN_QUESTION,
+    RELATIVE_DAY,
+    SERVICE,
+    SHOWS_INSTRUCTIONS,
+    THANKS,
+    WEAK_SERVICE,
+)
+from adjudge.features.conversations.scenario import Fact, Scenario
+from adjudge.features.conversations.values import (
+    Sources,
+    Value,
+    fold,
+    likeness,
+    says,
+    stems,
+    values_in,
+)
+from adjudge.messages import Message
+
+FaultKind = Literal[
+    "invented fact",
+    "unknown fact",
+    "secret told",
+    "told too early",
+    "goal at once",
+    "withheld",
+    "contradiction",
+    "stopped early",
+    "did not stop",
+    "repetition",
+    "language",
+    "role reversal",
+    "instructions shown",
+    "broken output",
+]
+FAULT_KINDS: tuple[FaultKind, ...] = get_args(FaultKind)
+Effect = Literal["helps", "hinders", "either"]
+"""What a mistake of the user does to the chance that the agent passes."""
+Severity = Literal["critical", "minor"]
+
+EFFECTS: dict[FaultKind, tuple[Effect, Severity]] = {
+    "invented fact": ("either", "critical"),
+    "unknown fact": ("either", "critical"),
+    "secret told": ("helps", "critical"),
+    "told too early": ("helps", "minor"),
+    "goal at once": ("helps", "minor"),
+    "withheld": ("hinders", "critical"),
+    "contradiction": ("either", "critical"),
+    "stopped early": ("hinders", "critical"),
+    "did not stop": ("either", "minor"),
+    "repetition": ("hinders", "critical"),
+    "language": ("either", "minor"),
+    "role reversal": ("either", "critical"),
+    "instructions shown": ("either", "critical"),
+    "broken output": ("hinders", "critical"),
+}
+FAULT_WORDS: dict[FaultKind, Message] = {
+    "invented fact": Message("told a fact that it was not given"),
+    "unknown fact": Message("told a fact that it does not know"),
+    "secret told": Message("told a fact that it must not tell"),
+    "told too early": Message("told a withheld fact before it was asked"),
+    "goal at once": Message("told everything in the first message"),
+    "withheld": Message("withheld a fact when asked"),
+    "contradiction": Message("contradicted a fact that it was given or had told"),
+    "stopped early": Message("stopped before the goal was reached"),
+    "did not stop": Message("went on after the goal was reached"),
+    "repetition": Message("repeated itself"),
+    "language": Message("left the language of the scenario"),
+    "role reversal": Message("answered as the assistant"),
+    "instructions shown": Message("showed its instructions or its reasoning"),
+    "broken output": Message("wrote nothing that can be sent"),
+}
+_SAME = 0.8
+"""Share of common words from which two messages are the same one."""
+_QUOTE = 120
+_SENTENCE = re.compile(r"[^.!?\n]*[.!?\n]+|[^.!?\n]+$")
+_QUOTED = re.compile(r"[\"“„«][^\"”»]*[\"”»]")
+
+
+@light_dataclass(frozen=True, kw_only=True)
+class UserFault:
+    """A mistake of the simulated user that a rule found."""
+
+    kind: FaultKind
+    turn: Annotated[int, "the number of the message"]
+    reason: str
+    quote: str = ""
+    severity: Severity
+    effect: Effect
+
+    @classmethod
+    def of(
+        cls,
+        kind: FaultKind,
+        turn: int,
+        reason: str,
+        quote: str = "",
+        severity: Severity | None = None,
+    ) -> UserFault:
+        effect, usual = EFFECTS[kind]
+        short = quote if len(quote) <= _QUOTE else f"{quote[: _QUOTE - 1]}…"
+        return cls(
+            kind=kind,
+            turn=turn,
+            reason=reason,
+            quote=short,
+            severity=severity or usual,
+            effect=effect,
+        )
+
+
+@dataclass(frozen=True)
+class UserChecks:
+    """The checks of one conversation.
+
+    ``is_reached``: whether the expected end was reached; None if that cannot be told.
+    """
+
+    scenario: Scenario
+    conversation: Conversation
+    is_reached: bool | None = None
+
+    def faults(self) -> tuple[UserFault, ...]:
+        """Return the mistakes of the user, in the order of the messages."""
+        checks: tuple[Callable[[], Iterator[UserFault]], ...] = (
+            self._values,
+            self._leaks,
+            self._goal_at_once,
+            self._withheld,
+            self._stop,
+            self._went_on,
+            self._repetition,
+            self._language,
+            self._role,
+            self._broken,
+        )
+        found = [fault for check in checks for fault in check()]
+        return tuple(sorted(found, key=lambda one: (one.turn, FAULT_KINDS.index(one.kind))))
+
+    # -- what was said before a message -----------------------------------------------
+
+    @cached_property
+    def _user(self) -> list[Turn]:
+        """The messages of the user; those that the scenario gives word for word are its own."""
+        start = len(self.scenario.start)
+        return [one for one in self.conversation.spoken_by("user") if one.number > start]
+
+    def _before(self, turn: Turn, speaker: Literal["user", "agent"]) -> list[Turn]:
+        return [
+            one
+            for one in self.conversation.turns
+            if one.number < turn.number and one.speaker == speaker
+        ]
+
+    def _asked(self, turn: Turn) -> str:
+        """Return the agent's message that a message answers; empty if there is none."""
+        before = self._before(turn, "agent")
+        return before[-1].text if before else ""
+
+    @cached_property
+    def _given(self) -> Sources:
+        scenario = self.scenario
+        texts = [scenario.goal, *scenario.parts, scenario.persona or "", scenario.opening or ""]
+        texts += [scenario.stop or "", scenario.today or "", *scenario.script]
+        texts += [one.content for one in scenario.start]
+        texts += [form for fact in scenario.told for form in fact.forms]
+        texts += [str(value) for _, value in scenario.context]
+        return Sources(texts)
+
+    # -- facts ------------------------------------------------------------------------
+
+    def _values(self) -> Iterator[UserFault]:
+        heard = Sources()
+        own: dict[str, str] = {}
+        seen = 0
+        for turn in self._user:
+            for agent in self._before(turn, "agent")[seen:]:
+                heard.add(agent.text)
+                seen += 1
+            for value in values_in(turn.text):
+                if value.form in own or self._given.hold(value) or heard.hold(value):
+                    continue
+                own[value.form] = value.shown
+                if not (self._follows(turn, value, heard) or self._is_corrected(turn, value)):
+                    yield self._invented(turn, value, heard)
+
+    def _is_corrected(self, turn: Turn, value: Value) -> bool:
+        """Return True if the user takes a value back, in the same message or in the next one."""
+        later = [one.text for one in self._user if one.number > turn.number][:1]
+        return any(
+            CORRECTS.search(fold(text))
+            and any(
+                one.kind == value.kind and one.form != value.form and self._given.hold(one)
+                for one in values_in(text)
+            )
+            for text in (turn.text, *later)
+        )
+
+    def _follows(self, turn: Turn, value: Value, heard: Sources) -> bool:
+        """Return True if a date follows from a known one, such as "the next day"."""
+        if value.kind != "date":
+            return False
+        texts = (turn.text, self.scenario.goal, *self.scenario.parts)
+        is_relative = any(RELATIVE_DAY.search(fold(text)) for text in texts)
+        return is_relative and (self._given.near(value) or heard.near(value))
+
+    def _invented(self, turn: Turn, value: Value, heard: Sources) -> UserFault:
+        asked = self._asked(turn)
+        unknown = [name for name in self.scenario.unknown if _asks_for(asked, (_words(name),), ())]
+        if unknown:
+            reason = Message(
+                "the user does not know {name}, and says {value}",
+                name=unknown[0],
+                value=value.shown,
+            )
+            return UserFault.of("unknown fact", turn.number, reason, turn.text)
+        known = next((fact for fact in self.scenario.told if self._is_about(fact, asked)), None)
+        if known is not None and any(one.kind == value.kind for one in values_in(known.value)):
+            reason = Message(
+                "{name} is {given} in the scenario, and the user says {value}",
+                name=known.name,
+                given=known.value,
+                value=value.shown,
+            )
+            return UserFault.of("contradiction", turn.number, reason, turn.text)
+        reason = Message(
+            "{value} is neither in the scenario nor in what the agent had said",
+            value=value.shown,
+        )
+        # an address that is made of a known name is a guess, and does little harm
+        name = Value("id", value.shown, re.sub(r"[\W_]", "", value.form.partition("@")[0]))
+        guessed = value.kind == "e-mail address" and (self._given.hold(name) or heard.hold(name))
+        severity: Severity = "minor" if guessed else "critical"
+        return UserFault.of("invented fact", turn.number, reason, turn.text, severity)
+
+    def _is_about(self, fact: Fact, asked: str) -> bool:
+        return _asks_for(asked, fact.question_words, ())
+
+    def _leaks(self) -> Iterator[UserFault]:
+        for fact in self.scenario.told:
+            if fact.tell == "freely":
+                continue
+            turn = next((one for one in self._user if tells(one.text, fact)), None)
+            if turn is None or any(tells(one.text, fact) for one in self._before(turn, "agent")):
+                continue
+            if fact.tell == "never":
+                reason = Message("{name} must never be told", name=fact.name)
+                yield UserFault.of("secret told", turn.number, reason, turn.text)
+            elif not any(
+                _asks_for(one.text, fact.question_words, fact.forms) or _is_open(one.text)
+                for one in self._before(turn, "agent")
+            ):
+                reason = Message("nobody had asked for {name}", name=fact.name)
+                yield UserFault.of("told too early", turn.number, reason, turn.text)
+
+    def _goal_at_once(self) -> Iterator[UserFault]:
+        scenario = self.scenario
+        if scenario.tells_all or scenario.opening or not self._user or scenario.script:
+            return
+        first = self._user[0]
+        told = [fact for fact in scenario.told if tells(first.text, fact)]
+        count = len(scenario.told)
+        if count >= 3 and len(told) > 2 * count / 3:
+            names = ", ".join(fact.name for fact in told)
+            reason = Message("the first message tells {names}", names=names)
+            yield UserFault.of("goal at once", first.number, reason, first.text)
+            return
+        said = stems(first.text)
+        named = [part for part in scenario.parts if _own_stems(part, scenario.parts) & said]
+        if len(scenario.parts) >= 2 and len(named) == len(scenario.parts):
+            reason = Message("the first message names all parts of the goal")
+            yield UserFault.of("goal at once", first.number, reason, first.text)
+
+    def _withheld(self) -> Iterator[UserFault]:
+        for fact in self.scenario.told:
+            if fact.tell == "never":
+                continue
+            for place, turn in enumerate(self._user):
+                if any(tells(one.text, fact) for one in self._user[:place]):
+                    break  # the agent asks for something it was told
+                asked = self._asked(turn)
+                if any(tells(one.text, fact) for one in self._before(turn, "agent")):
+                    break  # both know it
+                if not _asks_for(asked, fact.question_words, fact.forms):
+                    continue
+                if tells(turn.text, fact) or _wrong_value(turn.text, fact):
+                    break
+                later = any(tells(one.text, fact) for one in self._user[place + 1 :])
+                denies = bool(DOES_NOT_KNOW.search(fold(turn.text)))
+                if later and not denies:
+                    break  # one question at a time
+                reason = (
+                    Message("the user knows {name}, and says that it does not", name=fact.name)
+                    if denies
+                    else Message("the agent asked for {name}", name=fact.name)
+                )
+                severity: Severity = "minor" if later else "critical"
+                yield UserFault.of("withheld", turn.number, reason, turn.text, severity)
+                break
+
+    # -- the end ----------------------------------------------------------------------
+
+    def _stop(self) -> Iterator[UserFault]:
+        if self.conversation.ended not in ("user stopped", "script ended") or self.is_reached:
+            return
+        turns = self.conversation.turns
+        if not turns or not self._user:
+            return
+        last = self._user[-1]
+        unsaid = [part for part in self.scenario.parts if not self._was_said(part)]
+        if unsaid:
+            reason = Message("the user never asked for this: {part}", part=unsaid[0])
+            yield UserFault.of("stopped early", last.number, reason, last.text)
+            return
+        # a message next to the stop mark was answered, so the last word is the agent's
+        final = turns[-1]
+        if final.speaker != "agent" or self._agent_loops():
+            return
+        question = self._open_request(final.text)
+        declines = self.conversation.parting and DECLINES.search(fold(last.text))
+        if question and not declines:
+            reason = Message("the agent had just asked: {question}", question=question)
+            yield UserFault.of("stopped early", last.number, reason, final.text)
+
+    def _open_request(self, text: str) -> str:
+        """Return the last sentence that asks the user for something; empty if there is none, or
+        only the question for further wishes.
+        """
+        unknown = [Fact(name, "") for name in self.scenario.unknown]
+        for sentence in reversed(_sentences(text)):
+            if ANYTHING_ELSE.search(fold(sentence)):
+                continue
+            facts = (*self.scenario.told, *unknown)
+            if "?" in sentence or any(asks_for(sentence, fact) for fact in facts):
+                return sentence
+        return ""
+
+    def _was_said(self, part: str) -> bool:
+        own = _own_stems(part, self.scenario.parts)
+        said = frozenset().union(*(stems(one.text) for one in self._user))
+        values = values_in(part)
+        return (
+            not own
+            or bool(own & said)
+            or any(says(one.text, value.shown) for one in self._user for value in values)
+        )
+
+    def _agent_loops(self) -> bool:
+        """True if the last two messages of the agent are the same: giving up is right then."""
+        agent = [one.text for one in self.conversation.spoken_by("agent")]
+        return len(agent) > 1 and likeness(agent[-1], agent[-2]) >= _SAME
+
+    def _went_on(self) -> Iterator[UserFault]:
+        polite = [
+            one for one in self._user if THANKS.search(fold(one.text)) and not values_in(one.text)
+        ]
+        polite = [one for one in polite if "?" not in one.text and len(one.text.split()) <= 14]
+        if len(polite) < 3 or polite[-3:] != self._user[-3:]:
+            return
+        reason = Message("{count} messages of thanks at the end", count=len(polite))
+        yield UserFault.of("did not stop", polite[1].number, reason, polite[-1].text)
+
+    # -- form -------------------------------------------------------------------------
+
+    def _repetition(self) -> Iterator[UserFault]:
+        for place, turn in enumerate(self._user):
+            if len(turn.text.split()) < 4 or _asks_again(self._asked(turn)):
+                continue
+            if AGREES.search(fold(turn.text)):
+                continue  # it answers a question that was asked twice
+            for earlier in self._user[:place]:
+                if likeness(turn.text, earlier.text) < _SAME:
+                    continue
+                if likeness(self._asked(turn), self._asked(earlier)) >= _SAME:
+                    continue  # the same answer to the same question
+                reason = Message("like message {number}", number=earlier.number)
+                yield UserFault.of("repetition", turn.number, reason, turn.text)
+                return
+
+    def _language(self) -> Iterator[UserFault]:
+        wanted = self.scenario.language
+        for turn in self._user:
+            if self.scenario.opening == turn.text or turn.text in self.scenario.script:
+                continue
+            found = _language(turn.text, wanted)
+            if found is None or found == _language(self._asked(turn), wanted):
+                continue
+            reason = Message(
+                "the scenario is in {wanted}, the message in {found}", wanted=wanted, found=found
+            )
+            yield UserFault.of("language", turn.number, reason, turn.text)
+            return
+
+    def _role(self) -> Iterator[UserFault]:
+        for turn in self._user:
+            text = _QUOTED.sub(" ", turn.text)
+            folded = fold(text)
+            if found := SHOWS_INSTRUCTIONS.search(folded):
+                reason = Message("it says “{words}”", words=found[0].strip())
+                yield UserFault.of("instructions shown", turn.number, reason, turn.text)
+                return
+            found = SERVICE.search(folded)
+            weak = {one[0] for one in WEAK_SERVICE.finditer(folded)}
+            if found or len(weak) > 1:
+                words = found[0] if found else ", ".join(sorted(weak))
+                reason = Message("it says “{words}”", words=words.strip())
+                yield UserFault.of("role reversal", turn.number, reason, turn.text)
+                return
+            asked = self._asked(turn)
+            if len(text.split()) >= 6 and likeness(text, asked) >= _SAME:
+                reason = Message("it says the same as the agent before")
+                yield UserFault.of("role reversal", turn.number, reason, turn.text)
+                return
+
+    def _broken(self) -> Iterator[UserFault]:
+        if self.conversation.ended == "user broken":
+            number = len(self.conversation.turns) + 1
+            yield UserFault.of("broken output", number, self.conversation.detail)
+
+
+def tells(text: str, fact: Fact) -> bool:
+    """Return True if a text has the value of a fact."""
+    return any(says(text, form) for form in fact.forms)
+
+
+def asks_for(text: str, fact: Fact) -> bool:
+    """Return True if an agent's message asks for a fact without saying its value."""
+    return _asks_for(text, fact.question_words, [form for form in fact.forms if form])
+
+
+def _wrong_value(text: str, fact: Fact) -> bool:
+    """Return True if a message has another value of the same kind: that is a contradiction."""
+    kinds = {one.kind for one in values_in(fact.value)}
+    return any(one.kind in kinds for one in values_in(text))
+
+
+def _words(name: str) -> str:
+    return re.sub(r"[_\s-]+", " ", name).strip()
+
+
+def _sentences(text: str) -> list[str]:
+    return [one.strip() for one in _SENTENCE.findall(text) if one.strip()]
+
+
+def _asks_for(text: str, words: Sequence[str], forms: Sequence[str]) -> bool:
+    """Return True if a sentence of an agent asks for something: by its words, in a question or a
+    request, without saying the value itself.
+    """
+    for sentence in _sentences(text):
+        folded = fold(sentence)
+        if not ("?" in sentence or ASKS.search(folded)):
+            continue
+        if any(says(sentence, form) for form in forms) or ANYTHING_ELSE.search(folded):
+            continue
+        said = stems(sentence)
+        for phrase in words:
+            wanted = stems(phrase)
+            if (wanted and wanted <= said) or (not wanted and fold(phrase) in folded):
+                return True
+    return False
+
+
+def _is_open(text: str) -> bool:
+    return bool(OPEN_QUESTION.search(fold(text)))
+
+
+def _asks_again(text: str) -> bool:
+    return bool(NOT_UNDERSTOOD.search(fold(text)))
+
+
+def _own_stems(part: str, parts: Sequence[str]) -> frozenset[str]:
+    """Return the words of a part of the goal that the other parts do not have."""
+    others = frozenset().union(*(stems(one) for one in parts if one != part))
+    return (stems(part) - others) or stems(part)
+
+
+_CYRILLIC, _LATIN = re.compile(r"[а-яё]+"), re.compile(r"[a-z]+")
+
+
+def _language(text: str, wanted: str) -> str | None:
+    """Return the language of a text if it is surely another one than ``wanted``."""
+    folded = text.casefold()
+    cyrillic, latin = (
+        _CYRILLIC.findall(folded),
+        _LATIN.findall(re.sub(r"\S*[@\d_]\S*", " ", folded)),
+    )
+    if wanted == "en" and len(cyrillic) >= 2 and len(cyrillic) > len(latin):
+        return language_of(text) or "ru"
+    if wanted == "ru" and len(latin) >= 3 and len(latin) > 2 * len(cyrillic):
+        return language_of(text) or "en"
+    if wanted == "en" and sum(word in ENGLISH for word in latin) > 1:
+        return None
+    found = language_of(text) if len(text.split()) >= 5 else None
+    related = {"ru": ("uk", "bg"), "en": ()}[wanted]
+    return None if found in (None, wanted, *related) else found

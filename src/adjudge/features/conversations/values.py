@@ -1,0 +1,279 @@
+"""Values in a text: ids, e-mail addresses, dates, times, amounts and numbers, each in one normal
+form, so that "$12.50" and "12,50 dollars" are the same.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+from unicodedata import normalize
+
+Kind = Literal["e-mail address", "date", "time", "id", "number"]
+
+_EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
+_ISO = re.compile(r"\b(\d{4})-(\d{1,2})-(\d{1,2})\b")
+_DOTTED = re.compile(r"\b(\d{1,2})\.(\d{1,2})\.(\d{4})\b")
+_MONTHS = (
+    ("jan", "янв"),
+    ("feb", "фев"),
+    ("mar", "мар"),
+    ("apr", "апр"),
+    ("may", "мая"),
+    ("jun", "июн"),
+    ("jul", "июл"),
+    ("aug", "авг"),
+    ("sep", "сен"),
+    ("oct", "окт"),
+    ("nov", "ноя"),
+    ("dec", "дек"),
+)
+_MONTH_OF = {name: number for number, names in enumerate(_MONTHS, 1) for name in names}
+_MONTH = (
+    r"(jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
+    r"|sep(?:t(?:ember)?)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?"
+    r"|январ[яь]|феврал[яь]|марта|апрел[яь]|мая|июн[яь]|июл[яь]|августа|сентябр[яь]|октябр[яь]"
+    r"|ноябр[яь]|декабр[яь])"
+)
+_DAY_MONTH = re.compile(
+    rf"\b(\d{{1,2}})(?:st|nd|rd|th)?(?:\s+of)?[\s-]+{_MONTH}\b\.?(?:,?\s+(\d{{4}}))?"
+)
+_MONTH_DAY = re.compile(rf"\b{_MONTH}\.?\s+(\d{{1,2}})(?:st|nd|rd|th)?\b(?:,?\s+(\d{{4}}))?")
+_TIME = re.compile(r"\b(\d{1,2}):(\d{2})(?::\d{2})?(?:\s*([ap])\.?m\b\.?)?")
+_HOUR = re.compile(r"\b(\d{1,2})\s*([ap])\.?m\b\.?")
+_PHONE = re.compile(r"(?<![\w.])(?:\+\d[\d() -]{5,}\d|\d(?:[() -]*\d){9,})(?!\w)")
+_TOKEN = re.compile(r"[^\W_](?:[\w/-]*[^\W_])?")
+_MONEY = re.compile(r"(?<![\w.,])\d{1,3}(?:[ ,.\u00a0]\d{3})+(?:[.,]\d{1,2})?(?![\w])")
+_DECIMAL = re.compile(r"(?<![\w.,])\d+[.,]\d{1,2}(?![\w.,]*\d)")
+_SMALL = 3
+"""Digits that a number alone must have to be evidence."""
+_WORDS = {
+    word: str(number)
+    for number, words in enumerate(
+        (
+            *(("one", "один"), ("two", "два"), ("three", "три"), ("four", "четыре")),
+            *(("five", "пять"), ("six", "шесть"), ("seven", "семь"), ("eight", "восемь")),
+            *(("nine", "девять"), ("ten", "десять"), ("eleven", "одиннадцать")),
+            ("twelve", "двенадцать"),
+        ),
+        1,
+    )
+    for word in words
+}
+_NUMBER_WORD = re.compile(rf"\b(?:{'|'.join(_WORDS)})\b")
+_SEPARATORS = re.compile(r"[\s_/()+-]+")
+
+
+@dataclass(frozen=True)
+class Value:
+    """A value in a text."""
+
+    kind: Kind
+    shown: str
+    """As it is written."""
+    form: str
+    """The same for all ways to write it."""
+
+
+def fold(text: str) -> str:
+    """Return a text without differences of case, width and kinds of apostrophes."""
+    return (
+        normalize("NFKC", text)
+        .casefold()
+        .replace("’", "'")
+        .replace("ё", "е")
+        .replace("e-mail", "email")
+    )
+
+
+@lru_cache(maxsize=4096)
+def values_in(text: str) -> tuple[Value, ...]:
+    """Return the values in a text that are specific enough to have a source."""
+    return tuple(dict.fromkeys(_found(text)))
+
+
+def _found(text: str) -> Iterator[Value]:
+    rest = fold(text)
+
+    def taken(pattern: re.Pattern[str]) -> Iterator[re.Match[str]]:
+        nonlocal rest
+        matches = list(pattern.finditer(rest))
+        for match in matches:
+            blank = " " * (match.end() - match.start())
+            rest = f"{rest[: match.start()]}{blank}{rest[match.end() :]}"
+        yield from matches
+
+    for match in taken(_EMAIL):
+        yield Value("e-mail address", match[0], match[0].rstrip("."))
+    for match in taken(_ISO):
+        yield from _date(match[0], match[1], match[2], match[3])
+    for match in taken(_DOTTED):
+        yield from _date(match[0], match[3], match[2], match[1])
+    for match in taken(_DAY_MONTH):
+        yield from _date(match[0], match[3], _month(match[2]), match[1])
+    for match in taken(_MONTH_DAY):
+        yield from _date(match[0], match[3], _month(match[1]), match[2])
+    for match in taken(_TIME):
+        yield from _time(match[0], match[1], match[2], match[3])
+    for match in taken(_HOUR):
+        yield from _time(match[0], match[1], "0", match[2])
+    for match in taken(_PHONE):
+        digits = re.sub(r"\D", "", match[0])
+        yield Value("number", match[0].strip(), digits)
+    for match in taken(_MONEY):
+        yield Value("number", match[0], _amount(match[0]))
+    for match in taken(_DECIMAL):
+        yield Value("number", match[0], _amount(match[0]))
+    for match in taken(_TOKEN):
+        yield from _token(match[0])
+
+
+def _token(token: str) -> Iterator[Value]:
+    joined = _SEPARATORS.sub("", token)
+    digits = sum(one.isdigit() for one in joined)
+    if not digits:
+        return
+    if joined.isdigit():
+        if digits >= _SMALL:
+            yield Value("number", token, joined.lstrip("0") or "0")
+    elif digits >= 2 and not re.fullmatch(r"\d+(?:st|nd|rd|th|s|x|й|го|я|е|ой|ая)", joined):
+        yield Value("id", token, joined)
+
+
+def _date(shown: str, year: str | None, month: str, day: str) -> Iterator[Value]:
+    if 1 <= int(month) <= 12 and 1 <= int(day) <= 31:
+        yield Value("date", shown, f"{year or '*'}-{int(month):02}-{int(day):02}")
+    else:  # no day of any year, and still a value that somebody made up
+        yield Value("id", shown, _SEPARATORS.sub("", shown))
+
+
+def _month(word: str) -> str:
+    return str(_MONTH_OF[word[:3]])
+
+
+def _time(shown: str, hour: str, minute: str, half: str | None) -> Iterator[Value]:
+    if int(hour) > 24 or int(minute) > 59:
+        return
+    hours = int(hour) % 12 + (12 if half == "p" else 0) if half else int(hour)
+    yield Value("time", shown, f"{60 * hours + int(minute)} min")
+
+
+def _amount(text: str) -> str:
+    """The number of an amount, with a point and without useless zeros."""
+    said = text.replace(" ", "").replace("\u00a0", "")
+    last = max(said.rfind("."), said.rfind(","))
+    if last >= 0 and len(said) - last - 1 in (1, 2):
+        whole, fraction = re.sub(r"\D", "", said[:last]), said[last + 1 :].rstrip("0")
+        return f"{whole}.{fraction}" if fraction else whole
+    return re.sub(r"\D", "", said)
+
+
+@lru_cache(maxsize=1024)
+def _source_forms(text: str) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
+    """Return the forms that a text is a source of, its dates, and its numbers."""
+    values, folded = values_in(text), fold(text)
+    numbers = {one for value in values for one in re.findall(r"\d+", value.form)}
+    numbers |= {one.lstrip("0") or "0" for one in re.findall(r"\d+", folded)}
+    numbers |= {_WORDS[word] for word in _NUMBER_WORD.findall(folded)}
+    forms = {value.form for value in values}
+    forms |= {_SEPARATORS.sub("", one) for one in _TOKEN.findall(folded)}
+    dates = {value.form for value in values if value.kind == "date"}
+    return frozenset(forms), frozenset(dates), frozenset(numbers)
+
+
+class Sources:
+    """The texts in which a value may have its source."""
+
+    def __init__(self, texts: Iterable[str] = ()) -> None:
+        self._forms: set[str] = set()
+        self._dates: set[str] = set()
+        self._numbers: set[str] = set()
+        for text in texts:
+            self.add(text)
+
+    def add(self, text: str) -> None:
+        forms, dates, numbers = _source_forms(text)
+        self._forms |= forms
+        self._dates |= dates
+        self._numbers |= numbers
+
+    def near(self, value: Value) -> bool:
+        """Return True if a date is one day before or after one in the texts."""
+        day = _day_of_year(value.form)
+        return any(abs(day - _day_of_year(date)) <= 1 for date in self._dates)
+
+    def hold(self, value: Value) -> bool:
+        """Return True if the value, or one that it is a part of, is in the texts."""
+        if value.form in self._forms:
+            return True
+        if value.kind == "date":
+            return any(_same_day(value.form, date) for date in self._dates)
+        if value.kind == "number":
+            if value.form in self._numbers:
+                return True
+            return len(value.form) >= 4 and any(
+                form.endswith(value.form) and form[-len(value.form) - 1 : -len(value.form)] != "."
+                for form in self._forms
+            )
+        if value.kind == "id":
+            return value.form in self._numbers
+        return False
+
+
+def _day_of_year(form: str) -> int:
+    month, day = form.split("-")[1:]
+    return 31 * int(month) + int(day)
+
+
+def _same_day(one: str, two: str) -> bool:
+    (year, _, day), (other, _, same) = one.partition("-"), two.partition("-")
+    return day == same and (year == other or "*" in (year, other))
+
+
+@lru_cache(maxsize=8192)
+def says(text: str, value: str) -> bool:
+    """Return True if a text has a value, as whole words, in any of its ways to be written."""
+    wanted = values_in(value)
+    if len(wanted) == 1 and len(_content(value)) <= len(_content(wanted[0].shown)) + 4:
+        held = values_in(text)
+        if any(_equal(wanted[0], one) for one in held):
+            return True
+    said, sought = _content(text), _content(value)
+    return bool(sought) and f" {sought} " in f" {said} "
+
+
+def _equal(one: Value, two: Value) -> bool:
+    if one.kind == "date" and two.kind == "date":
+        return _same_day(one.form, two.form)
+    return one.form == two.form
+
+
+def _content(text: str) -> str:
+    words = re.findall(r"[^\W_]+", fold(text))
+    return " ".join(_WORDS.get(word, word) for word in words)
+
+
+_STOP_WORDS = """
+a an and are as at be but by can could do for from have i if in into is it me my not of on or please
+so that the their them there this to want wants was we what when will with would you your user get
+got need needs about all any also just then than
+и в во не что он на я с со как а то все она так его но да ты к у же вы за бы по только ее мне было
+вот от меня еще нет о из ему теперь когда даже ну вдруг ли если уже или ни быть был него до вас
+нибудь опять уж вам пожалуйста хочу хочет нужно мой моя мое мои пользователь это для
+"""
+_STOP = frozenset(_STOP_WORDS.split())
+
+
+@lru_cache(maxsize=8192)
+def stems(text: str) -> frozenset[str]:
+    """Return the beginnings of the words of a text that mean something."""
+    words = re.findall(r"[^\W_]{3,}", fold(text))
+    return frozenset(word[:5] for word in words if word not in _STOP and not word.isdigit())
+
+
+def likeness(one: str, two: str) -> float:
+    """Return the share of words that two texts have in common."""
+    first, second = set(_content(one).split()), set(_content(two).split())
+    return len(first & second) / len(first | second) if first or second else 1.0

@@ -1,0 +1,238 @@
+"""An answer with its sentences marked, and its fragments with what used them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import jinja2
+from markupsafe import Markup
+
+from adjudge.core.data.cells import with_line_breaks
+from adjudge.core.domain.record import JudgmentRecord
+from adjudge.core.domain.verdict import KeptQuote
+from adjudge.features.evidence.fragments import fragments_in
+from adjudge.features.evidence.marks import MARKS, Mark, found_in
+from adjudge.features.evidence.record import EvidenceRecord, SentenceRecord
+from adjudge.features.evidence.support import FLAGS, SUPPORTS
+from adjudge.runs.view.template import environment
+
+_SIGNS: Mapping[Mark, str] = {
+    "supported": "✓",
+    "contradicted": "✗",
+    "not found": "?",
+    "unanswered": "–",
+    "unchecked": "·",
+    "unsupported": "✗",
+    "look here": "?",
+    "nothing found against it": "·",
+}
+"""So that nobody needs colours to tell them apart."""
+_AROUND = 80
+"""Characters that are shown on either side of a quote."""
+
+
+@dataclass(frozen=True)
+class ShownQuote:
+    """A passage of a fragment, checked once more before it is shown."""
+
+    fragment: int
+    before: str
+    quote: str
+    after: str
+    by_program: bool
+
+    start: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShownSentence:
+    """One sentence as a page shows it."""
+
+    number: int
+    text: str
+    mark: Mark
+    quotes: tuple[ShownQuote, ...]
+    unseen: tuple[str, ...]
+    """What stands in no fragment."""
+    by_rule: bool
+    explanation: str
+
+    @property
+    def sign(self) -> str:
+        return _SIGNS[self.mark]
+
+
+@dataclass(frozen=True)
+class TextPart:
+    """A stretch of a text, marked or not."""
+
+    text: str
+    sentence: ShownSentence | None = None
+
+
+@dataclass(frozen=True)
+class ShownFragment:
+    """A fragment, with the passages that were quoted from it."""
+
+    number: int
+    parts: tuple[tuple[str, bool], ...]
+    """(text, whether it is quoted)."""
+    used_by: tuple[int, ...]
+    """The numbers of the sentences."""
+
+
+@dataclass(frozen=True)
+class ShownEvidence:
+    """An answer looked up in its fragments, for every kind of page."""
+
+    parts: tuple[TextPart, ...]
+    fragments: tuple[ShownFragment, ...]
+    claims: int
+    counts: Mapping[Mark, int]
+    invented: Mapping[str, int]
+    fields: tuple[str, str]
+    """Which fields hold the text and its sources."""
+
+    @property
+    def sentences(self) -> tuple[ShownSentence, ...]:
+        """Those that claim something."""
+        return tuple(part.sentence for part in self.parts if part.sentence)
+
+
+def evidence_of(one: JudgmentRecord) -> ShownEvidence | None:
+    """What a judgment says of the sentences of its text; None where they were not looked up."""
+    found = found_in(one)
+    if found is None:
+        return None
+    given = one.fields.get(found.fields.text, "")
+    text = with_line_breaks(given if isinstance(given, str) else "\n".join(given))
+    fragments = fragments_in(one.fields.get(found.fields.sources, ()))
+    parts = tuple(_parts(text, found, fragments))
+    sentences = [part.sentence for part in parts if part.sentence]
+    used: dict[int, list[tuple[int, ShownQuote]]] = {}
+    for sentence in sentences:
+        for quote in sentence.quotes:
+            used.setdefault(quote.fragment, []).append((sentence.number, quote))
+    shown = tuple(
+        _fragment(number, fragment, used.get(number, ()))
+        for number, fragment in enumerate(fragments, 1)
+    )
+    return ShownEvidence(
+        parts,
+        shown,
+        found.claims,
+        _counts(found),
+        found.invented_quotes,
+        (found.fields.text, found.fields.sources),
+    )
+
+
+def _counts(found: EvidenceRecord) -> dict[Mark, int]:
+    flags = Counter(one.flag for one in found.sentences)
+    counts: dict[Mark, int] = (
+        {flag: flags[flag] for flag in FLAGS}
+        if found.method == "flags"
+        else {
+            "supported": found.supported,
+            "contradicted": found.contradicted,
+            "not found": found.not_found,
+        }
+    )
+    return counts | ({"unanswered": found.unanswered} if found.unanswered else {})
+
+
+def _parts(text: str, found: EvidenceRecord, fragments: Sequence[str]) -> Iterator[TextPart]:
+    end = number = 0
+    for kept in found.sentences:
+        start, stop = kept.start, kept.end
+        if kept.kind != "claim" or not end <= start < stop <= len(text):
+            continue
+        number += 1
+        if text[end:start]:
+            yield TextPart(text[end:start])
+        yield TextPart(
+            text[start:stop], _sentence(number, text[start:stop], kept, fragments, found.method)
+        )
+        end = stop
+    if text[end:]:
+        yield TextPart(text[end:])
+
+
+def _sentence(
+    number: int, text: str, kept: SentenceRecord, fragments: Sequence[str], method: str
+) -> ShownSentence:
+    nothing: Mark = "unchecked" if method == "rules" else "unanswered"
+    flag = kept.flag if method == "flags" else None
+    marks: Mapping[str, Mark] = {one: one for one in (*SUPPORTS, *FLAGS)}
+    quotes = (_quote(one, fragments) for one in kept.evidence)
+    return ShownSentence(
+        number=number,
+        text=text,
+        mark=marks.get(flag or kept.support or "", nothing),
+        quotes=tuple(quote for quote in quotes if quote),
+        unseen=tuple(one.text for one in kept.unseen),
+        by_rule=kept.by_rule,
+        explanation=kept.explanation or kept.reason or "",
+    )
+
+
+def _quote(kept: KeptQuote, fragments: Sequence[str]) -> ShownQuote | None:
+    """Nothing but what stands in the fragment is shown, whatever a ledger says."""
+    number, start, quote = kept["fragment"], kept["start"], kept["quote"]
+    if not quote or start < 0 or not 1 <= number <= len(fragments):
+        return None
+    fragment = fragments[number - 1]
+    if fragment[start : start + len(quote)] != quote:
+        return None
+    by_program = kept["by"] == "program"
+    end = start + len(quote)
+    before, after = fragment[max(0, start - _AROUND) : start], fragment[end : end + _AROUND]
+    return ShownQuote(number, before, quote, after, by_program, start)
+
+
+def _fragment(number: int, text: str, used: Sequence[tuple[int, ShownQuote]]) -> ShownFragment:
+    quoted = sorted({(quote.start, quote.start + len(quote.quote)) for _, quote in used})
+    parts: list[tuple[str, bool]] = []
+    end = 0
+    for start, stop in quoted:
+        if stop > end:
+            begin = max(start, end)
+            parts += [(text[end:begin], False), (text[begin:stop], True)]
+            end = stop
+    parts.append((text[end:], False))
+    return ShownFragment(
+        number,
+        tuple(part for part in parts if part[0]),
+        tuple(dict.fromkeys(sentence for sentence, _ in used)),
+    )
+
+
+def evidence_html(one: JudgmentRecord, language: str) -> Markup:
+    """The answer with its sentences marked, and its fragments, as a part of a page; nothing where
+    none were looked up.
+    """
+    shown = evidence_of(one)
+    page = _page(language, html=True).render(shown=shown, row=one.row) if shown else ""
+    return Markup(page)  # noqa: S704 - the template escapes
+
+
+def evidence_style() -> str:
+    """How a page shows them: the rules of its style sheet."""
+    style = environment("en", html=True).get_template("adjudge.features.evidence:style.css")
+    return style.render()
+
+
+def evidence_markdown(one: JudgmentRecord, language: str) -> str:
+    """The same in Markdown, with footnotes."""
+    shown = evidence_of(one)
+    return _page(language, html=False).render(shown=shown, row=one.row) if shown else ""
+
+
+@cache
+def _page(language: str, *, html: bool) -> jinja2.Template:
+    made = environment(language, html=html)
+    made.globals |= {"marks": MARKS, "signs": _SIGNS}
+    return made.get_template(f"adjudge.features.evidence:evidence.{'html' if html else 'md'}.jinja")

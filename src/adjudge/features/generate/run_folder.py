@@ -1,0 +1,124 @@
+"""A strategy in a run folder: how it was set up, and what became of its candidates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import cast
+
+from adjudge.core.domain.criteria import Criteria
+from adjudge.core.domain.instance import Instance
+from adjudge.core.domain.json_types import JsonDict, JsonObject, JsonValue
+from adjudge.core.domain.results import Result, Status
+from adjudge.core.engine.session import OpenRun
+from adjudge.core.gateway.opener import OpenModel
+from adjudge.core.judges.settings import provenance
+from adjudge.features.generate.agent import Agent, Tool
+from adjudge.features.generate.candidate import Candidate, Selection, State
+from adjudge.features.generate.judge import SampledCriteria
+from adjudge.features.generate.llm import LLM
+from adjudge.features.generate.qualitative import QualitativeCriteria
+from adjudge.features.generate.quantitative import QuantitativeCriteria
+from adjudge.features.generate.record import CandidateDetail
+from adjudge.features.generate.shape import describe
+from adjudge.features.generate.strategy import Strategy
+
+LABEL = "generate"
+"""What candidates are filed under."""
+_CANDIDATE = Criteria("candidate", "Which candidate is taken?")
+_PARTS = ("verify", "cost", "generate")
+
+
+@dataclass(frozen=True, kw_only=True)
+class CandidateResult(Result):
+    """A candidate as a row of a run.
+
+    Its cost is not a score: with most strategies the lowest is the best.
+    """
+
+    verdict: State = "failed"
+    cost: float | None = None
+    tries: int = 0
+
+    def detail(self) -> CandidateDetail:
+        """What this kind of result says beside what all of them say."""
+        return CandidateDetail(verdict=self.verdict, cost=self.cost, tries=self.tries)
+
+
+def configuration(
+    agent: Agent, writers: Sequence[OpenModel], settings: Mapping[str, object]
+) -> dict[str, JsonDict]:
+    """What a run of this strategy is called, and everything that decides what is asked in it."""
+    strategy = agent.strategy
+    own = {
+        one.name: getattr(strategy, one.name) for one in fields(strategy) if one.name not in _PARTS
+    }
+    wanted = {"task": agent.task, "writes": agent.writes, "output": describe(agent.output_schema)}
+    asked = {
+        name: [_part(part) for part in getattr(strategy, name)]
+        for name in ("verifiers", "costings")
+    }
+    models = _models(writers, _criteria(strategy), agent.toolbox.values())
+    language = str(settings.get("language", "en"))
+    return {
+        LABEL: provenance("Strategy", {**wanted, **own, **asked, **settings}, models, (), language)
+    }
+
+
+async def keep_candidates(
+    run: OpenRun, selection: Selection, asked: Sequence[Sequence[bytes]]
+) -> None:
+    """A row a candidate, with the votes of all its tries: what it was written by, and what it was
+    judged by.
+    """
+    for place, (candidate, keys) in enumerate(zip(selection.candidates, asked, strict=True)):
+        await run.ledger.keep_judgment(
+            LABEL, place, _result(selection.task, candidate), list(dict.fromkeys(keys))
+        )
+    await run.ledger.finish(LABEL, len(selection.candidates))
+
+
+def _result(task: str, candidate: Candidate) -> CandidateResult:
+    judged = any(one.text for one in candidate.tries)
+    return CandidateResult(
+        instance=Instance(
+            {"task": task, "response": candidate.code}, id=f"candidate {candidate.number}"
+        ),
+        criteria=_CANDIDATE,
+        status=Status.SCORED if judged else Status.FAILED,
+        explanation=candidate.why,
+        votes=tuple(
+            vote for one in candidate.tries for result in one.results for vote in result.votes
+        ),
+        verdict=candidate.state,
+        cost=candidate.cost,
+        tries=len(candidate.tries),
+    )
+
+
+def _criteria(strategy: Strategy) -> list[QualitativeCriteria | QuantitativeCriteria]:
+    return [
+        part
+        for part in (*strategy.verifiers, *strategy.costings)
+        if isinstance(part, SampledCriteria)
+    ]
+
+
+def _part(part: object) -> JsonValue:
+    """A criterion with its settings; of a function its name."""
+    if isinstance(part, SampledCriteria):
+        return {
+            "kind": type(part).__name__,
+            **cast(JsonObject, part.configuration()["settings"]),
+        }
+    return getattr(part, "__name__", type(part).__name__)
+
+
+def _models(
+    writers: Sequence[OpenModel],
+    criteria: Sequence[QualitativeCriteria | QuantitativeCriteria],
+    tools: Iterable[Tool],
+) -> dict[str, OpenModel]:
+    judges = [model for one in criteria for model in one.panel.values()]
+    own = [tool for tool in tools if isinstance(tool, LLM)]
+    return {model.name: model for model in (*writers, *judges, *own)}

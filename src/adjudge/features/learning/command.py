@@ -1,0 +1,132 @@
+"""``adjudge learn``: a local judge that learns one criterion from the labels of a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import click
+
+from adjudge.core.aio.files import writing
+from adjudge.core.domain.light_dataclass import light_dataclass
+from adjudge.errors import SetupError
+from adjudge.features.local.libraries import import_numpy
+from adjudge.runs.cli.json_text import print_results
+from adjudge.runs.cli.options import (
+    PATH,
+    as_json,
+    cluster,
+    command,
+    option,
+    options,
+    positional,
+    shared,
+)
+from adjudge.runs.cli.output import echo, language
+from adjudge.runs.results.exit_code import ExitCode
+from adjudge.runs.view.terminal import Screen
+
+if TYPE_CHECKING:
+    from adjudge.features.learning.examples import Source
+
+
+@light_dataclass(frozen=True, kw_only=True)
+class LearnOptions:
+    """What ``adjudge learn`` can be told."""
+
+    run: Path = positional("A run folder with labels or votes.", type=PATH)
+    criterion: str | None = option("--criterion", help="Which criterion, if the run has several.")
+    source: str = option(
+        "--from",
+        metavar="SOURCE",
+        default="labels",
+        help=(
+            "What to learn from: labels, votes:MODEL, or both:MODEL (labels, and votes for rows "
+            "without one)."
+        ),
+    )
+    cluster: str | None = shared(cluster)
+    words_only: bool = option(
+        "--words-only", is_flag=True, help="Learn from words alone, without the embedded model."
+    )
+    cascade: bool = option(
+        "--cascade",
+        is_flag=True,
+        help=(
+            "Also set the threshold of a cascade: half of the rows learn, the other half sets it."
+        ),
+    )
+    cross: bool = option(
+        "--cross",
+        is_flag=True,
+        help="With --cascade: all rows learn and set the threshold, which then proves nothing.",
+    )
+    risk: float = option(
+        "--risk",
+        type=click.FloatRange(0, 1, min_open=True, max_open=True),
+        default=0.02,
+        help="How many more errors per row a cascade may make than its last step alone.",
+    )
+    delta: float = option(
+        "--delta",
+        type=click.FloatRange(0, 1, min_open=True, max_open=True),
+        default=0.05,
+        help="How often that promise may fail.",
+    )
+    output: Path = option(
+        "-o",
+        "--output",
+        type=PATH,
+        default=Path("judge.json"),
+        help="Where the judge is written; judge.json.",
+    )
+    as_json: bool = shared(as_json)
+
+
+@command("learn")
+@options(LearnOptions)
+def learn(options: LearnOptions) -> int:
+    """Teach a local judge one criterion by the labels of a run, and say how good it is.
+
+    The judge is a small file for -m learned/FILE, eval files and cascades. It needs 30 labels, 5
+    of them of the rarer answer. Exit codes: 0 learned, 1 could not run, 5 learned, but not
+    worth it: no better than what is free.
+    """
+    import_numpy()
+    from adjudge.features.learning.examples import examples_of
+    from adjudge.features.learning.learner import LearnedJudge, LearnSettings
+    from adjudge.features.learning.report import learned_data, next_lines, show_learned
+
+    if options.cross and not options.cascade:
+        raise SetupError("--cross is about the threshold of a cascade: add --cascade")
+    source, _, model = options.source.partition(":")
+    if source not in ("labels", "votes", "both") or (source != "labels") != bool(model):
+        raise SetupError(
+            "--from is labels, votes:MODEL or both:MODEL, not {source!r}", source=options.source
+        )
+    examples = examples_of(
+        options.run,
+        criterion=options.criterion,
+        source=cast("Source", source),
+        model=model or None,
+        cluster=options.cluster,
+    )
+    learned = LearnedJudge.from_examples(
+        examples,
+        LearnSettings(
+            words_only=options.words_only,
+            cascade=options.cascade,
+            cross=options.cross,
+            risk=options.risk,
+            delta=options.delta,
+        ),
+    )
+    with writing(options.output):
+        learned.save(options.output)
+    if options.as_json:
+        print_results("learned", {"judges": 1}, [learned_data(learned)])
+    else:
+        show_learned(learned, Screen(language(), soft_wrap=True))
+    for line in next_lines(options.output):
+        echo(line, err=True)
+    return ExitCode.OK if learned.figures.is_worth_it else ExitCode.GATE_INCONCLUSIVE

@@ -1,0 +1,107 @@
+"""How well scores tell two answers apart, with intervals that keep groups together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from adjudge.core.domain.json_types import JsonDict
+from adjudge.stats.student import t_quantile
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A figure with its interval."""
+
+    value: float
+    lower: float
+    upper: float
+
+    def to_dict(self) -> JsonDict:
+        return {name: round(getattr(self, name), 6) for name in ("value", "lower", "upper")}
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A figure before its interval: what each row adds to its error."""
+
+    value: float
+    influence: Floats
+    least: float = 0.0
+    """The least variance that so few rows can show."""
+
+
+class Sample:
+    """Labelled rows with their weights and groups."""
+
+    def __init__(self, positive: NDArray[np.bool_], weights: Floats, groups: Sequence[str]) -> None:
+        self.positive, self.weights = positive, weights
+        names, self._group = np.unique(
+            np.array(groups, dtype=object).astype(str), return_inverse=True
+        )
+        self._groups = len(names)
+        self._rarer = min(len({*self._group[positive]}), len({*self._group[~positive]}))
+
+    def auc(self, scores: Floats) -> Measured:
+        """How often a row of the first answer scores above one of the second; ties count half."""
+        positive, weights = self.positive, self.weights
+        place = np.empty(len(scores))
+        for own in (positive, ~positive):
+            other = ~own
+            order = np.argsort(scores[other], kind="stable")
+            sorted_scores = scores[other][order]
+            summed = np.concatenate([[0.0], np.cumsum(weights[other][order])])
+            below = summed[np.searchsorted(sorted_scores, scores[own], "left")]
+            up_to = summed[np.searchsorted(sorted_scores, scores[own], "right")]
+            place[own] = (below + up_to) / 2 / summed[-1]
+        place[~positive] = 1 - place[~positive]
+        value = float(np.average(place[positive], weights=weights[positive]))
+        influence = np.empty(len(scores))
+        for own in (positive, ~positive):
+            influence[own] = weights[own] / weights[own].sum() * (place[own] - value)
+        return Measured(value, influence, _least_variance(value, self._rarer))
+
+    def accuracy(self, first: NDArray[np.bool_]) -> Measured:
+        """Share of rows with the right answer; ``first``: rows that get the first answer."""
+        right = (first == self.positive).astype(float)
+        value = float(np.average(right, weights=self.weights))
+        influence = self.weights / self.weights.sum() * (right - value)
+        return Measured(value, influence, _least_variance(value, self._groups))
+
+    def majority(self) -> NDArray[np.bool_]:
+        """The commoner answer for every row."""
+        share = float(np.average(self.positive, weights=self.weights))
+        return np.full(len(self.positive), share >= 0.5)
+
+    def figure(self, one: Measured, level: float = 0.95) -> Figure:
+        """The figure with its interval, from 0 to 1."""
+        half = self._half(one.influence, one.least, level)
+        return Figure(one.value, max(0.0, one.value - half), min(1.0, one.value + half))
+
+    def difference(self, one: Measured, other: Measured, level: float = 0.95) -> Figure:
+        """How much more the first is than the second, on the same rows."""
+        value = one.value - other.value
+        half = self._half(one.influence - other.influence, 0.0, level)
+        return Figure(value, value - half, value + half)
+
+    def _half(self, influence: Floats, least: float, level: float) -> float:
+        summed = np.bincount(self._group, influence, self._groups)
+        groups = self._groups
+        variance = max(least, float((summed**2).sum()) * groups / max(1, groups - 1))
+        return float(t_quantile((1 + level) / 2, max(1, self._rarer - 1)) * np.sqrt(variance))
+
+
+def _least_variance(value: float, count: int) -> float:
+    """Of a share near 0 or 1 the rows' own spread says too little; one half of a row more is
+    assumed to be otherwise.
+    """
+    share = (value * count + 0.5) / (count + 1)
+    return share * (1 - share) / (count + 1) if value in (0.0, 1.0) else 0.0

@@ -1,0 +1,312 @@
+"""The head: kernel ridge on states, words and simple features, and a logistic curve on its scores.
+
+All kernels are linear, so what is learned folds into one weight per feature and an intercept. The
+scores of rows that were left out are exact: they are what the head would say of a fold if it had
+been fitted without it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from adjudge.features.learning.words import counted, rarity, scaled, simple
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from adjudge.features.learning.prompt_form import JudgedTexts
+
+    Floats = NDArray[np.float64]
+FOLDS = 10
+SHARES = {"states": 1.0, "words": 0.5, "simple": 0.3}
+"""How much each kind of feature counts."""
+PENALTIES: tuple[float, ...] = tuple(10.0 ** (power / 2) for power in range(-4, 5))
+_STEPS = 50
+_WEAK_PRIOR = 0.5
+"""Keeps the logistic curve finite if scores separate the answers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """What a head learns from."""
+
+    texts: Sequence[JudgedTexts]
+    states: Floats | None
+    """Rows by numbers; None for a head on words alone."""
+    zero_shot: Floats | None
+    """Log-odds that the embedded model gives without having learned anything."""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Features of one kind as the kernel takes them: ``(numbers − middle) × scale``."""
+
+    numbers: Floats
+    middle: Floats
+    scale: Floats
+
+    @property
+    def centred(self) -> Floats:
+        found: Floats = (self.numbers - self.middle) * self.scale
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """Log-odds of the first option: a score and the zero-shot log-odds, weighed."""
+
+    score: float
+    zero_shot: float
+    intercept: float
+
+    def __call__(self, scores: Floats, zero_shot: Floats | None) -> Floats:
+        found: Floats = self.score * scores + self.intercept
+        return found if zero_shot is None else found + self.zero_shot * zero_shot
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """What was learned; every array is rounded as the file keeps it."""
+
+    states: NDArray[np.float16] | None
+    words: NDArray[np.float16]
+    simple: NDArray[np.float32]
+    bounds: NDArray[np.float32]
+    """The least and the most of each simple feature among the rows that were learned from: what
+    lies beyond was never seen, and counts as the bound.
+    """
+    rarity: NDArray[np.float16]
+    intercept: float
+    curve: Curve
+    penalty: float
+
+    def log_odds(self, rows: Rows) -> Floats:
+        """Log-odds of the first option, per row."""
+        counts = counted(rows.texts)
+        words = scaled(counts, self.rarity.astype(np.float64))
+        found: Floats = words @ self.words.astype(np.float64) + self.intercept
+        plain = np.clip(simple(rows.texts), *self.bounds.astype(np.float64))
+        found += plain @ self.simple.astype(np.float64)
+        if self.states is not None and rows.states is not None:
+            found += rows.states @ self.states.astype(np.float64)
+        return self.curve(found, rows.zero_shot if self.curve.zero_shot else None)
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """What heads say of rows that they did not learn from."""
+
+    scores: Floats
+    log_odds: Floats
+    """Of the first option, by a curve that was fitted to other folds."""
+
+
+def unit_states(states: NDArray[np.float32]) -> Floats:
+    """Rows by numbers: each state of length one."""
+    found = states.astype(np.float64)
+    length = np.sqrt((found**2).sum(axis=-1, keepdims=True))
+    found /= np.where(length > 0, length, 1.0)
+    return found.reshape(len(found), -1)
+
+
+def folds_of(groups: Sequence[str], folds: int = FOLDS) -> NDArray[np.int64]:
+    """The fold of each row: rows of a group stay together, folds are of like size.
+
+    The order of rows makes no difference.
+    """
+    names, counts = np.unique(np.array(groups, dtype=object).astype(str), return_counts=True)
+    order = sorted(
+        zip(names.tolist(), counts.tolist(), strict=True),
+        key=lambda one: (-one[1], _digest(one[0])),
+    )
+    sizes, fold_of = [0] * folds, {}
+    for name, count in order:
+        smallest = min(range(folds), key=lambda fold: (sizes[fold], fold))
+        sizes[smallest] += count
+        fold_of[name] = smallest
+    return np.array([fold_of[str(group)] for group in groups], np.int64)
+
+
+def _digest(name: str) -> str:
+    return hashlib.sha256(name.encode("utf-8", "replace")).hexdigest()
+
+
+class Fit:
+    """One head, fitted: the kernel once, every penalty and fold exactly."""
+
+    def __init__(self, rows: Rows, answers: Floats, weights: Floats, folds: NDArray[np.int64]):
+        """``answers``: 1 for the first option and −1 for the second; ``weights``: with mean 1."""
+        self._rows, self._answers, self._weights, self._folds = rows, answers, weights, folds
+        counts = counted(rows.texts)
+        self._rarity = rarity(counts).astype(np.float16)
+        blocks = {
+            "words": scaled(counts, self._rarity.astype(np.float64)),
+            "simple": simple(rows.texts),
+        }
+        if rows.states is not None:
+            blocks["states"] = rows.states
+        self._blocks = {
+            name: _block(numbers, weights, SHARES[name], each=name == "simple")
+            for name, numbers in blocks.items()
+        }
+        kernel = np.ones((len(answers), len(answers)))
+        for block in self._blocks.values():
+            kernel += _gram(block.centred)
+        root = np.sqrt(weights)
+        self._root = root
+        self._values, self._vectors = np.linalg.eigh(kernel * root[:, None] * root)
+        self._values = np.maximum(self._values, 0.0)
+        self._left_out = {penalty: self._scores_left_out(penalty) for penalty in PENALTIES}
+
+    def left_out(self) -> LeftOut:
+        """Honest figures come from these: neither the penalty nor the curve has seen the row."""
+        scores = np.empty(len(self._answers))
+        for fold in np.unique(self._folds):
+            inside = self._folds == fold
+            scores[inside] = self._left_out[self._best_penalty(~inside)][inside]
+        return LeftOut(scores, self._crossed_curve(scores, self._uses_zero_shot(scores)))
+
+    def head(self) -> Head:
+        """The head that has learned from all rows."""
+        penalty = self._best_penalty(np.ones(len(self._answers), bool))
+        dual = self._solve(penalty)
+        words, plain = (self._folded(name, dual) for name in ("words", "simple"))
+        states = self._folded("states", dual) if "states" in self._blocks else None
+        kept_words, kept_plain = words.astype(np.float16), plain.astype(np.float32)
+        kept_states = None if states is None else states.astype(np.float16)
+        intercept = float(dual.sum())
+        for name, kept in (("words", kept_words), ("simple", kept_plain), ("states", kept_states)):
+            if kept is not None:
+                intercept -= float(self._blocks[name].middle @ kept.astype(np.float64))
+        scores = self._left_out[penalty]
+        uses = self._uses_zero_shot(scores)
+        curve = self._curve(scores, np.ones(len(scores), bool), uses)
+        numbers = self._blocks["simple"].numbers
+        bounds = np.stack([numbers.min(axis=0), numbers.max(axis=0)]).astype(np.float32)
+        return Head(
+            kept_states,
+            kept_words,
+            kept_plain,
+            bounds,
+            self._rarity,
+            _short(intercept),
+            curve,
+            penalty,
+        )
+
+    def _folded(self, name: str, dual: Floats) -> Floats:
+        block = self._blocks[name]
+        found: Floats = (block.centred.T @ dual) * block.scale
+        return found
+
+    def _solve(self, penalty: float) -> Floats:
+        shrunk = self._vectors / (self._values + penalty)
+        found: Floats = self._root * (shrunk @ (self._vectors.T @ (self._root * self._answers)))
+        return found
+
+    def _scores_left_out(self, penalty: float) -> Floats:
+        """What a head says of each fold that was fitted to the others, exactly."""
+        dual, scores = self._solve(penalty), np.empty(len(self._answers))
+        for fold in np.unique(self._folds):
+            inside = np.flatnonzero(self._folds == fold)
+            part = self._vectors[inside]
+            root = self._root[inside]
+            inverse = (part / (self._values + penalty)) @ part.T * root[:, None] * root
+            scores[inside] = self._answers[inside] - np.linalg.solve(inverse, dual[inside])
+        return scores
+
+    def _best_penalty(self, rows: NDArray[np.bool_]) -> float:
+        """The penalty with the least error on these rows, each left out."""
+        weights, answers = self._weights[rows], self._answers[rows]
+        losses: dict[float, float] = {
+            penalty: float((weights * (scores[rows] - answers) ** 2).sum())
+            for penalty, scores in self._left_out.items()
+        }
+        best: float = min(PENALTIES, key=lambda penalty: (losses[penalty], -penalty))
+        return best
+
+    def _uses_zero_shot(self, scores: Floats) -> bool:
+        """Whether the zero-shot log-odds make left-out log-odds better."""
+        if self._rows.zero_shot is None:
+            return False
+        with_it, without = (
+            _loss(self._crossed_curve(scores, uses), self._answers, self._weights)
+            for uses in (True, False)
+        )
+        return with_it < without
+
+    def _crossed_curve(self, scores: Floats, uses_zero_shot: bool) -> Floats:
+        found = np.empty(len(scores))
+        zero_shot = self._rows.zero_shot
+        for fold in np.unique(self._folds):
+            inside = self._folds == fold
+            curve = self._curve(scores, ~inside, uses_zero_shot)
+            found[inside] = curve(scores[inside], None if zero_shot is None else zero_shot[inside])
+        return found
+
+    def _curve(self, scores: Floats, rows: NDArray[np.bool_], uses_zero_shot: bool) -> Curve:
+        zero_shot = self._rows.zero_shot if uses_zero_shot else None
+        inputs = [scores[rows]] + ([] if zero_shot is None else [zero_shot[rows]])
+        return fitted_curve(inputs, self._answers[rows], self._weights[rows])
+
+
+def fitted_curve(inputs: Sequence[Floats], answers: Floats, weights: Floats) -> Curve:
+    """Logistic regression on one or two inputs, by Newton's method."""
+    columns = np.stack(inputs, axis=1)
+    middle = np.average(columns, axis=0, weights=weights)
+    spread = np.sqrt(np.average((columns - middle) ** 2, axis=0, weights=weights))
+    spread = np.where(spread > 0, spread, 1.0)
+    design = np.column_stack([(columns - middle) / spread, np.ones(len(columns))])
+    prior = np.array([_WEAK_PRIOR] * len(inputs) + [1e-6])
+    targets, slopes = (answers + 1) / 2, np.zeros(len(prior))
+    for _ in range(_STEPS):
+        likely = _sigmoid(design @ slopes)
+        gradient = design.T @ (weights * (likely - targets)) + prior * slopes
+        curvature = (design * (weights * likely * (1 - likely))[:, None]).T @ design
+        step = np.linalg.solve(curvature + np.diag(prior), gradient)
+        slopes = slopes - step
+        if np.abs(step).max() < 1e-10:
+            break
+    own = slopes[:-1] / spread
+    second = _short(own[1]) if len(own) > 1 else 0.0
+    return Curve(_short(own[0]), second, _short(slopes[-1] - float(own @ middle)))
+
+
+def _block(numbers: Floats, weights: Floats, share: float, *, each: bool) -> Block:
+    """``each``: whether every feature is brought to one spread, and not only all together."""
+    middle = np.average(numbers, axis=0, weights=weights)
+    spread = np.average((numbers - middle) ** 2, axis=0, weights=weights)
+    scale: Floats
+    if each:
+        # a feature that never varies teaches nothing
+        scale = np.where(spread > 1e-12, 1 / np.sqrt(np.maximum(spread, 1e-12)), 0.0)
+        varying = int(np.count_nonzero(scale))
+        scale = scale * np.sqrt(share / max(1, varying))
+    else:
+        total = spread.sum()
+        scale = np.full(numbers.shape[1], np.sqrt(share / total) if total > 1e-12 else 0.0)
+    return Block(numbers, middle, scale)
+
+
+def _gram(centred: Floats) -> Floats:
+    found: Floats = centred @ centred.T
+    return found
+
+
+def _sigmoid(log_odds: Floats) -> Floats:
+    found: Floats = 1 / (1 + np.exp(-np.clip(log_odds, -50, 50)))
+    return found
+
+
+def _loss(log_odds: Floats, answers: Floats, weights: Floats) -> float:
+    return float((weights * np.logaddexp(0, -log_odds * answers)).sum())
+
+
+def _short(number: float) -> float:
+    """A number as the file keeps it, free of the last bits that differ between processors."""
+    return float(f"{number:.6g}")

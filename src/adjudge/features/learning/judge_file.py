@@ -1,0 +1,232 @@
+"""``judge.json``: a learned head, what it is bound to, and what was measured of it.
+
+Nothing in it is code, and nothing in it is text of a labelled row: n-grams are hashed, and rows are
+named by the beginning of a hash.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from base64 import b64decode, b64encode
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from zlib import compress, decompressobj
+from zlib import error as ZlibError
+
+import numpy as np
+
+from adjudge.core.aio.files import written_whole
+from adjudge.core.domain.frozen_mapping import content_hash
+from adjudge.core.domain.json_types import JsonDict, JsonObject, JsonValue
+from adjudge.errors import SetupError
+from adjudge.features.learning.acceptance import Acceptance
+from adjudge.features.learning.head import Curve, Head
+from adjudge.features.learning.prompt_form import AskedOrder, PromptForm
+from adjudge.features.learning.words import BUCKETS, SIMPLE
+from adjudge.messages import Message, reason_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+FORMAT = "adjudge learned judge 1"
+ROW_HASH = 16
+"""Letters of a row's identity that the file keeps."""
+_LARGEST = 8_000_000
+_MOST_NUMBERS = 1 << 20
+_FEATURES = "words 1, simple 1"
+"""Which features the weights are for: changes when words.py counts otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeFile:
+    """A learned judge as its file holds it."""
+
+    criterion: str
+    form: PromptForm
+    head: Head
+    model: str | None
+    """The embedded model with its very weights and adapter; None for a head on words alone."""
+    layers: tuple[int, ...]
+    rows: tuple[str, ...]
+    """The rows that it learned from, by the beginning of their identities, sorted."""
+    acceptance: Acceptance | None
+    learned_from: JsonObject = field(default_factory=dict)
+    """How many labels, of whom, until when: for people to read."""
+    figures: JsonObject = field(default_factory=dict)
+    """What was measured when it was learned: for people to read."""
+
+    def text(self) -> str:
+        """The whole file; the same judge always makes the same text."""
+        kept = self._kept()
+        return json.dumps({**kept, "checksum": content_hash(kept)}, ensure_ascii=False, indent=1)
+
+    @property
+    def checksum(self) -> str:
+        return content_hash(self._kept())
+
+    def write(self, path: Path) -> None:
+        with written_whole(path) as file:
+            file.write((self.text() + "\n").encode())
+
+    @classmethod
+    def read(cls, path: Path) -> JudgeFile:
+        """A SetupError says in one line why a file is not used."""
+        try:
+            if path.stat().st_size > _LARGEST:
+                raise _broken(path, Message("it is too large"))
+            kept = json.loads(path.read_text(encoding="utf-8"))
+        except OSError as error:
+            raise SetupError(
+                "the learned judge {path} cannot be read: {reason}",
+                path=path,
+                reason=reason_of(error),
+            ) from error
+        except (ValueError, RecursionError) as error:
+            raise _broken(path, Message("it is not JSON")) from error
+        if not isinstance(kept, dict) or kept.get("format") != FORMAT:
+            raise _broken(path, Message("it has another format"))
+        if kept.get("features") != _FEATURES:
+            raise _broken(path, Message("another version of adjudge counts words otherwise"))
+        said = kept.pop("checksum", None)
+        try:
+            if said != content_hash(kept):
+                raise _broken(path, Message("it was changed or damaged"))
+            return _judge(kept)
+        except SetupError:
+            raise
+        except (
+            ValueError,
+            TypeError,
+            KeyError,
+            IndexError,
+            RecursionError,
+            AttributeError,
+            ZlibError,
+        ) as error:
+            raise _broken(path, Message("its parts do not fit together")) from error
+
+    def _kept(self) -> JsonDict:
+        head = self.head
+        return {
+            "format": FORMAT,
+            "features": _FEATURES,
+            "criterion": self.criterion,
+            "model": self.model,
+            "layers": list(self.layers),
+            "form": {
+                "kind": self.form.kind,
+                "options": list(self.form.options),
+                "between": list(self.form.between),
+                "orders": [
+                    {"system": one.system, "shared": one.shared, "options": dict(one.options)}
+                    for one in self.form.orders
+                ],
+            },
+            "learned_from": dict(self.learned_from),
+            "figures": dict(self.figures),
+            "acceptance": None if self.acceptance is None else self.acceptance.to_dict(),
+            "rows": list(self.rows),
+            "head": {
+                "penalty": head.penalty,
+                "intercept": head.intercept,
+                "curve": [head.curve.score, head.curve.zero_shot, head.curve.intercept],
+                "states": None if head.states is None else _packed(head.states),
+                "words": _packed(head.words),
+                "simple": _packed(head.simple),
+                "bounds": _packed(head.bounds),
+                "rarity": _packed(head.rarity),
+            },
+        }
+
+
+def _judge(kept: Mapping[str, Any]) -> JudgeFile:
+    form, head = kept["form"], kept["head"]
+    orders = tuple(
+        AskedOrder(_text(one["system"]), _text(one["shared"]), _texts_by(one["options"]))
+        for one in form["orders"]
+    )
+    first, second = map(_text, form["options"])
+    asked = PromptForm(
+        _text(form["kind"]), (first, second), tuple(map(_text, form["between"])), orders
+    )
+    asked.check()
+    score, zero_shot, intercept = map(_number, head["curve"])
+    model = None if kept["model"] is None else _text(kept["model"])
+    states = None if head["states"] is None else _unpacked(head["states"], np.float16)
+    layers = tuple(int(layer) for layer in kept["layers"])
+    if (states is None) != (model is None) or bool(layers) != bool(model):
+        raise ValueError("model")
+    learned = Head(
+        states,
+        _sized(_unpacked(head["words"], np.float16), 2 * BUCKETS),
+        _sized(_unpacked(head["simple"], np.float32), SIMPLE),
+        _sized(_unpacked(head["bounds"], np.float32), 2 * SIMPLE).reshape(2, SIMPLE),
+        _sized(_unpacked(head["rarity"], np.float16), 2 * BUCKETS),
+        _number(head["intercept"]),
+        Curve(score, zero_shot, intercept),
+        _number(head["penalty"]),
+    )
+    if zero_shot and model is None:
+        raise ValueError("curve")
+    acceptance = kept["acceptance"]
+    return JudgeFile(
+        _text(kept["criterion"]),
+        asked,
+        learned,
+        model,
+        layers,
+        tuple(map(_text, kept["rows"])),
+        None if acceptance is None else Acceptance.of(acceptance),
+        dict(kept["learned_from"]),
+        dict(kept["figures"]),
+    )
+
+
+def _broken(path: Path, reason: Message) -> SetupError:
+    return SetupError(
+        "{path} is not a judge that adjudge learned ({reason}): learn it again with 'adjudge learn "
+        "RUN -o {path}'",
+        path=path,
+        reason=reason,
+    )
+
+
+def _packed(numbers: NDArray[Any]) -> str:
+    return b64encode(
+        compress(numbers.astype(numbers.dtype.newbyteorder("<")).tobytes(), 9)
+    ).decode()
+
+
+def _unpacked(text: object, kind: type) -> NDArray[Any]:
+    unpacking = decompressobj()
+    raw = unpacking.decompress(b64decode(_text(text), validate=True), 8 * _MOST_NUMBERS)
+    if unpacking.unconsumed_tail:
+        raise ValueError("too many numbers")
+    found: NDArray[Any] = np.frombuffer(raw, np.dtype(kind).newbyteorder("<")).astype(kind)
+    if not np.isfinite(found).all():
+        raise ValueError("not a number")
+    return found
+
+
+def _sized(numbers: NDArray[Any], size: int) -> NDArray[Any]:
+    if len(numbers) != size:
+        raise ValueError("size")
+    return numbers
+
+
+def _text(value: JsonValue | object) -> str:
+    if not isinstance(value, str):
+        raise TypeError("not a text")
+    return value
+
+
+def _texts_by(value: Mapping[str, object]) -> dict[str, str]:
+    return {_text(name): _text(one) for name, one in value.items()}
+
+
+def _number(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise TypeError("not a number")
+    return float(value)

@@ -1,0 +1,503 @@
+"""From examples to a judge: states, heads, honest figures and a threshold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+
+from adjudge.core.aio.event_loop import run
+from adjudge.core.domain.criteria import Criteria
+from adjudge.core.domain.json_types import JsonDict
+from adjudge.core.domain.question import question_of
+from adjudge.core.domain.vote import Ballot
+from adjudge.core.engine.likelihood import likelihood_prompt
+from adjudge.core.judges.inputs import as_instance
+from adjudge.core.judges.judge import InstanceLike
+from adjudge.errors import ModelError, SetupError
+from adjudge.features.learning.acceptance import DELTA, RISK, Acceptance, acceptance
+from adjudge.features.learning.examples import Example, Examples
+from adjudge.features.learning.figures import Figure, Measured, Sample
+from adjudge.features.learning.head import Fit, Rows, fitted_curve, folds_of, unit_states
+from adjudge.features.learning.judge_file import ROW_HASH, JudgeFile
+from adjudge.features.learning.prompt_form import OtherPrompt, PromptForm
+from adjudge.features.learning.states import LAYERS, Inside, StateReader
+from adjudge.messages import Message, plural
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+FEWEST = 30
+FEWEST_OF_RARER = 5
+_CURVE = (0.25, 0.5)
+"""Shares of the labels of which the curve of quality is told, besides all of them."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LearnSettings:
+    """How a judge learns."""
+
+    words_only: bool = False
+    """Whether the embedded model is left alone although its weights are here."""
+    cascade: bool = False
+    """Whether a threshold for a cascade is set."""
+    cross: bool = False
+    """Whether all labels learn and set it, by cross-validation, which proves nothing."""
+    risk: float = RISK
+    delta: float = DELTA
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Area under the curve and accuracy of one way to judge, on rows it did not learn from."""
+
+    name: str
+    auc: Figure
+    accuracy: Figure
+
+    def to_dict(self) -> JsonDict:
+        return {"auc": self.auc.to_dict(), "accuracy": self.accuracy.to_dict()}
+
+
+@dataclass(frozen=True)
+class LearnedFigures:
+    """What was measured, by cross-validation that keeps groups together."""
+
+    rows: int
+    groups: int
+    judges: tuple[Compared, ...]
+    """The learned judge first, then what it is compared with."""
+    gains: tuple[tuple[str, Figure], ...]
+    """How much more of the area it has than each of the others, on the same rows."""
+    curve: tuple[tuple[int, float], ...]
+    """Labels → area."""
+    saving: Acceptance | None
+    """What a cascade would save, by cross-validation."""
+
+    @property
+    def is_worth_it(self) -> bool:
+        """Whether it is better than everything that it is compared with, beyond chance."""
+        return all(gain.lower > 0 for _, gain in self.gains)
+
+    @property
+    def best_other(self) -> Compared:
+        return max(self.judges[1:], key=lambda one: one.auc.value)
+
+    def to_dict(self) -> JsonDict:
+        return {
+            "rows": self.rows,
+            "groups": self.groups,
+            "worth_it": self.is_worth_it,
+            "judges": {one.name: one.to_dict() for one in self.judges},
+            "gains": {name: gain.to_dict() for name, gain in self.gains},
+            "curve": [[labels, round(area, 6)] for labels, area in self.curve],
+            "saving": None if self.saving is None else self.saving.to_dict(),
+        }
+
+
+@dataclass(frozen=True)
+class LearnedJudge:
+    """A judge that learned one criterion from labels.
+
+    ``LearnedJudge.fit(instances, criteria, labels).save("judge.json")``; then
+    ``DirectJudge("learned/judge.json")``.
+    """
+
+    file: JudgeFile
+    figures: LearnedFigures
+    notes: tuple[Message, ...] = ()
+    wrong: tuple[str, ...] = ()
+    """Names of rows that are judged wrongly if they are left out, the surest first."""
+
+    def save(self, path: str | Path) -> None:
+        """Write the file that ``learned/PATH`` names."""
+        self.file.write(Path(path))
+
+    @classmethod
+    async def afit(
+        cls,
+        instances: Sequence[InstanceLike],
+        criteria: Criteria,
+        labels: Sequence[str],
+        *,
+        groups: Sequence[str] | None = None,
+        language: str = "en",
+        settings: LearnSettings | None = None,
+    ) -> Self:
+        """Learn from instances and, for each, the option that people chose.
+
+        ``groups``: rows of one group, such as answers to one question, stay together when the
+        judge is measured.
+        """
+        if len(instances) != len(labels) or (groups and len(groups) != len(labels)):
+            raise SetupError("there must be one label, and one group if any, for each instance")
+        rows, seen = [], set()
+        for number, (item, label) in enumerate(zip(instances, labels, strict=True)):
+            instance = as_instance(item, "response")
+            if label not in criteria.option_names:
+                raise SetupError(
+                    "label {number} is {label!r}, which is not an option of {name!r}: {options}",
+                    number=number,
+                    label=label,
+                    name=criteria.name,
+                    options=", ".join(criteria.option_names),
+                )
+            if instance.identity in seen:
+                continue
+            seen.add(instance.identity)
+            ballot = Ballot(
+                criteria,
+                instance,
+                question_of(criteria),
+                "direct",
+                "learned",
+                language,
+                mode="likelihood",
+            )
+            group = groups[number] if groups else instance.identity
+            rows.append(Example(instance.identity, str(number + 1), ballot, label, group))
+        notes = [
+            plural(
+                "{count} repeated row is left out",
+                "{count} repeated rows are left out",
+                len(labels) - len(rows),
+            )
+        ]
+        found = Examples(
+            criteria, rows, "", {"labels": len(rows)}, notes if len(rows) < len(labels) else ()
+        )
+        return await cls.afrom_examples(found, settings or LearnSettings())
+
+    @classmethod
+    async def afrom_examples(cls, examples: Examples, settings: LearnSettings) -> Self:
+        """Learn from examples."""
+        return cls(*await _learn(examples, settings))
+
+    @classmethod
+    def fit(
+        cls,
+        instances: Sequence[InstanceLike],
+        criteria: Criteria,
+        labels: Sequence[str],
+        *,
+        groups: Sequence[str] | None = None,
+        language: str = "en",
+        settings: LearnSettings | None = None,
+    ) -> Self:
+        """Like ``afit``, for sync code."""
+        made = cls.afit(
+            instances, criteria, labels, groups=groups, language=language, settings=settings
+        )
+        return run(made)
+
+    @classmethod
+    def from_examples(cls, examples: Examples, settings: LearnSettings) -> Self:
+        """Like ``afrom_examples``, for sync code."""
+        return run(cls.afrom_examples(examples, settings))
+
+
+async def _learn(
+    examples: Examples, settings: LearnSettings
+) -> tuple[JudgeFile, LearnedFigures, tuple[Message, ...], tuple[str, ...]]:
+    if len(examples.criteria.options) != 2:
+        raise SetupError(
+            "{name!r} cannot be learned: only criteria with two options can; grades, pairs and "
+            "numbers were not measured",
+            name=examples.criteria.name,
+        )
+    rows = sorted(examples.rows, key=lambda one: one.identity)  # whatever the order of the run
+    _check_enough(rows, examples.criteria)
+    form = PromptForm.of(rows[0].ballot)
+    reader = None if settings.words_only else _reader()
+    notes = list(examples.notes)
+    if reader is None and not settings.words_only:
+        notes.append(
+            Message(
+                "the weights of the embedded model are not installed: the judge learns from words "
+                "alone ('adjudge models pull smollm2-135m' fetches them)"
+            )
+        )
+    rows, inside, dropped = await _read(rows, form, reader)
+    notes += dropped
+    _check_enough(rows, examples.criteria)
+    data = Data.of(rows, form, inside)
+    everything = Study(data)
+    figures = everything.figures(settings, examples.reference)
+    learned, found = everything, None
+    if settings.cascade and settings.cross:
+        found = figures.saving
+    elif settings.cascade:
+        first, second = data.halves()
+        _check_enough(first.rows, examples.criteria, half=True)
+        learned = Study(first)
+        found = promise(second, learned, settings, examples.reference)
+    head = learned.fit.head()
+    file = JudgeFile(
+        examples.criteria.name,
+        form,
+        head,
+        reader.identity if reader else None,
+        LAYERS if reader else (),
+        tuple(sorted(one.identity[:ROW_HASH] for one in learned.data.rows)),
+        found,
+        {**examples.learned_from, "rows": len(learned.data.rows)},
+        figures.to_dict(),
+    )
+    return file, figures, tuple(notes), everything.wrong()
+
+
+def _reader() -> StateReader | None:
+    """The embedded model, or None if its weights or what runs them is not installed."""
+    try:
+        reader = StateReader()
+        reader.check()
+    except SetupError:
+        return None
+    return reader
+
+
+async def _read(
+    rows: Sequence[Example], form: PromptForm, reader: StateReader | None
+) -> tuple[list[Example], list[Inside] | None, list[Message]]:
+    """The rows that can be read, their states, and what is said of the others."""
+    prompts = [likelihood_prompt(one.ballot) for one in rows]
+    fitting: list[tuple[Example, int]] = []
+    for place, (row, prompt) in enumerate(zip(rows, prompts, strict=True)):
+        try:
+            form.order_of(prompt)
+            form.texts(prompt)
+        except OtherPrompt:
+            continue
+        fitting.append((row, place))
+    other_fields = len(rows) - len(fitting)
+    inside: list[Inside] | None = None
+    too_long = 0
+    if reader is not None:
+        found = await reader.read_all(form, [prompts[place] for _, place in fitting])
+        pairs = [
+            (row, states)
+            for (row, _), states in zip(fitting, found, strict=True)
+            if not isinstance(states, ModelError)
+        ]
+        too_long = len(fitting) - len(pairs)
+        kept, inside = [row for row, _ in pairs], [states for _, states in pairs]
+    else:
+        kept = [row for row, _ in fitting]
+    notes = [
+        plural(
+            "{count} row has other fields than the first, and is left out",
+            "{count} rows have other fields than the first, and are left out",
+            other_fields,
+        ),
+        plural(
+            "{count} row is too long for the embedded model, and is left out",
+            "{count} rows are too long for the embedded model, and are left out",
+            too_long,
+        ),
+    ]
+    counts = (other_fields, too_long)
+    return kept, inside, [note for note, count in zip(notes, counts, strict=True) if count]
+
+
+def _check_enough(rows: Sequence[Example], criteria: Criteria, *, half: bool = False) -> None:
+    first = sum(one.answer == criteria.option_names[0] for one in rows)
+    rarer = min(first, len(rows) - first)
+    if len(rows) >= FEWEST and rarer >= FEWEST_OF_RARER:
+        return
+    if half:
+        raise SetupError(
+            "half of the labels are {count}, {rarer} of them of the rarer answer: too few to learn "
+            "from. Label twice as many, or use --cross, which proves nothing",
+            count=len(rows),
+            rarer=rarer,
+        )
+    raise SetupError(
+        "{name!r} has {count} labelled rows, {rarer} of them of the rarer answer; a judge needs "
+        "{fewest} and {fewest_of_rarer}: label more",
+        name=criteria.name,
+        count=len(rows),
+        rarer=rarer,
+        fewest=FEWEST,
+        fewest_of_rarer=FEWEST_OF_RARER,
+    )
+
+
+@dataclass(frozen=True)
+class Data:
+    """Examples as numbers."""
+
+    rows: Sequence[Example]
+    features: Rows
+    answers: Floats
+    weights: Floats
+
+    @classmethod
+    def of(cls, rows: Sequence[Example], form: PromptForm, inside: Sequence[Inside] | None) -> Data:
+        texts = [form.texts(likelihood_prompt(one.ballot)) for one in rows]
+        states = zero_shot = None
+        if inside is not None:
+            states = unit_states(np.stack([one.states for one in inside]))
+            zero_shot = np.array([one.zero_shot for one in inside], np.float64)
+        answers = np.where([one.answer == form.options[0] for one in rows], 1.0, -1.0)
+        weights = np.array([one.weight for one in rows])
+        return cls(rows, Rows(texts, states, zero_shot), answers, weights / weights.mean())
+
+    def part(self, places: NDArray[np.int64]) -> Data:
+        features = self.features
+        return Data(
+            [self.rows[place] for place in places],
+            Rows(
+                [features.texts[place] for place in places],
+                None if features.states is None else features.states[places],
+                None if features.zero_shot is None else features.zero_shot[places],
+            ),
+            self.answers[places],
+            self.weights[places],
+        )
+
+    def halves(self) -> tuple[Data, Data]:
+        """Two halves that share no group; which row is in which does not depend on others."""
+        halves = folds_of([one.group for one in self.rows], 2)
+        return self.part(np.flatnonzero(halves == 0)), self.part(np.flatnonzero(halves == 1))
+
+    @property
+    def groups(self) -> list[str]:
+        return [one.group for one in self.rows]
+
+
+class Study:
+    """One head with what is compared with it."""
+
+    def __init__(self, data: Data) -> None:
+        self.data = data
+        self._folds = folds_of(data.groups)
+        self.fit = Fit(data.features, data.answers, data.weights, self._folds)
+        self._left_out = self.fit.left_out()
+
+    def figures(
+        self, settings: LearnSettings, reference: str, *, curve: bool = True
+    ) -> LearnedFigures:
+        """What the head and others do on rows that they did not learn from."""
+        data = self.data
+        places = self._measuring()
+        sample = Sample(
+            data.answers[places] > 0,
+            data.weights[places],
+            [data.rows[place].group for place in places],
+        )
+        ways: dict[str, Floats] = {"learned": self._left_out.log_odds}
+        if data.features.zero_shot is not None:
+            ways["zero_shot"] = self._zero_shot_log_odds(data.features.zero_shot)
+        if data.features.states is not None:
+            words = replace(data.features, states=None, zero_shot=None)
+            fit = Fit(words, data.answers, data.weights, self._folds)
+            ways["words"] = fit.left_out().log_odds
+        scores = {name: sample.auc(self._ranked(name, odds)[places]) for name, odds in ways.items()}
+        right = {name: sample.accuracy(odds[places] > 0) for name, odds in ways.items()}
+        scores["majority"] = Measured(0.5, np.zeros(len(places)))
+        right["majority"] = sample.accuracy(sample.majority())
+        own, others = scores["learned"], [name for name in scores if name != "learned"]
+        return LearnedFigures(
+            len(places),
+            len({data.rows[place].group for place in places}),
+            tuple(
+                Compared(name, sample.figure(scores[name]), sample.figure(right[name]))
+                for name in scores
+            ),
+            tuple((name, sample.difference(own, scores[name])) for name in others),
+            (*(self._curve(places) if curve else ()), (len(data.rows), own.value)),
+            _acceptance(data, self._left_out.log_odds, settings, reference, proven=False),
+        )
+
+    def _ranked(self, name: str, log_odds: Floats) -> Floats:
+        """Zero-shot judges are ranked by what they say, which no fold has touched."""
+        zero_shot = self.data.features.zero_shot
+        return zero_shot if name == "zero_shot" and zero_shot is not None else log_odds
+
+    def _zero_shot_log_odds(self, zero_shot: Floats) -> Floats:
+        found, data = np.empty(len(zero_shot)), self.data
+        for fold in np.unique(self._folds):
+            own = self._folds == fold
+            curve = fitted_curve([zero_shot[~own]], data.answers[~own], data.weights[~own])
+            found[own] = curve(zero_shot[own], None)
+        return found
+
+    def wrong(self, most: int = 20) -> tuple[str, ...]:
+        margin = self._left_out.log_odds * self.data.answers
+        order = np.argsort(margin, kind="stable")[:most]
+        return tuple(self.data.rows[place].name for place in order if margin[place] < 0)
+
+    def _measuring(self) -> NDArray[np.int64]:
+        """The rows that were drawn by design, or all if there are too few of them."""
+        rows = self.data.rows
+        drawn = np.array([place for place, one in enumerate(rows) if one.measures], np.int64)
+        positive = int((self.data.answers[drawn] > 0).sum())
+        enough = min(positive, len(drawn) - positive) >= FEWEST_OF_RARER
+        return drawn if len(drawn) >= FEWEST and enough else np.arange(len(rows))
+
+    def _curve(self, places: NDArray[np.int64]) -> list[tuple[int, float]]:
+        """Quality by fewer labels: heads that learn from some groups and are measured on others."""
+        found = []
+        for share in _CURVE:
+            areas, count = [], 0
+            for turn in range(2):
+                parts = folds_of(
+                    [f"{turn} {one.group}" for one in self.data.rows], round(1 / share)
+                )
+                inside = np.flatnonzero(parts == 0)
+                measured = np.setdiff1d(places, inside)
+                own, answers = self.data.part(inside), self.data.answers
+                if min((own.answers > 0).sum(), (own.answers < 0).sum()) < 2:
+                    continue
+                other = self.data.part(measured)
+                positive = answers[measured] > 0
+                if len({*positive.tolist()}) < 2:
+                    continue
+                head = Fit(own.features, own.answers, own.weights, folds_of(own.groups)).head()
+                sample = Sample(positive, other.weights, other.groups)
+                areas.append(sample.auc(head.log_odds(other.features)).value)
+                count = len(inside)
+            if areas:
+                found.append((count, float(np.mean(areas))))
+        return found
+
+
+def promise(
+    data: Data, learned: Study, settings: LearnSettings, reference: str
+) -> Acceptance | None:
+    """The threshold by rows that a head has not learned from."""
+    log_odds = learned.fit.head().log_odds(data.features)
+    return _acceptance(data, log_odds, settings, reference, proven=True)
+
+
+def _acceptance(
+    data: Data, log_odds: Floats, settings: LearnSettings, reference: str, *, proven: bool
+) -> Acceptance | None:
+    """The threshold by rows that every row had the same chance to be among, one of each group."""
+    options = data.rows[0].ballot.question.labels
+    confidences, harm = [], []
+    seen: set[str] = set()
+    uses_reference = bool(reference) and any(one.verdict != one.answer for one in data.rows)
+    for row, odds, answer in zip(data.rows, log_odds, data.answers, strict=True):
+        if not row.is_random or row.group in seen:
+            continue
+        seen.add(row.group)
+        wrong = (odds > 0) != (answer > 0)
+        # without a verdict of the expensive judge nothing is taken off the learned one's error
+        other = uses_reference and row.verdict in options and row.verdict != row.answer
+        confidences.append(float(1 / (1 + np.exp(-abs(odds)))))
+        harm.append(int(wrong) - int(other))
+    if not harm:
+        return None
+    return acceptance(
+        confidences,
+        harm,
+        reference=reference,
+        proven=proven,
+        risk=settings.risk,
+        delta=settings.delta,
+    )

@@ -1,0 +1,142 @@
+"""The prompt of a learned judge: everything in it but the judged texts.
+
+A learned judge is bound to these texts. They hold the criterion, the options, the language and the
+wording of the template, so a prompt about anything else does not fit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from adjudge.core.domain.instance import Instance
+from adjudge.core.domain.message import ChatMessage, Prompt
+from adjudge.core.domain.question import Choice
+from adjudge.core.domain.vote import Ballot
+from adjudge.core.engine.likelihood import likelihood_requests
+from adjudge.core.prompts.renderer import CHECK, shown_fields
+from adjudge.errors import SetupError
+from adjudge.messages import Message
+
+_MARK = "adjudgefield{number}mark"
+
+
+class OtherPrompt(ValueError):
+    """The prompt is not of this form."""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedTexts:
+    """The texts of one prompt."""
+
+    judged: str
+    others: tuple[str, ...]
+    place: tuple[int, int]
+    """Where the judged text begins and ends in what follows the shared part, in characters."""
+
+
+@dataclass(frozen=True, slots=True)
+class AskedOrder:
+    """One order in which the options are shown."""
+
+    system: str
+    shared: str
+    options: Mapping[str, str]
+    """Label → the option it stands for."""
+
+
+@dataclass(frozen=True, slots=True)
+class PromptForm:
+    """How a criterion with two options is asked of the embedded model."""
+
+    kind: str
+    """The kind of label: yes_no, letter or number."""
+    options: tuple[str, str]
+    """The scores of a head are for the first and against the second."""
+    between: tuple[str, ...]
+    """The texts before, between and after the fields."""
+    orders: tuple[AskedOrder, ...]
+    """The first is the one that is read."""
+
+    @classmethod
+    def of(cls, ballot: Ballot) -> PromptForm:
+        """The form of a ballot's prompts; a SetupError if no head can learn the question."""
+        question = ballot.question
+        if not isinstance(question, Choice) or len(question.options) != 2:
+            raise SetupError(
+                "{name!r} cannot be learned: only criteria with two options can; grades, pairs and "
+                "numbers were not measured",
+                name=ballot.criteria.name,
+            )
+        if ballot.template == CHECK or question.quoted:
+            raise SetupError(
+                "{name!r} is asked about parts of a text, which cannot be learned",
+                name=ballot.criteria.name,
+            )
+        fields = shown_fields(ballot.criteria, ballot.instance)
+        marks = {name: _MARK.format(number=number) for number, name in enumerate(fields)}
+        asked = likelihood_requests(replace(ballot, instance=Instance(marks)))
+        orders = [
+            AskedOrder(
+                request.prompt.messages[0].content,
+                request.prompt.messages[-1].content[: request.prompt.shared],
+                dict(zip(labels.tokens, labels.options, strict=True)),
+            )
+            for labels, request in asked
+        ]
+        prompt = asked[0][1].prompt
+        rest, between = prompt.messages[-1].content[prompt.shared :], []
+        for mark in marks.values():
+            before, _, rest = rest.partition(mark)
+            between.append(before)
+        first, second = orders[0].options.values()
+        return cls(asked[0][0].kind, (first, second), (*between, rest), tuple(orders))
+
+    def order_of(self, prompt: Prompt) -> AskedOrder:
+        """The order that a prompt shows; OtherPrompt if it is about something else."""
+        for order in self.orders:
+            if len(prompt.messages) == 2 and (
+                prompt.messages[0].content == order.system
+                and prompt.messages[1].content[: prompt.shared] == order.shared
+            ):
+                return order
+        raise OtherPrompt(
+            Message("it was learned for another criterion, another language or other words")
+        )
+
+    def texts(self, prompt: Prompt) -> JudgedTexts:
+        """The texts of a prompt of this form."""
+        own = prompt.messages[-1].content[prompt.shared :]
+        end = len(own) - len(self.between[-1])
+        if not own.startswith(self.between[0]) or own[end:] != self.between[-1]:
+            raise OtherPrompt(Message("the prompt has other fields"))
+        starts, ends = [len(self.between[0])], []
+        for words in self.between[1:-1]:
+            place = own.find(words, starts[-1], end)
+            if place < 0:
+                raise OtherPrompt(Message("the prompt has other fields"))
+            ends.append(place)
+            starts.append(place + len(words))
+        ends.append(max(end, starts[-1]))
+        *others, judged = zip(starts, ends, strict=True)
+        return JudgedTexts(own[slice(*judged)], tuple(own[slice(*one)] for one in others), judged)
+
+    def first_order(self, prompt: Prompt) -> Prompt:
+        """The same texts asked in the order that is read."""
+        order, (system, user) = self.orders[0], prompt.messages
+        own = user.content[prompt.shared :]
+        return Prompt(
+            (ChatMessage(system.role, order.system), ChatMessage(user.role, order.shared + own)),
+            shared=len(order.shared),
+        )
+
+    def check(self) -> None:
+        """Raise a ValueError if the parts do not make a form."""
+        shown = [tuple(order.options.values()) for order in self.orders]
+        if not shown or shown[0] != self.options or len({*self.options}) != 2:
+            raise ValueError("options")
+        if any(sorted(options) != sorted(self.options) for options in shown):
+            raise ValueError("orders")
+        if len(self.between) < 2 or any(not words for _, words in pairwise(self.between)):
+            raise ValueError("fields")

@@ -1,0 +1,107 @@
+"""A learned judge in a terminal and as JSON."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+from adjudge.core.domain.json_types import JsonDict
+from adjudge.features.learning.figures import Figure
+from adjudge.features.learning.learner import LearnedFigures, LearnedJudge
+from adjudge.messages import Message, plural
+from adjudge.runs.view.terminal import Screen
+
+_NAMES = {
+    "learned": Message("learned judge"),
+    "zero_shot": Message("embedded judge, untaught"),
+    "words": Message("words alone"),
+    "majority": Message("commoner answer"),
+}
+_MOST_NAMED = 5
+
+
+def show_learned(one: LearnedJudge, screen: Screen) -> None:
+    """The verdict first, then the figures behind it."""
+    screen.say(verdict_sentence(one.figures), "bold" if one.figures.is_worth_it else "bold yellow")
+    headings = (Message("judge"), Message("AUC"), "", Message("accuracy"), "")
+    rows = (
+        (
+            _NAMES[way.name],
+            f"{way.auc.value:.3f}",
+            _limits(way.auc),
+            f"{way.accuracy.value:.3f}",
+            _limits(way.accuracy),
+        )
+        for way in one.figures.judges
+    )
+    screen.show(screen.table(headings, rows))
+    for line in lines(one):
+        screen.say(line)
+
+
+def verdict_sentence(figures: LearnedFigures) -> Message:
+    """Whether the learned judge is better than what is free."""
+    best = max(figures.gains, key=lambda one: -one[1].lower)
+    name, gain = best
+    values = {
+        "other": _NAMES[name],
+        "value": f"{gain.value:+.3f}",
+        "lower": f"{gain.lower:+.3f}",
+        "upper": f"{gain.upper:+.3f}",
+    }
+    if figures.is_worth_it:
+        return Message("worth it: AUC {value} against {other} (95%: {lower} to {upper})", **values)
+    return Message("not worth it: AUC {value} against {other} (95%: {lower} to {upper})", **values)
+
+
+def lines(one: LearnedJudge) -> Iterator[Message]:
+    figures, file = one.figures, one.file
+    yield plural(
+        "cross-validated on {count} row, groups ({groups}) kept together",
+        "cross-validated on {count} rows, groups ({groups}) kept together",
+        figures.rows,
+        groups=figures.groups,
+    )
+    yield Message(
+        "labels → AUC: {curve}",
+        curve=", ".join(f"{labels} → {area:.3f}" for labels, area in figures.curve),
+    )
+    yield from one.notes
+    if one.wrong:
+        yield Message(
+            "surest wrong verdicts on rows that were left out: {rows}",
+            rows=", ".join(one.wrong[:_MOST_NAMED]),
+        )
+    if file.acceptance is not None:
+        yield from file.acceptance.lines()
+    elif figures.saving is not None:
+        yield Message("as the first step of a cascade, estimated by cross-validation:")
+        yield from figures.saving.lines()
+        yield Message("--cascade sets a threshold that carries a promise")
+
+
+def next_lines(path: Path) -> Iterator[Message]:
+    """How the judge is used."""
+    name = shlex.quote(f"learned/{path}")
+    yield Message("written to {path}: judge with -m {name}", path=path, name=name)
+
+
+def learned_data(one: LearnedJudge) -> JsonDict:
+    """What ``--json`` prints."""
+    file = one.file
+    return {
+        "criterion": file.criterion,
+        "model": file.model,
+        "worth_it": one.figures.is_worth_it,
+        "figures": one.figures.to_dict(),
+        "acceptance": None if file.acceptance is None else file.acceptance.to_dict(),
+        "learned_from": dict(file.learned_from),
+        "wrong": list(one.wrong),
+        "notes": list(one.notes),
+        "identity": file.checksum[:16],
+    }
+
+
+def _limits(figure: Figure) -> str:
+    return f"{figure.lower:.3f}–{figure.upper:.3f}"

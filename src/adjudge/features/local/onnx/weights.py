@@ -1,0 +1,191 @@
+"""The weights that onnxruntime reads: made once of a pulled GGUF file and an adapter, and kept
+beside it.
+
+The file's name holds a hash of both, so that another adapter or other weights are another file. One
+that is damaged or gone is made again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from hashlib import sha256 as hash_of
+from pathlib import Path
+from typing import cast, get_args
+
+from adjudge.core.aio.files import locked, sha256, written_whole
+from adjudge.errors import SetupError
+from adjudge.features.local.llama import frame_of
+from adjudge.features.local.onnx.graph import Precision
+from adjudge.features.local.onnx.tokenizer import Tokenizer
+from adjudge.features.local.weights.gguf import Header, read_header
+from adjudge.features.local.weights.leftovers import forget_unused, note_use, seal_of, sweep
+from adjudge.features.local.weights.store import LOCK, read_manifest, weights_folder
+from adjudge.messages import reason_of
+
+_EDITION = 5
+"""Raised whenever the same sources are made into other weights."""
+_WANTED = "ADJUDGE_LOCAL_PRECISION"
+
+
+@dataclass(frozen=True, slots=True)
+class _Seal:
+    """The file as it was when its hash was last checked."""
+
+    size: int
+    mtime_ns: int
+    sha256: str
+
+
+def precision() -> Precision:
+    """What ``ADJUDGE_LOCAL_PRECISION`` says, else ``int8``."""
+    wanted = os.environ.get(_WANTED) or "int8"
+    if wanted not in get_args(Precision):
+        raise SetupError(
+            "{variable} is {wanted!r}: it can be {precisions}",
+            variable=_WANTED,
+            wanted=wanted,
+            precisions=", ".join(get_args(Precision)),
+        )
+    return cast(Precision, wanted)
+
+
+def made_weights(
+    name: str,
+    base: Path,
+    adapter: Path | None,
+    wanted: Precision,
+    *,
+    hashed: bool = False,
+) -> Path:
+    """The file for the weights called ``name``, whole; it is made where it is not there.
+
+    ``hashed``: whatever its date says.
+    """
+    path = made_path(name, base, adapter, wanted)
+    if _whole(path, hashed):
+        note_use(path)
+        return path
+    try:
+        with locked(path.parent / LOCK):
+            sweep(path.parent)
+            if not _whole(path, hashed):
+                _make(base, adapter, wanted, path)
+    except OSError as error:
+        raise SetupError(
+            "the weights of {name} could not be made in {parent}: {reason}; free some space "
+            "there, or set ADJUDGE_CACHE to a folder you may write to and run 'adjudge "
+            "models pull'",
+            name=name,
+            parent=path.parent,
+            reason=reason_of(error),
+        ) from error
+    return path
+
+
+def made_path(name: str, base: Path, adapter: Path | None, wanted: Precision) -> Path:
+    """Where that file is kept."""
+    manifest = read_manifest(name)
+    source = (
+        manifest.sha256 if manifest is not None and manifest.file == base.name else sha256(base)
+    )
+    changes = _hash(adapter, adapter.stat().st_mtime_ns) if adapter else "none"
+    key = hash_of(f"{_EDITION} {wanted} {source} {changes}".encode()).hexdigest()[:16]
+    return weights_folder(name) / f"{name}.{wanted}.{key}.safetensors"
+
+
+@lru_cache(maxsize=16)
+# a file that has changed is hashed again
+def _hash(path: Path, changed: int) -> str:  # noqa: ARG001
+    return sha256(path)
+
+
+def _whole(path: Path, hashed: bool) -> bool:
+    """Whether the file is there as it was written.
+
+    One with its old date is hashed only where that is asked for.
+    """
+    seal = seal_of(path)
+    try:
+        known = _Seal(**json.loads(seal.read_bytes()))
+        now = path.stat()
+    except (OSError, ValueError, TypeError):
+        return False
+    if now.st_size != known.size:
+        return False
+    dated = now.st_mtime_ns == known.mtime_ns
+    if (hashed or not dated) and sha256(path) != known.sha256:
+        return False
+    if not dated:
+        with suppress(OSError):  # a folder that is only there to be read
+            _write_seal(seal, _Seal(known.size, now.st_mtime_ns, known.sha256))
+    return True
+
+
+def _write_seal(path: Path, seal: _Seal) -> None:
+    with written_whole(path) as file:
+        file.write(json.dumps(asdict(seal)).encode())
+
+
+def _make(base: Path, adapter: Path | None, wanted: Precision, path: Path) -> None:
+    from adjudge.features.local.onnx.merger import merged
+    from adjudge.features.local.onnx.tensors import write_tensors
+
+    header = read_header(base)
+    metadata = _metadata(header)
+    weights = merged(base, adapter, _samples(header, *json.loads(metadata["frame"])))
+    with written_whole(path) as file:
+        write_tensors(file, weights.layouts(wanted), metadata, weights.arrays(wanted))
+    now = path.stat()
+    _write_seal(seal_of(path), _Seal(now.st_size, now.st_mtime_ns, sha256(path)))
+    forget_unused(path.parent)
+
+
+def _metadata(header: Header) -> dict[str, str]:
+    """What scoring has to know besides the numbers: sizes, the chat template around two turns, and
+    the vocabulary.
+    """
+    from adjudge.features.local.onnx.merger import rotation_base, shape_of
+
+    known = header.metadata
+    return {
+        "shape": json.dumps(asdict(shape_of(header))),
+        "rotation_base": str(rotation_base(header)),
+        "frame": json.dumps(_frame(header)),
+        "context": str(header.context_length),
+        "tokens": "\n".join(known["tokenizer.ggml.tokens"]),
+        "merges": "\n".join(known["tokenizer.ggml.merges"]),
+        "control": json.dumps(header.special_tokens),
+    }
+
+
+def _frame(header: Header) -> tuple[str, str, str]:
+    from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+    template = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True).from_string(
+        header.chat_template or ""
+    )
+    return frame_of(
+        header.path, lambda turns: template.render(messages=turns, add_generation_prompt=True)
+    )
+
+
+def _samples(header: Header, before: str, between: str, after: str) -> list[list[int]]:
+    """The tokens of ordinary prompts. All prompts have to begin with the same control token."""
+    known = header.metadata
+    tokenizer = Tokenizer(
+        known["tokenizer.ggml.tokens"], known["tokenizer.ggml.merges"], header.special_tokens
+    )
+    if not any(before.startswith(token) for token in header.special_tokens):
+        raise SetupError(
+            "{path}: its chat template does not begin with a control token", path=header.path
+        )
+    text = Path(__file__).with_name("samples.txt").read_text(encoding="utf-8")
+    turns = (sample.partition("\n") for sample in text.strip().split("\n---\n"))
+    return [
+        tokenizer.encode_frame(f"{before}{system}{between}{user}{after}")
+        for system, _, user in turns
+    ]

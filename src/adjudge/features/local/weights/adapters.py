@@ -1,0 +1,49 @@
+"""The adapters that come with the package: small changes to weights that were pulled, and how to
+read what they make of them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+
+from adjudge.core.domain.frozen_mapping import FrozenDict
+from adjudge.core.domain.message import LogprobCalibration
+
+RAW = "-raw"
+"""Behind a name: the weights without the adapter that comes with them."""
+FOR_TEXT_FIRST = "-text-first"
+"""Behind a name: the weights with the adapter for prompts that show the text first."""
+_FOLDER = Path(__file__).parent / "adapter"
+PRIORS = _FOLDER / "priors.json"
+"""What ``make priors`` writes."""
+
+
+def base_of(name: str) -> str:
+    """The weights' own name, without the ending that says which adapter goes with them."""
+    return name.removesuffix(RAW if name.endswith(RAW) else FOR_TEXT_FIRST)
+
+
+def adapter_for(name: str) -> Path | None:
+    """The adapter that comes with the weights called ``name``, where there is one."""
+    path = _FOLDER / f"{name}.gguf"
+    return path if path.is_file() else None
+
+
+def calibration_for(name: str) -> FrozenDict[LogprobCalibration]:
+    """Kind of label → how its probabilities are read with that adapter."""
+    if adapter_for(name) is None:
+        return FrozenDict()
+    data = json.loads((_FOLDER / f"{name}.json").read_bytes())
+    return FrozenDict({kind: LogprobCalibration(**values) for kind, values in data.items()})
+
+
+@lru_cache(maxsize=1)
+def shipped_priors() -> Mapping[str, Mapping[str, float]]:
+    """What the embedded model says of neutral texts under the RAG evaluator's criteria, English and
+    Russian, by what it was asked.
+    """
+    found: dict[str, dict[str, float]] = json.loads(PRIORS.read_bytes()) if PRIORS.is_file() else {}
+    return found

@@ -1,0 +1,477 @@
+"""The RAG evaluator: every answer on every dimension, and the composite of their scores."""
+
+from __future__ import annotations
+
+import logging
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import overload
+
+from adjudge.core.aio.event_loop import sync_edge
+from adjudge.core.data.dataset import Source
+from adjudge.core.domain.criteria import Criteria, CriteriaOption
+from adjudge.core.domain.frozen_mapping import FrozenDict, plain
+from adjudge.core.domain.gate_figure import GateFigure
+from adjudge.core.domain.instance import Instance
+from adjudge.core.domain.json_types import JsonDict
+from adjudge.core.domain.results import DirectInstanceResult, Status
+from adjudge.core.domain.vote import Ballot, Mode, Vote
+from adjudge.core.engine.ask import ask_with, prompt_for
+from adjudge.core.engine.run import RunLike
+from adjudge.core.gateway.layers.budget import Budget
+from adjudge.core.gateway.opener import ModelLike
+from adjudge.core.judges.direct import DirectJudge
+from adjudge.core.judges.judge import Progress
+from adjudge.core.judges.settings import (
+    NO_MODELS,
+    AskOptions,
+    AskSettings,
+    ModelPanel,
+    OnFailure,
+    alias,
+    check_votes,
+    one_of,
+    take_aliases,
+)
+from adjudge.core.prompts.renderer import CHECK, CHECKED_TOGETHER
+from adjudge.core.verdicts.text import read_text
+from adjudge.errors import SetupError
+from adjudge.features.evidence.judge import EvidenceJudge, Method, worded
+from adjudge.features.rag import standalone_question as standalone
+from adjudge.features.rag.blame import blame
+from adjudge.features.rag.composite_rule import composite
+from adjudge.features.rag.dimensions import (
+    Dimension,
+    absent,
+    chosen,
+    rag_dimensions,
+    read_dimensions,
+    weighted,
+)
+from adjudge.features.rag.joint_questions import CHECKS, Checks, split
+from adjudge.features.rag.measure_plan import RagMeasuring
+from adjudge.features.rag.measure_questions import row_texts
+from adjudge.features.rag.measure_result import NOTHING_MEASURED, Measured
+from adjudge.features.rag.measures import RagMeasure, weighed_measures
+from adjudge.features.rag.plan import RagPlans
+from adjudge.features.rag.result import GROUNDEDNESS, RagResult
+from adjudge.features.rag.rows import (
+    RagRows,
+    Row,
+    check_fields,
+    columns_of,
+    needed_fields,
+    read_rows,
+)
+from adjudge.features.rag.standalone_question import JudgedQuestion
+from adjudge.features.rag.votes import (
+    about_sentences,
+    grounded,
+    key_of,
+    nobody,
+    status_of_row,
+    votes_by_case,
+)
+from adjudge.messages import Message
+
+_LOG = logging.getLogger("adjudge.rag")
+Named = Mapping[str, str] | None
+Most = int | None
+Kept = RunLike | None
+Limit = Budget | None
+Told = Progress[RagResult] | None
+_WITHOUT_MODELS = 64
+"""Rows under way at once where nobody is asked."""
+
+
+@dataclass(frozen=True)
+class RagEvaluator(AskSettings, RagPlans):
+    """Scores the answers of a retrieval-augmented assistant.
+
+    Every dimension is asked about by itself and sees only what it needs. With several models or
+    samples a dimension's score is what most of the valid votes say; a tie goes to the lower score.
+
+    Parameters:
+        models: one model or a panel: ids, model objects or functions ``prompt -> text``; None is
+            the embedded model.
+        model: another name of ``models``.
+        dimensions: which to score, by name or as objects of one's own; None: all there are.
+        config: a file with further dimensions, or other weights and gates for the ready-made ones.
+        measures: what else to measure, by name, such as "ndcg@5" or "context_recall";
+            ``known_measures()`` has them all. With ``dimensions="none"`` nothing else is judged;
+            measures of ids then need no model.
+        weights: dimension or measure → weight, where it is another one. Measures have none, and so
+            no part in the composite, unless there is no dimension: then each has the weight 1.
+        votes: votes per model and dimension.
+        strictness: another name of ``votes``.
+        language: of prompts, explanations and scale texts: "en" or "ru".
+        early_stop: ask only as many votes as can still change a score.
+        temperature: by default the model's own setting, else 0 for one vote and 1 for several.
+        seed: of the first vote, the next one has the next number; None: the model's own, if it has
+            one.
+        mode: "generate": the model writes a score with its explanation; "likelihood": the scores
+            are compared by their log-probability. By default local models do the latter, all others
+            the former.
+        max_repairs: how often a model is asked again after a reply that cannot be read.
+        on_failure: what a row without a score becomes: "abstain" (a result that says so), "raise"
+            (a RunError), or "random" (scores by chance, marked as such and left out of every
+            aggregate).
+        evidence: look every sentence of the answer up in the fragments: "each" (one question a
+            sentence) or "joint" (one for all of them), which also decide groundedness, "rules"
+            (no model) or "flags" (what the embedded model points at); with these groundedness is
+            asked about as ever.
+        claims: have a model say first what each sentence claims, and look that up.
+        rewrite_questions: have follow-up questions made self-contained where a row has a
+            conversation, and judge relevance by those; the result says by which question.
+        checks: how measures ask about fragments and sentences: "each" by itself, or "joint", many
+            in one call.
+    """
+
+    models: ModelLike | Sequence[ModelLike] | None = field(default=None, hash=False)
+    _: KW_ONLY
+    dimensions: Sequence[str | Dimension] | None = field(default=None, hash=False)
+    measures: Sequence[str] = ()
+    config: str | Path | None = None
+    weights: Mapping[str, float] = field(default_factory=FrozenDict, hash=False)
+    votes: int = 1
+    model: ModelLike | Sequence[ModelLike] | None = alias("models")
+    strictness: int | None = alias("votes")
+    early_stop: bool = False
+    mode: Mode | None = None
+    on_failure: OnFailure = "abstain"
+    evidence: Method | None = None
+    claims: bool = False
+    rewrite_questions: bool = False
+    checks: Checks = "each"
+    _scored: tuple[Dimension, ...] = field(init=False, repr=False, compare=False)
+    _measuring: RagMeasuring = field(init=False, repr=False, compare=False)
+    _judge: DirectJudge = field(init=False, repr=False, compare=False)
+    _looks_up: EvidenceJudge | None = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        take_aliases(self)
+        check_votes("votes", self.votes)
+        one_of("checks", self.checks, CHECKS)
+        known = (
+            read_dimensions(self.config, self.language)
+            if self.config
+            else rag_dimensions(self.language)
+        )
+        wanted = [self.dimensions] if isinstance(self.dimensions, str) else self.dimensions
+        named = [self.measures] if isinstance(self.measures, str) else self.measures
+        measures, others = weighed_measures(
+            named, self.weights, self.language, alone=not chosen(known, wanted)
+        )
+        beside = any(one.weight for one in measures)
+        if self.evidence and not beside and not chosen(known, wanted):
+            raise SetupError(
+                "evidence alone makes no composite: name groundedness among the dimensions, "
+                "or take a judge of kind evidence"
+            )
+        object.__setattr__(self, "measures", tuple(one.name for one in measures))
+        object.__setattr__(self, "_measuring", RagMeasuring(measures, self.language))
+        object.__setattr__(self, "_scored", weighted(chosen(known, wanted), others, beside=beside))
+        object.__setattr__(self, "_judge", _dimension_judge(self))
+        object.__setattr__(self, "_looks_up", _evidence_judge(self) if self.evidence else None)
+        if self.evidence == "flags-first":
+            raise SetupError("evidence='flags-first' is for a judge of kind evidence alone")
+        if self.claims and self.evidence not in ("each", "joint"):
+            raise SetupError(
+                "claims are looked up by a model: give evidence='each' or evidence='joint' as well"
+            )
+        super().__post_init__()
+
+    def open_models(self) -> ModelPanel:
+        """Those of the judge that is asked about each dimension; none where nobody is asked."""
+        return self._judge.panel if self._asks else NO_MODELS
+
+    @property
+    def _asks(self) -> bool:
+        return bool(self._scored or self._measuring.checks or self._by_sentence)
+
+    @property
+    def max_in_flight(self) -> int:
+        """How many rows are judged at the same time."""
+        return super().max_in_flight or _WITHOUT_MODELS
+
+    @property
+    def samples(self) -> int:
+        """Votes per model and dimension."""
+        return self.votes
+
+    @property
+    def scored(self) -> tuple[Dimension, ...]:
+        """The dimensions that are scored, with their weights."""
+        return self._scored
+
+    @property
+    def measured(self) -> tuple[RagMeasure, ...]:
+        """What else is measured, with the weights."""
+        return self._measuring.measures
+
+    @property
+    def gate_figures(self) -> tuple[GateFigure, ...]:
+        """What a gate can name besides the composite: dimensions and measures."""
+        return (
+            *(GateFigure(one.name) for one in self._scored),
+            *(GateFigure(one.name, _refusal(one)) for one in self.measured),
+        )
+
+    @cached_property
+    def criteria(self) -> Criteria:
+        """What a result is a result of: the dimensions together."""
+        parts = [(one.name, one.title) for one in self._scored] + [
+            (one.name, one.title) for one in self._measuring.weighed
+        ]
+        return Criteria("rag", "composite", [CriteriaOption(name, title) for name, title in parts])
+
+    # -- judging -------------------------------------------------------------
+
+    def rows(
+        self, source: Source, columns: Mapping[str, str] | None = None, limit: int | None = None
+    ) -> RagRows:
+        """The rows of a file, or of a list, and which columns were taken for which field."""
+        return read_rows(source, self._scored, columns, limit, self.measured, self._sources)
+
+    def columns_of(
+        self, first: Instance, columns: Mapping[str, str], source: Source
+    ) -> Mapping[str, str]:
+        """Field → column, by the first row; ``columns`` are those that were named."""
+        return columns_of(
+            first, columns, source, [*needed_fields(self._scored, self.measured), *self._sources]
+        )
+
+    @property
+    def _sources(self) -> tuple[str, ...]:
+        """The field that evidence is looked for in, unless a dimension or a measure reads it
+        anyway.
+        """
+        wanted = self._looks_up.source_field if self._looks_up else None
+        return (
+            (wanted,) if wanted and wanted not in needed_fields(self._scored, self.measured) else ()
+        )
+
+    @overload
+    async def aevaluate(
+        self,
+        rows: Row,
+        *,
+        columns: Named = ...,
+        limit: Most = ...,
+        run: Kept = ...,
+        budget: Limit = ...,
+        progress: Told = ...,
+    ) -> RagResult: ...
+    @overload
+    async def aevaluate(
+        self,
+        rows: Source,
+        *,
+        columns: Named = ...,
+        limit: Most = ...,
+        run: Kept = ...,
+        budget: Limit = ...,
+        progress: Told = ...,
+    ) -> list[RagResult]: ...
+    async def aevaluate(
+        self,
+        rows: Row | Source,
+        *,
+        columns: Mapping[str, str] | None = None,
+        limit: int | None = None,
+        run: RunLike | None = None,
+        budget: Budget | None = None,
+        progress: Progress[RagResult] | None = None,
+    ) -> RagResult | list[RagResult]:
+        """Score the rows of a file (a path), a list of mappings or Instances, or a single one of
+        them.
+
+        ``columns`` says which column is which field (``{"response": "Bot said"}``), ``limit`` takes
+        only the first rows. ``run``: a folder in which every answer is kept; what it holds already
+        is not asked again. ``budget``: what may be spent, an ``adjudge.Budget``; at its limit
+        BudgetSpent is raised. ``progress``: True shows a bar, a function is called with each result
+        as it comes.
+        """
+        found = _instances(self, rows, columns, limit)
+        results = await self.judge_items(found, run=run, budget=budget, progress=progress)
+        return results[0] if isinstance(rows, Mapping | Instance) else results
+
+    evaluate = sync_edge(aevaluate)
+
+    def configuration(self, criteria: Sequence[Criteria] = ()) -> JsonDict:
+        """With the dimensions as they are scored, wherever they came from, and what is measured
+        beside them.
+        """
+        made = super().configuration(criteria)
+        made["dimensions"] = {one.name: plain(one) for one in self._scored}
+        if self.measured:
+            made["measures"] = {one.name: plain(one) for one in self.measured}
+            if self._measuring.checks:
+                made["checks"] = [plain(one) for one in self._measuring.checks.values()]
+        checks = [CHECK, *(CHECKED_TOGETHER if self.checks == "joint" else ())]
+        others = [
+            *(checks if self._measuring.checks else ()),
+            *([standalone.TEMPLATE] if self.rewrite_questions else ()),
+        ]
+        return worded(made, self.language, sentences=bool(self.evidence), others=others)
+
+    async def ask(self, ballot: Ballot) -> Vote:
+        """One vote; a failure is a vote too."""
+        if ballot.template == standalone.TEMPLATE:
+            return await ask_with(ballot, self.panel[ballot.model], prompt_for(ballot), read_text)
+        return await self._judge.ask(ballot)
+
+    def check(self, item: Instance) -> None:
+        """A row needs the fields its dimensions read; a conversation and fragments may be empty."""
+        for one in self._scored:
+            check_fields(item, one, absent(self.language))
+
+    def pool(self, item: Instance, votes: Sequence[Vote]) -> RagResult:
+        """Each dimension by its own votes, then the measures, then the composite."""
+        question = self._question(item, votes_by_case(split(votes)))
+        result = self._pooled(item, votes, question)
+        result = (
+            replace(result, notes=(*result.notes, *question.notes))
+            if question and question.notes
+            else result
+        )
+        models = dict.fromkeys(vote.model for vote in votes)
+        if not self._measuring.weighed or len(models) < 2:
+            return result
+        each = {name: [vote for vote in votes if vote.model == name] for name in models}
+        own = {
+            name: self._pooled(item, some, question).composite.value for name, some in each.items()
+        }
+        return replace(
+            result, own_composites={name: value for name, value in own.items() if value is not None}
+        )
+
+    def _pooled(
+        self, item: Instance, votes: Sequence[Vote], question: JudgedQuestion | None
+    ) -> RagResult:
+        cast = votes_by_case(split(votes))
+        evidence = self._looks_up.pool(item, about_sentences(votes)) if self._looks_up else None
+        judged = {
+            case.criteria.name: grounded(case, evidence)
+            if evidence and case.criteria.name == self._by_sentence
+            else self._judge.pool(case, cast.get(key_of(case), []))
+            for case in self._cases(item, question)
+        }
+        if not self.measured:
+            return replace(
+                _result(self, item, tuple(votes), judged), evidence=evidence, question=question
+            )
+        measured, parts = self._measuring.measured(row_texts(item, question), self._results(cast))
+        result = _result(self, item, tuple(votes), judged, measured)
+        by_sentence = evidence.score if evidence and self._by_sentence else None
+        share = result.normalized.get(GROUNDEDNESS, by_sentence)
+        return replace(
+            result, evidence=evidence, question=question, parts=parts, blame=blame(measured, share)
+        )
+
+    def fallback_result(self, result: RagResult, choice: random.Random) -> RagResult:
+        """Random scores where there are none; the status stays what it was, so no aggregate takes
+        them for judgments.
+        """
+        judged = {
+            name: one if one.status is Status.SCORED else self._judge.fallback_result(one, choice)
+            for name, one in result.judged.items()
+        }
+        made_up = _result(self, result.instance, result.votes, judged, result.measured)
+        made_up = replace(
+            made_up,
+            parts=result.parts,
+            blame=result.blame,
+            evidence=result.evidence,
+            question=result.question,
+        )
+        return replace(made_up, status=result.status, fallback="random")
+
+
+def _instances(
+    rag: RagEvaluator,
+    given: Row | Source,
+    columns: Mapping[str, str] | None,
+    limit: int | None,
+) -> Sequence[Instance]:
+    if isinstance(given, Mapping | Instance):
+        return rag.rows([given], columns).instances
+    read = rag.rows(given, columns, limit)
+    if read.blank:
+        _LOG.warning(read.blank)
+    return read.instances
+
+
+def _result(
+    rag: RagEvaluator,
+    item: Instance,
+    votes: tuple[Vote, ...],
+    judged: Mapping[str, DirectInstanceResult],
+    measured: Mapping[str, Measured] = NOTHING_MEASURED,
+) -> RagResult:
+    scores = {name: None if one.score is None else int(one.score) for name, one in judged.items()}
+    made = composite(scores, rag._scored, list(measured.values()))
+    status = (
+        Status.SCORED
+        if made.value is not None
+        else status_of_row([one.status for one in judged.values()])
+    )
+    agreements = [one.agreement for one in judged.values() if one.agreement is not None]
+    return RagResult(
+        instance=item,
+        criteria=rag.criteria,
+        status=status,
+        votes=votes,
+        score=made.value,
+        agreement=sum(agreements) / len(agreements) if agreements else None,
+        tie=any(one.tie for one in judged.values()),
+        composite=made,
+        dimensions=rag._scored,
+        judged=FrozenDict(judged),
+        measured=FrozenDict(measured),
+        notes=tuple(dict.fromkeys(note for one in judged.values() for note in one.notes)),
+    )
+
+
+def _dimension_judge(rag: RagEvaluator) -> DirectJudge:
+    return DirectJudge(
+        rag.model if rag._asks else nobody,
+        votes=rag.votes,
+        early_stop=rag.early_stop,
+        on_failure=rag.on_failure,
+        **_ask_options(rag),
+    )
+
+
+def _evidence_judge(rag: RagEvaluator) -> EvidenceJudge:
+    return EvidenceJudge(
+        rag.model,
+        method=rag.evidence or "rules",
+        split="claims" if rag.claims else "sentences",
+        votes=rag.votes,
+        **_ask_options(rag),
+    )
+
+
+def _ask_options(rag: RagEvaluator) -> AskOptions:
+    return AskOptions(
+        language=rag.language,
+        temperature=rag.temperature,
+        seed=rag.seed,
+        mode=rag.mode,
+        max_repairs=rag.max_repairs,
+    )
+
+
+def _refusal(measure: RagMeasure) -> Message | None:
+    """Say why the mean of a measure cannot be held to a least value."""
+    if measure.higher_is_better:
+        return None
+    return Message(
+        "fail_under cannot hold for {name!r}: the less there is of it the "
+        "better; name context_precision, or give it a weight in the composite",
+        name=measure.name,
+    )

@@ -1,0 +1,231 @@
+"""What models are asked for the measures of a row: one question about each fragment, sentence, pair
+or citation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+
+from adjudge.core.data.cells import with_line_breaks
+from adjudge.core.data.ids import id_list
+from adjudge.core.domain.criteria import Criteria
+from adjudge.core.domain.instance import GivenFields, Instance
+from adjudge.core.domain.results import DirectInstanceResult, Status
+from adjudge.core.judges.case import Case
+from adjudge.core.prompts.renderer import CHECK
+from adjudge.features.evidence.fragments import fragments_in
+from adjudge.features.evidence.sentences import sentences
+from adjudge.features.rag.citations import Citation, citations, stated
+from adjudge.features.rag.record import PartRecord
+from adjudge.features.rag.standalone_question import JudgedQuestion
+from adjudge.messages import Message
+
+YES = "Yes"
+NOWHERE = Message("the citation points to no fragment")
+
+
+@dataclass(frozen=True)
+class RagPart:
+    """One thing that is asked about."""
+
+    check: str
+    """The name of the question."""
+    number: int
+    """Of the fragment or the sentence, from 1."""
+    text: str
+    others: tuple[int, ...] = ()
+    """Of the fragments that it is held against: the other of a pair, or those that are cited."""
+    mark: str = ""
+    """Of a citation, as it stands in the answer."""
+    case: Case | None = None
+    """What a model is asked; None where there is nothing to ask."""
+
+
+@dataclass(frozen=True)
+class Answered:
+    """A part, and what became of it."""
+
+    part: RagPart
+    yes: bool | None
+    reason: str = ""
+    """Why it is so, or why there is none."""
+
+    def record(self) -> PartRecord:
+        """As a record of the judgment has it."""
+        return PartRecord(
+            check=self.part.check,
+            number=self.part.number,
+            others=self.part.others or None,
+            mark=self.part.mark or None,
+            text=self.part.text,
+            yes=self.yes,
+            reason=self.reason or None,
+        )
+
+
+def answered(part: RagPart, result: DirectInstanceResult | None) -> Answered:
+    """A part with what the votes on it say; one that no model was asked about points nowhere."""
+    if result is None:
+        return Answered(part, False, NOWHERE)
+    if result.status is not Status.SCORED or result.option is None:
+        return Answered(part, None, result.reason or Message("there is no verdict"))
+    return Answered(part, result.option == YES, result.explanation or "")
+
+
+@dataclass(frozen=True)
+class RowTexts:
+    """The texts of a row, taken apart."""
+
+    item: Instance
+    question: str = ""
+    """The one that is judged, where it is not that of the row."""
+
+    def text(self, name: str) -> str:
+        value = self.item.value(name)
+        if name == "user_input" and self.question:
+            return self.question
+        return (
+            ""
+            if value is None
+            else with_line_breaks(value if isinstance(value, str) else "\n".join(value))
+        )
+
+    def missing(self, names: Sequence[str]) -> str:
+        """Why nothing can be measured, where a field holds nothing."""
+        return next(
+            (
+                Message("the row has no {name}", name=name)
+                for name in names
+                if not self.text(name).strip()
+            ),
+            "",
+        )
+
+    @cached_property
+    def fragments(self) -> tuple[str, ...]:
+        return fragments_in(self.item.value("contexts") or ())
+
+    @cached_property
+    def answer(self) -> list[str]:
+        """The statements of the answer, without marks of citations."""
+        return _statements(self.text("response"))
+
+    @cached_property
+    def reference(self) -> list[str]:
+        """The statements of the reference."""
+        return _statements(self.text("reference"))
+
+    @cached_property
+    def citations(self) -> list[Citation]:
+        ids = self.item.value("retrieved_ids")
+        try:
+            known = id_list(ids) if ids is not None else []
+        except ValueError:
+            known = []
+        return citations(self.text("response"), self.fragments, known)
+
+    @cached_property
+    def cited(self) -> frozenset[int]:
+        """The numbers of the fragments that the answer cites."""
+        return frozenset(one.fragment for one in self.citations if one.fragment is not None)
+
+
+def row_texts(item: Instance, question: JudgedQuestion | None = None) -> RowTexts:
+    """The texts of a row, with the question that is judged."""
+    return RowTexts(item, question.text if question and question.rewritten else "")
+
+
+def _statements(text: str) -> list[str]:
+    found = (stated(one.text) for one in sentences(text) if one.is_claim)
+    return [one for one in found if any(map(str.isalnum, one))]
+
+
+Relevant = frozenset[int] | None
+"""The numbers of the relevant fragments; None: not known, so that all count."""
+
+
+def parts_of(check: str, row: RowTexts, criteria: Criteria, relevant: Relevant) -> list[RagPart]:
+    """What is asked about a row for one check."""
+    return list(_PARTS[check](row, criteria, relevant))
+
+
+def _relevance(row: RowTexts, criteria: Criteria, _: Relevant) -> Iterator[RagPart]:
+    for number, text in enumerate(row.fragments, 1):
+        case = _case(criteria, {"user_input": row.text("user_input"), "fragment": text})
+        yield RagPart(criteria.name, number, text, case=case)
+
+
+def _used(row: RowTexts, criteria: Criteria, relevant: Relevant) -> Iterator[RagPart]:
+    for number, text in enumerate(row.fragments, 1):
+        if number not in row.cited and (relevant is None or number in relevant):
+            case = _case(criteria, {"response": row.text("response"), "fragment": text})
+            yield RagPart(criteria.name, number, text, case=case)
+
+
+def _disagree(row: RowTexts, criteria: Criteria, relevant: Relevant) -> Iterator[RagPart]:
+    numbered = [
+        (number, text)
+        for number, text in enumerate(row.fragments, 1)
+        if relevant is None or number in relevant
+    ]
+    for (first, one), (second, other) in combinations(numbered, 2):
+        case = _case(criteria, {"other_fragment": one, "fragment": other})
+        yield RagPart(criteria.name, second, other, others=(first,), case=case)
+
+
+def _cites(row: RowTexts, criteria: Criteria, _: Relevant) -> Iterator[RagPart]:
+    """A sentence with all that it cites, since each may say a part of it; a mark that points
+    nowhere by itself.
+    """
+    for one in (each for each in row.citations if each.fragment is None):
+        yield RagPart(criteria.name, one.sentence, one.statement, mark=one.mark)
+    cited: dict[int, list[Citation]] = {}
+    for one in (each for each in row.citations if each.fragment is not None):
+        cited.setdefault(one.sentence, []).append(one)
+    for number, some in cited.items():
+        places = tuple(dict.fromkeys(one.fragment for one in some if one.fragment is not None))
+        marks = " ".join(dict.fromkeys(one.mark for one in some))
+        case = _case(
+            criteria,
+            {
+                "source": [row.fragments[place - 1] for place in places],
+                "statement": some[0].statement,
+            },
+        )
+        yield RagPart(criteria.name, number, some[0].statement, places, marks, case)
+
+
+def _statement_in(source: str) -> Callable[[RowTexts, Criteria, Relevant], Iterator[RagPart]]:
+    """Sentences against a source: those of the answer against the reference, those of the reference
+    against all else.
+    """
+
+    def parts(row: RowTexts, criteria: Criteria, _: Relevant) -> Iterator[RagPart]:
+        for number, text in enumerate(row.answer if source == "reference" else row.reference, 1):
+            held = {
+                name: row.fragments if name == "contexts" else row.text(name)
+                for name in criteria.context_fields or ()
+            }
+            yield RagPart(
+                criteria.name, number, text, case=_case(criteria, {**held, "statement": text})
+            )
+
+    return parts
+
+
+def _case(criteria: Criteria, fields: GivenFields) -> Case:
+    return Case(Instance(fields), criteria, CHECK)
+
+
+_PARTS: Mapping[str, Callable[[RowTexts, Criteria, Relevant], Iterator[RagPart]]] = {
+    "fragment_relevance": _relevance,
+    "fragment_used": _used,
+    "fragments_disagree": _disagree,
+    "citation_supports": _cites,
+    "statement_in_fragments": _statement_in("contexts"),
+    "statement_in_answer": _statement_in("response"),
+    "statement_in_reference": _statement_in("reference"),
+}

@@ -1,0 +1,89 @@
+"""Rollouts of a step: prompts with their completions and the other columns of their rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from adjudge.core.domain.json_types import JsonDict
+from adjudge.errors import SetupError
+from adjudge.features.rewards.texts import text_of
+
+PROMPT, COMPLETION = "user_input", "response"
+"""The fields that hold them."""
+Columns = Mapping[str, object]
+
+
+@dataclass(frozen=True)
+class Rollouts:
+    """What a trainer hands over: one prompt and one entry of each column per completion."""
+
+    prompts: Sequence[object]
+    completions: Sequence[object]
+    columns: Columns
+
+    @classmethod
+    def of(
+        cls, prompts: Sequence[object], completions: Sequence[object], columns: Columns
+    ) -> Rollouts:
+        """Check the lengths; a SetupError if they differ."""
+        if isinstance(completions, str) or isinstance(prompts, str):
+            raise SetupError("prompts and completions are lists with an entry per completion")
+        if len(prompts) != len(completions):
+            raise SetupError(
+                "there are {prompts} prompts and {completions} completions: a prompt is needed for "
+                "each completion",
+                prompts=len(prompts),
+                completions=len(completions),
+            )
+        return cls(prompts, completions, columns)
+
+    def __len__(self) -> int:
+        return len(self.completions)
+
+    def rows(self, renamed: Mapping[str, str]) -> list[JsonDict | None]:
+        """Return each rollout as a row to judge; None for a completion without a text.
+
+        Columns are the lists with an entry per completion whose entries are texts, numbers, lists
+        or mappings. ``renamed``: column → name of the field.
+        """
+        return [self._row(place, renamed) for place in range(len(self))]
+
+    def _row(self, place: int, renamed: Mapping[str, str]) -> JsonDict | None:
+        completion = text_of(self.completions[place])
+        if completion is None:
+            return None
+        fields: JsonDict = {}
+        for name, entries in self.columns.items():
+            if isinstance(entries, list | tuple) and len(entries) == len(self):
+                entry = entries[place]
+                if isinstance(entry, str | bool | int | float | list | tuple | Mapping):
+                    fields[renamed.get(name, name)] = entry
+        prompt = text_of(self.prompts[place])
+        beside = {} if prompt is None else {PROMPT: prompt}
+        return {**fields, **beside, COMPLETION: completion, "id": str(place)}
+
+    def groups(self) -> list[list[int]]:
+        """Return the places of the rollouts of each prompt, in the order of their first one."""
+        found: dict[str, list[int]] = {}
+        for place, prompt in enumerate(self.prompts):
+            found.setdefault(repr(prompt), []).append(place)
+        return list(found.values())
+
+    def chosen(self, places: Sequence[int]) -> Rollouts:
+        """Return some of the rollouts."""
+        columns = {
+            name: [entries[place] for place in places]
+            if isinstance(entries, list | tuple) and len(entries) == len(self)
+            else entries
+            for name, entries in self.columns.items()
+        }
+        return Rollouts(
+            [self.prompts[place] for place in places],
+            [self.completions[place] for place in places],
+            columns,
+        )
+
+    def answering(self, completions: Sequence[object]) -> Rollouts:
+        """Return the rollouts with other completions."""
+        return Rollouts(self.prompts, completions, self.columns)

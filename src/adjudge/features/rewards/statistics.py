@@ -1,0 +1,91 @@
+"""Figures of the completions of a step: evidence to look at, never an alarm of their own."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from adjudge.features.rewards.rollouts import Rollouts
+from adjudge.features.rewards.texts import text_of
+from adjudge.features.rewards.values import RewardValue
+from adjudge.stats.correlation import pearson
+
+_OPENING = 8
+"""Words of an opening."""
+_GRAM = 3
+"""Words of a sequence that counts as repeated."""
+_GRADER = re.compile(
+    r"\b(?:grader|judge|evaluator|reviewer|rubric|full (?:score|marks|credit)|"
+    r"(?:highest|maximum|perfect) (?:score|rating|grade))\b"
+    r"|(?:провер\w+|оценщик\w*|судь[яеию]\w*|рубрик\w*|высш\w+ (?:балл|оценк)\w*)",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class StepStatistics:
+    """How long, how repetitive and how alike the completions of a step are."""
+
+    completions: int
+    missing: int
+    """Completions without a reward."""
+    mean_reward: float | None
+    mean_words: float | None
+    length_correlation: float | None
+    """Of words and reward; None if one of them does not vary."""
+    repetition: float | None
+    """Mean share of three-word sequences that a completion has said before."""
+    same_openings: float | None
+    """Share of completions that begin like one of another prompt."""
+    grader_addressed: float | None
+    """Share of completions with words about grading; some tasks need them."""
+
+
+def step_statistics(rollouts: Rollouts, values: Sequence[RewardValue]) -> StepStatistics:
+    """Return the figures of a step."""
+    texts = [text_of(one) for one in rollouts.completions]
+    known = [text for text in texts if text is not None]
+    lengths = [len(text.split()) for text in known]
+    scored = [
+        (float(len(text.split())), one.value)
+        for text, one in zip(texts, values, strict=True)
+        if text is not None and one.value is not None
+    ]
+    return StepStatistics(
+        completions=len(values),
+        missing=sum(one.value is None for one in values),
+        mean_reward=_mean([value for _, value in scored]),
+        mean_words=_mean(lengths),
+        length_correlation=pearson([length for length, _ in scored], [v for _, v in scored])
+        if len(scored) > 1
+        else None,
+        repetition=_mean([_repetition(text) for text in known]),
+        same_openings=_same_openings(rollouts, texts),
+        grader_addressed=_mean([float(bool(_GRADER.search(text))) for text in known]),
+    )
+
+
+def _mean(numbers: Sequence[float]) -> float | None:
+    return sum(numbers) / len(numbers) if numbers else None
+
+
+def _repetition(text: str) -> float:
+    words = text.casefold().split()
+    grams = Counter(tuple(words[place : place + _GRAM]) for place in range(len(words) - _GRAM + 1))
+    return 1 - len(grams) / grams.total() if grams else 0.0
+
+
+def _same_openings(rollouts: Rollouts, texts: Sequence[str | None]) -> float | None:
+    """Answers to one prompt begin alike; answers to several are compared by prompt."""
+    prompts: dict[tuple[str, ...], set[int]] = {}
+    openings: list[tuple[str, ...]] = []
+    for number, group in enumerate(rollouts.groups()):
+        for place in group:
+            text = texts[place]
+            if text is not None:
+                opening = tuple(text.casefold().split()[:_OPENING])
+                openings.append(opening)
+                prompts.setdefault(opening, set()).add(number)
+    return _mean([float(len(prompts[one]) > 1) for one in openings])

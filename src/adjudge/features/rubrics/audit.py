@@ -1,0 +1,311 @@
+"""How well the points of a rubric work, by the verdicts of a run."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from statistics import NormalDist, fmean
+
+from adjudge.core.domain.frozen_mapping import FrozenDict
+from adjudge.core.domain.json_types import JsonDict
+from adjudge.core.domain.record import JudgmentRecord
+from adjudge.features.rubrics.labels import PointLabels
+from adjudge.features.rubrics.record import RubricDetail, RubricPointRecord
+from adjudge.messages import Message
+from adjudge.stats.intervals import share_limits
+
+FEWEST_ROWS = 20
+"""Rows that a finding about a point needs: with fewer, chance explains too much."""
+_SURE = 0.95
+_UNDECIDED = 0.1
+_UNSTABLE = 0.1
+_RISK = 0.05
+_MOST_PAIRED = 300
+"""Points whose pairs are compared: those that occur in most rows."""
+
+
+@dataclass
+class PointFigures:
+    """One point in all rows that have it. Points with the same text are one."""
+
+    id: str
+    text: str
+    points: float
+    tags: tuple[str, ...]
+    verdicts: dict[int, float] = field(default_factory=dict)
+    """Row → what the verdict is worth."""
+    rest: dict[int, float] = field(default_factory=dict)
+    """Row → the sum of the points of all other points, as a share."""
+    rows: int = 0
+    undecided: int = 0
+    failed: int = 0
+    quoted: int = 0
+    variances: list[float] = field(default_factory=list)
+    """Of the votes of a row, if there were several."""
+    agreed: dict[str, int] = field(default_factory=dict)
+    """Pairs of the verdict and a person's label, such as "met/not met"."""
+
+    @property
+    def met(self) -> float | None:
+        """The mean of the verdicts: of met and not met the share that is met."""
+        return fmean(self.verdicts.values()) if self.verdicts else None
+
+    @property
+    def vote_variance(self) -> float | None:
+        """How much the votes of one row differ: 0 if all agree, 0.5 for two that differ."""
+        return fmean(self.variances) if self.variances else None
+
+    @property
+    def balanced_accuracy(self) -> tuple[float, float, float] | None:
+        """Agreement with people: the mean of the shares of met and not met that the judge finds,
+        with limits; None without labels of both.
+        """
+        shares = []
+        for label in ("met", "not met"):
+            of = sum(count for pair, count in self.agreed.items() if pair.endswith(f"/{label}"))
+            if not of:
+                return None
+            hits = self.agreed.get(f"{label}/{label}", 0)
+            limits = share_limits(hits, of)
+            shares.append((hits / of, limits.lower, limits.upper))
+        value, lower, upper = (fmean(each) for each in zip(*shares, strict=True))
+        return value, lower, upper
+
+    def to_dict(self) -> JsonDict:
+        agreement = self.balanced_accuracy
+        return {
+            "id": self.id,
+            "text": self.text,
+            "points": self.points,
+            "tags": list(self.tags),
+            "rows": self.rows,
+            "with_verdict": len(self.verdicts),
+            "met": self.met,
+            "undecided": self.undecided,
+            "failed": self.failed,
+            "quoted": self.quoted,
+            "vote_variance": self.vote_variance,
+            "labels": dict(self.agreed),
+            "balanced_accuracy": None if agreement is None else agreement[0],
+            "balanced_accuracy_lower": None if agreement is None else agreement[1],
+        }
+
+
+@dataclass(frozen=True)
+class Remark:
+    """Something about a point that deserves a look."""
+
+    point: str
+    text: str
+    message: str
+
+    def to_dict(self) -> JsonDict:
+        return {"point": self.point, "text": self.text, "message": str(self.message)}
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What a run says of its points."""
+
+    points: tuple[PointFigures, ...]
+    remarks: tuple[Remark, ...]
+    rows: int
+    single: int
+    """Points that occur in fewer rows than a finding needs."""
+    unpaired: int = 0
+    """Points whose pairs were not compared: there are too many."""
+
+    def to_dict(self) -> JsonDict:
+        return {
+            "rows": self.rows,
+            "points": len(self.points),
+            "points_in_few_rows": self.single,
+            "points_not_paired": self.unpaired,
+            "findings": [remark.to_dict() for remark in self.remarks],
+        }
+
+
+def audit(records: Iterable[JudgmentRecord], labels: PointLabels | None = None) -> Audit:
+    """Return the figures of every point, and what is odd about them."""
+    figures: dict[str, PointFigures] = {}
+    rows = 0
+    for number, record in enumerate(records):
+        if not isinstance(record.detail, RubricDetail):
+            continue
+        rows += 1
+        _add(figures, record.detail, number, labels.of_row(record.id) if labels else FrozenDict())
+    points = tuple(figures.values())
+    frequent = [point for point in points if len(point.verdicts) >= FEWEST_ROWS]
+    paired = sorted(frequent, key=lambda point: -len(point.verdicts))[:_MOST_PAIRED]
+    remarks = [
+        *(remark for point in points for remark in _alone(point)),
+        *_wrong_signs(frequent),
+        *_pairs(paired),
+    ]
+    return Audit(
+        points, tuple(remarks), rows, len(points) - len(frequent), len(frequent) - len(paired)
+    )
+
+
+def _add(
+    figures: dict[str, PointFigures],
+    detail: RubricDetail,
+    row: int,
+    labels: Mapping[str, str],
+) -> None:
+    earned = {
+        point.id: point.points * point.value for point in detail.points if point.value is not None
+    }
+    whole = sum(point.points for point in detail.points if point.points > 0) or 1.0
+    complete = len(earned) == len(detail.points)
+    for point in detail.points:
+        known = figures.setdefault(
+            point.text, PointFigures(point.id, point.text, point.points, point.tags)
+        )
+        known.rows += 1
+        known.undecided += point.undecided
+        known.failed += point.value is None and not point.undecided
+        known.quoted += point.quote is not None
+        if point.value is not None:
+            known.verdicts[row] = point.value
+            if complete:
+                known.rest[row] = (sum(earned.values()) - earned[point.id]) / whole
+        if (variance := _variance(point)) is not None:
+            known.variances.append(variance)
+        if point.id in labels and point.answer in ("met", "not met"):
+            pair = f"{point.answer}/{labels[point.id]}"
+            known.agreed[pair] = known.agreed.get(pair, 0) + 1
+
+
+def _variance(point: RubricPointRecord) -> float | None:
+    """Return k / (k − 1) · p (1 − p) of the votes for met; None of fewer than two."""
+    votes = sum(count for answer, count in point.votes.items() if answer in ("met", "not met"))
+    if votes < 2:
+        return None
+    share = point.votes.get("met", 0) / votes
+    return votes / (votes - 1) * share * (1 - share)
+
+
+def _alone(point: PointFigures) -> Iterable[Remark]:
+    def remark(message: Message) -> Remark:
+        return Remark(point.id, point.text, message)
+
+    if point.rows >= FEWEST_ROWS and point.undecided / point.rows > _UNDECIDED:
+        yield remark(
+            Message(
+                "cannot be decided in {count} of {rows} rows: say what the answer must contain",
+                count=point.undecided,
+                rows=point.rows,
+            )
+        )
+    if len(point.verdicts) >= FEWEST_ROWS and len(set(point.verdicts.values())) == 1:
+        every = next(iter(point.verdicts.values())) > 0
+        yield remark(
+            Message(
+                "is met in all {rows} rows: it tells no answers apart", rows=len(point.verdicts)
+            )
+            if every
+            else Message(
+                "is met in none of {rows} rows: it tells no answers apart",
+                rows=len(point.verdicts),
+            )
+        )
+    variance = point.vote_variance
+    if variance is not None and len(point.variances) >= FEWEST_ROWS and variance > _UNSTABLE:
+        yield remark(
+            Message("the votes of a row often differ (variance {variance:.2f})", variance=variance)
+        )
+    agreement = point.balanced_accuracy
+    if agreement is not None and agreement[1] <= 0.5:
+        yield remark(
+            Message(
+                "agrees with people no better than chance, as far as {count} labels tell "
+                "(balanced accuracy {value:.2f}, from {lower:.2f})",
+                count=sum(point.agreed.values()),
+                value=agreement[0],
+                lower=agreement[1],
+            )
+        )
+
+
+def _wrong_signs(points: Sequence[PointFigures]) -> list[Remark]:
+    """Points whose verdicts go against the rest of the score, by Holm's correction for all."""
+    tested: list[tuple[float, float, PointFigures]] = []
+    for point in points:
+        rows = [row for row in point.verdicts if row in point.rest]
+        if len(rows) < FEWEST_ROWS:
+            continue
+        value = _correlation(
+            [point.verdicts[row] for row in rows], [point.rest[row] for row in rows]
+        )
+        if value is None or not point.points:
+            continue
+        signed = math.copysign(1.0, point.points) * max(-0.999999, min(0.999999, value))
+        chance = NormalDist().cdf(math.atanh(signed) * math.sqrt(len(rows) - 3))
+        tested.append((chance, signed, point))
+    found = []
+    for place, (chance, signed, point) in enumerate(sorted(tested, key=lambda one: one[0])):
+        if chance > _RISK / (len(tested) - place):
+            break
+        message = Message(
+            "goes against the rest of the rubric (correlation {value:.2f}): are its sign and "
+            "wording right?",
+            value=signed,
+        )
+        found.append(Remark(point.id, point.text, message))
+    return found
+
+
+def _correlation(first: Sequence[float], second: Sequence[float]) -> float | None:
+    mean_first, mean_second = fmean(first), fmean(second)
+    both = math.fsum(
+        (a - mean_first) * (b - mean_second) for a, b in zip(first, second, strict=True)
+    )
+    squares = math.fsum((a - mean_first) ** 2 for a in first) * math.fsum(
+        (b - mean_second) ** 2 for b in second
+    )
+    return both / math.sqrt(squares) if squares > 0 else None
+
+
+def _pairs(points: Sequence[PointFigures]) -> Iterable[Remark]:
+    by_row: dict[str, set[int]] = defaultdict(set)
+    for point in points:
+        by_row[point.text] = {row for row, value in point.verdicts.items() if value > 0}
+    for first, second in combinations(points, 2):
+        shared = first.verdicts.keys() & second.verdicts.keys()
+        if len(shared) < FEWEST_ROWS:
+            continue
+        one, other = by_row[first.text] & shared, by_row[second.text] & shared
+        both = len(one & other)
+        if (
+            0 < len(one) < len(shared)
+            and 0 < len(other) < len(shared)
+            and both >= _SURE * len(one)
+            and both >= _SURE * len(other)
+        ):
+            yield Remark(
+                second.id,
+                second.text,
+                Message(
+                    "is met when point {other} is, in {both} of {rows} rows: the two count as one",
+                    other=first.id,
+                    both=both,
+                    rows=len(shared),
+                ),
+            )
+        expected = len(one) * len(other) / len(shared)
+        if not both and expected >= 5 and first.points > 0 and second.points > 0:
+            yield Remark(
+                second.id,
+                second.text,
+                Message(
+                    "is never met together with point {other}, though {expected:.0f} of {rows} "
+                    "rows were to be expected: do they contradict each other?",
+                    other=first.id,
+                    expected=expected,
+                    rows=len(shared),
+                ),
+            )

@@ -1,0 +1,499 @@
+"""``adjudge rubric``: judge by rubrics, look at the rubrics themselves, have some proposed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+import click
+from click import UsageError
+
+from adjudge.core.data.dataset import read_instances
+from adjudge.core.domain.instance import Instance
+from adjudge.core.domain.json_types import JsonDict
+from adjudge.core.domain.light_dataclass import light_dataclass
+from adjudge.core.domain.record import JudgmentRecord
+from adjudge.core.domain.results import Status
+from adjudge.core.gateway.layers.budget import Budget
+from adjudge.core.ledger.file import holds_run
+from adjudge.errors import RunError, SetupError
+from adjudge.features.rubrics.audit import Audit, audit
+from adjudge.features.rubrics.comparison import Change, compare
+from adjudge.features.rubrics.corrected import CorrectedRate, corrected_rates, corrected_score
+from adjudge.features.rubrics.files import FORMATS, read_rubrics
+from adjudge.features.rubrics.kind import RubricEntry
+from adjudge.features.rubrics.labels import read_labels
+from adjudge.features.rubrics.layouts import parse_rubric
+from adjudge.features.rubrics.lint import Finding, lint_rubric
+from adjudge.features.rubrics.record import RubricDetail
+from adjudge.features.rubrics.review import SUFFIX, ReviewRow, write_reviews
+from adjudge.features.rubrics.rubric import Rubric
+from adjudge.features.rubrics.settings import EVIDENCE, RUBRIC_FIELDS, Evidence
+from adjudge.messages import Message, plural
+from adjudge.runs.builder import open_entry
+from adjudge.runs.cli.estimates import estimated, show_estimate
+from adjudge.runs.cli.execute import (
+    RunDisplay,
+    data_entry,
+    eval_file_from_flags,
+    finish,
+    judge_all,
+    outcome_for,
+    prepare_run,
+)
+from adjudge.runs.cli.inputs import columns_from
+from adjudge.runs.cli.json_text import print_results
+from adjudge.runs.cli.model_choice import choose_language, model_entries, price_table
+from adjudge.runs.cli.options import (
+    PATH,
+    CommandGroup,
+    Flags,
+    argument,
+    as_json,
+    columns,
+    judging,
+    limit,
+    max_calls,
+    max_usd,
+    models,
+    option,
+    options,
+    output,
+    positional,
+    run_folder,
+    server,
+    shared,
+)
+from adjudge.runs.cli.output import echo
+from adjudge.runs.cli.output import language as output_language
+from adjudge.runs.cli.settings import typed_for_judges
+from adjudge.runs.exporters.table import check_writable
+from adjudge.runs.folder import records_of
+from adjudge.runs.project import ServerEntry
+from adjudge.runs.results.exit_code import ExitCode
+from adjudge.runs.view.terminal import Screen
+
+_MOST_SHOWN = 50
+
+
+@click.group(cls=CommandGroup)
+def rubric() -> None:
+    """Judge rows by the weighted points that they bring, and look at the points themselves."""
+
+
+# -- judge -----------------------------------------------------------------------------
+
+
+@light_dataclass(frozen=True, kw_only=True)
+class JudgeOptions:
+    """What ``adjudge rubric judge`` can be told."""
+
+    file: Path = positional("Rows: .csv, .jsonl, .json, .parquet, .xlsx.", type=PATH)
+    rubric: Path | None = option(
+        "--rubric",
+        type=PATH,
+        help="A file with the points for all rows, or a rubric per row. Default: a column.",
+    )
+    per: str = option(
+        "--per",
+        type=click.Choice(["row", "point"]),
+        default="row",
+        help="All points of a row in one request, or a request per point.",
+    )
+    votes: int = option("--votes", type=click.IntRange(1), default=1, help="Votes per point.")
+    evidence: Evidence = option(
+        "--evidence",
+        type=click.Choice(EVIDENCE),
+        default="asked",
+        help="required: a point is met only with a quote that is found in the answer.",
+    )
+    show_points: bool = option(
+        "--show-points", is_flag=True, help="Show the model what each point is worth."
+    )
+    column: tuple[str, ...] = shared(columns)
+    output: Path | None = shared(output)
+    as_json: bool = shared(as_json)
+
+
+@rubric.command("judge")
+@options(JudgeOptions)
+@judging()
+def judge(options: JudgeOptions, flags: Flags) -> int:
+    """Judge the answers of a file by rubrics."""
+    check_writable(options.output)
+    entry = RubricEntry(
+        kind="rubric",
+        rubric=None if options.rubric is None else str(options.rubric.absolute()),
+        evidence=options.evidence,
+        show_points=options.show_points,
+        per="point" if options.per == "point" else "row",
+        strictness=options.votes,
+        **typed_for_judges(flags),
+    )
+    data = data_entry(flags, options.file, columns_from(options.column))
+    outcome = outcome_for(prepare_run(eval_file_from_flags(flags, entry, data), flags), flags)
+    if flags.dry_run:
+        show_estimate(estimated(outcome), as_json=options.as_json)
+        return ExitCode.OK
+    quiet = flags.quiet or options.as_json
+    judged = judge_all(RunDisplay(outcome, quiet=quiet, listeners=flags.listeners, keeps=True))
+    return finish(outcome, judged, options.output, as_json=options.as_json)
+
+
+# -- check -----------------------------------------------------------------------------
+
+
+@rubric.command("check")
+@argument("path", "A file of rubrics, rows with a column of rubrics, or a run folder.", type=PATH)
+@click.option("--labels", type=PATH, help="What people say of points: row, point, answer.")
+@as_json
+def check(path: Path, labels: Path | None, as_json: bool) -> int:
+    """Look for what is likely to go wrong with rubrics, before it costs money; of a run, also how
+    well each point works.
+
+    Exit code 1 when a rubric cannot be judged, 0 when not.
+    """
+    if path.is_dir():
+        return _check_run(path, labels, as_json=as_json)
+    if labels is not None:
+        raise UsageError(Message("--labels is for run folders"))
+    findings, count = _linted(_rubrics_in(path))
+    errors = sum(finding.severity == "error" for finding in findings)
+    if as_json:
+        print_results(
+            "findings",
+            {"rubrics": count, "errors": errors, "warnings": len(findings) - errors},
+            map(_finding, findings),
+            {"file": str(path)},
+        )
+    else:
+        _show_findings(findings, count)
+    return ExitCode.COULD_NOT_RUN if errors else ExitCode.OK
+
+
+def _rubrics_in(path: Path) -> Iterator[tuple[str, Rubric | SetupError]]:
+    """Yield row and rubric, or why it cannot be judged."""
+    if path.suffix in (".yaml", ".yml"):
+        yield from read_rubrics(path)
+        return
+    try:
+        rows = [*_rows_of(path)] if path.suffix not in FORMATS or _has_rubric_column(path) else []
+    except SetupError:
+        rows = []
+    if not rows:
+        yield from read_rubrics(path)
+        return
+    for row in rows:
+        value = next((row.fields[name] for name in RUBRIC_FIELDS if name in row.fields), None)
+        name = row.id or ""
+        try:
+            if value is None:
+                raise SetupError("the row has no rubric")
+            yield name, parse_rubric(value if isinstance(value, str) else tuple(value))
+        except SetupError as error:
+            yield name, error
+
+
+def _rows_of(path: Path) -> Iterator[Instance]:
+    return read_instances(path, needed=(), also=RUBRIC_FIELDS)
+
+
+def _has_rubric_column(path: Path) -> bool:
+    first = next(iter(_rows_of(path)), None)
+    return first is not None and any(name in first.fields for name in RUBRIC_FIELDS)
+
+
+def _linted(
+    rubrics: Iterable[tuple[str, Rubric | SetupError]],
+) -> tuple[list[Finding], int]:
+    findings, count = [], 0
+    for row, rubric in rubrics:
+        count += 1
+        if isinstance(rubric, SetupError):
+            findings.append(Finding("error", row, "", str(rubric)))
+        else:
+            findings += lint_rubric(rubric, row)
+    return sorted(findings, key=lambda finding: finding.severity), count
+
+
+def _finding(finding: Finding) -> JsonDict:
+    return {
+        "severity": finding.severity,
+        "row": finding.row,
+        "point": finding.point,
+        "message": str(finding.message),
+    }
+
+
+def _show_findings(findings: Sequence[Finding], count: int) -> None:
+    screen = Screen(output_language())
+    for finding in findings[:_MOST_SHOWN]:
+        place = ", ".join(filter(None, (finding.row, finding.point)))
+        screen.say(
+            Message(
+                "{severity}: {place}: {message}",
+                severity=Message("error") if finding.severity == "error" else Message("warning"),
+                place=place or Message("the rubric"),
+                message=finding.message,
+            )
+        )
+    if len(findings) > _MOST_SHOWN:
+        screen.say(Message("and {count} more; --json has all", count=len(findings) - _MOST_SHOWN))
+    errors = sum(finding.severity == "error" for finding in findings)
+    screen.say(
+        plural(
+            "{count} rubric checked: {errors} errors, {warnings} warnings",
+            "{count} rubrics checked: {errors} errors, {warnings} warnings",
+            count,
+            errors=errors,
+            warnings=len(findings) - errors,
+        )
+    )
+
+
+def _check_run(path: Path, labels: Path | None, *, as_json: bool) -> int:
+    figures = audit(_records(path), None if labels is None else read_labels(labels))
+    if as_json:
+        points = (point.to_dict() for point in figures.points)
+        print_results("rubric-audit", figures.to_dict(), points, {"run": str(path)})
+    else:
+        _show_audit(figures)
+    return ExitCode.OK
+
+
+def _records(path: Path) -> list[JudgmentRecord]:
+    if not holds_run(path):
+        raise RunError("{path} is not a run folder (no ledger.sqlite).", path=path)
+    records = [one for one in records_of(path) if isinstance(one.detail, RubricDetail)]
+    if not records:
+        raise RunError("{path} has no judgments by rubric", path=path)
+    return records
+
+
+def _show_audit(figures: Audit) -> None:
+    screen = Screen(output_language())
+    points = sorted(figures.points, key=lambda point: -point.rows)[:_MOST_SHOWN]
+    headings = (
+        Message("point"),
+        Message("rows"),
+        Message("met"),
+        Message("undecided"),
+        Message("failed"),
+        Message("quoted"),
+        Message("votes differ"),
+        Message("people"),
+    )
+    screen.show(
+        screen.table(
+            headings,
+            (
+                (
+                    f"{point.id} {point.text[:50]}",
+                    str(point.rows),
+                    "–" if point.met is None else f"{point.met:.2f}",
+                    str(point.undecided),
+                    str(point.failed),
+                    str(point.quoted),
+                    "–" if point.vote_variance is None else f"{point.vote_variance:.2f}",
+                    "–"
+                    if point.balanced_accuracy is None
+                    else "{:.2f} ({:.2f}–{:.2f})".format(*point.balanced_accuracy),
+                )
+                for point in points
+            ),
+        )
+    )
+    for remark in figures.remarks[:_MOST_SHOWN]:
+        screen.say(
+            Message(
+                "point {id} ({text}): {message}",
+                id=remark.point,
+                text=remark.text[:50],
+                message=remark.message,
+            )
+        )
+    if figures.single:
+        screen.say(
+            Message(
+                "{count} of {all} points are in fewer than 20 rows: nothing is said of them",
+                count=figures.single,
+                all=len(figures.points),
+            )
+        )
+    if not figures.remarks:
+        screen.say(Message("No point stands out."))
+
+
+# -- compare -----------------------------------------------------------------------------
+
+
+@rubric.command("diff")
+@argument("before", "A run folder.", type=PATH)
+@argument("now", "A later run of the same rows.", type=PATH)
+@as_json
+def diff(before: Path, now: Path, as_json: bool) -> int:
+    """Compare two runs by score, category and point. Rows are joined by their id.
+
+    For an interval of the change use `adjudge runs diff`.
+    """
+    changes, alone = compare(_records(before), _records(now))
+    if not changes:
+        raise RunError("no row of {before} is in {now}: give rows an id", before=before, now=now)
+    if as_json:
+        summary: JsonDict = {"figures": len(changes), "rows_in_one_run_only": alone}
+        print_results("rubric-diff", summary, (one.to_dict() for one in changes))
+        return ExitCode.OK
+    screen = Screen(output_language())
+    headings = (
+        Message("figure"),
+        Message("rows"),
+        Message("before"),
+        Message("now"),
+        Message("change"),
+        Message("better"),
+        Message("worse"),
+        Message("left out"),
+    )
+    order = sorted(
+        changes, key=lambda one: (one.kind != "score", one.kind, -abs(one.change or 0.0))
+    )
+    shown = [one for one in order if one.kind != "point" or one.change or one.left_out]
+    screen.show(screen.table(headings, map(_change_cells, shown[:_MOST_SHOWN])))
+    if len(shown) > _MOST_SHOWN:
+        screen.say(Message("and {count} more; --json has all", count=len(shown) - _MOST_SHOWN))
+    if alone:
+        screen.say(Message("{count} rows are in one run only", count=alone))
+    return ExitCode.OK
+
+
+def _change_cells(one: Change) -> Sequence[object]:
+    return (
+        Message("score") if one.kind == "score" else f"{one.name[:60]}",
+        str(one.rows),
+        *("–" if value is None else f"{value:.3f}" for value in (one.before, one.now)),
+        "–" if one.change is None else f"{one.change:+.3f}",
+        str(one.better),
+        str(one.worse),
+        str(one.left_out),
+    )
+
+
+# -- people's labels -----------------------------------------------------------------------
+
+
+@rubric.command("calibrate")
+@argument("run", "A run folder.", type=PATH)
+@click.option(
+    "--labels",
+    type=PATH,
+    required=True,
+    help="A CSV or JSONL file with row, point and answer (met or not met) of rows that were drawn "
+    "at random.",
+)
+@as_json
+def calibrate(run: Path, labels: Path, as_json: bool) -> int:
+    """Correct the share of met points and the mean score by what people say of some rows.
+
+    Exit code 5 when there are too few labels for any of them.
+    """
+    records, given = _records(run), read_labels(labels)
+    rates = [*corrected_rates(records, given), corrected_score(records, given)]
+    if as_json:
+        summary: JsonDict = {
+            "rows": len(records),
+            "labels": len(given.answers),
+            "tied_labels": given.tied,
+        }
+        print_results("rubric-rates", summary, (rate.to_dict() for rate in rates))
+    else:
+        _show_rates(rates, given.tied)
+    corrected = any(rate.value is not None or rate.lower is not None for rate in rates)
+    return ExitCode.OK if corrected else ExitCode.GATE_INCONCLUSIVE
+
+
+def _show_rates(rates: Sequence[CorrectedRate], tied: int) -> None:
+    screen = Screen(output_language())
+    rows = []
+    for rate in rates:
+        corrected: object = rate.refusal or ""
+        if rate.lower is not None and rate.upper is not None:
+            value = "" if rate.value is None else f"{rate.value:.3f} "
+            corrected = f"{value}({rate.lower:.3f} – {rate.upper:.3f})"
+        name = rate.name or Message("all points")
+        judged = "–" if rate.judged is None else f"{rate.judged:.3f}"
+        rows.append((name, str(rate.rows), str(rate.labels), judged, corrected))
+    headings = (
+        Message("figure"),
+        Message("verdicts"),
+        Message("labels"),
+        Message("judge"),
+        Message("corrected"),
+    )
+    screen.show(screen.table(headings, rows))
+    screen.say(Message("It holds if the labelled rows were drawn at random."))
+    if tied:
+        screen.say(Message("{count} points have tied labels and are left out", count=tied))
+
+
+# -- propose -----------------------------------------------------------------------------
+
+
+@rubric.command("propose")
+@argument("file", "Rows with a question and, best, a reference answer.", type=PATH)
+@click.option("-o", "--output", type=PATH, help=f"The new file, by default NAME{SUFFIX}.")
+@models
+@server
+@limit
+@max_calls
+@max_usd
+@run_folder
+@click.option("--language", help="Language of prompts and points: en (default) or ru.")
+def propose(
+    file: Path,
+    output: Path | None,
+    model: tuple[str, ...],
+    at: ServerEntry,
+    limit: int | None,
+    max_calls: int | None,
+    max_usd: float | None,
+    run: Path | None,
+    language: str | None,
+) -> int:
+    """Have a model propose a rubric per row. The points are marked as proposals until a person
+    accepts them, on the page `adjudge view` shows under Rubrics, or in the file.
+
+    Exit codes: 0 done, 1 could not run, 3 some rows have no proposal.
+    """
+    from adjudge.features.rubrics.proposal import RubricWriter
+
+    target = output or file.with_name(f"{file.stem}{SUFFIX}")
+    if target.exists():
+        raise RunError("{file} is there already: name another one with -o", file=target)
+    chosen = choose_language(language)
+    rows = [*read_instances(file, limit=limit, needed=("user_input",), also=("reference",))]
+    entries = model_entries(model, at)
+    writers = [open_entry(entry, cache=True, prices=price_table()) for entry in entries]
+    limits = None if max_calls is None and max_usd is None else Budget(max_usd, max_calls, None)
+    writer = RubricWriter(writers, language=chosen)
+    results = writer.evaluate(rows, run=run, budget=limits)
+    made = [
+        ReviewRow(
+            str(row.id),
+            str(row.fields.get("user_input", "")),
+            str(row.fields.get("reference", "")),
+            result.points,
+        )
+        for row, result in zip(rows, results, strict=True)
+    ]
+    write_reviews(target, made)
+    missing = sum(result.status is not Status.SCORED for result in results)
+    echo(
+        plural(
+            "{count} rubric proposed, in {file}; {missing} rows have none",
+            "{count} rubrics proposed, in {file}; {missing} rows have none",
+            len(made) - missing,
+            file=target,
+            missing=missing,
+        )
+    )
+    return ExitCode.UNSCORED if missing else ExitCode.OK

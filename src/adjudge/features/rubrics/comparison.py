@@ -1,0 +1,98 @@
+"""Two runs by rubrics: which points and categories changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from adjudge.core.domain.json_types import JsonDict
+from adjudge.core.domain.record import JudgmentRecord
+from adjudge.features.rubrics.record import RubricDetail
+
+
+@dataclass(frozen=True)
+class Change:
+    """A figure in both runs, over the rows that have it in both."""
+
+    kind: str
+    """score, category, theme or point."""
+    name: str
+    rows: int
+    before: float | None
+    """None if no row has it in both runs."""
+    now: float | None
+    better: int
+    worse: int
+    left_out: int
+    """Rows that have the figure in one run only, or without a verdict."""
+
+    @property
+    def change(self) -> float | None:
+        return None if self.now is None or self.before is None else self.now - self.before
+
+    def to_dict(self) -> JsonDict:
+        return {
+            "kind": self.kind,
+            "name": self.name,
+            "rows": self.rows,
+            "before": self.before,
+            "now": self.now,
+            "change": self.change,
+            "better": self.better,
+            "worse": self.worse,
+            "left_out": self.left_out,
+        }
+
+
+def compare(
+    before: Iterable[JudgmentRecord], now: Iterable[JudgmentRecord]
+) -> tuple[list[Change], int]:
+    """Return the changes, and how many rows are in one run only. Rows are joined by their id."""
+    first, second = _by_row(before), _by_row(now)
+    shared = [row for row in first if row in second]
+    alone = len(first) + len(second) - 2 * len(shared)
+    pairs: dict[tuple[str, str], list[tuple[float | None, float | None]]] = {}
+    for row in shared:
+        earlier, later = _figures(first[row]), _figures(second[row])
+        for key in dict.fromkeys((*earlier, *later)):
+            pairs.setdefault(key, []).append((earlier.get(key), later.get(key)))
+    return [_change(*key, each) for key, each in pairs.items()], alone
+
+
+def _by_row(records: Iterable[JudgmentRecord]) -> dict[str, RubricDetail]:
+    return {
+        record.id or str(record.row): record.detail
+        for record in records
+        if isinstance(record.detail, RubricDetail)
+    }
+
+
+def _figures(detail: RubricDetail) -> dict[tuple[str, str], float | None]:
+    score = detail.lower if detail.lower == detail.upper else None
+    return {
+        ("score", ""): score,
+        **{("category", name): each.score for name, each in detail.categories.items()},
+        **{("theme", name): score for name in detail.themes},
+        # more is better: a penalty that is met counts as 0
+        **{
+            ("point", point.text): point.value
+            if point.points >= 0 or point.value is None
+            else 1 - point.value
+            for point in detail.points
+        },
+    }
+
+
+def _change(kind: str, name: str, pairs: list[tuple[float | None, float | None]]) -> Change:
+    both = [(a, b) for a, b in pairs if a is not None and b is not None]
+    count = len(both)
+    return Change(
+        kind,
+        name,
+        count,
+        sum(a for a, _ in both) / count if count else None,
+        sum(b for _, b in both) / count if count else None,
+        sum(b > a for a, b in both),
+        sum(b < a for a, b in both),
+        len(pairs) - count,
+    )

@@ -1,0 +1,94 @@
+"""What people say of single points: a file with a row, a point and an answer per line."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from adjudge.core.domain.frozen_mapping import FrozenDict
+from adjudge.core.reading.values import text_in, unique_keys
+from adjudge.errors import SetupError
+from adjudge.features.rubrics.rubric import MET, NOT_MET
+
+_MET = frozenset({"met", "yes", "true", "1", "да", "выполнен", "выполнено"})
+_NOT_MET = frozenset({"not met", "no", "false", "0", "нет", "не выполнен", "не выполнено"})
+_ROW, _POINT, _ANSWER = ("row", "row_id", "id"), ("point", "point_id"), ("answer", "label", "met")
+
+
+@dataclass(frozen=True)
+class PointLabels:
+    """Row and point → met or not met, as most annotators say."""
+
+    answers: Mapping[tuple[str, str], str]
+    tied: int = 0
+    """Points on which as many annotators say met as not met: they have no label."""
+    by_row: Mapping[str, Mapping[str, str]] = field(default_factory=FrozenDict)
+
+    @property
+    def rows(self) -> set[str]:
+        return {row for row, _ in self.answers}
+
+    def of_row(self, row: str | None) -> Mapping[str, str]:
+        """Return point → label of a row."""
+        return self.by_row.get(row or "", FrozenDict())
+
+
+def read_labels(path: Path) -> PointLabels:
+    """Read a CSV or JSONL file with the columns row, point and answer; further columns, such as
+    annotator, may be there. Of several labels of a point most decide.
+    """
+    counts: dict[tuple[str, str], Counter[str]] = {}
+    for number, record in enumerate(_records(path), 1):
+        row, point, answer = (
+            _value(record, names, path, number) for names in (_ROW, _POINT, _ANSWER)
+        )
+        said = answer.casefold()
+        if said not in _MET | _NOT_MET:
+            raise SetupError(
+                "{path}: label {number}: {answer!r} is neither met nor not met",
+                path=path,
+                number=number,
+                answer=answer,
+            )
+        counts.setdefault((row, point), Counter())[MET if said in _MET else NOT_MET] += 1
+    answers = {
+        key: max(count, key=count.__getitem__)
+        for key, count in counts.items()
+        if count[MET] != count[NOT_MET]
+    }
+    by_row: dict[str, dict[str, str]] = {}
+    for (row, point), answer in answers.items():
+        by_row.setdefault(row, {})[point] = answer
+    return PointLabels(answers, len(counts) - len(answers), by_row)
+
+
+def _records(path: Path) -> list[Mapping[str, object]]:
+    text = text_in(path)
+    if path.suffix == ".csv":
+        return [dict(line) for line in csv.DictReader(io.StringIO(text))]
+    if path.suffix != ".jsonl":
+        raise SetupError("{path}: labels of points are read from .csv and .jsonl", path=path)
+    try:
+        records = [
+            json.loads(line, object_pairs_hook=unique_keys)
+            for line in text.splitlines()
+            if line.strip()
+        ]
+    except ValueError as error:
+        raise SetupError("{path}: {error}", path=path, error=error) from None
+    return records
+
+
+def _value(record: object, names: tuple[str, ...], path: Path, number: int) -> str:
+    given = record if isinstance(record, Mapping) else {}
+    value = next((given[name] for name in names if given.get(name) not in (None, "")), None)
+    if value is None:
+        raise SetupError(
+            "{path}: label {number} has no {name}", path=path, number=number, name=names[0]
+        )
+    return str(value).strip()

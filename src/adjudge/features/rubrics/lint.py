@@ -1,0 +1,139 @@
+"""What is likely to go wrong with a rubric, found before it costs money."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from adjudge.core.catalog.double_barrelled import double_barrelled
+from adjudge.features.rubrics.rubric import LOGICAL, Group, Point, Rubric, nodes
+from adjudge.messages import Message
+
+Severity = Literal["error", "warning"]
+_WORD = re.compile(r"\w+")
+_LONGEST = 400
+"""Characters: longer points are seldom one demand."""
+_MANY = 40
+_HEAVY = 0.5
+"""A point that is worth more than this share decides the score alone."""
+_ALIKE = 0.8
+"""The share of words that two points must have in common."""
+_FEWEST_WORDS = 4
+_SUBJECTIVE = frozenset(
+    {
+        *("good", "nice", "appropriate", "adequate", "excellent"),
+        *("хороший", "хорошо", "уместный", "качественный", "достаточный", "отличный"),
+    }
+)
+
+
+_TELLING = frozenset({"not", "no", "never", "without", "не", "нет", "ни", "никогда", "без"})
+"""Words that make another demand of the same sentence."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that is wrong, or may be."""
+
+    severity: Severity
+    row: str
+    point: str
+    message: str
+
+
+def lint_rubric(rubric: Rubric, row: str = "") -> list[Finding]:
+    """Return what may go wrong with a rubric that can be judged."""
+    remarks = [
+        *_texts(rubric),
+        *_weights(rubric),
+        *_pairs(rubric),
+    ]
+    return [Finding("warning", row, point, message) for point, message in remarks]
+
+
+def _texts(rubric: Rubric) -> Iterator[tuple[str, Message]]:
+    for point in rubric.points:
+        if pair := double_barrelled(point.text):
+            yield (
+                point.id,
+                Message(
+                    "seems to demand two things at once ({pair!r}): make two points of it",
+                    pair=pair,
+                ),
+            )
+        if len(point.text) > _LONGEST:
+            yield point.id, Message("is longer than {most} characters", most=_LONGEST)
+        words = _WORD.findall(point.text.casefold())
+        if vague := next((word for word in words if word in _SUBJECTIVE), None):
+            yield (
+                point.id,
+                Message(
+                    "{word!r} is a matter of opinion: say what the answer must contain", word=vague
+                ),
+            )
+        if point.invert and point.points < 0:
+            yield (
+                point.id,
+                Message(
+                    "is inverted and has points below 0: it takes points away if it is not met"
+                ),
+            )
+        if not point.points and not point.required and not _is_inside_logical(rubric, point):
+            yield point.id, Message("is worth nothing: it is asked and never counts")
+    if len(rubric.points) > _MANY:
+        yield (
+            "",
+            Message(
+                "has {count} points: models lose track of long lists; per: point asks one by one",
+                count=len(rubric.points),
+            ),
+        )
+
+
+def _is_inside_logical(rubric: Rubric, point: Point) -> bool:
+    return any(
+        point in node.parts
+        for node in nodes(rubric.root)
+        if isinstance(node, Group) and node.combine in LOGICAL
+    )
+
+
+def _weights(rubric: Rubric) -> Iterator[tuple[str, Message]]:
+    for unit in rubric.units:
+        if len(rubric.units) > 2 and abs(unit.weight) > _HEAVY:
+            yield (
+                unit.node.id,
+                Message("is worth {share:.0%} of the highest score", share=float(abs(unit.weight))),
+            )
+    if all(unit.weight >= 0 for unit in rubric.units) and all(
+        point.required for point in rubric.points
+    ):
+        yield "", Message("every point is required: the score is 1 or 0")
+
+
+def _pairs(rubric: Rubric) -> Iterator[tuple[str, Message]]:
+    words = [(point, Counter(_WORD.findall(point.text.casefold()))) for point in rubric.points]
+    for place, (point, own) in enumerate(words):
+        for other, its in words[:place]:
+            if _is_same(own, its):
+                yield (
+                    point.id,
+                    Message(
+                        "says nearly the same as point {other}: it counts twice", other=other.id
+                    ),
+                )
+
+
+def _is_same(own: Counter[str], other: Counter[str]) -> bool:
+    if own == other:
+        return True
+    if min(own.total(), other.total()) < _FEWEST_WORDS:
+        return False
+    # one word more or less, such as "not" or a number, may be what tells them apart
+    different = {*(own - other), *(other - own)}
+    if any(word.isdecimal() or word in _TELLING for word in different):
+        return False
+    return (own & other).total() / (own | other).total() >= _ALIKE

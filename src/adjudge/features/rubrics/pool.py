@@ -1,0 +1,164 @@
+"""Votes on points → a verdict per point. No majority is no verdict."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from adjudge.core.domain.frozen_mapping import FrozenDict
+from adjudge.core.domain.verdict import Quote
+from adjudge.core.domain.vote import Outcome, Vote
+from adjudge.features.evidence.support import Grounded
+from adjudge.features.rubrics.questions import PointQuestion, PointsQuestion
+from adjudge.features.rubrics.rubric import CANNOT_TELL, MET, NOT_MET, Point, Rubric
+from adjudge.features.rubrics.verdicts import NO_VERDICT
+from adjudge.features.rubrics.wording import NO, YES
+from adjudge.messages import Message
+
+_OF_LIKELIHOOD = {YES: MET, NO: NOT_MET}
+
+
+@dataclass(frozen=True, kw_only=True)
+class PointVerdict:
+    """A point with what the votes make of it."""
+
+    point: Point
+    answer: str | None = None
+    """Met or not met, a level or a count; None without a verdict."""
+    value: Fraction | None = None
+    """What the answer is worth, from 0 to 1."""
+    counts: Mapping[str, int] = field(default_factory=FrozenDict)
+    """Answer → votes, "cannot tell" included."""
+    failed: int = 0
+    """Votes without an answer to this point."""
+    agreement: float | None = None
+    explanation: str | None = None
+    quote: Quote | None = None
+    """A passage of the text, found there by a program."""
+    reason: str | None = None
+    """Why there is no verdict."""
+    undecided: bool = False
+    """Whether there is none although votes were cast: a tie, or "cannot tell"."""
+
+    @property
+    def earned(self) -> Fraction | None:
+        """The points that it adds to the sum of its group."""
+        return None if self.value is None else self.value * self.point.points
+
+
+def answers_in(vote: Vote) -> dict[str, Grounded]:
+    """Return point → what a vote says of it; points without a verdict are left out."""
+    question, verdict = vote.ballot.question, vote.verdict
+    if isinstance(question, PointsQuestion) and isinstance(verdict, Grounded):
+        answered = zip(question.asked, verdict.each, strict=True)
+        return {point.id: said for point, said in answered if said.option != NO_VERDICT}
+    if isinstance(question, PointQuestion) and verdict is not None:
+        (point,) = question.asked
+        option = _OF_LIKELIHOOD.get(verdict.option, verdict.option)
+        quotes = verdict.evidence if isinstance(verdict, Grounded) else ()
+        return {point.id: Grounded(option, verdict.explanation, evidence=quotes)}
+    return {}
+
+
+def points_asked(vote: Vote) -> tuple[str, ...]:
+    """Return the points that a vote was asked about."""
+    question = vote.ballot.question
+    if isinstance(question, PointsQuestion | PointQuestion):
+        return tuple(point.id for point in question.asked)
+    return ()
+
+
+def pool_points(rubric: Rubric, votes: Sequence[Vote]) -> tuple[PointVerdict, ...]:
+    """Return every point of a rubric with its verdict.
+
+    What one model answered to one sample counts once, whichever request brought it.
+    """
+    asked: dict[str, set[tuple[str, int]]] = {point.id: set() for point in rubric.points}
+    answers: dict[str, dict[tuple[str, int], Grounded]] = {id: {} for id in asked}
+    reasons: dict[str, str | None] = {}
+    for vote in votes:
+        key = (vote.model, vote.sample)
+        said = answers_in(vote)
+        for id in points_asked(vote):
+            asked[id].add(key)
+            if id in said:
+                answers[id].setdefault(key, said[id])
+            else:
+                reasons.setdefault(id, vote.reason)
+    return tuple(
+        _pooled(
+            point, list(answers[point.id].values()), len(asked[point.id]), reasons.get(point.id)
+        )
+        for point in rubric.points
+    )
+
+
+def _pooled(
+    point: Point, answers: Sequence[Grounded], asked: int, reason: str | None
+) -> PointVerdict:
+    counts = Counter(answer.option for answer in answers)
+    counted = FrozenDict(dict(counts.most_common()))
+    failed = asked - len(answers)
+    if not answers:
+        return PointVerdict(
+            point=point,
+            failed=failed,
+            reason=reason or Message("the reply leaves the point out, also when asked again"),
+        )
+    choose = _majority if point.kind == "met" else _median
+    answer, value = choose(point, counts)
+    if answer is None:
+        why = (
+            Message("most votes say that it cannot be decided")
+            if 2 * counts[CANNOT_TELL] >= len(answers)
+            else Message("the votes are tied")
+        )
+        said = next((each for each in answers if each.option == CANNOT_TELL), answers[0])
+        return PointVerdict(
+            point=point,
+            counts=counted,
+            failed=failed,
+            explanation=said.explanation,
+            reason=why,
+            undecided=True,
+        )
+    agreeing = [each for each in answers if each.option == answer] or answers
+    quotes = [quote for each in agreeing for quote in each.evidence]
+    return PointVerdict(
+        point=point,
+        answer=answer,
+        value=value,
+        counts=counted,
+        failed=failed,
+        agreement=counts[answer] / len(answers),
+        explanation=next((each.explanation for each in agreeing if each.explanation), None),
+        quote=quotes[0] if quotes else None,
+    )
+
+
+def _majority(point: Point, counts: Counter[str]) -> tuple[str | None, Fraction | None]:
+    """More than half of the answers, "cannot tell" among them."""
+    answer = next((name for name in (MET, NOT_MET) if 2 * counts[name] > counts.total()), None)
+    return answer, None if answer is None else point.value(answer)
+
+
+def _median(point: Point, counts: Counter[str]) -> tuple[str | None, Fraction | None]:
+    """The median of levels and counts; of an even number the mean of the two in the middle."""
+    if 2 * counts[CANNOT_TELL] >= counts.total():
+        return None, None
+    places = sorted(
+        place for place, answer in enumerate(point.answers) for _ in range(counts[answer])
+    )
+    low, high = places[(len(places) - 1) // 2], places[len(places) // 2]
+    value = (point.value(point.answers[low]) + point.value(point.answers[high])) / 2
+    if low == high:
+        return point.answers[low], value
+    first, last = int(point.answers[low]), int(point.answers[high])
+    return f"{(first + last) / 2:g}", value
+
+
+def was_unreachable(votes: Sequence[Vote]) -> bool:
+    """Return True if a request failed, or a reply could not be read."""
+    return any(vote.outcome in (Outcome.MODEL_ERROR, Outcome.UNREADABLE) for vote in votes)

@@ -1,0 +1,181 @@
+"""Rubrics that a model proposes, for a person to review."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field, replace
+from typing import ClassVar
+
+from adjudge.core.aio.event_loop import sync_edge
+from adjudge.core.domain.criteria import Criteria
+from adjudge.core.domain.instance import Instance
+from adjudge.core.domain.json_types import JsonDict, JsonObject
+from adjudge.core.domain.question import Schema
+from adjudge.core.domain.reading import Reading
+from adjudge.core.domain.results import Result, Status
+from adjudge.core.domain.verdict import Chosen
+from adjudge.core.domain.vote import Ballot, Outcome, Vote
+from adjudge.core.engine.run import RunLike
+from adjudge.core.gateway.layers.budget import Budget
+from adjudge.core.gateway.opener import ModelLike
+from adjudge.core.judges.inputs import as_instance, items_of
+from adjudge.core.judges.judge import InstanceLike, Judge
+from adjudge.core.judges.settings import AskSettings, ModelPanel, alias
+from adjudge.core.prompts.renderer import ABOUT_POINTS
+from adjudge.errors import SetupError
+from adjudge.features.evidence.grouped_questions import OfEach, object_schema
+from adjudge.features.evidence.judge import worded
+from adjudge.features.evidence.reply_lists import differing, lists_under
+from adjudge.features.rubrics.layouts import parse_rubric, rubric_data
+from adjudge.features.rubrics.wording import proposal_criteria
+
+MOST_PROPOSED = 20
+_KEYS = ("text", "points", "category")
+READS = ("user_input", "reference")
+
+
+@dataclass(frozen=True)
+class ProposalQuestion(OfEach):
+    """The points by which answers to one question are judged."""
+
+    about: ClassVar[str] = "rubric proposal"
+    repair: ClassVar[str] = "repair_proposal"
+
+    # there is no advice on a proposal
+    def schema(self, *, feedback: bool = False) -> Schema:  # noqa: ARG002
+        """JSON schema of an answer."""
+        point = {
+            "text": {"type": "string"},
+            "points": {"type": "number"},
+            "category": {"type": "string"},
+        }
+        return object_schema({"rubric": {"type": "array", "items": object_schema(point)}})
+
+    def read_objects(
+        self,
+        objects: Sequence[JsonObject],
+        ballot: Ballot,  # noqa: ARG002
+        *,
+        settle: bool,  # noqa: ARG002
+    ) -> Reading | None:
+        """Read a rubric that can be judged; a reason to ask again otherwise."""
+        listed = lists_under(objects).get("rubric")
+        if not listed:
+            return None
+        if len(listed) > 1:
+            return differing("rubric")
+        points = [
+            {name: part[name] for name in _KEYS if part.get(name) not in (None, "")}
+            for part in listed[0][:MOST_PROPOSED]
+            if isinstance(part, Mapping)
+        ]
+        try:
+            rubric = parse_rubric(points)
+        except SetupError as error:
+            return Reading(Outcome.UNREADABLE, reason=str(error))
+        return Reading(Outcome.OK, Chosen(json.dumps(rubric_data(rubric), ensure_ascii=False)))
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class ProposedRubric(Result):
+    """A rubric as a model proposes it. It judges nothing until a person has accepted it."""
+
+    points: tuple[JsonDict, ...] = ()
+
+    @property
+    def verdict_name(self) -> str | None:
+        return f"{len(self.points)} points" if self.points else None
+
+
+@dataclass(frozen=True)
+class RubricWriter(AskSettings, Judge[Instance, ProposedRubric]):
+    """Has a model propose a rubric per row, from the question and a reference answer.
+
+    Parameters:
+        models: the model that is asked; of several the first that answers counts.
+        model: another name of ``models``.
+        language: of the prompt and the points: "en" or "ru".
+        temperature: by default the model's own setting, else 0.
+        seed: of the request.
+        max_repairs: how often it is asked again after a reply that cannot be read.
+    """
+
+    model: ModelLike | Sequence[ModelLike] | None = field(default=None, hash=False)
+    _: KW_ONLY
+    models: ModelLike | Sequence[ModelLike] | None = alias("model")
+
+    def open_models(self) -> ModelPanel:
+        """The models, ready to be asked."""
+        return ModelPanel.of(self.model)
+
+    @property
+    def samples(self) -> int:
+        """One proposal per model."""
+        return 1
+
+    @property
+    def criteria(self) -> Criteria:
+        """What is asked for."""
+        return proposal_criteria(self.language)
+
+    def configuration(self, criteria: Sequence[Criteria] = ()) -> JsonDict:
+        """With the wording of the request."""
+        made = super().configuration(criteria)
+        return worded(made, self.language, sentences=False, others=ABOUT_POINTS)
+
+    def check(self, item: Instance) -> None:
+        """The question must be there."""
+        if not item.fields.get(READS[0]):
+            raise SetupError(
+                "a rubric is proposed for a question: the row needs the field {name!r}; it has: "
+                "{found}",
+                name=READS[0],
+                found=", ".join(item.fields),
+            )
+
+    def plan(self, item: Instance, votes: Sequence[Vote]) -> Sequence[Ballot]:
+        """One request per model, until one has answered."""
+        if any(vote.verdict for vote in votes):
+            return []
+        asked = {vote.model for vote in votes}
+        shown = Instance({name: item.fields[name] for name in READS if item.fields.get(name)})
+        waiting = [name for name in self.panel if name not in asked][:1]
+        return [
+            self.ballot_for(
+                self.criteria, shown, ProposalQuestion(()), "rubric_proposal", name, 0, "generate"
+            )
+            for name in waiting
+        ]
+
+    def pool(self, item: Instance, votes: Sequence[Vote]) -> ProposedRubric:
+        """The first proposal that can be judged."""
+        verdict = next((vote.verdict for vote in votes if vote.verdict), None)
+        points = json.loads(verdict.option)["points"] if verdict else ()
+        return ProposedRubric(
+            instance=item,
+            criteria=self.criteria,
+            votes=tuple(votes),
+            status=Status.SCORED if verdict else Status.FAILED,
+            points=tuple({**point, "proposed": True} for point in points),
+        )
+
+    def fallback_result(self, result: ProposedRubric, choice: random.Random) -> ProposedRubric:  # noqa: ARG002
+        """There is no rubric by chance."""
+        return replace(result)
+
+    async def aevaluate(
+        self,
+        instances: Sequence[InstanceLike],
+        *,
+        run: RunLike | None = None,
+        budget: Budget | None = None,
+    ) -> list[ProposedRubric]:
+        """A proposal for each row: mappings or Instances with ``user_input`` and, if there is one,
+        ``reference``.
+        """
+        rows = [as_instance(item, READS[0]) for item in items_of(instances)]
+        return await self.judge_items(rows, run=run, budget=budget)
+
+    evaluate = sync_edge(aevaluate)

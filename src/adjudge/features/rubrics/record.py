@@ -1,0 +1,95 @@
+"""A row judged by its rubric, as a record."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from json import dumps
+from typing import Annotated, ClassVar
+
+from adjudge.core.domain.json_types import JsonDict
+from adjudge.core.domain.light_dataclass import light_dataclass
+from adjudge.core.domain.record import Detail
+from adjudge.core.domain.verdict import KeptQuote
+
+
+@light_dataclass(frozen=True, kw_only=True)
+class RubricPointRecord:
+    """One point, and what the votes make of it."""
+
+    id: str
+    text: str
+    points: float
+    kind: str
+    tags: tuple[str, ...]
+    answer: Annotated[str | None, "met or not met, a level or a count; null: no verdict"]
+    value: Annotated[float | None, "what the answer is worth, from 0 to 1"]
+    votes: Annotated[Mapping[str, int], "answer: votes"]
+    failed: Annotated[int, "votes without an answer to this point"]
+    agreement: float | None
+    explanation: str | None
+    quote: Annotated[KeptQuote | None, "a passage of the text, found by a program"]
+    reason: Annotated[str | None, "why there is no verdict"]
+    required: bool = False
+    undecided: Annotated[bool, "no verdict, although votes were cast"] = False
+    share: Annotated[
+        float | None, "of the highest score; null: part of a group that is met as a whole"
+    ] = None
+    levels: tuple[str, ...] = ()
+    answers: tuple[str, ...] = ()
+
+
+@light_dataclass(frozen=True, kw_only=True)
+class CategoryRecord:
+    """The score over the points of one category."""
+
+    score: float | None
+    lower: float
+    upper: float
+
+
+@light_dataclass(frozen=True, kw_only=True)
+class RubricDetail(Detail):
+    """A row with its points. The score may be below 0: penalties are not clipped per row."""
+
+    kind: ClassVar[str] = "rubric"
+    sections: ClassVar[tuple[str, ...]] = ("rubric",)
+
+    layout: str
+    identity: Annotated[str, "equal for rubrics that ask and count the same"]
+    lower: Annotated[float, "the score if missing verdicts were the worst"]
+    upper: Annotated[float, "the score if missing verdicts were the best"]
+    points: tuple[RubricPointRecord, ...]
+    categories: Annotated[
+        Mapping[str, CategoryRecord], "only those with a point that is worth more than 0"
+    ]
+    failed_gates: tuple[str, ...]
+    open_gates: Annotated[tuple[str, ...], "required points without a verdict"]
+    themes: Annotated[tuple[str, ...], "tags of the row"] = ()
+    text_field: str = "response"
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return self.lower, self.upper
+
+    @property
+    def missing(self) -> tuple[RubricPointRecord, ...]:
+        """The points without a verdict."""
+        return tuple(point for point in self.points if point.value is None)
+
+    def columns(self) -> JsonDict:
+        """One level deep: the counts of points, the categories, and the points as JSON."""
+        detail = self.to_dict()
+        points = detail.pop("points")
+        categories = detail.pop("categories")
+        met = sum(point.answer == "met" for point in self.points)
+        return {
+            **{
+                name: "; ".join(value) if isinstance(value, list) else value
+                for name, value in detail.items()
+            },
+            "points_met": met,
+            "points_missing": len(self.missing),
+            "points_asked": len(self.points),
+            "rubric_categories": dumps(categories, ensure_ascii=False),
+            "rubric_points": dumps(points, ensure_ascii=False),
+        }

@@ -1,0 +1,397 @@
+"""The points of many rows, added up as benchmarks publish them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated, ClassVar, NotRequired, TypedDict
+
+from adjudge.core.domain.json_types import JsonDict
+from adjudge.core.domain.record import JudgmentRecord
+from adjudge.core.domain.repetition import Unit, clusters_of, unit_of
+from adjudge.features.rubrics.formulas import clipped_mean, macro_mean, mean
+from adjudge.features.rubrics.record import RubricDetail, RubricPointRecord
+from adjudge.features.rubrics.rubric import CANNOT_TELL, MET, NOT_MET
+from adjudge.features.rubrics.settings import RUBRIC_FIELDS
+from adjudge.messages import Message
+from adjudge.runs.sections import SectionPart, SectionTally
+from adjudge.stats.intervals import Interval, interval_of_bounds, scaled_interval
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from adjudge.runs.results.report import Report, Section
+    from adjudge.runs.view.terminal import Screen
+
+_LEVELS = 5
+"""BiGGen-Bench publishes means of levels from 1 to 5."""
+
+
+class RubricShape(TypedDict):
+    """What ``--json`` says of rubrics."""
+
+    rubric: NotRequired[
+        Annotated[
+            object,
+            "rows by rubric: the mean clipped to 0-1 once, its bounds, points without a verdict, "
+            "gates, categories and themes",
+        ]
+    ]
+
+
+def rubric_detail(record: JudgmentRecord) -> RubricDetail | None:
+    """Return what a record says of points; None of other kinds."""
+    return record.detail if isinstance(record.detail, RubricDetail) else None
+
+
+def sign_of(point: RubricPointRecord) -> str:
+    """Return a sign that tells the verdicts apart without colours."""
+    if point.answer is None:
+        return "?"
+    return {"met": "☑", "not met": "☐"}.get(point.answer, point.answer)
+
+
+_ANSWERS = {
+    MET: Message("met"),
+    NOT_MET: Message("not met"),
+    CANNOT_TELL: Message("cannot tell"),
+}
+
+
+def answer_title(answer: str | None) -> str:
+    """Return an answer in the reader's language; levels and counts as they are."""
+    return Message("no verdict") if answer is None else _ANSWERS.get(answer, answer)
+
+
+def worth_of(point: RubricPointRecord) -> str:
+    """Return the points with their sign."""
+    return f"{point.points:+g}"
+
+
+def class_of(point: RubricPointRecord) -> str:
+    """Return whether a verdict is good or bad for the score: good, bad or open."""
+    if point.value is None:
+        return "open"
+    earns = point.value > 0
+    return "good" if earns == (point.points >= 0) else "bad"
+
+
+@dataclass(frozen=True)
+class RowScores:
+    """The scores of rows by one rubric, category or theme."""
+
+    lows: tuple[float, ...]
+    """Every row at its least; equal to ``highs`` for rows that have a score."""
+    highs: tuple[float, ...]
+    interval: Interval | None = None
+    """Of the mean before it is clipped, clustered by row; it holds whatever the missing verdicts
+    are.
+    """
+
+    @property
+    def rows(self) -> int:
+        return len(self.lows)
+
+    @property
+    def scored(self) -> int:
+        """Rows whose score does not depend on missing verdicts."""
+        return sum(low == high for low, high in zip(self.lows, self.highs, strict=True))
+
+    @property
+    def scores(self) -> list[float]:
+        """The scores of those rows."""
+        return [low for low, high in zip(self.lows, self.highs, strict=True) if low == high]
+
+    @property
+    def mean(self) -> float | None:
+        """The mean over the rows, clipped to 0–1 once; None if a row has no score."""
+        return clipped_mean(self.lows) if self.scored == self.rows else None
+
+    @property
+    def mean_of_scored(self) -> float | None:
+        """The clipped mean over the rows that have a score."""
+        return clipped_mean(self.scores)
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The clipped mean if missing verdicts were the worst, and if they were the best."""
+        return clipped_mean(self.lows) or 0.0, clipped_mean(self.highs) or 0.0
+
+    @property
+    def is_clipped(self) -> bool:
+        """Whether the mean would be outside 0–1."""
+        return (mean(self.lows) or 0.0) < 0 or (mean(self.highs) or 0.0) < 0
+
+    @property
+    def clipped_interval(self) -> Interval | None:
+        """The interval of the clipped mean."""
+        if self.interval is None:
+            return None
+        low, high = (min(1.0, max(0.0, end)) for end in (self.interval.lower, self.interval.upper))
+        return Interval(low, high, self.interval.level)
+
+    def to_dict(self) -> JsonDict:
+        interval = self.clipped_interval
+        lower, upper = self.bounds
+        return {
+            "rows": self.rows,
+            "scored": self.scored,
+            "mean": self.mean,
+            "mean_of_scored": self.mean_of_scored,
+            "lower": lower,
+            "upper": upper,
+            "clipped": self.is_clipped,
+            "interval": None
+            if interval is None
+            else {"lower": interval.lower, "upper": interval.upper, "level": interval.level},
+        }
+
+
+def between(lower: float, upper: float) -> str:
+    """Return two ends in the reader's language."""
+    return Message("{lower:.3f} – {upper:.3f}", lower=lower, upper=upper)
+
+
+def cells_of(scores: RowScores) -> tuple[str, str, str, str]:
+    """Rows, those with a score, the mean or its bounds, and the interval."""
+    lower, upper = scores.bounds
+    interval = scores.clipped_interval
+    mean_cell = (
+        between(lower, upper) if scores.mean is None else Message("{value:.3f}", value=lower)
+    )
+    return (
+        str(scores.rows),
+        str(scores.scored),
+        mean_cell,
+        "" if interval is None else between(interval.lower, interval.upper),
+    )
+
+
+@dataclass(frozen=True)
+class RubricSummary(SectionPart):
+    """The rubrics of all rows."""
+
+    templates: ClassVar[Mapping[str, str]] = {
+        "style.html": "adjudge.features.rubrics:style.css",
+        "figures.html": "adjudge.features.rubrics:figures.html.jinja",
+        "figures.md": "adjudge.features.rubrics:figures.md.jinja",
+        "row_findings.html": "adjudge.features.rubrics:row_findings.html.jinja",
+        "row_findings.md": "adjudge.features.rubrics:row_findings.md.jinja",
+    }
+    has_options: ClassVar[bool] = False
+
+    total: RowScores
+    points: int
+    points_met: int
+    points_missing: int
+    """Points without a verdict."""
+    undecided: int
+    """Points without a verdict although votes were cast: ties, and "cannot tell"."""
+    failed_gates: Mapping[str, int]
+    """Gate → rows that miss it."""
+    rows_failed: int
+    """Rows that miss a gate."""
+    categories: Mapping[str, RowScores] = field(default_factory=dict)
+    themes: Mapping[str, RowScores] = field(default_factory=dict)
+    layouts: Mapping[str, int] = field(default_factory=dict)
+    capabilities: float | None = None
+    """BiGGen-Bench: the mean of the means per capability, on levels from 1 to 5."""
+
+    functions: ClassVar[Mapping[str, Callable[..., object]]] = {
+        "detail": rubric_detail,
+        "sign": sign_of,
+        "side": class_of,
+        "worth": worth_of,
+        "answer": answer_title,
+        "cells": cells_of,
+        "between": between,
+    }
+
+    @property
+    def parts(self) -> list[tuple[Message, Mapping[str, RowScores]]]:
+        """Categories and themes, with what they are called."""
+        named = ((Message("category"), self.categories), (Message("theme"), self.themes))
+        return [(title, each) for title, each in named if each]
+
+    @property
+    def page_title(self) -> Message:
+        return Message("Rubric evaluation")
+
+    @property
+    def sort_title(self) -> Message:
+        return Message("score, lowest first")
+
+    def to_dict(self) -> JsonDict:
+        return {
+            "rubric": {
+                **self.total.to_dict(),
+                "points": self.points,
+                "points_met": self.points_met,
+                "points_missing": self.points_missing,
+                "points_undecided": self.undecided,
+                "rows_failed_by_gate": self.rows_failed,
+                "failed_gates": dict(self.failed_gates),
+                "layouts": dict(self.layouts),
+                **(
+                    {} if self.capabilities is None else {"mean_of_capabilities": self.capabilities}
+                ),
+                "categories": {name: each.to_dict() for name, each in self.categories.items()},
+                "themes": {name: each.to_dict() for name, each in self.themes.items()},
+            }
+        }
+
+    def sentence(self, name: str) -> Message:
+        """The points of all rows in a line."""
+        return Message(
+            "{name}: {met} of {points} points met, {missing} without a verdict",
+            name=name,
+            met=self.points_met,
+            points=self.points,
+            missing=self.points_missing,
+        )
+
+    def lines(self) -> Iterator[Message]:
+        yield from self.remarks
+
+    @property
+    def remarks(self) -> list[Message]:
+        """What a reader of the figures must know."""
+        made = []
+        if self.total.scored < self.total.rows:
+            lower, upper = self.total.bounds
+            made.append(
+                Message(
+                    "{count} of {rows} rows have no score, since points have no verdict: the mean "
+                    "over all rows is from {lower:.3f} to {upper:.3f}",
+                    count=self.total.rows - self.total.scored,
+                    rows=self.total.rows,
+                    lower=lower,
+                    upper=upper,
+                )
+            )
+        if self.total.is_clipped:
+            made.append(
+                Message(
+                    "The mean over the rows is {mean:.3f}; it is clipped to 0 once, as HealthBench "
+                    "does. Rows are not clipped.",
+                    mean=mean(self.total.lows) or 0.0,
+                )
+            )
+        if self.rows_failed:
+            made.append(
+                Message(
+                    "{rows} rows miss a required point: {gates}",
+                    rows=self.rows_failed,
+                    gates=", ".join(
+                        f"{name} {count}" for name, count in list(self.failed_gates.items())[:5]
+                    ),
+                )
+            )
+        if self.undecided:
+            made.append(
+                Message(
+                    "{count} points could not be decided: ties, or the model cannot tell",
+                    count=self.undecided,
+                )
+            )
+        if self.capabilities is not None:
+            made.append(
+                Message(
+                    "Mean of the capabilities, as BiGGen-Bench publishes it: {mean:.3f} of 5",
+                    mean=self.capabilities,
+                )
+            )
+        return made
+
+    def hidden_fields(self, record: JudgmentRecord) -> Collection[str]:
+        """The rubric as data: the checklist shows it."""
+        return RUBRIC_FIELDS if rubric_detail(record) else ()
+
+    def tables(self, section: Section, report: Report, screen: Screen) -> Iterator[Table]:  # noqa: ARG002
+        for title, each in [(Message("rubric"), {section.name: self.total}), *self.parts]:
+            yield screen.table(
+                (title, Message("rows"), Message("scored"), Message("mean"), Message("interval")),
+                ((name, *cells_of(scores)) for name, scores in each.items()),
+            )
+
+
+class _Rows:
+    """Lows, highs and units of rows, while they pass."""
+
+    def __init__(self) -> None:
+        self._lows: list[float] = []
+        self._highs: list[float] = []
+        self._units: list[Unit] = []
+
+    def add(self, lower: float, upper: float, unit: Unit) -> None:
+        self._lows.append(lower)
+        self._highs.append(upper)
+        self._units.append(unit)
+
+    def scores(self) -> RowScores:
+        clusters = clusters_of(self._units)
+        low = min(0.0, *self._lows)
+        scale = (low, max(1.0, *self._highs))
+
+        def limits(values: Sequence[float]) -> Interval | None:
+            return scaled_interval(values, scale, clusters=clusters)
+
+        interval = interval_of_bounds(limits, self._lows, self._highs)
+        return RowScores(tuple(self._lows), tuple(self._highs), interval)
+
+
+class RubricTally(SectionTally):
+    """Adds up judgments as they come."""
+
+    name: ClassVar[str] = "rubric"
+    shape: ClassVar[type] = RubricShape
+
+    def __init__(self) -> None:
+        self._total = _Rows()
+        self._categories: dict[str, _Rows] = {}
+        self._themes: dict[str, _Rows] = {}
+        self._counts: Counter[str] = Counter()
+        self._gates: Counter[str] = Counter()
+        self._layouts: Counter[str] = Counter()
+        self._levels: list[tuple[str, float]] = []
+
+    def add(self, one: JudgmentRecord) -> None:
+        detail = rubric_detail(one)
+        if detail is None:
+            return
+        unit = unit_of(one)
+        self._total.add(detail.lower, detail.upper, unit)
+        for name, scores in detail.categories.items():
+            self._categories.setdefault(name, _Rows()).add(scores.lower, scores.upper, unit)
+        for name in detail.themes:
+            self._themes.setdefault(name, _Rows()).add(detail.lower, detail.upper, unit)
+        self._counts["points"] += len(detail.points)
+        self._counts["met"] += sum(point.answer == "met" for point in detail.points)
+        self._counts["missing"] += len(detail.missing)
+        self._counts["undecided"] += sum(point.undecided for point in detail.points)
+        self._counts["failed"] += bool(detail.failed_gates)
+        self._gates.update(detail.failed_gates)
+        self._layouts[detail.layout] += 1
+        if detail.layout == "biggen" and detail.themes and detail.lower == detail.upper:
+            self._levels.append((detail.themes[0], 1 + (_LEVELS - 1) * detail.lower))
+
+    def summary(self) -> RubricSummary | None:
+        """The rows so far; None if there are none."""
+        counts = self._counts
+        if not self._layouts:
+            return None
+        complete = len(self._levels) == self._layouts.total()
+        return RubricSummary(
+            total=self._total.scores(),
+            points=counts["points"],
+            points_met=counts["met"],
+            points_missing=counts["missing"],
+            undecided=counts["undecided"],
+            failed_gates=dict(self._gates.most_common()),
+            rows_failed=counts["failed"],
+            categories={name: rows.scores() for name, rows in sorted(self._categories.items())},
+            themes={name: rows.scores() for name, rows in sorted(self._themes.items())},
+            layouts=dict(self._layouts),
+            capabilities=macro_mean(self._levels) if complete else None,
+        )

@@ -1,0 +1,130 @@
+"""``/rubrics``: rubrics that a model proposed, for a person to accept, edit or drop."""
+
+from __future__ import annotations
+
+from starlette.datastructures import QueryParams
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from adjudge.core.domain.json_types import JsonDict
+from adjudge.errors import AdjudgeError
+from adjudge.features.rubrics.layouts import parse_rubric
+from adjudge.features.rubrics.lint import lint_rubric
+from adjudge.features.rubrics.review import SUFFIX, ReviewRow, decide, read_reviews
+from adjudge.messages import Message
+from adjudge.web.forms import with_form
+from adjudge.web.home import FoundFile, chosen, data_files
+from adjudge.web.page import NavigationLink, Page
+from adjudge.web.site import Site, site_of
+
+_MOST_ROWS = 200
+
+
+def show_files(request: Request) -> Response:
+    """The files of proposals below the folder of the page."""
+    site = site_of(request)
+    return site.answer(
+        request,
+        "rubric-review/files.html.jinja",
+        {"files": [_file(file) for file in _files(site).values()], "suffix": SUFFIX},
+    )
+
+
+def show_rows(request: Request) -> Response:
+    """The rows of a file, and the points of one of them."""
+    site, asked = site_of(request), request.query_params
+    file = chosen(_files(site), asked.get("name", ""), Message("file of rubrics"))
+    rows = read_reviews(file.path)
+    row = next((one for one in rows if one.row == asked.get("row")), None)
+    first = row or next((one for one in rows if one.waiting), rows[0] if rows else None)
+    data = {
+        "file": file.name,
+        "rows": [{"row": one.row, "waiting": one.waiting} for one in rows[:_MOST_ROWS]],
+        "count": len(rows),
+        "wrong": None,
+        "kept": False,
+        **_row(first),
+    }
+    return site.answer(request, "rubric-review/rows.html.jinja", data)
+
+
+def keep(request: Request, given: QueryParams) -> Response:
+    """Keep what was decided about the points of a row."""
+    site = site_of(request)
+    site.refuse_read_only(Message("the page was started with --read-only: nothing can be kept"))
+    file = chosen(_files(site), given.get("name", ""), Message("file of rubrics"))
+    count = sum(name.startswith("text-") for name in given)
+    decisions = [
+        {name: given.get(f"{name}-{place}", "") for name in ("do", "text", "points", "category")}
+        for place in range(count)
+    ]
+    row, wrong = given.get("row", ""), None
+    try:
+        shown: ReviewRow | None = decide(file.path, row, decisions)
+    except AdjudgeError as error:
+        wrong = error.message
+        shown = next((one for one in read_reviews(file.path) if one.row == row), None)
+    data = {"file": file.name, "wrong": wrong, "kept": wrong is None, **_row(shown)}
+    return site.answer(request, "rubric-review/row_part.html.jinja", data, 400 if wrong else 200)
+
+
+def _files(site: Site) -> dict[str, FoundFile]:
+    return {name: file for name, file in data_files(site.home).items() if name.endswith(SUFFIX)}
+
+
+def _file(file: FoundFile) -> JsonDict:
+    try:
+        rows = read_reviews(file.path)
+    except AdjudgeError as error:
+        return {"name": file.name, "trouble": str(error)}
+    return {
+        "name": file.name,
+        "trouble": "",
+        "rows": len(rows),
+        "points": sum(len(row.points) for row in rows),
+        "waiting": sum(row.waiting for row in rows),
+    }
+
+
+def _row(row: ReviewRow | None) -> JsonDict:
+    if row is None:
+        return {"row": None}
+    findings: list[JsonDict] = []
+    if row.points:
+        try:
+            found = lint_rubric(parse_rubric(list(row.points)))
+            findings = [{"point": one.point, "message": one.message} for one in found]
+        except AdjudgeError as error:
+            findings = [{"point": "", "message": error.message}]
+    return {
+        "row": row.row,
+        "user_input": row.user_input,
+        "reference": row.reference,
+        "points": [
+            {
+                "id": point.get("id"),
+                "text": point.get("text", ""),
+                "points": point.get("points", 1),
+                "category": next(iter(tags), "")
+                if isinstance(tags := point.get("tags"), list)
+                else "",
+                "proposed": bool(point.get("proposed")),
+                "is_group": "text" not in point,
+            }
+            for point in row.points
+        ],
+        "findings": findings,
+    }
+
+
+PAGE = Page(
+    name="rubric-review",
+    routes=(
+        Route("/rubrics", show_files),
+        Route("/rubrics-file", show_rows),
+        Route("/rubrics-file", with_form(keep), methods=["POST"]),
+    ),
+    link=NavigationLink("/rubrics", Message("Rubrics")),
+    package="adjudge.features.rubrics",
+)

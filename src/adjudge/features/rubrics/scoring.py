@@ -1,0 +1,67 @@
+"""Many answers scored by rubrics, for programs that use the scores, such as trainers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from adjudge.core.engine.run import RunLike
+from adjudge.core.gateway.layers.budget import Budget
+from adjudge.core.judges.judge import InstanceLike
+from adjudge.features.rubrics.judge import RubricJudge
+from adjudge.features.rubrics.result import RubricResult
+
+
+@dataclass(frozen=True)
+class ScoredRow:
+    """A row's score, or the bounds between which it is."""
+
+    score: float | None
+    """None if missing verdicts could change it: never a number that stands for a failure."""
+    lower: float
+    upper: float
+    missing: tuple[str, ...] = ()
+    """The points without a verdict."""
+    failed_gates: tuple[str, ...] = ()
+    reason: str | None = None
+    """Why there is no score."""
+
+
+async def ascore_rows(
+    judge: RubricJudge,
+    rows: Sequence[InstanceLike],
+    *,
+    run: RunLike | None = None,
+    budget: Budget | None = None,
+) -> list[ScoredRow]:
+    """Judge rows and return a score per row, in their order.
+
+    ``rows``: as for ``RubricJudge.evaluate``. ``run``: a folder whose answers are not asked again.
+
+    >>> [row.score for row in await ascore_rows(judge, rows)]
+    [0.75, None]
+    """
+    return [*map(_scored, await judge.aevaluate([*rows], run=run, budget=budget))]
+
+
+def score_rows(
+    judge: RubricJudge,
+    rows: Sequence[InstanceLike],
+    *,
+    run: RunLike | None = None,
+    budget: Budget | None = None,
+) -> list[ScoredRow]:
+    """Like ``ascore_rows``, for callers that do not await."""
+    return [*map(_scored, judge.evaluate([*rows], run=run, budget=budget))]
+
+
+def _scored(result: RubricResult) -> ScoredRow:
+    lower, upper = result.bounds
+    return ScoredRow(
+        None if result.fallback else result.score,
+        lower,
+        upper,
+        missing=tuple(one.point.id for one in result.missing),
+        failed_gates=result.detail().failed_gates,
+        reason=result.reason,
+    )

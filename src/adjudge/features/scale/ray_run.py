@@ -1,0 +1,196 @@
+"""An eval file over a Ray cluster: its rows to workers, what they were answered into the run's
+folder.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import chain
+from pathlib import Path
+
+from adjudge.core.aio import event_loop
+from adjudge.core.domain.instance import Instance
+from adjudge.core.engine.cluster import Cluster
+from adjudge.core.gateway.layers.account import Spent
+from adjudge.core.gateway.layers.budget import Budget
+from adjudge.core.ledger.file import holds_run
+from adjudge.errors import RunError, SetupError
+from adjudge.features.scale.limiter import SharedLimits
+from adjudge.features.scale.partition import (
+    Partition,
+    PartitionJudge,
+    Progress,
+    WorkerSettings,
+    models_of,
+    numbered_chunks,
+    told_elsewhere,
+)
+from adjudge.features.scale.ray.cluster import Hearing
+from adjudge.features.scale.ray.place import store_of
+from adjudge.features.scale.ray.run import ClusterRun
+from adjudge.features.scale.ray.worker import Opened
+from adjudge.features.scale.stores.merger import is_newer, merge
+from adjudge.features.scale.stores.segments import SegmentStore
+from adjudge.runs.eval_file import BudgetEntry, EvalFile
+from adjudge.runs.execute import Stopping
+from adjudge.runs.folder import run_info
+from adjudge.runs.partitions import PARTITIONS, kept_facts
+from adjudge.runs.plan import Plan
+
+_ROWS = 256
+"""That a worker is given at once, and judged again by another where it dies."""
+Chunk = list[tuple[int, Instance]]
+Work = ClusterRun[Chunk, Partition, Progress]
+Rows = Callable[[], Iterable[tuple[int, Instance]]]
+"""Rows with their places among all of them."""
+Tell = Callable[[Partition | Progress | Stopping], None]
+"""Is told when a worker has done its part, how far all of them are, and that somebody interrupted
+them.
+"""
+
+
+def spread(plan: Plan, cluster: Cluster, *, cache: bool, tell: Tell) -> None:
+    """Have the workers answer all that is not answered yet, then make the run's ledger of it.
+
+    A run that was merged and is complete has nothing left for them. Raises what ended the workers
+    before the end; what they were answered until then is in the ledger too.
+    """
+    if work := work_for(plan, cluster, cache=cache):
+        judge_chunks(work, tell)
+        work.clear()
+
+
+def judge_chunks(work: Work, tell: Tell) -> None:
+    """Have the workers judge, and tell how far they are."""
+    tally = WorkerTally(tell)
+    hearing = Hearing(tally.done, tally.news)
+    with event_loop.stopping_told(lambda: tell(Stopping())):
+        event_loop.run(work.judge(hearing))
+
+
+def adopt_partitions(folder: Path) -> None:
+    """Have a run on one machine know what workers were answered whose driver was killed before it
+    could merge that.
+    """
+    store = SegmentStore(folder / PARTITIONS)
+    if not store.is_begun or (holds_run(folder) and is_newer(folder)):
+        return
+    merge(store, folder, {**(kept_facts(folder) or {}), "ended": None})
+
+
+def work_for(plan: Plan, cluster: Cluster, *, cache: bool, rows: Rows | None = None) -> Work | None:
+    """What the workers are to do; None where the run is complete.
+
+    ``rows``: in place of the file's own.
+    """
+    folder = plan.folder
+    if folder is None:
+        raise SetupError("a run on a cluster is kept: say where, with --run FOLDER")
+    store = SegmentStore(store_of(cluster, folder))
+    if not store.is_begun and holds_run(folder):
+        refuse_unfinished(folder)
+        return None
+    file = replace(plan.file, budget=BudgetEntry(), path=plan.file.path.absolute())
+    settings = WorkerSettings(cache=cache, prices=plan.prices)
+    return ClusterRun(
+        folder,
+        cluster,
+        plan.configuration,
+        models_of(plan),
+        partial(_opened, file, settings),
+        partial(
+            _routed,
+            rows or (lambda: chain.from_iterable(_chunks(plan))),
+        ),
+        plan.limits,
+        plan.facts,
+        plan.prices,
+    )
+
+
+def _chunks(plan: Plan) -> Iterator[list[tuple[int, Instance]]]:
+    return numbered_chunks(plan.reader, _ROWS, plan.limit, told_elsewhere)
+
+
+def refuse_unfinished(folder: Path) -> None:
+    """What was begun here and is not complete has answers that workers would not know of."""
+    if run_info(folder).state != "complete":
+        raise RunError(
+            "{folder} was begun on one machine: resume it without --on, or use another folder",
+            folder=folder,
+        )
+
+
+def _routed(rows: Rows, workers: int) -> Iterator[tuple[int, Chunk]]:
+    """Rows that show the same go to the same worker, which asks about them once."""
+    waiting: list[Chunk] = [[] for _ in range(workers)]
+    for number, instance in rows():
+        slot = int(instance.identity[:8], 16) % workers
+        waiting[slot].append((number, instance))
+        if len(waiting[slot]) >= _ROWS:
+            yield slot, waiting[slot]
+            waiting[slot] = []
+    yield from ((slot, chunk) for slot, chunk in enumerate(waiting) if chunk)
+
+
+def _opened(
+    file: EvalFile,
+    settings: WorkerSettings,
+    store: SegmentStore,
+    writer: str,
+    budget: Budget | None,
+    limits: SharedLimits,
+) -> Opened[Chunk, Partition, Progress]:
+    own = replace(settings, budget=budget, writer=writer, limits=limits)
+    return PartitionJudge(file, store, own).opened()
+
+
+@dataclass
+class _Told:
+    """What one worker said last."""
+
+    now: Progress = Progress()
+    spent: Spent = Spent()
+    before: Spent = Spent()
+    """By processes of this worker that died."""
+
+
+class WorkerTally:
+    """Adds up what all workers have done: chunks that are done, and how far those are that are
+    under way.
+    """
+
+    def __init__(self, tell: Tell) -> None:
+        self._tell = tell
+        self._done = Counter[str]()
+        self._workers: dict[int, _Told] = {}
+
+    def done(self, worker: int, part: Partition) -> None:
+        """A chunk is judged and kept."""
+        self._done.update(judgments=part.judgments, unscored=part.unscored, asked=part.asked)
+        self._hear(worker, Progress(spent=part.spent))
+        self._tell(part)
+        self._tell(self._sum())
+
+    def news(self, worker: int, progress: Progress) -> None:
+        self._hear(worker, progress)
+        self._tell(self._sum())
+
+    def _hear(self, worker: int, progress: Progress) -> None:
+        told = self._workers.setdefault(worker, _Told())
+        if progress.spent.calls < told.spent.calls:  # it was started anew
+            told.before += told.spent
+        told.now, told.spent = progress, progress.spent
+
+    def _sum(self) -> Progress:
+        now = [told.now for told in self._workers.values()]
+        spent = sum((told.before + told.spent for told in self._workers.values()), Spent())
+        return Progress(
+            self._done["judgments"] + sum(one.judgments for one in now),
+            self._done["unscored"] + sum(one.unscored for one in now),
+            self._done["asked"] + sum(one.asked for one in now),
+            spent,
+        )

@@ -1,0 +1,173 @@
+"""``adjudge init``: files to begin with, which run as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path, PurePosixPath
+
+import click
+
+from adjudge.core.aio.files import from_here
+from adjudge.core.reading.project_files import FILE
+from adjudge.errors import AdjudgeError, RunError
+from adjudge.messages import Message, reason_of
+from adjudge.runs.cli.options import PATH, argument, command
+from adjudge.runs.cli.output import echo, language, typed_language
+from adjudge.runs.project import find_project
+
+_STARTERS = Path(__file__).parent / "files"
+_EXAMPLES = "examples"
+_RUN = "adjudge run eval.yaml"
+_NEXT = {
+    "chat": (
+        "adjudge criteria check criteria/tone.yaml --data data/example.csv",
+        _RUN,
+        "adjudge runs show runs/eval",
+    ),
+    "rag": (f"{_RUN} --dry-run", _RUN, "adjudge runs show runs/eval"),
+    "agent": (
+        "adjudge agent data/runs.jsonl --show 4",
+        _RUN,
+        "adjudge agent data/runs.jsonl --measure goal,policy --dry-run",
+    ),
+    "chat-sim": (
+        "python bot.py &",
+        "adjudge conversations check scenarios.yaml",
+        _RUN,
+        "adjudge view runs",
+    ),
+    "pairwise": (f"{_RUN} --dry-run", _RUN, "adjudge rank runs/eval"),
+    "pytest": (
+        "pip install 'adjudge[local,pytest]'",
+        "pytest tests/test_answers.py",
+        "adjudge runs list .adjudge/runs",
+    ),
+    "github": (
+        _RUN,
+        "adjudge report runs/eval --to github",
+        "git add eval.yaml criteria data .github",
+    ),
+    _EXAMPLES: (
+        "adjudge run examples/eval.yaml --dry-run",
+        "adjudge rag --csv examples/rag.csv",
+        "adjudge agent examples/agent/runs.jsonl",
+    ),
+}
+"""Kind → the commands to go on with."""
+_PARTS = {"github": ("chat", "github")}
+"""Kinds that need the files of others."""
+
+
+@command()
+@argument(
+    "kind",
+    f"What to begin: {', '.join(_NEXT)}.",
+    type=click.Choice(list(_NEXT)),
+    required=False,
+    default="chat",
+)
+@click.option("--folder", type=PATH, default=Path(), help="Where to put the files.")
+@click.option("--force", is_flag=True, help="Write what is there already beside it, as FILE.new.")
+def init(kind: str, folder: Path, force: bool) -> int:
+    """Write an eval file with criteria and example rows, tests for pytest, a GitHub workflow, or
+    the examples that the documentation names. No file is overwritten.
+
+    They run at once on the embedded model; put your own rows and criteria in their place.
+    """
+    from adjudge.runs.trusted_folders import own_folder
+
+    written, files = [], list(starters(kind, language()))
+    for path, _ in files:  # before anything is written
+        own_folder((folder / path).parent, folder)
+    for path, content in files:
+        target, message = _write(folder / path, content, force=force)
+        written += [target] if target else []
+        echo(message)
+    _trust(written)
+    chosen = typed_language()  # LANG never decides in which language a model is asked
+    if chosen and chosen != "en":
+        echo(_keep_language(folder, chosen))
+    click.echo()
+    echo(Message("Now:"))
+    for line in _NEXT[kind]:
+        click.echo(f"  {line}")
+    return 0
+
+
+def _trust(written: Sequence[Path]) -> None:
+    """Trust the eval files that were just written, if all that they use was written, too."""
+    from adjudge.runs.trusted_folders import files_of_eval, remember
+
+    ours = {str(path.resolve()) for path in written}
+    for path in written:
+        with suppress(AdjudgeError):  # most are not eval files
+            files = files_of_eval(path) if path.suffix == ".yaml" else []
+            remember([file for file in files if file.hashes.keys() <= ours])
+
+
+def starters(kind: str, language: str = "en") -> Iterator[tuple[PurePosixPath, bytes]]:
+    """(path, content) of the files of a kind."""
+    if kind == _EXAMPLES:
+        yield from _files(_examples(), PurePosixPath(_EXAMPLES))
+        return
+    place = _STARTERS if language == "en" else _STARTERS / language
+    for part in _PARTS.get(kind, (kind,)):
+        yield from _files(place / part, PurePosixPath())
+
+
+def _examples() -> Path:
+    """The folder of a wheel, or of the checkout that the package is used from."""
+    packed = _STARTERS / _EXAMPLES
+    return packed if packed.is_dir() else Path(__file__).parents[4] / _EXAMPLES
+
+
+def _files(place: Path, path: PurePosixPath) -> Iterator[tuple[PurePosixPath, bytes]]:
+    for one in sorted(place.iterdir(), key=lambda each: each.name):
+        if one.is_file():
+            yield path / one.name, one.read_bytes()
+        elif one.name != "__pycache__":
+            yield from _files(one, path / one.name)
+
+
+def _keep_language(folder: Path, language: str) -> Message:
+    """Where every command in the folder looks for it; a file of the project that is there already,
+    here or above, is the user's to change.
+    """
+    project = find_project(folder)
+    line = f'language = "{language}"'
+    if project.path is None:
+        return _write(folder / FILE, (_STARTERS / language / FILE).read_bytes(), force=False)[1]
+    if project.language == language:
+        return Message("kept {file}: it says {line}", file=from_here(project.path), line=line)
+    return Message(
+        "kept {file}: add {line} to it, and every command here speaks that language",
+        file=from_here(project.path),
+        line=line,
+    )
+
+
+def _write(target: Path, content: bytes, *, force: bool) -> tuple[Path | None, Message]:
+    """Return the file that was written, or None, and a line about it."""
+    if target.exists() or target.is_symlink():
+        if not force:
+            kept = Message(
+                "kept {file}: it is there already (--force writes {name}.new beside it)",
+                file=target,
+                name=target.name,
+            )
+            return None, kept
+        target = target.with_name(f"{target.name}.new")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with target.open("xb") as file:
+            file.write(content)
+    except OSError as error:
+        way = next((one for one in target.parents if one.is_file()), None)
+        why = (
+            reason_of(error)
+            if way is None
+            else Message("{file} is a file, and a folder is needed there", file=way)
+        )
+        raise RunError("{target} cannot be written: {why}", target=target, why=why) from error
+    return target, Message("wrote {file}", file=target)

@@ -1,0 +1,75 @@
+"""A page about the judges of a run."""
+
+from __future__ import annotations
+
+from markupsafe import Markup
+
+from adjudge.features.stress.attack_report import name_of
+from adjudge.features.stress.attacks.report import grade
+from adjudge.features.stress.card import JudgeCards
+from adjudge.features.stress.drift_report import summary
+from adjudge.messages import Message
+from adjudge.runs.counts import count_calls, count_tokens
+from adjudge.runs.numbers import figure
+from adjudge.runs.terms import figure_title, leaning_title
+from adjudge.runs.view.template import environment
+from adjudge.stats.estimate import Estimate
+from adjudge.trust.calibration_words import agreement_title
+from adjudge.trust.report import trust_sentence
+
+_SHOWN = ("accuracy", "kappa", "AC1", "alpha", "quadratic kappa", "Spearman")
+
+
+def judge_card_page(found: JudgeCards, language: str = "en") -> str:
+    """The cards of a run as a Markdown page."""
+    page = (
+        environment(language, html=False)
+        .get_template("adjudge.features.stress:judge_card.md.jinja")
+        .render(
+            found=found,
+            figures=_SHOWN,
+            figure_title=figure_title,
+            leaning_title=leaning_title,
+            agreement_title=agreement_title,
+            sentence=trust_sentence,
+            estimate=_estimate,
+            attacked=name_of,
+            grade=grade,
+            drift=summary,
+            count_calls=count_calls,
+            count_tokens=count_tokens,
+        )
+    )
+    return page.strip() + "\n"
+
+
+def judge_card_html(found: JudgeCards, language: str = "en") -> str:
+    """The same as one HTML file: nothing is loaded, nothing is sent, no text of a row is a link."""
+    from markdown_it import MarkdownIt
+
+    reader = MarkdownIt("commonmark", {"html": False}).enable("table")
+    reader.disable(["link", "image", "autolink", "html_inline", "html_block", "reference"])
+    shown = reader.render(judge_card_page(found, language))
+    names = ", ".join(card.name for card in found.cards)
+    return (
+        environment(language, html=True)
+        .get_template("adjudge.features.stress:judge_card.html.jinja")
+        .render(
+            title=Message("Judge {name}", name=names),
+            content=Markup(shown),  # noqa: S704 - the reader escapes
+        )
+    )
+
+
+def _estimate(one: Estimate) -> str:
+    if one.value is None:
+        return Message("none: {reason}", reason=one.reason)
+    value = figure(one.value, 3)
+    if one.lower is None or one.upper is None:
+        return value
+    return Message(
+        "{value} ({lower:.3f} to {upper:.3f})",
+        value=value,
+        lower=float(one.lower),
+        upper=float(one.upper),
+    )

@@ -1,0 +1,348 @@
+"""Traffic, followed: taken in from a source, judged in an ordinary run for each day."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import count, takewhile
+from pathlib import Path
+
+from adjudge.core.domain.frozen_mapping import some_of
+from adjudge.core.domain.json_types import JsonDict, JsonObject, object_in
+from adjudge.core.domain.results import Status
+from adjudge.core.gateway.layers.account import Spent
+from adjudge.core.gateway.layers.budget import Budget
+from adjudge.core.gateway.prices import PriceTable
+from adjudge.core.ledger.file import holds_run
+from adjudge.errors import BudgetSpent, OtherConfiguration
+from adjudge.features.traffic.intake import Intake, Taken, today
+from adjudge.features.traffic.rates import (
+    ROWS,
+    Alarm,
+    AlarmState,
+    TrafficRate,
+    rates_of,
+    uniform_scores,
+)
+from adjudge.features.traffic.sampling import Sampling
+from adjudge.features.traffic.source import SourceAway, TrafficSource
+from adjudge.features.traffic.store import TrafficStore
+from adjudge.features.traffic.verdict_writer import WriteBack
+from adjudge.messages import Message, plural
+from adjudge.runs.eval_file import EvalFile
+from adjudge.runs.execute import Event, JudgmentDone, execute
+from adjudge.runs.folder import run_info, spent_in
+from adjudge.runs.plan import resolve
+from adjudge.runs.results.gate import Bar
+from adjudge.runs.results.outcome import RunOutcome
+from adjudge.runs.row_reader import RowReader
+
+_ALARMS, _CLOSED = "alarms", "closed"
+_MOST_TOLD = 3
+_MOST_AT_ONCE = 80
+"""Looks at the source before what came is judged."""
+
+
+Listen = Callable[[Event], None]
+
+
+@dataclass(frozen=True)
+class DayDone:
+    """What the run of a day came to."""
+
+    judged: int
+    waiting: int
+    alarms: tuple[Alarm, ...]
+    failed: bool = False
+    """Whether calls failed, which are tried again."""
+
+
+@dataclass(frozen=True)
+class RoundDone:
+    day: str
+    taken: Taken
+    judged: int
+    """Judgments that were made, or found, in the run of the day."""
+    waiting: int
+    """Chosen rows of the day that are not judged, since its budget is spent."""
+    rates: tuple[TrafficRate, ...] = ()
+    alarms: tuple[Alarm, ...] = ()
+    away: Message | None = None
+    """Why the source gave or took nothing, where it should have."""
+    sent: int = 0
+    """Verdicts that were written back."""
+
+    @property
+    def is_new(self) -> bool:
+        """Whether there is anything to tell."""
+        return bool(self.taken.new or self.taken.bad or self.taken.late or self.raised or self.away)
+
+    @property
+    def raised(self) -> tuple[Alarm, ...]:
+        """The alarms that were raised, now or before."""
+        return tuple(one for one in self.alarms if one.raised)
+
+    def sentences(self) -> Iterator[Message]:
+        """The round in a few lines."""
+        if self.away:
+            yield self.away
+        yield plural(
+            "{day}: {count} event, {again} of them known, {chosen} chosen",
+            "{day}: {count} events, {again} of them known, {chosen} chosen",
+            self.taken.new + self.taken.again,
+            day=self.day,
+            again=self.taken.again,
+            chosen=self.taken.chosen,
+        )
+        if self.taken.late:
+            yield plural(
+                "{count} span came after its trace was taken for whole, and is left out: --quiet "
+                "sets how long to wait",
+                "{count} spans came after their trace was taken for whole, and are left out: "
+                "--quiet sets how long to wait",
+                self.taken.late,
+            )
+        for why in self.taken.bad[:_MOST_TOLD]:
+            yield Message("left out: {why}", why=why)
+        if len(self.taken.bad) > _MOST_TOLD:
+            yield Message("left out: {count} more", count=len(self.taken.bad) - _MOST_TOLD)
+        if self.waiting:
+            yield plural(
+                "{count} row is not judged: the budget of its day is spent",
+                "{count} rows are not judged: the budget of their day is spent",
+                self.waiting,
+            )
+        if self.sent:
+            yield plural(
+                "{count} verdict was written back", "{count} verdicts were written back", self.sent
+            )
+        yield from (one.sentence() for one in self.rates)
+        yield from (one.sentence() for one in self.alarms)
+
+    def to_dict(self) -> JsonDict:
+        return {
+            "day": self.day,
+            "events": self.taken.new,
+            "duplicates": self.taken.again,
+            "chosen": self.taken.chosen,
+            "late": self.taken.late,
+            "bad": list(map(str, self.taken.bad)),
+            **some_of(self, "judged", "waiting", "away", "sent"),
+        }
+
+
+@dataclass(frozen=True)
+class Follower:
+    """An eval file whose rows are the events of a source."""
+
+    file: EvalFile
+    source: TrafficSource
+    sampling: Sampling
+    folder: Path
+    """Where the days are kept, a run folder each."""
+    per_day: Budget = field(default_factory=Budget)
+    quiet: float = 180.0
+    """Seconds after which nothing more is expected of a trace whose root has ended."""
+    window: int = 7
+    """Days over which rates are given."""
+    cache: bool = True
+    write_back: WriteBack | None = None
+    facts: Callable[[EvalFile], JsonObject] = lambda _: {}
+    prices: PriceTable = field(default_factory=PriceTable.load)
+
+    def run_of(self, day: str) -> Path:
+        """The run folder of a day: the last one where the eval file was changed on it."""
+        return self._runs_of(day)[-1]
+
+    def rounds(self, intake: Intake, listen: Listen) -> Iterator[RoundDone]:
+        """Take in what came and judge what was chosen of it, time and again; the caller decides
+        when the next round begins, and hears what happens in each.
+        """
+        last, settled = None, False
+        while True:
+            day = today()
+            taken, away = self._take(intake, day)
+            if last and settled and day == last.day and not taken.chosen:
+                yield replace(last, taken=taken, away=away, sent=0)
+                continue
+            last, settled = self._round(intake, day, listen)
+            yield replace(last, taken=taken, away=away or last.away)
+
+    def _take(self, intake: Intake, day: str) -> tuple[Taken, Message | None]:
+        """What came since the last round, and why the source gave nothing, where it should have."""
+        taken, away = Taken(), None
+        try:
+            for _ in range(_MOST_AT_ONCE):
+                found, more = intake.take(self.source, self.sampling, day)
+                taken += found
+                if not more:
+                    break
+        except SourceAway as error:
+            away = error.message
+        return taken + intake.settle(self.sampling, day, self.quiet), away
+
+    def _round(self, intake: Intake, day: str, listen: Listen) -> tuple[RoundDone, bool]:
+        """Judge and send what there is; and whether nothing of it has to be tried again."""
+        done, sent, away = [], 0, None
+        for open_day in self._open_days(intake, day):
+            done.append(self._judge(intake, open_day, listen, is_over=open_day < day))
+            try:
+                sent += self._send(intake, open_day)
+            except SourceAway as error:  # what is not sent now is sent with the next day
+                away = error.message
+            if open_day < day:
+                intake.keep_fact(_CLOSED, {"day": open_day})
+        came_to = RoundDone(
+            day,
+            Taken(),
+            sum(one.judged for one in done),
+            sum(one.waiting for one in done),
+            self.rates(intake),
+            tuple(_latest(done)) if done else tuple(alarms_kept(intake)),
+            away,
+            sent,
+        )
+        return came_to, away is None and not any(one.failed for one in done)
+
+    def _send(self, intake: Intake, day: str) -> int:
+        if self.write_back is None:
+            return 0
+        before = [one for one in intake.days() if one <= day][-2:]
+        runs = [run for run in map(self.run_of, before) if holds_run(run)]
+        return sum(self.write_back.send(intake, run) for run in runs)
+
+    def _open_days(self, intake: Intake, today: str) -> list[str]:
+        """The days whose rows may not all be judged: today, and one that ended before they were."""
+        closed = str(intake.fact(_CLOSED).get("day", ""))
+        return [day for day in intake.days() if day > closed or day == today]
+
+    def rates(self, intake: Intake) -> tuple[TrafficRate, ...]:
+        """The rates of the last days."""
+        days = intake.days()[-self.window :]
+        events = sum(one.seen for one in intake.counts() if one.day in days)
+        return rates_of([run for run in map(self.run_of, days) if holds_run(run)], events)
+
+    def _runs_of(self, day: str) -> list[Path]:
+        return runs_of_day(self.folder, day)
+
+    def _left_for(self, folder: Path, day: str) -> Budget:
+        """What the other runs of a day have left of its budget."""
+        others = [run for run in self._runs_of(day) if run != folder and holds_run(run)]
+        # By their accounts: votes alone know nothing of requests that failed or got lost.
+        spent = sum((spent_in(run) for run in others), Spent())
+        usd, calls = self.per_day.max_usd, self.per_day.max_calls
+        return Budget(
+            None if usd is None else max(0.0, usd - spent.usd),
+            None if calls is None else max(0, calls - spent.calls),
+        )
+
+    def _judge(self, intake: Intake, day: str, listen: Listen, *, is_over: bool) -> DayDone:
+        try:
+            return self._judge_in(self.run_of(day), intake, day, listen)
+        except OtherConfiguration:
+            if is_over and self._is_judged(intake, day):
+                return DayDone(0, 0, ())  # it stays as it was judged
+            number = len(self._runs_of(day)) + 1
+            return self._judge_in(self.folder / f"{day}-{number}", intake, day, listen)
+
+    def _is_judged(self, intake: Intake, day: str) -> bool:
+        """Whether every chosen row of a day has a judgment by every criterion."""
+        return min(_judged_in(self.run_of(day)), default=0) >= intake.chosen_on(day)
+
+    def _judge_in(self, folder: Path, intake: Intake, day: str, listen: Listen) -> DayDone:
+        outcome = self._outcome(folder, intake, day)
+        judged, waiting, failed = None, 0, False
+        try:
+            with execute(outcome.plan, kept=outcome.facts) as events:
+                for event in events:
+                    outcome.see(event)
+                    listen(event)
+                    if isinstance(event, JudgmentDone):
+                        failed |= event.result.status is Status.FAILED
+        except BudgetSpent:  # not all that was judged before has passed
+            judged = _judged_in(folder)
+            left = intake.chosen_on(day) - outcome.skipped - min(judged, default=0)
+            waiting = max(0, left)
+        alarms = tuple(self._alarms(intake, day, outcome.bars))
+        made = outcome.judgments if judged is None else sum(judged)
+        return DayDone(made, waiting, alarms, failed)
+
+    def _outcome(self, folder: Path, intake: Intake, day: str) -> RunOutcome:
+        """Plan the run of a day, over the rows that are chosen so far, within what is left of the
+        day's budget.
+        """
+        of_agents = RowReader(self.file).reads_traces
+        intake.write_rows(day, folder / ROWS, as_trajectories=of_agents)
+        data = replace(self.file.data, path=str((folder / ROWS).absolute()), limit=None)
+        if of_agents and intake.has_traces(day):
+            data = replace(data, as_=None)  # whoever wrote them, they are ATIF now
+        file = replace(self.file, data=data, run=str(folder.absolute()))
+        # a plan for each round: what a target could not answer in one run is asked in the next
+        plan = resolve(
+            file,
+            cache=self.cache,
+            folder=folder,
+            facts=self.facts(file),
+            prices=self.prices,
+            budget=self._left_for(folder, day),
+        )
+        outcome = RunOutcome(plan)
+        outcome.gates.check()
+        return outcome
+
+    def _alarms(self, intake: Intake, day: str, bars: Sequence[Bar]) -> Iterator[Alarm]:
+        """Each rate that has a bar, looked at once more; what was kept of others is forgotten."""
+        before = intake.fact(_ALARMS)
+        kept = {name: one for name, one in before.items() if _bar_of(bars, *name.split("\0"))}
+        if kept != before:
+            intake.keep_fact(_ALARMS, kept)
+        if not bars or not holds_run(self.run_of(day)):
+            return
+        scores: dict[tuple[str, str], dict[int, float | None]] = {}
+        for name, place, score in uniform_scores(self.run_of(day)):
+            scores.setdefault(name, {})[place] = score
+        for (judge, criterion), found in scores.items():
+            bar = _bar_of(bars, judge, criterion)
+            if bar is None:
+                continue
+            rate = f"{judge}\0{criterion}"
+            known = AlarmState.of(object_in(kept.get(rate)), bar.least, rises=bar.most)
+            state = known.look(day, found)
+            kept[rate] = state.to_dict()
+            yield state.alarm(judge, criterion)
+        intake.keep_fact(_ALARMS, kept)
+
+
+def _latest(days: Sequence[DayDone]) -> Iterator[Alarm]:
+    """The alarms of the last day, and those that were raised on a day that ended before it was
+    judged: nobody has heard of them yet.
+    """
+    yield from (one for day in days[:-1] for one in day.alarms if one.raised)
+    yield from days[-1].alarms
+
+
+def _judged_in(run: Path) -> list[int]:
+    """The judgments of a run by each criterion."""
+    return [sum(one.statuses.values()) for one in run_info(run).criteria]
+
+
+def runs_of_day(folder: Path, day: str) -> list[Path]:
+    """The runs of a day: more than one where the eval file was changed."""
+    numbered = (folder / f"{day}-{number}" for number in count(2))
+    return [folder / day, *takewhile(holds_run, numbered)]
+
+
+def alarms_kept(intake: TrafficStore) -> Iterator[Alarm]:
+    """How things stood when the last rows were judged."""
+    for name, kept in intake.fact(_ALARMS).items():
+        judge, _, criterion = name.partition("\0")
+        bar, rises = object_in(kept).get("bar"), object_in(kept).get("rises") is True
+        if isinstance(bar, float):
+            state = AlarmState.of(object_in(kept), bar, rises=rises)
+            yield state.alarm(judge, criterion)
+
+
+def _bar_of(bars: Sequence[Bar], judge: str, criterion: str) -> Bar | None:
+    """The bar that names the criterion, else the one of its judge, else the one of all."""
+    own = {bar.name: replace(bar, least=float(bar.least)) for bar in bars if bar.judge == judge}
+    return next((own[name] for name in (criterion, judge, "") if name in own), None)

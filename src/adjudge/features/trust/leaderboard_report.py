@@ -1,0 +1,133 @@
+"""A leaderboard as a Markdown page and as a single HTML page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from markupsafe import Markup
+
+from adjudge.messages import Message, plural
+from adjudge.runs.counts import count_rows
+from adjudge.runs.numbers import limits, percent
+from adjudge.runs.results.leaderboard import Leaderboard
+from adjudge.runs.view.plots import Range, interval
+from adjudge.runs.view.template import environment
+from adjudge.stats.ranking import Standing
+
+
+def _rank(place: Standing) -> str:
+    """The rank, and the ranks that it may be."""
+    if place.best_rank == place.worst_rank:
+        return str(place.rank)
+    return f"{place.rank} ({place.best_rank}–{place.worst_rank})"
+
+
+def leaderboard_name(found: Leaderboard, boards: Sequence[Leaderboard]) -> str:
+    """The criterion; with its judge if several judges of the run compare."""
+    return found.name if len({one.judge for one in boards}) > 1 else found.criteria or found.judge
+
+
+def leaderboard_title(found: Leaderboard, boards: Sequence[Leaderboard]) -> Message:
+    """Which question, and what the ranking rests on."""
+    return Message(
+        "{name}: {contests} on {rows}",
+        name=leaderboard_name(found, boards),
+        contests=plural("{count} contest", "{count} contests", found.contests),
+        rows=count_rows(found.rows - found.rows_left_out),
+    )
+
+
+def leaderboard_table(found: Leaderboard) -> tuple[list[Message], list[list[str]]]:
+    """Headings, and a line per system, the best first."""
+    headings = [
+        Message("rank"),
+        Message("system"),
+        Message("rating"),
+        Message("interval"),
+        Message("win rate"),
+        Message("wins"),
+        Message("ties"),
+        Message("losses"),
+    ]
+    rows = [_cells(one) for one in found.ranking.places]
+    if controlled := found.controlled:
+        headings.append(Message("controlled"))
+        for place, cells in zip(found.ranking.places, rows, strict=True):
+            cells.append(f"{controlled.ratings[place.name]:.0f}")
+    return headings, rows
+
+
+def _cells(place: Standing) -> list[str]:
+    return [
+        _rank(place),
+        place.name,
+        f"{place.rating:.0f}",
+        limits(place, 0),
+        percent(place.win_rate, 2),
+        str(place.wins),
+        str(place.ties),
+        str(place.losses),
+    ]
+
+
+def leaderboard_markdown(title: str, found: Sequence[Leaderboard], language: str = "en") -> str:
+    """For code hosts and mail."""
+    return (
+        _render(
+            "adjudge.features.trust:leaderboard.md.jinja", title, found, language, html=False
+        ).strip()
+        + "\n"
+    )
+
+
+def leaderboard_html(title: str, found: Sequence[Leaderboard], language: str = "en") -> str:
+    """One file with everything in it: nothing is loaded, nothing is sent."""
+    return _render(
+        "adjudge.features.trust:leaderboard.html.jinja", title, found, language, html=True
+    )
+
+
+def _render(
+    template: str, title: str, found: Sequence[Leaderboard], language: str, *, html: bool
+) -> str:
+    made = environment(language, html=html)
+    return made.get_template(template).render(
+        title=title,
+        boards=found,
+        name_of=leaderboard_name,
+        table=leaderboard_table,
+        about=_about,
+        rank_plot=_rank_plot,
+        rating_plot=_rating_plot,
+    )
+
+
+def _about(board: Leaderboard) -> Message:
+    """What the ranking rests on."""
+    return Message(
+        "{contests} contests on {rows} rows, judged by {judge}. Intervals at {level:.0f}%, "
+        "prompts drawn {draws} times with seed {seed}.",
+        contests=board.contests,
+        rows=board.rows - board.rows_left_out,
+        judge=board.judge,
+        level=100 * board.ranking.level,
+        draws=board.ranking.draws.count,
+        seed=board.ranking.draws.seed,
+    )
+
+
+def _rank_plot(board: Leaderboard, place: Standing) -> Markup:
+    """The ranks that a system may hold, the first on the left."""
+    ranks = Range(place.rank, place.best_rank, place.worst_rank)
+    return interval(ranks, _rank(place), 1, len(board.ranking.places))
+
+
+def _rating_plot(board: Leaderboard, place: Standing, told: str) -> Markup:
+    """On the board's own scale."""
+    ends = [
+        value
+        for one in board.ranking.places
+        for value in (one.lower, one.upper, one.rating)
+        if value is not None
+    ]
+    return interval(Range(place.rating, place.lower, place.upper), told, min(ends), max(ends))

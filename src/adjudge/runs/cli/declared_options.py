@@ -1,0 +1,97 @@
+"""Options of commands that are declared as settings: fields of a dataclass made with ``key``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import MISSING, Field
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from adjudge.core.reading.types import (
+    FilePath,
+    Flag,
+    Json,
+    Many,
+    Number,
+    Text,
+    Type,
+    WholeNumber,
+    Word,
+)
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def type_of(field: Field[object]) -> Type[object]:
+    kind: Type[object] = field.metadata["type"]
+    return kind
+
+
+def declared_option(field: Field[object]) -> Callable[[F], F]:
+    """Return the option of a declared setting: type, default and help are those of the setting."""
+    kind, bare = type_of(field), field.metadata["bare"]
+    names = field.metadata["option"] or (f"--{field.name.replace('_', '-')}",)
+    more = _click_settings(kind)
+    help = field.metadata["help"]
+    if isinstance(kind, Many) and kind.commas:
+        help = f"{help} Repeatable, or separated by commas."
+    elif more.get("multiple"):
+        help = f"{help} Repeatable."
+    if bare is not None:
+        more |= {"is_flag": False, "flag_value": bare}
+        help = f"{help} Without a value: {bare}."
+    if not more.get("multiple") and field.default not in (MISSING, None):
+        more["default"] = field.default
+    if field.default is MISSING and not more.get("multiple"):
+        more["required"] = True
+    if field.metadata["metavar"]:
+        more["metavar"] = field.metadata["metavar"]
+    if "/" in names[-1]:
+        more.pop("is_flag", None)  # it has a name for each of its two values
+    return click.option(*names, field.name, help=help, **more)
+
+
+def _click_settings(kind: Type[object]) -> dict[str, Any]:
+    """Return how an option is made whose values the type takes."""
+    made: dict[str, Any] = {}
+    match kind:
+        case Flag():
+            made = {"is_flag": True}
+        case Word(allowed=[word]):  # there is nothing to choose
+            made = {"is_flag": True, "flag_value": word, "type": str}
+        case Word():
+            made = {"type": click.Choice(kind.allowed)}
+        case WholeNumber(least=None, most=None):
+            made = {"type": int}
+        case WholeNumber():
+            least, most = (None if end is None else int(end) for end in (kind.least, kind.most))
+            made = {"type": click.IntRange(least, most)}
+        case Number(least=None, most=None, above=None, below=None):
+            made = {"type": float}
+        case Number():
+            lower = kind.least if kind.above is None else kind.above
+            upper = kind.most if kind.below is None else kind.below
+            open_ends = {"min_open": kind.above is not None, "max_open": kind.below is not None}
+            made = {"type": click.FloatRange(lower, upper, **open_ends)}
+        case Many():
+            made = {**_click_settings(kind.item), "multiple": True}
+        case Json():
+            made = {"multiple": True}
+        case FilePath():
+            made = {"type": click.Path(path_type=Path)}
+        case Text():
+            pass
+        case _:
+            raise TypeError(f"{type(kind).__name__} has no option")
+    return made
+
+
+def typed_value(field: Field[object], typed: Any) -> object:
+    """Return what was typed as the entry takes it."""
+    kind = type_of(field)
+    if isinstance(kind, Many) and kind.commas:
+        names = (name.strip() for word in typed for name in word.split(","))
+        return tuple(filter(None, names))
+    return str(typed) if isinstance(typed, Path) else typed

@@ -1,0 +1,75 @@
+"""Which models a command asks, and where: those that were named, else the project's, else the
+embedded one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+from click import UsageError
+
+from adjudge.core.gateway.opener import default_model
+from adjudge.core.gateway.prices import PriceTable
+from adjudge.messages import Message
+from adjudge.runs.cli.output import output, use_language
+from adjudge.runs.project import ModelEntry, Project, ServerEntry
+
+
+def current_project() -> Project:
+    """Return the project's defaults, looked for once per command; for a run that is resumed, those
+    that held where it was begun.
+    """
+    context = click.get_current_context(silent=True)
+    return (context and context.find_object(Project)) or output().project or Project()
+
+
+def trusted_project(project: Project | None = None) -> Project:
+    """Return the project's defaults once the user trusts them: for all that is used of them but the
+    language.
+    """
+    project = project or current_project()
+    if project.path is None:
+        return project
+    from adjudge.runs import trusted_folders as trusted
+    from adjudge.runs.cli.trust_question import (
+        ask_for_trust,  # not loaded by those who have no project
+    )
+
+    with trusted.asking(ask_for_trust):
+        return trusted.trusted_project(project)
+
+
+def choose_language(typed: str | None) -> str:
+    """The language that was typed, else the project's; messages are printed in it from now on."""
+    language = typed or current_project().language or "en"
+    use_language(language)
+    return language
+
+
+def price_table(path: Path | None = None) -> PriceTable:
+    """The prices of this file, else of the project's."""
+    return PriceTable.load(path or trusted_project().prices_path)
+
+
+def model_entries(
+    ids: Sequence[str],
+    server: ServerEntry,
+    max_concurrency: int | None = None,
+    project: Project | None = None,
+) -> tuple[ModelEntry, ...]:
+    """The models, each with the server that was typed and the project's defaults."""
+    project = trusted_project(project)
+    named = tuple(ids) or ((project.model,) if project.model else ())
+    if not named and (server.says_anything or project.base_url):
+        raise UsageError(
+            Message(
+                "a server was named, and no model to ask there: name one with -m, such as -m "
+                "openai/gpt-4o-mini"
+            )
+        )
+    entries = (
+        ModelEntry(model=id, max_concurrency=max_concurrency) for id in named or (default_model(),)
+    )
+    return tuple(project.with_defaults(server.over(entry)) for entry in entries)

@@ -1,0 +1,222 @@
+"""What a run folder keeps so that ``adjudge resume`` can go on: the eval file, or the options of a
+command that has none, as data.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import stat
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import click
+from click.core import ParameterSource
+
+from adjudge.core.aio.files import cache_folder, sha256
+from adjudge.core.data.dataset import STDIN
+from adjudge.core.domain.json_types import JsonDict, JsonObject, JsonValue
+from adjudge.core.domain.light_dataclass import light_dataclass
+from adjudge.core.gateway.prices import PriceTable
+from adjudge.core.gateway.redaction import without_secrets
+from adjudge.core.reading.objects import ObjectFile
+from adjudge.core.reading.toml_text import with_lines
+from adjudge.core.reading.types import Record
+from adjudge.core.reading.values import Place
+from adjudge.errors import RunError, SetupError
+from adjudge.plugins import Parts
+from adjudge.runs.cli.model_choice import current_project
+from adjudge.runs.code_files import CodeFiles
+from adjudge.runs.eval_file import BudgetEntry, EvalFile, Gates
+from adjudge.runs.project import Project
+from adjudge.runs.stored_eval import read_eval, write_eval, written
+from adjudge.runs.variables import ENV_FILE
+
+FACT = "resume"
+OTHER_COMMANDS = ("generate", "bench", "attack", "drift check", "criteria improve")
+"""Those that are resumed without an eval file."""
+_IN_FILE = frozenset(
+    ("api_key_env", "base_url", "header", "language", "model", "seed", "target", "temperature")
+)
+"""Options of ``adjudge run`` whose values are in the eval file that a run folder keeps."""
+_OF_ONE_TIME = frozenset(("config", "file", "orphans", "show_schema", "watch"))
+"""Options of ``adjudge run`` that mean one call of the command, or where the eval file is."""
+_NEVER = frozenset(("api_key", "dry_run", "folder", "resume", "run"))
+_ANSWERS = frozenset(("trust", "yes"))
+"""What a user says of one command is not said of the next."""
+_FILES = ("named", "not_worse_than", "output_schema", "store", "write")
+"""Texts that may be paths."""
+_POSTGRES = re.compile(r"postgres(?:ql)?://", re.IGNORECASE)
+_ADDRESS = re.compile(r"\s*https?://\S+\s*", re.IGNORECASE)
+"""An address and nothing else: one in a text that is judged stays as it is."""
+_PASSWORD = re.compile(
+    r"(?<!:):(?!//)[^@/?#]*(?=@)|(?<=[?&])password=[^&#]*&?|[?&]password=[^&#]*(?=#|$)",
+    re.IGNORECASE,
+)
+
+
+@light_dataclass(frozen=True)
+class Kept:
+    """A run that can be resumed, as its folder keeps it."""
+
+    what: EvalFile | str
+    """An eval file, or the name of a command that has none."""
+    options: JsonObject
+    """Of ``adjudge run``, or of that command, as somebody could type their values."""
+    project: Project
+    """The defaults that held where the run was begun."""
+
+
+@cache
+def _options_of_run() -> frozenset[str]:
+    """Return the options of ``adjudge run`` that say how an eval file is carried out."""
+    names = {str(one.name) for one in Parts[click.Command]("commands")["run"].params}
+    return frozenset(names) - _IN_FILE - _OF_ONE_TIME - _NEVER - _ANSWERS
+
+
+def facts_to_keep(
+    what: EvalFile | str,
+    prices: PriceTable,
+    *,
+    but: Sequence[str] = (),
+    code: CodeFiles | None = None,
+) -> JsonDict:
+    """Return what the run folder keeps of the command under way, which this user has given.
+
+    ``but``: options that mean something else in ``adjudge run``. ``code``: that of the file, if it
+    was looked up already.
+    """
+    context, project = click.get_current_context(), current_project()
+    given = _given_options(context, as_run=isinstance(what, EvalFile))
+    options = {name: value for name, value in given if name not in but}
+    if prices.path:
+        options["prices"] = str(prices.path)
+    record = {
+        "options": options,
+        "project": written(replace(project, prices=None)),
+        **({"eval": _write_eval(what)} if isinstance(what, EvalFile) else {"command": what}),
+    }
+    remember(record, what if isinstance(what, EvalFile) else None, code)
+    return {FACT: record}
+
+
+def _write_eval(file: EvalFile) -> JsonDict:
+    """Without what the options of the command say, unless ``adjudge run`` has no such option."""
+    if file.typed:
+        file = replace(file, gates=Gates(max=file.gates.max), budget=BudgetEntry())
+    return write_eval(file)
+
+
+def read_kept(record: object, folder: Path) -> Kept:
+    """What a run folder keeps, which may come from anybody."""
+    place = f"what {folder} keeps to be resumed"
+    match record:
+        case {"options": dict(options), "project": dict(project), "eval": kept} if (
+            options.keys() <= _options_of_run()
+        ):
+            what: EvalFile | str = read_eval(kept, place)
+        case {"options": dict(options), "project": dict(project), "command": str(what)} if (
+            what in OTHER_COMMANDS and not options.keys() & _NEVER
+        ):
+            pass
+        case _:
+            raise RunError(
+                "{folder} keeps something to be resumed that adjudge did not write: give the "
+                "command itself, with --run {folder}",
+                folder=folder,
+            )
+    options = {name: value for name, value in options.items() if name not in _ANSWERS}
+    defaults = Record(Project).read(with_lines(project), Place(place))
+    return Kept(what, options, defaults)
+
+
+def _given_options(context: click.Context, *, as_run: bool) -> Iterator[tuple[str, JsonValue]]:
+    """(name, value) of each option and argument that was given, as it could be typed anywhere.
+
+    ``as_run``: of those that ``adjudge run`` has, too, as it takes them.
+    """
+    for one in context.command.params:
+        name, value = str(one.name), context.params.get(str(one.name))
+        is_given = context.get_parameter_source(name) is not ParameterSource.DEFAULT
+        is_kept = name in _options_of_run() if as_run else name not in _NEVER | _ANSWERS
+        if is_given and is_kept and value is not None:
+            typed = list(_typed(name, value))
+            several = one.multiple or one.nargs != 1 or (as_run and name == "output")
+            yield name, typed if several else typed[0]
+
+
+def _typed(name: str, value: Any) -> Iterator[JsonValue]:
+    """The values of an option, as it takes them."""
+    if isinstance(value, Mapping):
+        yield from (f"{key}={item}" for key, item in value.items())
+    elif isinstance(value, tuple | list):
+        for each in value:
+            is_pair = isinstance(each, tuple)
+            yield (
+                (": " if name == "header" else "=").join(map(str, each))
+                if is_pair
+                else next(_typed(name, each))
+            )
+    elif isinstance(value, Path | ObjectFile):
+        yield STDIN if str(value) == STDIN else str(value.absolute())
+    elif isinstance(value, str):
+        yield without_password(_somewhere(value) if name in _FILES else value)
+    else:
+        yield str(value) if name == "fail_under" else value
+
+
+def _somewhere(value: str) -> str:
+    """A text that names a file or a folder, from wherever it is read."""
+    is_name = not value or "://" in value or (not Path(value).suffix and not Path(value).exists())
+    return value if is_name else str(Path(value).absolute())
+
+
+def without_password(text: str) -> str:
+    """Without what is secret in an address.
+
+    Of that of a Postgres server all but the password is needed to go on.
+    """
+    if _POSTGRES.match(text):
+        return _PASSWORD.sub("", text)
+    return without_secrets(text) if _ADDRESS.fullmatch(text) else text
+
+
+def is_known(record: object, file: EvalFile | None = None) -> bool:
+    """Return True if this user has given just this here already, and, with ``file``, its code and
+    its ``.env`` are as they were then.
+    """
+    try:
+        about = _mark(record, file).lstat()
+    except (OSError, SetupError):
+        return False
+    return stat.S_ISREG(about.st_mode) and (os.name != "posix" or about.st_uid == os.getuid())
+
+
+def remember(record: object, file: EvalFile | None = None, code: CodeFiles | None = None) -> None:
+    """Note that this user has given just this here. If the user's cache folder cannot be written
+    to, it is asked about the next time.
+    """
+    with suppress(OSError, SetupError):
+        for mark in {_mark(record), _mark(record, file, code)}:
+            mark.parent.mkdir(parents=True, exist_ok=True)
+            mark.touch()
+
+
+def _mark(record: object, file: EvalFile | None = None, code: CodeFiles | None = None) -> Path:
+    """Return the empty file in the user's cache folder that notes it."""
+    text = json.dumps(record, sort_keys=True, separators=(",", ":"))
+    if file is not None and not file.typed:
+        used = {**(code or file.code).programs, **_env_hash(file)}
+        text += json.dumps(used, sort_keys=True) if used else ""
+    return cache_folder() / "begun" / hashlib.sha256(text.encode()).hexdigest()
+
+
+def _env_hash(file: EvalFile) -> dict[str, str]:
+    path = file.beside(ENV_FILE)
+    return {str(path.absolute()): sha256(path)} if path.is_file() else {}

@@ -1,0 +1,330 @@
+"""Typed questions about one state, answered with probabilities: by log-probability, or by judges
+whose certainty was learnt from labels.
+
+Each question is read by itself, so that neither its name nor its neighbours change its answer.
+With ``text_first`` the text stands before the questions in the prompt, and they share it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from statistics import fmean
+
+from adjudge.core.aio import event_loop
+from adjudge.core.domain.criteria import Criteria, CriteriaOption
+from adjudge.core.domain.decision import (
+    DecisionAnswer,
+    DecisionOption,
+    DecisionQuestion,
+    DecisionReply,
+    DecisionRequest,
+)
+from adjudge.core.domain.instance import Instance
+from adjudge.core.domain.json_types import JsonValue
+from adjudge.core.domain.message import Usage
+from adjudge.core.domain.options import yes_and_no
+from adjudge.core.domain.question import question_of
+from adjudge.core.domain.vote import Ballot, Vote
+from adjudge.core.engine.ask import read_labels
+from adjudge.core.engine.likelihood import likelihood_vote
+from adjudge.core.gateway.decisions.format import InvalidRequest, likeliest
+from adjudge.core.gateway.layers.budget import OpenBudget, calling
+from adjudge.core.gateway.model import check_form
+from adjudge.core.gateway.opener import OpenModel
+from adjudge.core.prompts.renderer import TEXT_FIRST
+from adjudge.core.verdicts.likelihood import MOST_LETTERS
+from adjudge.errors import SetupError
+from adjudge.runs.service.known_questions import KnownQuestions
+
+MOST_READINGS = 600
+"""Readings that one request may take: one for a predicate or a score, two for a list of options."""
+LONGEST = 200_000
+"""Characters of a request's texts together."""
+_GROUP = 16
+"""Options that are compared at once if there are more than letters: 255 take 16 groups."""
+_FIELD = "response"
+_YES, _NO = "Yes", "No"
+_SIDES = (CriteriaOption(_YES), CriteriaOption(_NO))
+_WHICH = "Which option fits the text?"
+_HOW_MUCH = "Which level fits the text?"
+
+
+class TooManyQuestions(SetupError):
+    """A request that would take longer than clients wait."""
+
+
+@dataclass(frozen=True)
+class Decided:
+    """A reply, and for each answer what the formats have no place for."""
+
+    reply: DecisionReply
+    notes: tuple[Mapping[str, JsonValue], ...]
+
+
+@dataclass(frozen=True)
+class _Answered:
+    answer: DecisionAnswer
+    usage: Usage
+    is_low: bool = False
+    """Whether the likeliest option is less likely than the model's calibration asks for."""
+
+
+@dataclass(frozen=True)
+class DecisionService:
+    """Answers questions with the probabilities of ``models``; of several, with their mean."""
+
+    models: Sequence[OpenModel]
+    budget: OpenBudget
+    language: str = "en"
+    text_first: bool = False
+    """Whether the text stands before the question, so that all questions share it."""
+    known: KnownQuestions = field(default_factory=KnownQuestions)
+    """Questions that calibrated judges answer. If there are any, other questions are answered, but
+    not accepted.
+    """
+
+    @property
+    def name(self) -> str:
+        """What answers are signed with."""
+        return " + ".join(self.known.names or [model.name for model in self.models])
+
+    def decide(self, request: DecisionRequest) -> Decided:
+        """Answer all questions, or raise what keeps a request from being answered at all."""
+        _check(request)
+        if not self.known:
+            self._check_models()
+        return event_loop.run(self._decide(request))
+
+    def _check_models(self) -> None:
+        for model in self.models:
+            if not (model.capabilities.logprobs or model.capabilities.exact_logprobs):
+                raise SetupError(
+                    "{name} gives no log-probabilities, so typed questions have no answer: start "
+                    "the server with another model",
+                    name=model.name,
+                )
+            check_form(model, text_first=self.text_first)
+
+    async def _decide(self, request: DecisionRequest) -> Decided:
+        fields = fields_of(request.state)
+        with calling(self.budget):
+            found = await asyncio.gather(
+                *(self._answer(question, fields) for question in request.questions)
+            )
+        usage = sum((one.usage for one in found), Usage())
+        read = replace(
+            usage, prompt_tokens=max(0, usage.prompt_tokens - usage.cached_tokens), cached_tokens=0
+        )
+        return Decided(
+            DecisionReply(tuple(one.answer for one in found), self.name, read),
+            tuple({"low_confidence": True} if one.is_low else {} for one in found),
+        )
+
+    async def _answer(self, question: DecisionQuestion, fields: Mapping[str, str]) -> _Answered:
+        if judge := self.known.judge_of(question):
+            answer, usage = await self.known.ask(judge, question, fields)
+            return _Answered(answer, usage)
+        read = await asyncio.gather(*(self._read(question, fields, model) for model in self.models))
+        usage = sum((one.usage for one in read), Usage())
+        shares = [one.answer.probabilities for one in read]
+        if failed := [one for one in read if one.answer.probabilities is None]:
+            return replace(failed[0], usage=usage)
+        mean = tuple(fmean(column) for column in zip(*(one or () for one in shares), strict=True))
+        answer = DecisionAnswer(mean, accepted=not self.known)
+        return _Answered(answer, usage, any(one.is_low for one in read))
+
+    # -- one question, one model --------------------------------------------------
+
+    async def _read(
+        self, question: DecisionQuestion, fields: Mapping[str, str], model: OpenModel
+    ) -> _Answered:
+        if question.kind == "predicate" or _is_yes_no(question):
+            return await self._yes_or_no(question, fields, model)
+        if question.kind == "choice" and len(question.options) > MOST_LETTERS:
+            return await self._in_groups(question, fields, model)
+        return await self._list(question, fields, model)
+
+    async def _list(
+        self, question: DecisionQuestion, fields: Mapping[str, str], model: OpenModel
+    ) -> _Answered:
+        """Levels by their numbers, options by letters in both orders."""
+        names = (
+            [str(level) for level in range(len(question.options))]
+            if question.kind == "score"
+            else [one.value for one in question.options]
+        )
+        vote = await self._vote(_listed(question, names), fields, model)
+        return _answered(vote, [(vote.distribution or {}).get(name) for name in names])
+
+    async def _yes_or_no(
+        self, question: DecisionQuestion, fields: Mapping[str, str], model: OpenModel
+    ) -> _Answered:
+        vote = await self._vote(Criteria("question", _stated(question), _SIDES), fields, model)
+        shares = vote.distribution or {}
+        both = {_yes_place(question): shares.get(_YES), 1 - _yes_place(question): shares.get(_NO)}
+        return _answered(vote, [both[0], both[1]])
+
+    async def _in_groups(
+        self, question: DecisionQuestion, fields: Mapping[str, str], model: OpenModel
+    ) -> _Answered:
+        """More options than there are letters: the likeliest of each group are compared, and the
+        others of a group stay behind it as far as they were.
+        """
+        groups = _groups(question.options)
+        first = await asyncio.gather(
+            *(self._list(replace(question, options=group), fields, model) for group in groups)
+        )
+        if failed := [one for one in first if one.answer.probabilities is None]:
+            return replace(failed[0], usage=sum((one.usage for one in first), Usage()))
+        within = [one.answer.probabilities or () for one in first]
+        best = [group[likeliest(shares)] for group, shares in zip(groups, within, strict=True)]
+        final = await self._list(replace(question, options=tuple(best)), fields, model)
+        usage = sum((one.usage for one in first), final.usage)
+        between = final.answer.probabilities
+        if between is None:
+            return replace(final, usage=usage)
+        weights = [
+            weight * share / max(own)
+            for weight, own in zip(between, within, strict=True)
+            for share in own
+        ]
+        total = math.fsum(weights)
+        answer = DecisionAnswer(tuple(weight / total for weight in weights))
+        return _Answered(answer, usage, is_low=True)
+
+    async def _vote(self, criteria: Criteria, fields: Mapping[str, str], model: OpenModel) -> Vote:
+        criteria = replace(criteria, to_evaluate_field=_judged(fields))
+        ballot = Ballot(
+            criteria,
+            Instance(fields),
+            question_of(criteria),
+            TEXT_FIRST if self.text_first else "direct",
+            model.name,
+            self.language,
+            "likelihood",
+        )
+        return likelihood_vote(ballot, await read_labels(ballot, model), None, model)
+
+
+def fields_of(state: JsonValue) -> dict[str, str]:
+    """A state as texts: those of an object by their names, everything else as one text."""
+    if isinstance(state, Mapping) and state and all(name.strip() for name in state):
+        return {name: _text(value) for name, value in state.items()}
+    return {_FIELD: _text(state)}
+
+
+def _text(value: JsonValue) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _judged(fields: Mapping[str, str]) -> str:
+    return _FIELD if _FIELD in fields else list(fields)[-1]
+
+
+def _check(request: DecisionRequest) -> None:
+    """Raise InvalidRequest or TooManyQuestions if the questions cannot be asked."""
+    length = len(json.dumps(request.to_dict(), ensure_ascii=False))
+    if length > LONGEST:
+        raise TooManyQuestions(
+            "the texts have {length} characters together, and at most {longest} are taken",
+            length=length,
+            longest=LONGEST,
+        )
+    readings = 0
+    for question in request.questions:
+        place = ("questions", question.name)
+        if question.kind == "predicate" and not _has_words(question):
+            raise InvalidRequest(place, "A predicate needs instructions or criteria", "missing")
+        if question.kind != "predicate" and any(
+            not one.value.strip() and not one.description for one in question.options
+        ):
+            raise InvalidRequest(place, "An option needs a name or a description", "missing")
+        readings += _readings(question)
+    if readings > MOST_READINGS:
+        raise TooManyQuestions(
+            "the questions take {readings} readings, and a request may take {most}: ask in several "
+            "requests",
+            readings=readings,
+            most=MOST_READINGS,
+        )
+
+
+def _groups(options: Sequence[DecisionOption]) -> list[tuple[DecisionOption, ...]]:
+    """Options in groups of about equal size."""
+    count = -(-len(options) // _GROUP)
+    ends = [len(options) * place // count for place in range(count + 1)]
+    return [tuple(options[start:end]) for start, end in pairwise(ends)]
+
+
+def _readings(question: DecisionQuestion) -> int:
+    """How often a model is asked for an answer."""
+    count = len(question.options)
+    if question.kind != "choice" or _is_yes_no(question):
+        return 1
+    return 2 if count <= MOST_LETTERS else 2 * (-(-count // _GROUP) + 1)
+
+
+def _has_words(question: DecisionQuestion) -> bool:
+    given = [question.instructions, *(one.description for one in question.options)]
+    return any(bool(one.strip() if isinstance(one, str) else one) for one in given)
+
+
+def _is_yes_no(question: DecisionQuestion) -> bool:
+    return question.kind == "choice" and yes_and_no(question.values) is not None
+
+
+def _yes_place(question: DecisionQuestion) -> int:
+    """Where the option stands that means yes."""
+    both = None if question.kind == "predicate" else yes_and_no(question.values)
+    return question.values.index(both[0]) if both else 0
+
+
+def _stated(question: DecisionQuestion) -> str:
+    """The question of a predicate with what its sides mean."""
+    yes = _yes_place(question)
+    sides = [
+        f"{name}: {_text(question.options[place].description)}"
+        for name, place in ((_YES, yes), (_NO, 1 - yes))
+        if question.options[place].description is not None
+    ]
+    asked = "" if question.instructions is None else _text(question.instructions).strip()
+    return "\n".join([*([asked] if asked else []), *sides])
+
+
+def _definition(question: DecisionQuestion, otherwise: str) -> str:
+    asked = "" if question.instructions is None else _text(question.instructions).strip()
+    return asked or otherwise
+
+
+def _listed(question: DecisionQuestion, names: Sequence[str]) -> Criteria:
+    is_score = question.kind == "score"
+    options = [
+        CriteriaOption(name, _shown(one) if is_score else _about(one.description))
+        for name, one in zip(names, question.options, strict=True)
+    ]
+    return Criteria(
+        "question", _definition(question, _HOW_MUCH if is_score else _WHICH), tuple(options)
+    )
+
+
+def _about(description: JsonValue) -> str:
+    return "" if description is None else _text(description)
+
+
+def _shown(option: DecisionOption) -> str:
+    """A level in one line."""
+    return ": ".join(part for part in (option.value, _about(option.description)) if part)
+
+
+def _answered(vote: Vote, shares: Sequence[float | None]) -> _Answered:
+    known = [one for one in shares if one is not None]
+    if len(known) < len(shares):
+        return _Answered(DecisionAnswer(reason=vote.reason or ""), vote.usage)
+    total = math.fsum(known)
+    probabilities = tuple(one / total for one in known)
+    return _Answered(DecisionAnswer(probabilities), vote.usage, vote.low_confidence)

@@ -1,0 +1,134 @@
+"""Questions that the judges of an eval file answer, calibrated cascades among them. A judge that is
+not sure enough says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from adjudge.core.domain.criteria import Criteria
+from adjudge.core.domain.decision import DecisionAnswer, DecisionQuestion
+from adjudge.core.domain.instance import Instance
+from adjudge.core.domain.message import Usage
+from adjudge.core.domain.options import yes_and_no
+from adjudge.core.domain.results import Result, Status
+from adjudge.core.domain.vote import Vote
+from adjudge.core.gateway.prices import PriceTable
+from adjudge.core.judges.aspect import AspectCritic
+from adjudge.core.judges.cascade import Cascade
+from adjudge.core.judges.direct import DirectJudge
+from adjudge.core.judges.judge import Judge
+from adjudge.errors import SetupError
+from adjudge.messages import Message
+from adjudge.runs.builder import OpenEntry, look_up_criteria, make_judges
+from adjudge.runs.eval_file import EvalFile
+
+_FIELD = "response"
+_UNSURE = Message("the judges are not sure enough")
+
+
+@dataclass(frozen=True)
+class KnownQuestion:
+    """A criterion with the judge that answers it."""
+
+    criteria: Criteria
+    judge: Judge[Any, Any]
+
+    def places(self, question: DecisionQuestion) -> list[str] | None:
+        """The criterion's options in the question's order; None if it asks something else."""
+        instructions = question.instructions
+        if not isinstance(instructions, str) or instructions.strip() != self.criteria.definition:
+            return None
+        names = list(self.criteria.option_names)
+        if question.kind == "predicate":
+            both = yes_and_no(names)
+            is_bare = all(one.description is None for one in question.options)
+            return list(both) if both and is_bare else None
+        if question.kind == "choice":
+            return list(question.values) if set(question.values) == set(names) else None
+        points = {option.name: option.points for option in self.criteria.options}
+        if None in points.values() or len(set(points.values())) < len(points):
+            return None
+        rising = sorted(names, key=lambda name: points[name] or 0.0)
+        return rising if list(question.values) == rising else None
+
+
+@dataclass(frozen=True)
+class KnownQuestions:
+    """Every question that an eval file's judges answer."""
+
+    questions: tuple[KnownQuestion, ...] = ()
+    names: tuple[str, ...] = ()
+    """Of the judges."""
+
+    def __bool__(self) -> bool:
+        return bool(self.questions)
+
+    def judge_of(self, question: DecisionQuestion) -> KnownQuestion | None:
+        """The first that asks just this."""
+        return next((one for one in self.questions if one.places(question)), None)
+
+    async def ask(
+        self, known: KnownQuestion, question: DecisionQuestion, fields: Mapping[str, str]
+    ) -> tuple[DecisionAnswer, Usage]:
+        """The judge's answer, accepted if it gives a verdict."""
+        own = known.criteria.to_evaluate_field
+        is_text = list(fields) == [_FIELD]
+        row = Instance({own: fields[_FIELD]} if is_text else fields)
+        judge: Any = known.judge
+        asked = () if _brings_criteria(known.judge) else (known.criteria,)
+        (result,) = await judge.aevaluate([row], *asked)
+        options = known.places(question) or []
+        usage = sum((vote.usage for vote in result.votes), Usage())
+        return _answer(result, options), usage
+
+
+def known_questions(file: EvalFile, opened: OpenEntry, prices: PriceTable) -> KnownQuestions:
+    """What the judges of an eval file answer."""
+    found, names = [], []
+    for one in make_judges(look_up_criteria(file), opened, prices):
+        if not isinstance(one.judge, Cascade | DirectJudge | AspectCritic):
+            raise SetupError(
+                "the judge {name!r} of {path} answers no typed questions: cascades, direct judges "
+                "and aspects do",
+                name=one.name,
+                path=file.path,
+            )
+        names.append(one.name)
+        judged = one.criteria or tuple(one.judge.criteria_of(()))
+        found += [KnownQuestion(criteria, one.judge) for criteria in judged if criteria.options]
+    return KnownQuestions(tuple(found), tuple(names))
+
+
+def _brings_criteria(judge: Judge[Any, Any]) -> bool:
+    first = judge.steps[0] if isinstance(judge, Cascade) else judge
+    return isinstance(first, AspectCritic)
+
+
+def _answer(result: Result, options: Sequence[str]) -> DecisionAnswer:
+    """The probabilities of the step that was asked last."""
+    steps = getattr(result, "steps", ())
+    own = [vote for vote in result.votes if not steps or vote.model == steps[-1].step]
+    shares = _shares([vote for vote in own if vote.valid], options)
+    accepted = result.status is Status.SCORED
+    if shares is None:
+        reasons = [vote.reason for vote in own if vote.reason]
+        return DecisionAnswer(accepted=False, reason=reasons[0] if reasons else _UNSURE)
+    answer = DecisionAnswer(shares)
+    return answer if accepted else replace(answer, accepted=False, reason=_UNSURE)
+
+
+def _shares(votes: Sequence[Vote], options: Sequence[str]) -> tuple[float, ...] | None:
+    if not votes:
+        return None
+    if all(vote.distribution for vote in votes):
+        counts = [
+            sum((vote.distribution or {}).get(name, 0.0) for vote in votes) for name in options
+        ]
+    else:
+        said = [vote.verdict.option for vote in votes if vote.verdict]
+        counts = [float(said.count(name)) for name in options]
+    total = sum(counts)
+    return tuple(count / total for count in counts) if total else None

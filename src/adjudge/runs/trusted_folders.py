@@ -1,0 +1,450 @@
+"""Which folders the user trusts, and the only way to open files that may come from others.
+
+``open_eval`` and ``trusted_project`` list what goes beyond a restricted folder and have the user
+agree: once, remembered outside of the folder with a hash of every file that matters. A file that
+changed is asked about again. Who asks depends on the surroundings: a command asks at the terminal,
+everything else refuses.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from dataclasses import replace
+from pathlib import Path
+
+from adjudge.core.aio.files import from_here, locked, state_folder, written_whole
+from adjudge.core.domain.frozen_mapping import text_hash
+from adjudge.core.domain.json_types import JsonDict, object_in
+from adjudge.core.domain.light_dataclass import light_dataclass
+from adjudge.core.gateway.prices import PriceTable
+from adjudge.core.gateway.registry import is_known
+from adjudge.core.reading.objects import ObjectFile
+from adjudge.core.reading.user_code import is_there
+from adjudge.core.reading.values import Place, load_yaml
+from adjudge.errors import SetupError
+from adjudge.messages import Message, join
+from adjudge.runs.code_files import TOO_MANY
+from adjudge.runs.eval_file import WITHOUT_VARIABLES, EvalFile, eval_text, read_eval_text
+from adjudge.runs.project import ModelEntry, Project, find_project
+from adjudge.runs.restrictions import (
+    RUNS,
+    SENDS,
+    Need,
+    limits_of_restricted,
+    needs_of_env,
+    needs_of_eval,
+    needs_of_project,
+    needs_of_spending,
+    place_outside,
+)
+from adjudge.runs.traffic_rows import traffic_folder
+from adjudge.runs.variables import EnvFile, variables_in
+
+VARIABLE = "ADJUDGE_TRUST"
+"""Set to 1 by the user: every file is trusted, as in CI."""
+_FILE = "trusted.json"
+_MOST_TOLD = 20
+"""Needs that an error names."""
+_ON = ("1", "true", "yes")
+
+
+@light_dataclass(frozen=True)
+class TrustedFile:
+    """A file with what it needs, and the hashes of all files that this depends on."""
+
+    path: Path
+    """Its folder is the real one."""
+    needs: tuple[Need, ...]
+    hashes: Mapping[str, str]
+    """Real path → SHA-256; its own among them."""
+
+    @property
+    def is_refused(self) -> bool:
+        """Return True if it cannot be used without trust."""
+        return any(need.is_refused for need in self.needs)
+
+    @property
+    def is_trusted(self) -> bool:
+        """Return True if the user agreed to all of it, and nothing changed since."""
+        if trusts_everything():
+            return True
+        agreed = _agreed(self.path) or _Agreed([], {})
+        return not self.new_needs(agreed.needs) and dict(self.hashes) == agreed.hashes
+
+    def new_needs(self, agreed: Sequence[object]) -> list[Need]:
+        """Return the needs that are not among those ``agreed`` to."""
+        return [need for need in self.needs if need.to_json() not in agreed]
+
+    def to_json(self) -> JsonDict:
+        """As it is remembered."""
+        return {"needs": [need.to_json() for need in self.needs], "files": dict(self.hashes)}
+
+
+@light_dataclass(frozen=True)
+class Changes:
+    """What is different from what the user agreed to earlier."""
+
+    was_trusted: bool
+    needs: tuple[Need, ...]
+    """Those that are new."""
+    files: tuple[str, ...]
+    """Those that changed, or are new or gone."""
+
+
+def changes_of(file: TrustedFile) -> Changes:
+    """Return what the user has not agreed to."""
+    agreed = _agreed(file.path)
+    if agreed is None:
+        return Changes(False, file.needs, ())
+    names = sorted({*file.hashes, *agreed.hashes})
+    changed = [name for name in names if file.hashes.get(name) != agreed.hashes.get(name)]
+    return Changes(True, tuple(file.new_needs(agreed.needs)), tuple(changed))
+
+
+@light_dataclass(frozen=True)
+class _Agreed:
+    needs: Sequence[object]
+    hashes: Mapping[str, str]
+
+
+Ask = Callable[[Sequence[TrustedFile]], None]
+"""Show what files need, and return if the user agrees for the future; else raise a SetupError."""
+
+
+def _refuse(files: Sequence[TrustedFile]) -> None:
+    lines = [
+        Message(
+            "{verb} {what} ({place})",
+            verb=need.verb,
+            what=need.what,
+            place=place_of(need),
+        )
+        for need in sorted(
+            (need for file in files for need in file.needs),
+            key=lambda need: need.verb not in (RUNS, SENDS),
+        )
+    ]
+    if more := lines[_MOST_TOLD:]:
+        lines[_MOST_TOLD:] = [Message("and {count:,} more", count=len(more))]
+    raise SetupError(
+        "{file} does more than an untrusted folder may: {needs}. Look at it, "
+        "then run 'adjudge trust {file}', or set {variable}=1",
+        file=from_here(files[0].path),
+        needs=join("; ", lines),
+        variable=VARIABLE,
+    )
+
+
+_ask: ContextVar[Ask] = ContextVar("adjudge_ask", default=_refuse)
+_everything: ContextVar[bool] = ContextVar("adjudge_trust", default=False)
+_allowed: set[str] = set()
+"""Fingerprints of what was agreed to in this process, which may not be able to remember it."""
+
+
+@contextmanager
+def asking(ask: Ask) -> Iterator[None]:
+    """Have ``ask`` decide inside this block."""
+    token = _ask.set(ask)
+    try:
+        yield
+    finally:
+        _ask.reset(token)
+
+
+@contextmanager
+def trusting() -> Iterator[None]:
+    """Trust every file inside this block, and remember none."""
+    token = _everything.set(True)
+    try:
+        yield
+    finally:
+        _everything.reset(token)
+
+
+def trusts_everything() -> bool:
+    """Return True inside ``trusting``, or if the user's environment says so; ``.env`` cannot."""
+    return _everything.get() or os.environ.get(VARIABLE, "").strip().lower() in _ON
+
+
+def place_of(need: Need) -> str:
+    """Return the file and the field of a need, as ``eval.yaml: data``."""
+    return ": ".join(filter(None, (need.file.name, need.field)))
+
+
+def require_trust(files: Sequence[TrustedFile]) -> bool:
+    """Return if all files may be used; else have the user agree, and remember that.
+
+    True if there was a question: files may have changed while the user looked at them.
+    """
+    open_questions = [
+        file
+        for file in files
+        if file.is_refused and _fingerprint(file) not in _allowed and not file.is_trusted
+    ]
+    if not open_questions:
+        return False
+    _ask.get()(open_questions)
+    _allowed.update(map(_fingerprint, open_questions))
+    remember(open_questions)
+    return True
+
+
+def open_eval(
+    path: str | Path,
+    project: Project | None = None,
+    data: Path | ObjectFile | None = None,
+    *,
+    typed: Collection[str] = (),
+    writes: Sequence[Path] = (),
+    is_limited: bool = False,
+    prices: Callable[[], PriceTable] = PriceTable.load,
+    use_env: bool = True,
+) -> EvalFile:
+    """Read an eval file that may come from anybody, and have the user agree to what goes beyond a
+    restricted folder.
+
+    ``data``: as of ``load_eval``. ``typed``: keys that the command line replaces. ``writes``:
+    folders that the command chooses itself, next to the file. ``is_limited``: whether the user set
+    a limit; else a file that is not trusted gets one, counted by ``prices``. ``use_env``: set the
+    variables of ``.env`` next to the file, once that is trusted.
+    """
+    path, project = Path(path), project or Project()
+    env = EnvFile.beside(path.parent) if use_env else EnvFile(path)
+    opened = _Opened.of(path, project, data, env, typed, writes)
+    was_asked = require_trust([opened.eval_file, *files_of_env(env), *files_of_project(project)])
+    if was_asked and opened.has_changed(project, data, env):
+        raise SetupError(
+            "{file}, or code that it runs, changed while you were asked: nothing was read, run or "
+            "sent. Run the command again",
+            file=from_here(path),
+        )
+    env.apply()
+    if is_limited or not opened.spends or opened.eval_file.is_trusted:
+        return opened.file
+    limits = limits_of_restricted(opened.file, prices())
+    return replace(opened.file, budget=limits, has_default_limit=True)
+
+
+def own_folder(path: Path, root: Path = Path()) -> Path:
+    """Return a folder that adjudge chooses itself below ``root``, unless a link that may have come
+    along leads out of it. The user names such a folder, or trusts everything.
+    """
+    outside = place_outside(path, root.resolve())
+    if outside is None or trusts_everything() or not _is_behind_link(path, root):
+        return path
+    raise SetupError(
+        "{path} leads to {place} by a link, and nothing is written there: name another folder, "
+        "or set {variable}=1 if the link is yours",
+        path=path,
+        place=outside,
+        variable=VARIABLE,
+    )
+
+
+def _is_behind_link(path: Path, root: Path) -> bool:
+    """Return True if a link between ``root`` and ``path`` leads elsewhere: a hidden folder such as
+    .github is not one.
+    """
+    try:
+        # resolve() would follow the link
+        below = Path(os.path.abspath(path)).relative_to(os.path.abspath(root))  # noqa: PTH100
+        return path.resolve() != root.resolve() / below
+    except (OSError, RuntimeError, ValueError):  # a link to itself, or not below it
+        return True
+
+
+def trusted_project(project: Project) -> Project:
+    """Return ``project`` once the user trusts it; every command that uses more of it than the
+    language asks for it here.
+    """
+    require_trust(files_of_project(project))
+    return project
+
+
+def files_of_project(project: Project) -> list[TrustedFile]:
+    """Return the project file, if it needs anything."""
+    needs = needs_of_project(project)
+    if project.path is None or not needs:
+        return []
+    path, hashes = _real(project.path), {str(_real(project.path)): project.digest}
+    if project.prices_path is not None:
+        hashes |= _hash_of(project.prices_path)
+    return [TrustedFile(path, tuple(needs), hashes)]
+
+
+def files_of_env(env: EnvFile) -> list[TrustedFile]:
+    """Return the ``.env`` file, if it sets anything."""
+    path, needs = _real(env.path), needs_of_env(env)
+    return [TrustedFile(path, tuple(needs), {str(path): text_hash(env.text)})] if needs else []
+
+
+def files_of_eval(path: Path, project: Project | None = None) -> list[TrustedFile]:
+    """Return an eval file and its ``.env``, as far as they need anything by any command."""
+    project = project or find_project(path.parent)
+    rows = path.with_name("rows")  # a file for ``adjudge follow`` names none
+    env, writes = EnvFile.beside(path.parent), [traffic_folder(path)]
+    eval_file = _Opened.of(path, project, rows, env, writes=writes).eval_file
+    return [*([eval_file] if eval_file.needs else []), *files_of_env(env)]
+
+
+@light_dataclass(frozen=True)
+class _Opened:
+    """An eval file that was read, and what it needs."""
+
+    file: EvalFile
+    eval_file: TrustedFile
+
+    @classmethod
+    def of(
+        cls,
+        path: Path,
+        project: Project,
+        data: Path | ObjectFile | None,
+        env: EnvFile,
+        typed: Collection[str] = (),
+        writes: Sequence[Path] = (),
+    ) -> _Opened:
+        text = eval_text(path)
+        environ = {**os.environ, **env.values}
+        read = read_eval_text(text, path, data, environ)
+        own = read.completed(Project())
+        file = read.completed(project) if project.given else own
+        own = _with_code_of_project(own, project)
+        needs = [
+            *needs_of_eval(own, _variables_of(text, environ), typed, writes),
+            *needs_of_spending(file),
+        ]
+        hashes = {str(_real(path)): text_hash(text)}
+        hashes |= own.code.programs if needs else {}
+        return cls(file, TrustedFile(_real(path), tuple(needs), hashes))
+
+    def has_changed(self, project: Project, data: Path | ObjectFile | None, env: EnvFile) -> bool:
+        """Return True if a file has another content than when it was read: code is loaded later."""
+        if not self.eval_file.needs:
+            return False
+        now = _Opened.of(self.file.path, project, data, env).eval_file
+        return dict(now.hashes) != dict(self.eval_file.hashes)
+
+    @property
+    def spends(self) -> bool:
+        return any(not need.is_refused for need in self.eval_file.needs)
+
+
+def _with_code_of_project(own: EvalFile, project: Project) -> EvalFile:
+    """Return the file with the model of the project, if that is a function next to the file."""
+    model = project.model or ""
+    if own.models or is_known(model) or not is_there(model, own.path.parent):
+        return own
+    return replace(own, models=(ModelEntry(model=model),))
+
+
+def _variables_of(text: str, environ: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Return the variables of an eval file that are set, with their fields."""
+    if "$" not in text:
+        return []
+    value = load_yaml(text, Place("")).value
+    named = variables_in(value, but=WITHOUT_VARIABLES)
+    return [(name, field) for name, field in named if environ.get(name)]
+
+
+def _real(path: Path) -> Path:
+    """Return the path in its real folder. A link keeps its own name: that is what is opened."""
+    return path.absolute().parent.resolve() / path.name
+
+
+def _hash_of(path: Path) -> dict[str, str]:
+    try:
+        return {str(_real(path)): text_hash(path.read_text(encoding="utf-8", errors="replace"))}
+    except OSError:
+        return {}
+
+
+def _fingerprint(file: TrustedFile) -> str:
+    return text_hash(str(file.path), json.dumps(file.to_json(), sort_keys=True))
+
+
+# -- what is remembered ----------------------------------------------------------------------
+
+
+def remember(files: Sequence[TrustedFile]) -> None:
+    """Remember that the user trusts these files as they are. If the user's folder cannot be
+    written to, they are asked about again the next time.
+    """
+    with suppress(OSError, SetupError), _changing() as trusted:
+        for file in files:
+            if TOO_MANY not in file.hashes:
+                trusted.setdefault(str(file.path.parent), {})[file.path.name] = file.to_json()
+
+
+def forget(path: Path) -> int:
+    """Trust neither the file nor the folder at ``path`` any longer, nor what is below it; return
+    how many files that are.
+    """
+    place, count = path.resolve(), 0
+    with _changing() as trusted:
+        for folder in list(trusted):
+            for name in list(trusted[folder]):
+                if Path(folder, name).is_relative_to(place):
+                    del trusted[folder][name]
+                    count += 1
+            if not trusted[folder]:
+                del trusted[folder]
+    return count
+
+
+def trusted_files() -> list[tuple[Path, int]]:
+    """Return every remembered file, with the number of its needs."""
+    paths = [
+        Path(folder, name) for folder, files in sorted(_read().items()) for name in sorted(files)
+    ]
+    entries = [(path, _agreed(path)) for path in paths]
+    return [(path, len(agreed.needs)) for path, agreed in entries if agreed]
+
+
+def _agreed(path: Path) -> _Agreed | None:
+    entry = _read().get(str(path.parent), {}).get(path.name)
+    match entry:
+        case {"needs": list(needs), "files": dict(hashes)}:
+            return _Agreed(needs, hashes)
+    return None
+
+
+_Trusted = dict[str, dict[str, JsonDict]]
+"""Real folder → name of the file → what the user agreed to."""
+
+
+@contextmanager
+def _changing() -> Iterator[_Trusted]:
+    """What is remembered, to be changed by one process at a time."""
+    folder = state_folder()
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with locked(folder / f".{_FILE}.turn"):
+        trusted = _read()
+        yield trusted
+        with written_whole(folder / _FILE) as file:
+            if os.name == "posix":
+                os.fchmod(file.fileno(), 0o600)
+            file.write(json.dumps({"trusted": trusted}, indent=1, ensure_ascii=False).encode())
+
+
+def _read() -> _Trusted:
+    """Return what is remembered; nothing if another user may have written it."""
+    try:
+        with (state_folder() / _FILE).open("rb") as file:
+            about = os.fstat(file.fileno())
+            others_write = os.name == "posix" and (
+                about.st_uid != os.getuid() or about.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+            )
+            kept = {} if others_write else json.loads(file.read())
+    except (OSError, SetupError, ValueError):
+        return {}
+    folders = object_in(object_in(kept).get("trusted"))
+    return {
+        folder: {name: dict(object_in(entry)) for name, entry in object_in(files).items()}
+        for folder, files in folders.items()
+    }

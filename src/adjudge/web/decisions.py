@@ -1,0 +1,122 @@
+"""``/v1/systemone``, ``/v1/decisions`` and ``/v1/models``: typed questions about one state, for the
+clients of TypeSafe and OpenAI.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import cast
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+
+from adjudge.core.domain.json_types import JsonDict, JsonObject, JsonValue, is_object
+from adjudge.core.gateway.decisions.format import DecisionFormat, InvalidRequest
+from adjudge.core.gateway.decisions.openai import OpenAIDecisions
+from adjudge.core.gateway.decisions.systemone import SystemOne
+from adjudge.errors import ModelError, PromptTooLong, RateLimited
+from adjudge.messages import Message
+from adjudge.runs.service.deciding import Decided, DecisionService, TooManyQuestions
+from adjudge.web.api_guard import problem
+from adjudge.web.body import body_of
+from adjudge.web.json_bytes import json_bytes
+
+ALIASES = ("jev-latest", "adjudge")
+"""Names of the model that is served; TypeSafe's client asks for the first by itself."""
+_FORMATS: dict[str, DecisionFormat] = {
+    "/v1/systemone": SystemOne(),
+    "/v1/decisions": OpenAIDecisions(),
+}
+_UNKNOWN_DATE = "unknown"
+
+
+async def decide(request: Request, service: DecisionService, largest: int) -> Response:
+    """Answer one request in the format of its address."""
+    wire = _FORMATS[request.url.path]
+    try:
+        body = _object(await body_of(request, largest, unpacks=True))
+        model, asked = wire.decode_request(body)
+        if model not in (*ALIASES, service.name):
+            return _unknown(model, service)
+        decided = await run_in_threadpool(service.decide, asked)
+    except InvalidRequest as error:
+        return _invalid(error)
+    except TooManyQuestions as error:
+        return problem(413, "too_large", str(error))
+    except PromptTooLong as error:
+        return problem(400, "max_tokens_exceeded", str(error))
+    except RateLimited as error:
+        return problem(429, "rate_limited", str(error), {"retry-after": _seconds(error)})
+    written = wire.encode_reply(asked, decided.reply)
+    _complete(written, body, decided, [one.name for one in asked.questions])
+    return Response(json_bytes(written), media_type="application/json")
+
+
+def models(service: DecisionService) -> JsonDict:
+    """What can be asked for: for TypeSafe's clients under "models", for OpenAI's under "data"."""
+    names = (service.name, *ALIASES)
+    about = str(Message("Judges typed questions about one text, by the probabilities of options"))
+    return {
+        "models": [
+            {"name": name, "description": about, "release_date": _UNKNOWN_DATE} for name in names
+        ],
+        "object": "list",
+        "data": [
+            {"id": name, "object": "model", "created": 0, "owned_by": "adjudge"} for name in names
+        ],
+    }
+
+
+def _object(body: bytes) -> JsonObject:
+    try:
+        given = json.loads(body, object_pairs_hook=_distinct)
+    except (ValueError, RecursionError) as error:
+        raise InvalidRequest((), f"the body is not JSON: {error}", "json_invalid") from error
+    if not is_object(given):
+        raise InvalidRequest((), "Input should be a valid dictionary", "dict_type")
+    return given
+
+
+def _distinct(pairs: Sequence[tuple[str, JsonValue]]) -> JsonDict:
+    """An object; of two equal names the last would win without a word."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InvalidRequest((), f"the name {twice!r} stands twice in one object")
+    return found
+
+
+def _complete(written: JsonDict, body: JsonObject, decided: Decided, names: Sequence[str]) -> None:
+    """Put in what the formats know nothing of, and take out the names that we gave."""
+    answers = written["answers"]
+    if is_object(answers):
+        for name, note in zip(names, decided.notes, strict=True):
+            if note and name in answers:
+                cast("JsonDict", answers[name])["x_adjudge"] = dict(note)
+        return
+    questions = cast("Sequence[JsonObject]", body["questions"])
+    for question, answer in zip(questions, cast("Sequence[JsonDict]", answers), strict=True):
+        answer["name"] = question.get("name")
+
+
+def _invalid(error: InvalidRequest) -> Response:
+    """As pydantic's clients expect it, and as OpenAI's do."""
+    place: list[JsonValue] = ["body", *error.place]
+    detail: list[JsonValue] = [{"loc": place, "msg": error.message, "type": error.kind}]
+    parameter = ".".join(map(str, error.place)) or None
+    return problem(422, "invalid_request_error", error.message, detail=detail, parameter=parameter)
+
+
+def _unknown(model: str, service: DecisionService) -> Response:
+    known = ", ".join((service.name, *ALIASES))
+    message = Message(
+        "no model {model!r} is served: ask for one of {known}", model=model, known=known
+    )
+    return problem(404, "model_not_found", str(message), parameter="model")
+
+
+def _seconds(error: ModelError) -> str:
+    return str(max(1, round(getattr(error, "retry_after", None) or 1)))

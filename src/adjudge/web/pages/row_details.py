@@ -1,0 +1,161 @@
+"""``/run/ID/row/NUMBER/more``: what differs between two systems' answers, what another run says of
+the same row, and the row to take away.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from adjudge.core.catalog.criteria_file import as_file
+from adjudge.core.catalog.entry import CatalogEntry
+from adjudge.core.domain.frozen_mapping import some_of
+from adjudge.core.domain.json_types import JsonDict
+from adjudge.core.domain.record import JudgmentRecord
+from adjudge.core.ledger.record_browser import judges_in, row_of_id
+from adjudge.core.ledger.records import records
+from adjudge.runs.folder import reading
+from adjudge.trust.labels.scales import label_scales
+from adjudge.web.library import RunPlace
+from adjudge.web.page import Page
+from adjudge.web.pages.row import begins, row_record
+from adjudge.web.site import place_of, site_of
+from adjudge.web.text_differences import Part, word_difference
+
+_LONGEST = 12_000
+"""Characters of a text whose words are compared."""
+_MOST_RUNS = 50
+
+
+def show(request: Request) -> Response:
+    """The part of a row that is asked for when somebody opens it."""
+    site, asked = site_of(request), request.query_params
+    place, row = place_of(request), request.path_params["row"]
+    judge = asked.get("judge", "")
+    found = row_record(place, judge, row)
+    others = [one for one in site.library.scan() if one != place][:_MOST_RUNS]
+    other = site.library.find(asked["other"]) if asked.get("other") else None
+    site.sessions.saw(place, row - 1)
+    data = {
+        "run": place.link,
+        "judge": judge,
+        "row": row,
+        "answers": _answers(found),
+        "others": [one.link for one in others],
+        "other": other.id if other else "",
+        "against": _against(found, other) if other else None,
+        "eval_row": json.dumps({"id": found.id or str(row), **_fields(found)}, ensure_ascii=False),
+        "curl": _curl(place.folder, found),
+    }
+    is_part = request.headers.get("hx-request")
+    return site.answer(
+        request, "row_more.html.jinja" if is_part else "row_more_page.html.jinja", data
+    )
+
+
+def _answers(record: JudgmentRecord) -> JsonDict | None:
+    """What differs between the answers of two systems."""
+    texts = next((value for value in record.fields.values() if not isinstance(value, str)), ())
+    if len(record.systems) != 2 or len(texts) != 2:
+        return None
+    return {"systems": list(record.systems), "parts": _parts(*texts)}
+
+
+def _parts(before: str, after: str) -> list[Part] | None:
+    """None: they are too long for it."""
+    return word_difference(before, after) if len(before) + len(after) <= _LONGEST else None
+
+
+def _against(record: JudgmentRecord, other: RunPlace) -> JsonDict:
+    """The same row in another run: what became of it."""
+    found = _same_row(record, other)
+    if found is None:
+        return {"name": other.name, "found": None}
+    return {
+        "name": other.name,
+        "id": other.id,
+        "found": [outcome_of(record), outcome_of(found)],
+        "same": (record.status, record.verdict, record.score)
+        == (found.status, found.verdict, found.score),
+        "texts": text_differences(record, found),
+    }
+
+
+def text_differences(before: JudgmentRecord, after: JudgmentRecord) -> list[JsonDict]:
+    """The texts that are not the same, word by word; what only one has is new, or gone."""
+    both = (
+        (name, text_of(before, name), text_of(after, name))
+        for name in dict.fromkeys((*before.fields, *after.fields))
+    )
+    return [{"field": name, "parts": _parts(was, now)} for name, was, now in both if was != now]
+
+
+def text_of(record: JudgmentRecord, name: str) -> str:
+    """A text of the row; several, as contexts, one below the other."""
+    value = record.fields.get(name, "")
+    return value if isinstance(value, str) else "\n\n".join(value)
+
+
+def outcome_of(record: JudgmentRecord) -> JsonDict:
+    said = some_of(record, "row", "judge", "status", "verdict", "score")
+    return {**said, "explanation": begins(record.explanation) or ""}
+
+
+def _same_row(record: JudgmentRecord, other: RunPlace) -> JudgmentRecord | None:
+    """By its id; without one, the row of that number where it has the same content."""
+    with reading(other.folder) as connection:
+        judges = judges_in(connection)
+        for judge in sorted(judges, key=lambda name: name != record.judge):
+            index = (
+                row_of_id(connection, judge, record.id, record.criterion)
+                if record.id
+                else record.index
+            )
+            if index is None:
+                continue
+            found = next(records(connection, judge=judge, index=index), None)
+            if (
+                found
+                and found.criterion == record.criterion
+                and (record.id or found.identity == record.identity)
+            ):
+                return found
+    return None
+
+
+def _fields(record: JudgmentRecord) -> dict[str, str | list[str]]:
+    return {
+        name: value if isinstance(value, str) else list(value)
+        for name, value in record.fields.items()
+    }
+
+
+def _curl(folder: Path, record: JudgmentRecord) -> str:
+    """A call of ``adjudge serve`` that judges this row; empty where its criterion is not kept, or
+    it has no text of the usual name.
+    """
+    scale = next((one for one in label_scales(folder) if one.name == record.criterion), None)
+    fields = _fields(record)
+    response = fields.pop("response", None)
+    if scale is None or response is None:
+        return ""
+    compares = scale.scale.compares
+    entry = CatalogEntry(scale.scale.criteria, "pairwise" if compares else "direct")
+    body: JsonDict = {
+        "criteria": as_file(entry),
+        "responses" if compares else "response": response,
+        **({"fields": fields} if fields else {}),
+    }
+    text = json.dumps(body, ensure_ascii=False).replace("'", "'\\''")
+    name = "compare" if compares else "judge"
+    return (
+        f'curl http://127.0.0.1:8765/v1/{name} -H "Authorization: Bearer $KEY" '
+        f"-H 'Content-Type: application/json' -d '{text}'"
+    )
+
+
+PAGE = Page(name="row-more", routes=(Route("/run/{run}/row/{row:int}/more", show),))

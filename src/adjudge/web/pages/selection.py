@@ -1,0 +1,146 @@
+"""``/run/ID/these/…``: what is done with the rows of a list, or with those that are ticked in it:
+labelled, opened in the playground, judged again.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import yaml
+from starlette.datastructures import QueryParams
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from adjudge.core.catalog.criteria_file import as_file
+from adjudge.core.catalog.entry import CatalogEntry
+from adjudge.core.domain.instance import names_only
+from adjudge.core.domain.json_types import JsonDict
+from adjudge.core.domain.record import JudgmentRecord
+from adjudge.core.ledger.record_browser import Filters, page_of
+from adjudge.core.ledger.records import records
+from adjudge.errors import RunError, SetupError
+from adjudge.runs.exporters.table import write_rows
+from adjudge.runs.folder import reading
+from adjudge.trust.labels.scales import label_scales
+from adjudge.web.forms import rows_text, with_form
+from adjudge.web.home import made_folder
+from adjudge.web.library import RunPlace
+from adjudge.web.page import Page
+from adjudge.web.page_registry import owner_of, row_parts
+from adjudge.web.pages.run import filters_in, judge_asked, order_of
+from adjudge.web.pages.start import JUDGES_NOTHING
+from adjudge.web.site import address_of, lead_to, place_of, site_of
+
+MOST = 500
+"""Rows that are taken from a list at once: what an address can name."""
+_FOLDER = "judge-again"
+_PATIENCE = 30.0
+
+
+def label(request: Request) -> Response:
+    """To labelling exactly these rows: an address that names them, whatever is labelled since."""
+    place = place_of(request)
+    filters, rows = _listed(request, request.query_params)
+    named = {"criteria": filters.criteria} if filters.criteria else {}
+    query = {"queue": "listed", "judge": filters.judge, "rows": rows_text(rows), **named}
+    return RedirectResponse(address_of(request, f"/run/{place.id}/label", query), 303)
+
+
+def try_out(request: Request) -> Response:
+    """To the playground with these rows."""
+    filters, rows = _listed(request, request.query_params)
+    query = {"run": place_of(request).id, "judge": filters.judge, "rows": rows_text(rows)}
+    return RedirectResponse(address_of(request, "/playground", query), 303)
+
+
+def judge_again(request: Request, asked: QueryParams) -> Response:
+    """To a new run of these rows, which lie in a file with their criteria beside them: what it
+    costs is estimated there before anything is asked.
+    """
+    site, place = site_of(request), place_of(request)
+    site.refuse_read_only(JUDGES_NOTHING)
+    filters, rows = _listed(request, asked)
+    with reading(place.folder) as connection:
+        found = [
+            one
+            for row in rows
+            for one in records(connection, judge=filters.judge, index=row - 1)
+            if filters.criteria in (None, one.criterion)
+        ]
+    folder = made_folder(site.home, _FOLDER)
+    name = f"{place.id}-{time.strftime('%Y%m%d-%H%M%S')}"
+    write_rows(folder / f"{name}.jsonl", _rows(place, found))
+    for part in row_parts():
+        for one in found if part.judge_again else ():
+            if part.judge_again and (how := part.judge_again(one, f"{_FOLDER}/{name}.jsonl")):
+                raise RunError(how)
+    criteria = _write_criteria(place, found, folder / f"{name}.yaml")
+    systems = next((one.systems for one in found), ())
+    query = {
+        "data": f"{_FOLDER}/{name}.jsonl",
+        **({"criteria": f"{_FOLDER}/{name}.yaml"} if criteria else {}),
+        **({"responses": ",".join(systems), "kind": "pairwise"} if systems else {}),
+    }
+    return lead_to(Response(status_code=202), address_of(request, "/start", query))
+
+
+def _listed(request: Request, asked: QueryParams) -> tuple[Filters, list[int]]:
+    """The judgments of a list, the first in it first."""
+    site, place = site_of(request), place_of(request)
+    with reading(place.folder) as connection:
+        judge = judge_asked(asked, connection)
+        filters = filters_in(site.library, place, asked, judge)
+        order = order_of(site.library, place, filters)
+        page = page_of(connection, filters, size=MOST, patience=_PATIENCE, order=order)
+    if not page.lines:
+        raise SetupError("no row of the run fits: take a filter away")
+    return filters, [line.row for line in page.lines]
+
+
+def _rows(place: RunPlace, found: Iterable[JudgmentRecord]) -> Iterator[JsonDict]:
+    """Each row once, by the names of its fields; of compared responses each in a column."""
+    seen: set[str] = set()
+    for one in found:
+        if owner_of(one) or names_only(one.input):
+            raise RunError(
+                "the rows of {name} are not texts that can be judged from this page",
+                name=place.name,
+            )
+        if one.identity in seen:
+            continue
+        seen.add(one.identity)
+        fields: JsonDict = {}
+        for field, value in one.fields.items():
+            if not isinstance(value, str) and len(value) == len(one.systems):
+                fields |= dict(zip(one.systems, value, strict=True))
+            else:
+                fields[field] = value if isinstance(value, str) else list(value)
+        yield {**({"id": one.id} if one.id else {}), **fields}
+
+
+def _write_criteria(place: RunPlace, found: Iterable[JudgmentRecord], path: Path) -> bool:
+    """What these rows were judged by, as a file of criteria; False where it asks for numbers."""
+    names = {one.criterion for one in found}
+    entries = [
+        as_file(CatalogEntry(one.scale.criteria, "pairwise" if one.scale.compares else "direct"))
+        for one in label_scales(place.folder)
+        if one.name in names and (one.scale.criteria.options or one.scale.compares)
+    ]
+    if entries:
+        path.write_text(
+            yaml.safe_dump(entries, sort_keys=False, allow_unicode=True), encoding="utf-8"
+        )
+    return bool(entries)
+
+
+PAGE = Page(
+    name="these",
+    routes=(
+        Route("/run/{run}/these/label", label),
+        Route("/run/{run}/these/playground", try_out),
+        Route("/run/{run}/these/again", with_form(judge_again), methods=["POST"]),
+    ),
+)

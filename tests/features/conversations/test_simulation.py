@@ -1,0 +1,276 @@
+"""Conversations that are held: in memory, in a ledger, resumed, lost, replayed and continued."""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from adjudge.errors import BudgetSpent, SetupError
+from adjudge.features.conversations.cassette import (
+    first_difference,
+    read_cassettes,
+    write_cassettes,
+)
+from adjudge.features.conversations.conversation import Conversation
+from adjudge.features.conversations.record import ConversationDetail
+from adjudge.features.conversations.run_rows import conversations_of_run
+from adjudge.runs.folder import records_of
+from adjudge.runs.results.repeats import RepeatTally
+from features.conversations import bot_script
+from features.conversations.bot_script import Bot, run_eval, serving, write_eval
+
+KILLS = int(os.environ.get("ADJUDGE_KILLS", "2"))
+
+
+def held(folder: Path) -> dict[str, Conversation]:
+    return {
+        f"{one.scenario.id} {one.system} {one.trial}": one.conversation
+        for one in conversations_of_run(folder)
+    }
+
+
+def details(folder: Path, measure: str = "outcome") -> dict[str, ConversationDetail]:
+    return {
+        str(one.id): one.detail
+        for one in records_of(folder)
+        if isinstance(one.detail, ConversationDetail) and one.detail.measure == measure
+    }
+
+
+def test_conversations_are_held_and_judged_once(tmp_path: Path) -> None:
+    bot = Bot()
+    with serving(bot) as url:
+        path = write_eval(tmp_path, f"{url}/chat", repeat=2)
+        run_eval(path, tmp_path / "run")
+        asked = len(bot.asked)
+        run_eval(path, tmp_path / "run")
+    assert len(bot.asked) == asked  # outcome and attribution share it, and so does a second run
+    found = details(tmp_path / "run")
+    assert len(found) == 6
+    assert {one.option for one in found.values()} == {"passed"}
+    (first, *_) = found.values()
+    assert first.conversation is not None
+    assert first.conversation.calls[0].name == "cancel"
+    assert first.conversation.state == {"status": "cancelled"}
+    others = details(tmp_path / "run", "attribution")
+    assert {one.option for one in others.values()} == {"nobody"}
+
+
+def test_sessions_of_two_runs_differ(tmp_path: Path) -> None:
+    bot = Bot()
+    with serving(bot) as url:
+        path = write_eval(tmp_path, f"{url}/keeps", count=1, session="idempotent")
+        run_eval(path, tmp_path / "one")
+        run_eval(path, tmp_path / "two")
+    assert len({one["session"] for one in bot.asked}) == 2
+    assert set(bot.worked.values()) == {1}
+
+
+def test_a_failing_application_loses_the_conversation(tmp_path: Path) -> None:
+    bot = Bot()
+    bot.fail = lambda body: body["turn"] == 2 and body["message"].endswith("user4001@example.com.")
+    with serving(bot) as url:
+        path = write_eval(tmp_path, f"{url}/chat", more=", max_turns: 6")
+        path.write_text(path.read_text().replace("timeout: 20", "timeout: 20, max_retries: 0"))
+        run_eval(path, tmp_path / "run")
+        bot.fail = lambda _: False
+        found = details(tmp_path / "run")
+        assert found["s1"].option is None
+        assert found["s1"].fault == "environment"
+        assert found["s0"].option == "passed"
+        before = len(bot.asked)
+        run_eval(path, tmp_path / "run")  # it goes on at the same message
+    assert details(tmp_path / "run")["s1"].option == "passed"
+    assert [one["turn"] for one in bot.asked[before:]] == [2, 3, 4, 5]
+
+
+def test_a_message_to_a_stateful_application_is_never_sent_twice(tmp_path: Path) -> None:
+    bot = Bot()
+    bot.fail = lambda body: body["turn"] == 3
+    with serving(bot) as url:
+        path = write_eval(tmp_path, f"{url}/chat", count=2, session="stateful")
+        run_eval(path, tmp_path / "run")
+        bot.fail = lambda _: False
+        asked = len(bot.asked)
+        run_eval(path, tmp_path / "run", retry_failed=True)
+    assert len(bot.asked) == asked
+    found = details(tmp_path / "run")
+    assert {one.ended for one in found.values()} == {"in flight"}
+    assert {one.validity for one in found.values()} == {"lost"}
+
+
+def test_a_broken_conversation_begins_again_in_a_new_session(tmp_path: Path) -> None:
+    bot = Bot()
+    failed: list[object] = []
+
+    def fail(body: dict[str, object]) -> bool:
+        if body["turn"] == 3 and not failed:
+            failed.append(body)
+            return True
+        return False
+
+    bot.fail = fail
+    with serving(bot) as url:
+        path = write_eval(tmp_path, f"{url}/chat", count=1, session="reset")
+        run_eval(path, tmp_path / "run")
+    (one,) = details(tmp_path / "run").values()
+    assert one.option == "passed"
+    assert one.conversation is not None
+    assert one.conversation.restarts == 1
+    assert len({asked["session"] for asked in bot.asked}) == 2
+
+
+def test_a_budget_ends_a_run_and_not_a_conversation(tmp_path: Path) -> None:
+    bot = Bot()
+    with serving(bot) as url:
+        path = write_eval(tmp_path, f"{url}/chat", session="stateful")
+        text = path.read_text()
+        path.write_text(f"{text}budget: {{max_calls: 5}}\n")
+        with pytest.raises(BudgetSpent):
+            run_eval(path, tmp_path / "run")
+        path.write_text(text)
+        run_eval(path, tmp_path / "run")
+    assert {one.option for one in details(tmp_path / "run").values()} == {"passed"}
+    assert set(bot.worked.values()) == {1}
+
+
+def test_a_conversation_has_limits_of_its_own(tmp_path: Path) -> None:
+    with serving(Bot()) as url:
+        path = write_eval(tmp_path, f"{url}/chat", count=1, more=", max_turns: 2")
+        run_eval(path, tmp_path / "run")
+    (one,) = details(tmp_path / "run").values()
+    assert (one.ended, one.option, one.fault) == ("turn limit", "failed", "cannot tell")
+
+
+def test_replay_says_the_same_and_marks_what_is_off_script(tmp_path: Path) -> None:
+    bot = Bot()
+    with serving(bot) as url:
+        path = write_eval(tmp_path / "one", f"{url}/chat", count=2)
+        run_eval(path, tmp_path / "run")
+        again = tmp_path / "one" / "again.yaml"
+        text = path.read_text().replace("scenarios.yaml", str(tmp_path / "run"))
+        again.write_text(text.replace("user: rules", "user: replay"))
+        run_eval(again, tmp_path / "same")
+        one, two = held(tmp_path / "run"), held(tmp_path / "same")
+        assert {name: first_difference(one[name], two[name]) for name in one} == dict.fromkeys(one)
+        reply = bot._reply
+        bot._reply = lambda body, state: (f"Well. {reply(body, state)[0]}", [])  # type: ignore[method-assign]
+        run_eval(again, tmp_path / "other")
+    for other in held(tmp_path / "other").values():
+        mine = other.spoken_by("user")
+        assert [turn.off_script for turn in mine] == [False, *[True] * (len(mine) - 1)]
+        assert [turn.text for turn in mine] == [
+            turn.text for turn in one["s0  1"].spoken_by("user")
+        ] or (mine[0].text != one["s0  1"].turns[0].text)
+
+
+def test_another_agent_goes_on_from_a_turn(tmp_path: Path) -> None:
+    bot = Bot()
+    with serving(bot) as url:
+        path = write_eval(tmp_path / "one", f"{url}/chat", count=2)
+        run_eval(path, tmp_path / "run")
+        before = len(bot.asked)
+        again = tmp_path / "one" / "again.yaml"
+        text = path.read_text().replace("scenarios.yaml", str(tmp_path / "run"))
+        again.write_text(text.replace("session: stateless", "from_turn: 3"))
+        run_eval(again, tmp_path / "later")
+    one, two = held(tmp_path / "run"), held(tmp_path / "later")
+    for name, conversation in one.items():
+        own = [turn.text for turn in two[name].turns]
+        assert own[:5] == [turn.text for turn in conversation.turns][:5]
+    assert min(body["turn"] for body in bot.asked[before:]) == 3
+    with serving(bot) as url:
+        again.write_text(text.replace("session: stateless", "session: stateful, from_turn: 3"))
+        with pytest.raises(SetupError, match="stateless"):
+            run_eval(again, tmp_path / "never")
+
+
+def test_cassettes_are_judged_without_anybody(tmp_path: Path) -> None:
+    with serving(Bot()) as url:
+        run_eval(write_eval(tmp_path, f"{url}/chat", repeat=2), tmp_path / "run")
+    assert write_cassettes(tmp_path / "run", tmp_path / "tapes") == 6
+    stored = {f"{one.scenario.id} {one.trial}" for one in read_cassettes(tmp_path / "tapes")}
+    assert len(stored) == 6
+    path = tmp_path / "tapes.yaml"
+    path.write_text("data: tapes\njudges: [{kind: conversation}]\n")
+    run_eval(path, tmp_path / "again")
+    one, two = details(tmp_path / "run"), details(tmp_path / "again")
+    assert {own.option for own in two.values()} == {own.option for own in one.values()}
+    assert len(two) == 6
+
+
+def test_turns_are_no_trials(tmp_path: Path) -> None:
+    with serving(Bot()) as url:
+        path = write_eval(tmp_path, f"{url}/chat", repeat=2)
+        text = path.read_text()
+        path.write_text(f"{text}  - {{kind: check, checks: [{{contains: e}}], per: turn}}\n")
+        run_eval(path, tmp_path / "run")
+    tally = RepeatTally()
+    for record in records_of(tmp_path / "run"):
+        if record.judge == "checks" and record.status != "skipped":
+            assert record.input["turn"]
+            tally.add(record)
+    assert tally.summary() == ()
+
+
+def test_a_target_is_needed(tmp_path: Path) -> None:
+    path = write_eval(tmp_path, "http://127.0.0.1:9/chat")
+    text = path.read_text()
+    path.write_text("\n".join(line for line in text.splitlines() if "target" not in line))
+    with pytest.raises(SetupError, match="somebody to talk to"):
+        run_eval(path, tmp_path / "run")
+
+
+def killed(path: Path, folder: Path, pick: random.Random, seconds: float) -> None:
+    """Run an eval file in a process that is killed at a random moment."""
+    root = Path(bot_script.__file__).parents[2]
+    child = subprocess.Popen(
+        [sys.executable, bot_script.__file__, str(path), str(folder)],
+        env={**os.environ, "PYTHONPATH": f"{os.environ.get('PYTHONPATH', '')}:{root}"},
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        child.wait(pick.uniform(0.3, 1.0) * seconds)
+    except subprocess.TimeoutExpired:
+        child.kill()
+        child.wait()
+
+
+@pytest.mark.parametrize("session", ["idempotent", "stateful", "stateless"])
+def test_a_killed_run_goes_on_at_the_same_message(tmp_path: Path, session: str) -> None:
+    """``ADJUDGE_KILLS`` says how often (``make test-reliability``: 50)."""
+    bot, pick = Bot(), random.Random(session)
+    bot.latency = 0.02
+    place = "keeps" if session == "idempotent" else "chat"
+    count = 4 if KILLS < 10 else 40
+    with serving(bot) as url:
+        path = write_eval(tmp_path, f"{url}/{place}", count=count, session=session)
+        started = time.monotonic()
+        killed(path, tmp_path / "whole", random.Random(0), 600)
+        seconds = time.monotonic() - started
+        whole, unbroken = held(tmp_path / "whole"), len(bot.asked)
+        bot.asked.clear()
+        bot.worked.clear()
+        for _ in range(KILLS):
+            killed(path, tmp_path / "run", pick, seconds if KILLS < 10 else min(seconds, 4.0))
+        run_eval(path, tmp_path / "run")
+    again = held(tmp_path / "run")
+    assert again.keys() == whole.keys()
+    sent = [str(one["turn_key"]) for one in bot.asked]
+    if session == "idempotent":
+        assert set(bot.worked.values()) == {1}  # no message acted twice
+    if session == "stateful":
+        assert len(set(sent)) == len(sent)  # none was even sent twice
+        lost = [one for one in again.values() if one.ended == "in flight"]
+        assert len(lost) <= KILLS * 16
+    else:
+        for name, conversation in whole.items():
+            assert first_difference(conversation, again[name]) is None
+        assert len(set(sent)) == unbroken
+        assert len(sent) <= unbroken + KILLS * 16  # what was under way at a kill, at most

@@ -1,0 +1,168 @@
+"""One conversation as a plan, with models that say what a test wants."""
+
+from __future__ import annotations
+
+import pytest
+
+from adjudge.core.domain.json_types import JsonObject
+from adjudge.core.domain.verdict import Chosen
+from adjudge.core.domain.vote import Ballot, Outcome, Vote
+from adjudge.core.gateway.opener import open_model
+from adjudge.core.gateway.targets.answer import TargetAnswer
+from adjudge.core.prompts.target import ROW, render_target
+from adjudge.features.conversations.conversation import Conversation
+from adjudge.features.conversations.scenario import Scenario
+from adjudge.features.conversations.talk import Limits, Talk, Talker
+from adjudge.features.conversations.user import STOP, TRANSFER, flipped, read_message, system_prompt
+from adjudge.runs.targets import Variant
+
+SCENARIO: JsonObject = {
+    "id": "x",
+    "goal": "Cancel the order.",
+    "withheld": {"email": "ann@example.com"},
+}
+USER = open_model(lambda _: "?")
+BOT = open_model(lambda _: "?")
+
+
+def course(talk: Talk, *replies: str | None) -> tuple[Ballot | Conversation, list[Vote]]:
+    """Give the replies to the ballots of a talk, one after the other; None: it failed."""
+    votes: list[Vote] = []
+    for reply in replies:
+        ballot = talk.next(votes)
+        assert isinstance(ballot, Ballot), ballot
+        if reply is None:
+            votes.append(Vote(ballot=ballot, outcome=Outcome.MODEL_ERROR, reason="no answer"))
+            continue
+        text = TargetAnswer(reply).to_json() if ballot.template == ROW else reply
+        votes.append(Vote(ballot=ballot, outcome=Outcome.OK, verdict=Chosen(text), text=text))
+    return talk.next(votes), votes
+
+
+def talk_of(more: JsonObject | None = None, **talker: object) -> Talk:
+    scenario = Scenario.of({**SCENARIO, **(more or {})})
+    made = Talker("model", USER, **talker)  # type: ignore[arg-type]
+    return Talk(scenario, Variant("bot", BOT), made)
+
+
+def ended(found: Ballot | Conversation) -> Conversation:
+    assert isinstance(found, Conversation)
+    return found
+
+
+def test_a_text_next_to_the_stop_mark_is_delivered_and_answered() -> None:
+    found, _ = course(talk_of(), "Cancel it.", "Sure?", f"Yes, go ahead. {STOP}", "Done.")
+    conversation = ended(found)
+    assert [one.text for one in conversation.turns] == [
+        "Cancel it.",
+        "Sure?",
+        "Yes, go ahead.",
+        "Done.",
+    ]
+    assert (conversation.ended, conversation.parting) == ("user stopped", True)
+
+
+def test_a_bare_mark_ends_it_at_once() -> None:
+    found, _ = course(talk_of(), "Cancel it.", "I'll get a colleague.", TRANSFER)
+    assert ended(found).ended == "handed over"
+    assert not ended(found).parting
+
+
+def test_a_broken_message_is_asked_for_once_more() -> None:
+    found, votes = course(talk_of(), "Cancel it.", "Ok?", "<think>hm</think>", "Yes.")
+    assert isinstance(found, Ballot)
+    assert "Your last reply was empty" in render_target(votes[3].ballot).text
+    assert "Your last reply" not in render_target(votes[2].ballot).text
+    found, _ = course(talk_of(), "Cancel it.", "Ok?", "", "  ")
+    assert ended(found).ended == "user broken"
+
+
+def test_failures_say_whose_they_are() -> None:
+    assert ended(course(talk_of(), None)[0]).ended == "user failed"
+    assert ended(course(talk_of(), "Hello.", None)[0]).ended == "application failed"
+
+
+def test_limits_of_one_conversation() -> None:
+    assert ended(course(talk_of(limits=Limits(max_turns=1)), "Hi.", "Hi.")[0]).ended == "turn limit"
+    scenario = {"max_turns": 2}
+    talk = talk_of(scenario, limits=Limits(max_turns=1))
+    assert isinstance(course(talk, "Hi.", "Hi.")[0], Ballot)
+
+
+def test_an_opening_costs_nothing() -> None:
+    found = talk_of({"opening": "Hello there."}).next(())
+    assert isinstance(found, Ballot)
+    assert found.template == ROW
+
+
+def test_the_application_never_sees_the_scenario() -> None:
+    found, _ = course(talk_of({"persona": "A pirate"}), "Hello.")
+    assert isinstance(found, Ballot)
+    sent = render_target(found).text
+    for secret in ("Cancel the order", "ann@example.com", "pirate"):
+        assert secret not in sent
+
+
+def test_trials_scenarios_and_seeds_share_no_ballot() -> None:
+    first = talk_of(seed=1)
+    second = Talk(first.scenario, Variant("bot", BOT, sample=1), first.talker)
+    other = talk_of({"id": "y"}, seed=1)
+    third = talk_of(seed=2)
+    ballots = [one.next(()) for one in (first, second, other, third)]
+    assert len({one.id for one in ballots if isinstance(one, Ballot)}) == 4
+    again = talk_of(seed=1).next(())
+    assert isinstance(again, Ballot)
+    assert again.id in {one.id for one in ballots if isinstance(one, Ballot)}
+
+
+def test_a_changed_reply_changes_what_follows_and_nothing_before() -> None:
+    _, one = course(talk_of(), "Hi.", "What?", "Cancel.", "Ok.")
+    _, two = course(talk_of(), "Hi.", "Why?", "Cancel.", "Ok.")
+    same = [first.ballot.id == second.ballot.id for first, second in zip(one, two, strict=True)]
+    assert same == [True, True, False, False]
+
+
+def test_the_user_hears_the_agent_and_not_its_tools() -> None:
+    found, votes = course(talk_of(), "Hi.", "Your email?")
+    assert isinstance(found, Ballot)
+    prompt = render_target(found)
+    assert [one.role for one in prompt.messages] == ["system", "user", "assistant", "user"]
+    assert prompt.messages[-1].content == "Your email?"
+    assert flipped(()) == [{"role": "user", "content": "…"}]
+    assert len(votes) == 2
+
+
+@pytest.mark.parametrize("language", ["en", "ru"])
+def test_the_prompt_tells_facts_by_how_they_may_be_told(language: str) -> None:
+    scenario = Scenario.of(
+        {
+            **SCENARIO,
+            "facts": {"name": "Ann {x}"},
+            "secret": {"code": "77"},
+            "unknown": ["phone"],
+            "language": language,
+        }
+    )
+    text = system_prompt(scenario)
+    for value in ("Ann {x}", "ann@example.com", "77", "phone", STOP):
+        assert value in text
+
+
+@pytest.mark.parametrize(
+    ("reply", "text", "end"),
+    [
+        ("Yes.", "Yes.", None),
+        ("###STOP###", "", "user stopped"),
+        ("Bye ## stop ##", "Bye", "user stopped"),
+        ("<think>I stop</think>Hello", "Hello", None),
+        ('User: "Hello"', "Hello", None),
+        ("###OUT-OF-SCOPE###", "", "out of scope"),
+    ],
+)
+def test_replies_are_read(reply: str, text: str, end: str | None) -> None:
+    assert read_message(reply) == (text, end)
+
+
+def test_a_reply_that_looks_like_a_mark_of_ours_is_a_reply() -> None:
+    found, _ = course(talk_of(), "Hi.", '{"in_flight": "no"}', STOP)
+    assert ended(found).turns[1].text == '{"in_flight": "no"}'

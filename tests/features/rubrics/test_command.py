@@ -1,0 +1,247 @@
+"""``adjudge rubric`` and reports of runs by rubric."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from adjudge import RubricJudge
+from adjudge.core.domain.json_types import JsonDict, JsonValue
+from adjudge.core.domain.record import JudgmentRecord
+from adjudge.features.rubrics.audit import audit
+from adjudge.features.rubrics.corrected import corrected_rates, corrected_score
+from adjudge.features.rubrics.files import read_rubrics
+from adjudge.features.rubrics.labels import PointLabels, read_labels
+from adjudge.features.rubrics.layouts import parse_rubric
+from adjudge.features.rubrics.lint import lint_rubric
+from adjudge.features.rubrics.report import RubricSummary, RubricTally
+from adjudge.features.rubrics.rubric import MET, NOT_MET
+from adjudge.runs.folder import records_of
+from features.rubrics.test_judge import entry, labels_in, reply
+from support.commands import adjudge
+
+TEXTS = ("Says how many.", "Says when.", "Says how often.", "Scolds.")
+
+
+def records(
+    rows: int,
+    verdict: Callable[[int, int], str],
+    folder: Path,
+    worth: tuple[int, ...] = (3, 2, 1, -2),
+) -> list[JudgmentRecord]:
+    """Judge rows; ``verdict`` gives the answer to a point of a row."""
+    rubric: list[JsonValue] = [
+        {"text": text, "points": points, "category": "tone" if points < 0 else "accuracy"}
+        for text, points in zip(TEXTS, worth, strict=True)
+    ]
+
+    def model(prompt: str) -> str:
+        row = int(prompt.rsplit("row ", 1)[1].split(".", maxsplit=1)[0])
+        return reply(*(entry(label, verdict(row, int(label[:-1]))) for label in labels_in(prompt)))
+
+    given: list[JsonDict] = [
+        {
+            "id": str(n),
+            "user_input": "?",
+            "response": f"row {n}.",
+            "rubric": rubric,
+            "themes": f"t{n % 2}",
+        }
+        for n in range(rows)
+    ]
+    RubricJudge(model).evaluate(given, run=folder)
+    return list(records_of(folder))
+
+
+def summary_of(judged: list[JudgmentRecord]) -> RubricSummary:
+    tally = RubricTally()
+    for record in judged:
+        tally.add(record)
+    summary = tally.summary()
+    assert summary is not None
+    return summary
+
+
+def test_a_report_clips_once_and_gives_bounds(tmp_path: Path) -> None:
+    def verdict(row: int, point: int) -> str:
+        return "met" if point == 4 else "not met"
+
+    judged = records(10, verdict, tmp_path / "run")
+    summary = summary_of(judged)
+    assert summary.total.mean == 0.0
+    assert summary.total.is_clipped
+    assert all(record.score == pytest.approx(-1 / 3) for record in judged)
+    assert set(summary.themes) == {"t0", "t1"}
+    assert summary.categories["accuracy"].mean == 0.0
+    assert "tone" not in summary.categories
+    assert summary.total.clipped_interval is not None
+
+    def unsure(row: int, point: int) -> str:
+        return "cannot tell" if row == 0 and point == 1 else "met" if point < 4 else "not met"
+
+    open_row = summary_of(records(10, unsure, tmp_path / "open"))
+    assert open_row.total.mean is None
+    assert open_row.total.mean_of_scored == 1.0
+    assert open_row.total.bounds == (pytest.approx(0.95), 1.0)
+    assert open_row.undecided == 1
+    data = json.loads(json.dumps(open_row.to_dict()))["rubric"]
+    assert (data["rows"], data["scored"], data["mean"]) == (10, 9, None)
+
+
+def test_an_interval_holds_rows_together(tmp_path: Path) -> None:
+    draw = random.Random(2)
+    judged = records(40, lambda row, point: draw.choice(["met", "not met"]), tmp_path / "run")
+    interval = summary_of(judged).total.clipped_interval
+    mean = summary_of(judged).total.mean
+    assert interval is not None and mean is not None
+    assert 0 <= interval.lower < mean < interval.upper <= 1
+
+
+def test_biggen_rows_give_the_mean_of_capabilities(tmp_path: Path) -> None:
+    levels = {f"score{n}_description": f"level {n}" for n in range(1, 6)}
+    scores = {"a": ("reasoning", 5), "b": ("reasoning", 3), "c": ("safety", 2)}
+
+    def model(prompt: str) -> str:
+        row = next(name for name in scores if f"row {name}." in prompt)
+        return reply(*(entry(label, scores[row][1]) for label in labels_in(prompt)))
+
+    rows = [
+        {
+            "id": name,
+            "response": f"row {name}.",
+            "capability": capability,
+            "score_rubric": json.dumps({"criteria": "Is it sound?", **levels}),
+        }
+        for name, (capability, _) in scores.items()
+    ]
+    RubricJudge(model).evaluate(rows, run=tmp_path / "run")
+    summary = summary_of(list(records_of(tmp_path / "run")))
+    assert summary.capabilities == pytest.approx((4 + 2) / 2)
+
+
+def test_an_audit_finds_points_that_say_nothing_and_pairs(tmp_path: Path) -> None:
+    draw = random.Random(4)
+    answers = {row: draw.random() < 0.5 for row in range(60)}
+
+    def verdict(row: int, point: int) -> str:
+        if point == 1:
+            return "met"
+        return "met" if answers[row] == (point != 4) else "not met"
+
+    found = audit(records(60, verdict, tmp_path / "run", (3, 3, 4, 2)))
+    said = {(remark.point, str(remark.message)[:35]) for remark in found.remarks}
+    assert any(point == "1" and "met in all 60 rows" in text for point, text in said)
+    assert any(point == "3" and "is met when point 2 is" in text for point, text in said)
+    assert any(point == "4" and "never met together" in text for point, text in said)
+    assert any(point == "4" and "goes against" in text for point, text in said)
+    assert not any(point == "2" and "goes against" in text for point, text in said)
+
+
+def test_an_audit_of_chance_finds_little(tmp_path: Path) -> None:
+    draw = random.Random(9)
+    judged = records(80, lambda row, point: draw.choice(["met", "not met"]), tmp_path / "run")
+    assert audit(judged).remarks == ()
+
+
+def labelled(judged: list[JudgmentRecord], wrong: float) -> PointLabels:
+    """Return labels of every second row that differ from the verdicts in a share of points."""
+    draw = random.Random(1)
+    by_row: dict[str, dict[str, str]] = {}
+    for record in judged[::2]:
+        for point in record.detail.points:  # type: ignore[attr-defined]
+            is_met = (point.answer == MET) != (draw.random() < wrong)
+            by_row.setdefault(str(record.id), {})[point.id] = MET if is_met else NOT_MET
+    answers = {(row, id): label for row, each in by_row.items() for id, label in each.items()}
+    return PointLabels(answers, 0, by_row)
+
+
+def test_rates_and_the_score_are_corrected_by_labels(tmp_path: Path) -> None:
+    judged = records(80, lambda row, point: "met" if point < 4 else "not met", tmp_path / "run")
+    labels = labelled(judged, 0.25)
+    whole, *_ = corrected_rates(judged, labels)
+    assert whole.judged == 0.75
+    assert whole.lower is not None and whole.upper is not None and whole.value is not None
+    assert whole.lower < 0.75 * 0.75 + 0.25 * 0.25 < whole.upper
+    score = corrected_score(judged, labels)
+    assert score.judged == 1.0
+    assert score.upper is not None and score.upper < 0.9
+    few = corrected_score(judged, labelled(judged[:10], 0.2))
+    assert (few.value, few.lower) == (None, None)
+    assert "20 are needed" in str(few.refusal)
+
+
+def test_labels_are_read_and_ties_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "labels.csv"
+    path.write_text(
+        "row,point,answer,annotator\na,1,met,x\na,1,no,y\na,2,yes,x\nb,1,не выполнен,x\n",
+        encoding="utf-8",
+    )
+    labels = read_labels(path)
+    assert labels.tied == 1
+    assert dict(labels.answers) == {("a", "2"): MET, ("b", "1"): NOT_MET}
+
+
+def test_lint_warns_before_it_costs_money() -> None:
+    rubric = parse_rubric(
+        [
+            {"text": "The answer is good.", "points": 9},
+            "Names the capital of France in the first sentence.",
+            "Names the capital of France in the first sentence.",
+            "Does not name the capital of France in the first sentence.",
+            {"text": "Nothing.", "points": 0},
+        ]
+    )
+    said = [(one.point, str(one.message)) for one in lint_rubric(rubric)]
+    assert any(point == "1" and "opinion" in text for point, text in said)
+    assert any(point == "1" and "75%" in text for point, text in said)
+    assert any(point == "3" and "nearly the same as point 2" in text for point, text in said)
+    assert not any(point == "4" and "nearly the same" in text for point, text in said)
+    assert any(point == "5" and "worth nothing" in text for point, text in said)
+
+
+TABLE = """row,id,text,points,category,required,group,group_points
+a,1,Says how many.,5,accuracy,true,,
+a,2,Names rest.,1,,,any of help,4
+a,3,Names tea.,1,,,any of help,
+b,1,Is short.,2,,,,
+"""
+
+
+def test_tables_lines_and_yaml_hold_the_same(tmp_path: Path) -> None:
+    table, lines = tmp_path / "r.csv", tmp_path / "r.jsonl"
+    table.write_text(TABLE, encoding="utf-8")
+    book = read_rubrics(table)
+    first = book.of("a")
+    assert first is not None
+    assert [part.id for part in first.root.parts] == ["1", "any of help"]
+    assert [float(part.points) for part in first.root.parts] == [5, 4]
+    assert first.gates[0].id == "1"
+    assert book.of("c") is None
+    lines.write_text(
+        json.dumps({"row": "b", "rubric": [{"id": "1", "text": "Is short.", "points": 2}]}) + "\n",
+        encoding="utf-8",
+    )
+    assert read_rubrics(lines).of("b") == book.of("b")
+
+
+def test_commands(tmp_path: Path) -> None:
+    rubric = tmp_path / "rubric.yaml"
+    rubric.write_text("- Says how many.\n- {text: Is rude., points: -1}\n", encoding="utf-8")
+    checked = adjudge("rubric", "check", str(rubric))
+    assert checked.returncode == 0, checked.stderr
+    rubric.write_text("- {text: Is rude., points: -1}\n", encoding="utf-8")
+    refused = adjudge("rubric", "check", str(rubric))
+    assert refused.returncode == 1
+    assert "no point is worth more than 0" in refused.stderr
+    records(30, lambda row, point: "met", tmp_path / "one")
+    records(30, lambda row, point: "met" if row % 2 else "not met", tmp_path / "two")
+    audited = adjudge("rubric", "check", str(tmp_path / "one"), "--json")
+    assert json.loads(audited.stdout)["summary"]["rows"] == 30
+    compared = adjudge("rubric", "diff", str(tmp_path / "one"), str(tmp_path / "two"), "--json")
+    changes = {(one["kind"], one["name"]): one for one in json.loads(compared.stdout)["results"]}
+    assert changes["point", TEXTS[0]]["worse"] == 15
+    assert changes["point", TEXTS[3]]["better"] == 15  # a penalty that is not met

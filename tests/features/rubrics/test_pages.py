@@ -1,0 +1,125 @@
+"""Points as a checklist on the page of a row, and proposals that a person reviews."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+from adjudge import RubricJudge
+from adjudge.core.domain.json_types import JsonDict
+from adjudge.features.rubrics.files import read_rubrics
+from adjudge.features.rubrics.proposal import RubricWriter
+from adjudge.features.rubrics.review import ReviewRow, read_reviews, write_reviews
+from support.page import served
+
+HOSTILE = "<script>alert(1)</script> names Paris."
+
+
+def model(prompt: str) -> str:
+    labels = re.findall(r"^(\d+[a-z]): ", prompt, re.MULTILINE)
+    verdicts = ["met", "not met", "cannot tell"]
+    return json.dumps(
+        {
+            "points": [
+                {
+                    "point": label,
+                    "explanation": "because",
+                    "quote": "Paris is the capital",
+                    "verdict": verdicts[int(label[:-1]) - 1],
+                }
+                for label in labels
+            ]
+        }
+    )
+
+
+def test_a_row_shows_its_points_with_quotes(tmp_path: Path) -> None:
+    row: JsonDict = {
+        "id": "a",
+        "response": "Paris is the capital.",
+        "rubric": [HOSTILE, {"text": "Insults.", "points": -2}, "Is polite."],
+    }
+    RubricJudge(model).evaluate([row], run=tmp_path / "run")
+    with served(tmp_path) as page:
+        shown = page.get(f"{page.run('run')}/row/1").text
+        assert '<ul class="points">' in shown
+        assert "<script>alert(1)" not in shown
+        assert '<mark dir="auto">Paris is the capital</mark>' in shown
+        assert "☑" in shown and "☐" in shown
+        assert "-2" in shown
+        data = page.data(f"{page.run('run')}/row/1")["chosen"]["rubric"]
+        assert [point["answer"] for point in data["points"]] == ["met", "not met", None]
+        assert (data["lower"], data["upper"]) == (0.5, 1.0)
+
+
+POINTS: tuple[JsonDict, ...] = (
+    {"id": "1", "text": "Names Paris.", "points": 5, "proposed": True},
+    {"id": "2", "text": "Names a river.", "points": 2, "proposed": True},
+    {"id": "3", "text": "Is rude.", "points": -3, "tags": ["tone"], "proposed": True},
+)
+
+
+def test_a_person_accepts_edits_and_drops_points(tmp_path: Path) -> None:
+    path = tmp_path / "q.rubrics.jsonl"
+    write_reviews(path, [ReviewRow("7", HOSTILE, "Paris.", POINTS), ReviewRow("8", "?", "", ())])
+    form = {
+        "name": path.name,
+        "row": "7",
+        **{"do-0": "accept", "text-0": "Names Paris.", "points-0": "5", "category-0": ""},
+        **{"do-1": "drop", "text-1": "Names a river.", "points-1": "2", "category-1": ""},
+        **{"do-2": "leave", "text-2": "Is insulting.", "points-2": "-4", "category-2": "tone"},
+    }
+    with served(tmp_path, home=tmp_path) as page:
+        listed = page.get("/rubrics").text
+        assert path.name in listed
+        shown = page.get(f"/rubrics-file?name={path.name}").text
+        assert "<script>alert(1)" not in shown
+        assert shown.count("proposed by a model") == 3
+        answer = page.post("/rubrics-file", **form)
+        assert answer.status == 200
+        assert page.post("/rubrics-file", **form).status == 400  # the file has changed
+        wrong = {**form, "points-0": "nan", "row": "9"}
+        assert page.post("/rubrics-file", **wrong).status == 400
+    first, second = read_reviews(path)
+    assert second.points == ()
+    assert [(one["text"], one["points"], one.get("proposed")) for one in first.points] == [
+        ("Names Paris.", 5, None),
+        ("Is insulting.", -4, None),
+    ]
+
+
+def test_a_read_only_page_keeps_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "q.rubrics.jsonl"
+    write_reviews(path, [ReviewRow("7", "?", "", POINTS)])
+    with served(tmp_path, read_only=True, home=tmp_path) as page:
+        form = {"name": path.name, "row": "7", "do-0": "drop", "text-0": "x"}
+        assert page.post("/rubrics-file", **form).status == 403
+        assert "<button>Keep" not in page.get(f"/rubrics-file?name={path.name}").text
+    assert read_reviews(path)[0].points == POINTS
+
+
+def test_a_model_proposes_and_its_points_are_marked(tmp_path: Path) -> None:
+    prompts: list[str] = []
+    replies = iter(
+        [
+            "no",
+            '{"rubric": [{"text": "Insults.", "points": -1}]}',
+            '{"rubric": [{"text": "Names Paris.", "points": 5, "category": "accuracy"}]}',
+        ]
+    )
+
+    def writer(prompt: str) -> str:
+        prompts.append(prompt)
+        return next(replies)
+
+    (result,) = RubricWriter(writer).evaluate([{"user_input": "Capital?", "reference": "Paris"}])
+    assert len(prompts) == 3
+    assert "worth more than 0" in prompts[2]
+    path = tmp_path / "q.rubrics.jsonl"
+    write_reviews(path, [ReviewRow("7", "Capital?", "Paris", result.points)])
+    rubric = read_rubrics(path).of("7")
+    assert rubric is not None
+    assert rubric.points[0].proposed
+    judged = RubricJudge(model, path).evaluate({"id": "7", "response": "Paris is the capital"})
+    assert "proposed by a model" in judged.notes[0]

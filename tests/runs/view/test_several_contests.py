@@ -1,0 +1,33 @@
+"""Comparisons by several judges: every figure says whose it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from adjudge import PairwiseJudge, ScriptedModel
+from adjudge.core.domain.criteria import Criteria
+from adjudge.core.domain.instance import PairwiseInstance
+from adjudge.runs.exporters.github import GithubReport
+from support.commands import adjudge
+
+
+def test_each_table_of_wins_names_its_criterion(tmp_path: Path) -> None:
+    """Two tables stood one below the other and nothing said which was which."""
+    criteria = [Criteria("clarity", "Which is clearer?"), Criteria("length", "Which is longer?")]
+
+    def says(prompt: str) -> str:
+        option = "A" if "clearer" in prompt else "B"
+        return f'{{"explanation": "so", "selected_option": "{option}"}}'
+
+    rows = [PairwiseInstance(responses=["one", f"two {place}"]) for place in range(10)]
+    run = tmp_path / "run"
+    PairwiseJudge(ScriptedModel(lambda request: says(request.prompt.text))).evaluate(
+        rows * 2, [criteria[0]] * 10 + [criteria[1]] * 10, run=run
+    )
+    shown = " ".join(adjudge("runs", "show", run).stdout.split())
+    assert "clarity wins ties losses" in shown and "length wins ties losses" in shown
+    assert "system wins" not in shown
+    summary = GithubReport(run).summary()
+    assert "Who won: clarity" in summary and "Who won: length" in summary
+    assert "clarity: response 1: win rate 1.00" in summary
+    assert "length: response 2: win rate 1.00" in summary
