@@ -19,8 +19,10 @@ from adjudge.core.gateway.proxies import proxy_for
 from adjudge.core.ledger.file import FILE, connect, write_meta
 from adjudge.core.reading.types import keys_of
 from adjudge.features.agents.kind import AgentEntry
+from adjudge.features.conversations.kind import ConversationEntry
 from adjudge.features.evidence.kind import EvidenceEntry
 from adjudge.features.rag.kind import RagEntry
+from adjudge.features.rubrics.kind import RubricEntry
 from adjudge.runs.cli.main import main
 from adjudge.runs.eval_file import (
     AspectEntry,
@@ -102,6 +104,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, environment: None) -
     (made / "rows.csv").write_text(ROWS)
     monkeypatch.setenv("ADJUDGE_CACHE", str(tmp_path / "cache"))
     monkeypatch.chdir(made)
+    (outside / "points.yaml").write_text(f"points: [{{text: {SECRET}, weight: 1}}]\n")
     return made
 
 
@@ -465,11 +468,14 @@ _PLAIN_KEYS = {
     AgentEntry: "measures order required forbidden before ignore arguments steps_tokens steps only "
     "derive blame compare kinds",
     CheckEntry: "threshold",
+    RubricEntry: "rubric_field evidence show_points text_field context_fields themes_field",
+    ConversationEntry: "session max_turns max_tokens max_usd max_seconds stop_at_state parallel "
+    "from_turn role judge_user",
     PythonEntry: "options compares",
     ModelEntry: "temperature seed max_concurrency requests_per_minute tokens_per_minute timeout "
     "window",
     StepEntry: "strictness",
-    TargetEntry: "name method body answer contexts tool_calls temperature max_concurrency "
+    TargetEntry: "name method body answer contexts tool_calls state temperature max_concurrency "
     "requests_per_minute timeout max_retries",
     Project: "language max_concurrency",
 }
@@ -486,6 +492,8 @@ _CHECKED_KEYS = {
     RagEntry: "config",
     AgentEntry: "policy expect",
     CheckEntry: "checks",
+    RubricEntry: "rubric",
+    ConversationEntry: "user",
     PythonEntry: "judge criteria",
     ModelEntry: "model base_url api_key_env headers",
     TargetEntry: "model command url function prompts base_url api_key_env headers",
@@ -521,6 +529,7 @@ def test_nobody_opens_an_eval_file_or_a_project_by_another_way() -> None:
     }
     readers = {"load_eval", "parse_eval", "read_eval_text"}
     assert {name for name, found in users.items() if found & readers} == {
+        "features/integrations/eval_run.py",  # the mapping of a program, which is its own code
         "runs/eval_file.py",
         "runs/trusted_folders.py",
     }
@@ -533,6 +542,7 @@ def test_nobody_opens_an_eval_file_or_a_project_by_another_way() -> None:
     }
     assert {name for name, found in users.items() if "find_project" in found} == {
         "features/doctor/command.py",
+        "features/integrations/eval_run.py",
         "features/starters/command.py",
         "runs/cli/file_watch.py",
         "runs/cli/output.py",

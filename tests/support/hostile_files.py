@@ -213,8 +213,40 @@ _WRITE = "write outside of its folder"
 _CHECK = ("check", "hello", "--criterion", "It is short.", "-m", "openai/gpt-4o-mini")
 _TYPED = "send the key of a typed command to the stranger's server"
 
+_SCENARIO = '[{"id": "s", "goal": "Ask the time."}]'
+
+
+def _conversation(name: str, tries: str, user: str, **more: Any) -> Hostile:
+    text = (
+        "data: scenarios.json\ntarget: {model: openai/gpt-4o-mini, prompts: ask.txt}\n"
+        f"judges: [{{kind: conversation, max_turns: 1, user: {user}}}]\n"
+    )
+    files = {"scenarios.json": _SCENARIO, "ask.txt": "{message}"}
+    return _eval(name, tries, text, files=files, code=3, **more)
+
+
 HOSTILE = (
     # -- eval files: where models are asked, and with what
+    _conversation(
+        "simulated user at an address",
+        _SENT,
+        "{model: '@EVIL@#m', api_key_env: MY_TOKEN}",
+        sees=KEY,
+    ),
+    _conversation(
+        "typed model, simulated user at an address",
+        _SENT,
+        "{model: '@EVIL@#m', api_key_env: MY_TOKEN}",
+        words=("run", "eval.yaml", "-m", "openai/gpt-4o-mini"),
+        sees=KEY,
+    ),
+    _eval(
+        "rubric elsewhere",
+        _READ,
+        DATA + OPENAI + "judges: [{kind: rubric, rubric: '@OUT@/points.yaml'}]\n",
+        code=3,
+        sees=SECRET,
+    ),
     _model("address with a key", _SENT, "{model: '@EVIL@#m', api_key_env: MY_TOKEN}", sees=KEY),
     _model("address", "send rows", "'@EVIL@#m'", sees="evil.example"),
     _model(

@@ -281,6 +281,12 @@ class JudgeEntry:
         """Return the fields that the rows of ``file`` need for this judge."""
         return FieldsRead(needed=("response",))
 
+    def named_models(self) -> Iterator[tuple[str, Sequence[ModelEntry]]]:
+        """Yield each setting that names models, with them. ``--model`` replaces those of
+        ``models`` and ``cascade``.
+        """
+        yield "models", self.models
+
     def named_files(self) -> Iterator[tuple[str, str]]:
         """Yield the setting and the path of each file that the judge reads, relative to the eval
         file: every setting of the type ``FilePath``, and criteria.
@@ -336,6 +342,10 @@ class CascadeEntry(JudgeEntry):
     @property
     def cascade_steps(self) -> tuple[StepEntry, ...]:
         return self.cascade
+
+    def named_models(self) -> Iterator[tuple[str, Sequence[ModelEntry]]]:
+        yield from super().named_models()
+        yield "cascade", self.cascade
 
     def with_steps(self, steps: tuple[StepEntry, ...]) -> JudgeEntry:
         return replace(

@@ -77,6 +77,10 @@ class Need:
         return [str(self.verb), str(self.what), self.field]
 
 
+_REPLACED_BY_MODEL = ("models", "cascade")
+"""Settings of a judge whose models ``--model`` replaces."""
+
+
 def needs_of_eval(
     file: EvalFile,
     variables: Iterable[tuple[str, str]] = (),
@@ -224,14 +228,13 @@ class _EvalNeeds:
                 self.add(verb, what, f"{field}[{number}]")
 
     def use_judge(self, judge: JudgeEntry, field: str, *, ask_models: bool) -> None:
-        if ask_models:
-            self.ask_models(judge.models, f"{field}.models")
+        for name, entries in judge.named_models():
+            if ask_models or name not in _REPLACED_BY_MODEL:
+                self.ask_models(entries, f"{field}.{name}")
         if judge.kind not in JUDGE_KINDS.ours:
             self.add(
                 RUNS, Message("a judge of an installed package: {kind}", kind=judge.kind), field
             )
-        if ask_models:
-            self.ask_models(judge.cascade_steps, f"{field}.cascade")
         for name, code in judge.named_code():
             self.add(RUNS, code, f"{field}.{name}")
         for name, path in judge.named_files():

@@ -183,14 +183,14 @@ def test_an_import_that_is_killed_leaves_no_run_and_the_next_is_whole(tmp_path: 
     (tmp_path / "x.jsonl").write_text(f"{line}\n" * 3)
     script = (
         "import os, sys, time\n"
-        "from adjudge.features.importers import folder, run\n"
+        "from adjudge.features.importers import folder, importing\n"
         "kept = folder.ImportedRun.add\n"
         "def add(self, recorded):\n"
         "    kept(self, recorded)\n"
         "    os.write(1, b'x')\n"
         "    time.sleep(60)\n"
         "folder.ImportedRun.add = add\n"
-        "run.import_file('x.jsonl', 'one')\n"
+        "importing.import_file('x.jsonl', 'one')\n"
     )
     with subprocess.Popen(
         [sys.executable, "-c", script], stdout=subprocess.PIPE, cwd=tmp_path

@@ -91,8 +91,12 @@ class ConversationEntry(JudgeEntry):
 
     @property
     def own_models(self) -> tuple[ModelEntry, ...]:
-        user = (self.user,) if self.user and self.talker_kind == "model" else ()
-        return (*self.models, *user)
+        return tuple(entry for _, entries in self.named_models() for entry in entries)
+
+    def named_models(self) -> Iterator[tuple[str, Sequence[ModelEntry]]]:
+        yield from super().named_models()
+        if self.user and self.talker_kind == "model":
+            yield "user", (self.user,)
 
     @property
     def asks_no_model(self) -> bool:

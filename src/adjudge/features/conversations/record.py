@@ -54,7 +54,7 @@ class ConversationResult(Result):
     reason_text: str | None = None
 
     @property
-    def verdict_name(self) -> str | None:
+    def verdict(self) -> str | None:
         return self.details.option
 
     @property

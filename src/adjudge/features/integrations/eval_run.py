@@ -15,7 +15,7 @@ from adjudge.runs.plan import resolve
 from adjudge.runs.project import find_project
 from adjudge.runs.results.outcome import RunOutcome
 from adjudge.runs.results.report import Report
-from adjudge.runs.trusted_folders import open_eval
+from adjudge.runs.trusted_folders import open_eval, trusted_project
 
 EvalLike = str | Path | Mapping[str, object]
 
@@ -73,7 +73,8 @@ async def arun(
 def _opened(source: EvalLike, folder: str | Path | None, *, is_limited: bool) -> EvalFile:
     typed = ("run",) if folder else ()
     if isinstance(source, Mapping):
-        file = parse_eval(json.dumps(source, default=str), "eval.json", find_project(Path()))
+        project = trusted_project(find_project(Path()))
+        file = parse_eval(json.dumps(source, default=str), "eval.json", project)
     else:
         project = find_project(Path(source).parent)
         file = open_eval(source, project, typed=typed, is_limited=is_limited)

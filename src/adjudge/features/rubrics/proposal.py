@@ -85,7 +85,7 @@ class ProposedRubric(Result):
     points: tuple[JsonDict, ...] = ()
 
     @property
-    def verdict_name(self) -> str | None:
+    def verdict(self) -> str | None:
         return f"{len(self.points)} points" if self.points else None
 
 

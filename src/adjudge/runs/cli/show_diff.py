@@ -110,4 +110,5 @@ def _change_data(change: Change) -> JsonDict:
 def _row_data(row: JudgedRow) -> JsonDict:
     known = ("judge", "criteria", "row", "id")
     systems: JsonDict = {"systems": list(row.systems)} if row.systems else {}
-    return {**some_of(row, *known), **row.summary._asdict(), **systems}
+    outcome = some_of(row.summary, "status", "score", "chosen")
+    return {**some_of(row, *known), **outcome, **systems}
