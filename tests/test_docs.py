@@ -47,9 +47,9 @@ from tools import commands, settings, site  # noqa: E402 - not part of the packa
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 RAN = (0, 3, 4, 5)
 """Exit codes of a command that ran, whatever it found."""
-ELSEWHERE = ("make ", "docker ", "git ")
-"""What other tests start: the make targets, the Dockerfile."""
-UNENDING = ("adjudge models pull", "adjudge serve-model")
+ELSEWHERE = ("make ", "docker ", "git ", "export ")
+"""What other tests start, the make targets and the Dockerfile; and what is the shell's own."""
+UNENDING = ("adjudge models pull", "adjudge serve")
 """What downloads, or serves until it is stopped: its options are read here, and it is run in tests
 of its own.
 """
@@ -202,9 +202,11 @@ def test_every_block_says_what_it_is() -> None:
         if block.language not in ("python", "py", "bash", "yaml", "toml", "jinja", "text")
     ]
     assert unknown == []
-    assert {block.page for block in of("py")} == {"docs/judges/unitxt.md"}, (
-        "py is run by make test-unitxt"
-    )
+    assert {block.page for block in of("py")} == {
+        "docs/judges/unitxt.md",  # run by make test-unitxt
+        "docs/decision-server.md",  # run by make test-decisions, as is the next
+        "docs/ru/decision-server.md",
+    }
 
 
 SCRIPTS = [block for block in once("python") if block.page != "docs/plugins.md"]

@@ -8,6 +8,7 @@ import importlib
 import importlib.util
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -54,6 +55,14 @@ def test_every_requirement_of_the_suite_holds(url: str, tmp_path: Path) -> None:
     )
     assert "MUST 32/32, SHOULD 15/15" in done.stdout, done.stdout
     assert json.loads(report.read_text())
+
+
+@pytest.mark.parametrize("page", ["decision-server.md", "ru/decision-server.md"])
+def test_the_example_of_the_page_runs(url: str, page: str) -> None:
+    text = (Path(__file__).parents[2] / "docs" / page).read_text()
+    (example,) = re.findall(r"^```py\n(.*?)^```$", text, re.S | re.M)
+    here = example.replace("http://127.0.0.1:8765", url)
+    exec(compile(re.sub('api_key="[^"]*"', f'api_key="{KEY}"', here), page, "exec"), {})
 
 
 def test_the_client_of_typesafe_reads_all_kinds(url: str) -> None:

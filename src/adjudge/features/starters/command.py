@@ -32,7 +32,6 @@ _NEXT = {
         "adjudge agent data/runs.jsonl --measure goal,policy --dry-run",
     ),
     "chat-sim": (
-        "python bot.py &",
         "adjudge conversations check scenarios.yaml",
         _RUN,
         "adjudge view runs",
@@ -110,6 +109,9 @@ def starters(kind: str, language: str = "en") -> Iterator[tuple[PurePosixPath, b
     """(path, content) of the files of a kind."""
     if kind == _EXAMPLES:
         yield from _files(_examples(), PurePosixPath(_EXAMPLES))
+        return
+    if kind == "chat-sim":  # the bot speaks English only
+        yield from _files(_examples() / "conversations", PurePosixPath())
         return
     place = _STARTERS if language == "en" else _STARTERS / language
     for part in _PARTS.get(kind, (kind,)):
