@@ -8,7 +8,7 @@ import sys
 
 from adjudge import AspectCritic
 
-critic = AspectCritic.conciseness(models=sys.argv[1:] or None, strictness=3, early_stop=True)
+critic = AspectCritic.conciseness(models=sys.argv[1:] or None, votes=3, early_stop=True)
 result = critic.evaluate("Paris.", user_input="What is the capital of France?")
 print(
     result.verdict,

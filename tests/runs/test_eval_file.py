@@ -159,8 +159,8 @@ INVALID = [
         "line 5: unknown key 'contests'",
     ),
     (
-        "data: a.csv\njudges:\n  - kind: aspect\n    criteria: x y\n    strictnes: 3\n",
-        "line 5: .*did you mean 'strictness'?",
+        "data: a.csv\njudges:\n  - kind: aspect\n    criteria: x y\n    vote: 3\n",
+        "line 5: .*did you mean 'votes'?",
     ),
     (
         "data: a.csv\njudges: [{kind: rag, criteria: x y}]\n",
@@ -423,3 +423,21 @@ def test_a_file_of_rows_is_not_an_eval_file(tmp_path: Path, name: str, text: str
         load_eval(tmp_path / name)
     for way in ("adjudge check --data", "adjudge rag --csv", "adjudge import", "adjudge init"):
         assert way in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [("aspect", "strictness"), ("direct", "self_consistency"), ("pairwise", "strictness")],
+)
+def test_older_names_of_votes_are_read(kind: str, name: str) -> None:
+    def votes(name: str) -> int:
+        judge = f"{{kind: {kind}, criteria: short one, {name}: 3}}"
+        return parse_eval(f"data: a.csv\njudges: [{judge}]\n", "eval.yaml").judges[0].votes
+
+    assert votes(name) == votes("votes") == 3
+
+
+def test_two_names_of_one_key_are_refused() -> None:
+    text = "data: a.csv\njudges: [{kind: aspect, criteria: x y, votes: 3, strictness: 1}]\n"
+    with pytest.raises(SetupError, match=r"strictness: is there twice.*keep 'votes'"):
+        parse_eval(text, "eval.yaml")

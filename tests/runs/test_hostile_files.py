@@ -458,7 +458,7 @@ _PLAIN_KEYS = {
     EvalFile: "language budget checks repeat on_bad_row gates data judges",
     DataEntry: "as format columns responses id limit encoding sheet header_row",
     Gates: "fail_under max max_failed confidence sequential margin cluster",
-    JudgeEntry: "name strictness temperature seed mode on_failure per after fail_under",
+    JudgeEntry: "name votes temperature seed mode on_failure per after fail_under",
     CascadeEntry: "otherwise",
     AspectEntry: "early_stop min_valid weights",
     DirectEntry: "early_stop check_positional_bias feedback persona",
@@ -474,7 +474,7 @@ _PLAIN_KEYS = {
     PythonEntry: "options compares",
     ModelEntry: "temperature seed max_concurrency requests_per_minute tokens_per_minute timeout "
     "window",
-    StepEntry: "strictness",
+    StepEntry: "votes",
     TargetEntry: "name method body answer contexts tool_calls state temperature max_concurrency "
     "requests_per_minute timeout max_retries",
     Project: "language max_concurrency",

@@ -106,7 +106,7 @@ def direct(rows: Sequence[tuple[str, str]], *more: tuple[str, str]) -> Form:
         *head,
         *options,
         *texts,
-        ("strictness", "1"),
+        ("votes", "1"),
         ("language", "en"),
         ("tie_enabled", "1"),
         *more,

@@ -243,7 +243,7 @@ def _cascades(file: EvalFile, entry: CascadeEntry, model: OpenEntry) -> list[Rea
     each = [
         _made(
             file,
-            replace(own, models=(one.asked,), strictness=one.strictness or own.strictness),
+            replace(own, models=(one.asked,), votes=one.votes or own.votes),
             model,
         )
         for one in entry.cascade
@@ -282,7 +282,7 @@ def kind_settings(file: EvalFile, entry: JudgeEntry, but: Collection[str] = ()) 
     for name, setting in keys_of(kind).items():
         if isinstance(setting.metadata["type"], FilePath) and values.get(name):
             values[name] = file.beside(values[name])
-    return {**common_settings(file, entry), "votes": entry.strictness, **values}
+    return {**common_settings(file, entry), "votes": entry.votes, **values}
 
 
 def _aspects(file: EvalFile, entry: AspectEntry, models: Models) -> list[ReadyJudge]:
@@ -301,7 +301,7 @@ def _aspects(file: EvalFile, entry: AspectEntry, models: Models) -> list[ReadyJu
         critic = AspectCritic(
             definition,
             models,
-            entry.strictness,
+            entry.votes,
             name=whole,
             early_stop=entry.early_stop,
             min_valid=entry.min_valid,
@@ -364,7 +364,7 @@ def _pairwise(file: EvalFile, entry: PairwiseEntry, models: Models) -> list[Read
 
 
 def _asked_as(file: EvalFile, entry: DirectEntry | PairwiseEntry) -> dict[str, Any]:
-    votes = {"votes": entry.strictness, "check_positional_bias": entry.both_orders}
+    votes = {"votes": entry.votes, "check_positional_bias": entry.both_orders}
     return {**common_settings(file, entry), **votes}
 
 
@@ -384,7 +384,7 @@ def _checks(file: EvalFile, entry: CheckEntry, models: Models) -> list[ReadyJudg
 def _python(file: EvalFile, entry: PythonEntry, models: Models) -> list[ReadyJudge]:
     from adjudge.runs.custom_judge import own_judge
 
-    common = {**common_settings(file, entry), "votes": entry.strictness}
+    common = {**common_settings(file, entry), "votes": entry.votes}
     judge = own_judge(file, entry, models, common)
     name = entry.name or entry.judge.rpartition(":")[2]
     if not isinstance(judge, CaseJudge):

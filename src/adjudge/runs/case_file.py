@@ -65,10 +65,11 @@ class CaseSettings:
     """How a test case is judged."""
 
     models: tuple[str, ...] = key(Many(Text()), "Who judges; several are a panel.", ())
-    strictness: int = key(
+    votes: int = key(
         WholeNumber(least=1, most=MOST_VOTES),
         "Votes per model; with an order check, per order too.",
         1,
+        aliases=("strictness",),
     )
     check_positional_bias: bool = key(Flag(), "Ask again with the options reversed.", False)
     order: Order = key(
@@ -213,7 +214,7 @@ class TestCase:
         common: dict[str, Any] = {
             "kind": self.entry.kind,
             "criteria": said,
-            "strictness": one.strictness,
+            "votes": one.votes,
             "temperature": one.temperature,
         }
         if self.compares:

@@ -188,8 +188,11 @@ class JudgeEntry:
         Text(), "What reports call it; by default the name of its criteria.", None
     )
     models: tuple[ModelEntry, ...] = key(MODELS, "Instead of those of the whole file.", ())
-    strictness: int = key(
-        _COUNT, "Votes per model; with a positional-bias check, per order too.", 1
+    votes: int = key(
+        _COUNT,
+        "Votes per model; with a positional-bias check, per order too.",
+        1,
+        aliases=("strictness",),
     )
     temperature: float | None = key(
         Number(least=0), "By default 0 for one vote and 1 for several.", None
@@ -375,7 +378,7 @@ class AspectEntry(CascadeEntry):
         option="--early-stop/--no-early-stop",
     )
     min_valid: int = key(_COUNT, "A model with fewer valid votes is excluded.", 1)
-    strictness: int = key(_COUNT, "Votes per model.", 1)
+    votes: int = key(_COUNT, "Votes per model.", 1, aliases=("strictness",))
     weights: Weights = key(
         WeightsType(),
         "How much each model of the panel counts: numbers by model, or 'from labels': as "
@@ -405,7 +408,9 @@ class DirectEntry(CascadeEntry):
         "Who the judge is told to be; 'invented': the model makes one up per criterion.",
         None,
     )
-    strictness: int = key(_COUNT, "Votes per model and order.", 1, option="--self-consistency")
+    votes: int = key(
+        _COUNT, "Votes per model and order.", 1, aliases=("strictness", "self_consistency")
+    )
 
     @property
     def both_orders(self) -> bool:
@@ -438,7 +443,9 @@ class PairwiseEntry(JudgeEntry):
         "joint",
     )
     tie_enabled: bool = key(Flag(), "Whether a tie is allowed.", True, option="--tie/--no-tie")
-    strictness: int = key(_COUNT, "Votes per model and order.", 1, option="--self-consistency")
+    votes: int = key(
+        _COUNT, "Votes per model and order.", 1, aliases=("strictness", "self_consistency")
+    )
 
     @property
     def compares_responses(self) -> bool:

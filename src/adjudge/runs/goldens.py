@@ -89,9 +89,7 @@ class Goldens:
             (CriteriaEntry(self.entry.criteria),),
             PairwiseEntry if self.entry.kind == "pairwise" else DirectEntry,
         )
-        return kind(
-            kind=self.entry.kind, name=self.entry.criteria.name, criteria=said, strictness=votes
-        )
+        return kind(kind=self.entry.kind, name=self.entry.criteria.name, criteria=said, votes=votes)
 
     def tried(self, results: Sequence[Result]) -> list[Tried]:
         """The cases with their results, which come in the order of the rows."""

@@ -148,8 +148,11 @@ class ModelEntry(ServerEntry):
 class StepEntry(ModelEntry):
     """A step of a cascade: a model, and how often it is asked."""
 
-    strictness: int | None = key(
-        WholeNumber(least=1), "Votes of this step, instead of the judge's.", None
+    votes: int | None = key(
+        WholeNumber(least=1),
+        "Votes of this step, instead of the judge's.",
+        None,
+        aliases=("strictness",),
     )
 
     @property

@@ -60,7 +60,7 @@ def consistency(rows: Sequence[LabelledJudgment], level: float) -> Estimate:
     asked more than once.
     """
     found = [share for one in rows if (share := _alike(one.row.votes)) is not None]
-    return mean_of(found, level, Message("one vote per row: ask for several with --strictness"))
+    return mean_of(found, level, Message("one vote per row: ask for several with --votes"))
 
 
 def _alike(votes: Votes) -> float | None:
@@ -108,7 +108,7 @@ def confidence_figures(rows: Sequence[LabelledJudgment], level: float) -> dict[s
     ]
     if not stated:
         reason = Message(
-            "no confidence is known: ask for several votes with --strictness, or by likelihood"
+            "no confidence is known: ask for several votes with --votes, or by likelihood"
         )
         none = undefined("ECE", 0, reason, level=level)
         return dict.fromkeys(("ECE", "ECE by chance", "Brier"), none)

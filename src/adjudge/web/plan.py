@@ -91,7 +91,7 @@ class JobPlan:
                 yield {
                     "kind": kind,
                     "criteria": wanted,
-                    "strictness": self.votes,
+                    "votes": self.votes,
                     **self._orders(kind),
                 }
 

@@ -120,7 +120,7 @@ def test_criteria_are_saved_as_a_file_that_every_command_reads(play: Page, home:
 
 
 FORMS = {
-    "direct": direct(ROWS, ("strictness", "3"), ("persona", "invented"), ("feedback", "1")),
+    "direct": direct(ROWS, ("votes", "3"), ("persona", "invented"), ("feedback", "1")),
     "pairwise": pairwise(
         [(["one", "two"], "B"), (["three", "four"], "tie"), (["five", "six"], "")]
     ),
@@ -145,7 +145,7 @@ def test_an_eval_file_judges_the_same(play: Page, tmp_path: Path, form: Form) ->
         dict(one.fields) for one in case.rows
     ]
     (judge,) = file.judges
-    assert judge.strictness == case.settings.strictness
+    assert judge.votes == case.settings.votes
     assert judge.kind == case.entry.kind
     (ready,) = resolve(file).judges
     assert ready.criteria == (case.criteria,)
@@ -161,7 +161,7 @@ def test_an_eval_file_judges_the_same(play: Page, tmp_path: Path, form: Form) ->
 def test_a_script_and_a_notebook_run(
     play: Page, form: Form, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    plain = [pair for pair in form if pair[0] not in ("persona", "strictness")]
+    plain = [pair for pair in form if pair[0] not in ("persona", "votes")]
     ((name, text),) = files(play, [*plain, ("model", MODEL)], "python").items()
     assert name == "My-dates.py"
     exec(compile(text, name, "exec"), {})

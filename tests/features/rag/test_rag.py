@@ -248,7 +248,7 @@ def test_columns_may_be_named(tmp_path: Path) -> None:
             "name the model once",
         ),
         (("--csv", EXAMPLE, "-m", "scripted/1", "--api-key", "k"), 2, "--api-key is for one model"),
-        (("--csv", EXAMPLE, "--strictness", "0"), 2, "strictness"),
+        (("--csv", EXAMPLE, "--strictness", "0"), 2, "votes"),
         (("--csv", EXAMPLE, "--fail-under", "2"), 2, "fail-under"),
     ],
 )

@@ -89,7 +89,7 @@ def test_json_is_one_document_with_votes_models_and_reasons() -> None:
         "scripted/PASS,FAIL,PASS",
         "-m",
         "scripted/huh",
-        "--strictness",
+        "--votes",
         "3",
         "--json",
     )
@@ -187,9 +187,9 @@ def test_what_a_terminal_would_obey_is_not_printed() -> None:
             "cannot be written",
         ),
         (
-            ("check", "x", "--criterion", "c", "-m", "scripted", "--strictness", "0"),
+            ("check", "x", "--criterion", "c", "-m", "scripted", "--votes", "0"),
             2,
-            "--strictness",
+            "--votes",
         ),
         (
             ("check", "x", "--criterion", "c", "-m", "scripted", "--no-such-flag"),
@@ -286,7 +286,7 @@ def test_the_doctor_knows_pytest_without_its_plugin(monkeypatch: pytest.MonkeyPa
 def test_version_and_help_are_there() -> None:
     assert adjudge("--version").stdout.startswith("adjudge 1.")
     assert "check" in adjudge().stdout
-    assert "--strictness" in adjudge("check", "--help").stdout
+    assert "--votes" in adjudge("check", "--help").stdout
 
 
 def test_half_a_character_in_a_row_costs_no_report(tmp_path: Path) -> None:

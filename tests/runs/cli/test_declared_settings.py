@@ -31,11 +31,11 @@ COMMANDS: Parts[click.Command] = Parts("commands")
 OFFERED: list[tuple[str, type, str]] = [
     *(("agent", AgentEntry, name) for name in ("policy", "order", "steps_tokens", "blame")),
     *(("agent", ArgumentsEntry, name) for name in ("types", "text")),
-    *(("rag", RagEntry, name) for name in ("strictness", "checks", "config", "evidence")),
-    *(("check", AspectEntry, name) for name in ("strictness", "early_stop")),
-    *(("judge", DirectEntry, name) for name in ("strictness", "feedback")),
+    *(("rag", RagEntry, name) for name in ("votes", "checks", "config", "evidence")),
+    *(("check", AspectEntry, name) for name in ("votes", "early_stop")),
+    *(("judge", DirectEntry, name) for name in ("votes", "feedback")),
     *(("compare", PairwiseEntry, name) for name in ("contests", "order", "tie_enabled")),
-    *(("attack", JudgeEntry, name) for name in ("strictness", "mode")),
+    *(("attack", JudgeEntry, name) for name in ("votes", "mode")),
 ]
 
 
@@ -65,10 +65,10 @@ def typed(entry: type, names: tuple[str, ...], *words: str) -> dict[str, Any]:
 
 
 def test_what_is_typed_is_what_an_entry_is_made_with(tmp_path: Path) -> None:
-    names = ("measures", "policy", "required", "arguments.types", "compare", "derive", "strictness")
+    names = ("measures", "policy", "required", "arguments.types", "compare", "derive", "votes")
     words = (
         *("--measure", "errors, goal", "--measure", "calls_f1", "--policy", str(tmp_path / "p.md")),
-        *("--required", "pay", "--types", "loose", "--compare", "--strictness", "3"),
+        *("--required", "pay", "--types", "loose", "--compare", "--votes", "3"),
     )
     entry = AgentEntry(kind="agent", **typed(AgentEntry, names, *words))
     assert entry == AgentEntry(
@@ -78,7 +78,7 @@ def test_what_is_typed_is_what_an_entry_is_made_with(tmp_path: Path) -> None:
         required=("pay",),
         arguments=ArgumentsEntry(types="loose"),
         compare="systems",
-        strictness=3,
+        votes=3,
     )
     assert AgentEntry(kind="agent", **typed(AgentEntry, names)) == AgentEntry(kind="agent")
 

@@ -38,7 +38,9 @@ class Type(Protocol[T_co]):
 
 
 @overload
-def key(type: Type[T], help: str, *, option: str | Sequence[str] = ...) -> T: ...
+def key(
+    type: Type[T], help: str, *, option: str | Sequence[str] = ..., aliases: Sequence[str] = ...
+) -> T: ...
 @overload
 def key(
     type: Type[T],
@@ -46,6 +48,7 @@ def key(
     default: T,
     *,
     option: str | Sequence[str] = ...,
+    aliases: Sequence[str] = ...,
     bare: str | None = ...,
     metavar: str = ...,
 ) -> T: ...
@@ -55,17 +58,26 @@ def key(
     default: object = MISSING,
     *,
     option: str | Sequence[str] = (),
+    aliases: Sequence[str] = (),
     bare: str | None = None,
     metavar: str = "",
 ) -> T:
     """A field of a dataclass that is a key of the file; without a default it must be there.
 
     Commands that offer the key as an option take type, default and help from here. ``option``: what
-    it is called there, if not ``--`` and the name of the field. ``bare``: the value of an option
-    that is typed without one. ``metavar``: how help writes its value.
+    it is called there, if not ``--`` and the name of the field. ``aliases``: older names of the
+    key, and with ``--`` of the option, which are read and not listed. ``bare``: the value of an
+    option that is typed without one. ``metavar``: how help writes its value.
     """
     names = (option,) if isinstance(option, str) else tuple(option)
-    about = {"type": type, "help": help, "option": names, "bare": bare, "metavar": metavar}
+    about = {
+        "type": type,
+        "help": help,
+        "option": names,
+        "aliases": tuple(aliases),
+        "bare": bare,
+        "metavar": metavar,
+    }
     return cast(T, field(default=default, metadata=about))
 
 
@@ -278,7 +290,7 @@ class Record(Generic[T]):
 
     def read(self, value: object, place: Place) -> T:
         made: type = self.made
-        known = keys_of(made)
+        known = _names_of(made)
         given: dict[str, object] = {"line": place.line} if hasattr(made, "line") else {}
         if self.short and isinstance(value, str):
             given[self.short] = known[self.short].metadata["type"].read(value, place)
@@ -286,11 +298,15 @@ class Record(Generic[T]):
         for name, each in mapping(value, place).items():
             if name not in known:
                 in_text = each is None and " " in name
-                hint = _COMMA if in_text else self._unknown(name, known)
+                hint = _COMMA if in_text else self._unknown(name, keys_of(made))
                 raise replace(place.at_key(name), field="").wrong(hint)
             one = known[name]
+            if one.name in given:
+                raise place.at_key(name).wrong(
+                    "is there twice, by two names: keep {name!r}", name=one.name
+                )
             given[one.name] = read_value(one.metadata["type"], each, place.at(name))
-        for name, one in known.items():
+        for name, one in keys_of(made).items():
             if one.default is MISSING and one.name not in given:
                 raise place.wrong("the key {name!r} is missing", name=name)
         return self.made(**given)
@@ -300,7 +316,7 @@ class Record(Generic[T]):
         known = keys_of(made)
         properties = {
             name: {"description": one.metadata["help"], **one.metadata["type"].schema()}
-            for name, one in known.items()
+            for name, one in _names_of(made).items()
         }
         required = [name for name, one in known.items() if one.default is MISSING]
         whole: Schema = {"type": "object", "properties": properties, "additionalProperties": False}
@@ -405,6 +421,14 @@ def keys_of(made: type) -> dict[str, Field[object]]:
     written ``as``.
     """
     return {one.name.removesuffix("_"): one for one in fields(made) if "type" in one.metadata}
+
+
+@cache
+def _names_of(made: type) -> dict[str, Field[object]]:
+    """Like ``keys_of``, with the older names of each key, too."""
+    keys = keys_of(made)
+    older = {name: key for key in keys.values() for name in key.metadata["aliases"]}
+    return {**keys, **older}
 
 
 def read_value(kind: Type[T], value: object, place: Place) -> T:

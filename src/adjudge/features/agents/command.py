@@ -77,7 +77,7 @@ class AgentOptions:
             "derive",
             "blame",
             "compare",
-            "strictness",
+            "votes",
         )
     )
     at_most: tuple[str, ...] = option(

@@ -114,7 +114,9 @@ class AgentEntry(JudgeEntry):
     kinds: tuple[str, ...] = key(
         Many(Text()), "Kinds of mistakes that blame chooses from, instead of the eleven.", ()
     )
-    strictness: int = key(WholeNumber(least=1), "Votes per model and question.", 1)
+    votes: int = key(
+        WholeNumber(least=1), "Votes per model and question.", 1, aliases=("strictness",)
+    )
 
     @property
     def asks_no_model(self) -> bool:
@@ -191,7 +193,7 @@ def _contest(file: EvalFile, entry: AgentEntry, models: Models) -> ReadyJudge:
     judge = RunContest(
         models,
         steps_tokens=entry.steps_tokens,
-        votes=entry.strictness,
+        votes=entry.votes,
         **common_settings(file, entry),
     )
     name = f"{entry.name}: {BETTER}" if entry.name else BETTER

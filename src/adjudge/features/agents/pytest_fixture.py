@@ -84,7 +84,9 @@ def _failure(result: MeasureResult, wanted: Wanted) -> Message:
 
 def agent_entry(measures: Sequence[str], settings: Mapping[str, object]) -> AgentEntry:
     """The judge of kind agent that a test asks for."""
-    given: Mapping[str, Any] = settings
+    given: dict[str, Any] = dict(settings)
+    if "strictness" in given:  # the older name
+        given["votes"] = given.pop("strictness")
     try:
         return AgentEntry(kind="agent", measures=tuple(measures), **given)
     except TypeError:

@@ -43,6 +43,7 @@ from adjudge.features.bench.terminal import show_benchmark
 from adjudge.features.importers.format_table import FORMATS
 from adjudge.features.importers.importing import ImportOptions, UnknownFormat, import_file
 from adjudge.messages import Message, plural
+from adjudge.runs.cli.declared_options import RenamedOption
 from adjudge.runs.cli.estimates import show_estimate
 from adjudge.runs.cli.execute import RunDisplay, check_resumed, resumable, skipped_rows
 from adjudge.runs.cli.inputs import columns_from
@@ -241,8 +242,10 @@ class BenchOptions(Labelled):
         multiple=True,
         help="A model to try; repeat for several: each is a judge by itself.",
     )
-    strictness: tuple[int, ...] = option(
-        "--strictness",
+    votes: tuple[int, ...] = option(
+        "--votes",
+        cls=RenamedOption,
+        aliases=["--strictness"],
         type=FROM_ONE,
         multiple=True,
         default=(1,),
@@ -322,7 +325,7 @@ class BenchOptions(Labelled):
         return Matrix(
             criteria=criteria,
             models=model_entries(self.model, self.at, self.max_concurrency),
-            strictness=tuple(dict.fromkeys(self.strictness)),
+            votes=tuple(dict.fromkeys(self.votes)),
             temperatures=tuple(dict.fromkeys(self.temperature)) or (None,),
             modes=tuple(dict.fromkeys(self.mode)) or (None,),
             both_orders=both,
@@ -336,7 +339,7 @@ def bench(options: BenchOptions) -> int:
     """Rank judges (model, criteria, settings, votes) by how well they agree with people, with their
     cost, time and failures.
 
-    Each -m with each -c, --strictness, --temperature and --mode is a judge. Without -m and -c the
+    Each -m with each -c, --votes, --temperature and --mode is a judge. Without -m and -c the
     judges that the data recorded are ranked: those of a run folder, or of a public set that was
     published with verdicts. It is resumed by the same command or by 'adjudge resume RUN'. Exit
     codes: 0 all judged, 1 could not run or stopped before the end, 2 usage, 3 some judgments have

@@ -37,6 +37,7 @@ from adjudge.features.bench.labelled_rows import LabelledSet, labelled_set
 from adjudge.features.bench.proposal import CHANGES, Change, Proposal, Writer
 from adjudge.messages import Message
 from adjudge.runs.builder import open_entry
+from adjudge.runs.cli.declared_options import RenamedOption
 from adjudge.runs.cli.estimates import show_estimate
 from adjudge.runs.cli.execute import check_resumed, resumable
 from adjudge.runs.cli.json_text import print_results
@@ -81,7 +82,14 @@ class ImproveOptions(Labelled):
         default="both",
         help="Other words, examples, or both.",
     )
-    strictness: int = option("--strictness", type=FROM_ONE, default=1, help="Votes per row.")
+    votes: int = option(
+        "--votes",
+        cls=RenamedOption,
+        aliases=["--strictness"],
+        type=FROM_ONE,
+        default=1,
+        help="Votes per row.",
+    )
     held_out: float = option(
         "--held-out",
         type=click.FloatRange(0.1, 0.9),
@@ -220,7 +228,7 @@ def _plan_of(
     language: str,
 ) -> Plan:
     models = model_entries(wanted.model, wanted.at, wanted.max_concurrency)
-    matrix = Matrix([NamedCriteria(name, criteria)], models, (wanted.strictness,))
+    matrix = Matrix([NamedCriteria(name, criteria)], models, (wanted.votes,))
     file = bench_file(rows, matrix, language, folder, stop_at_bad_row=wanted.stop_at_bad_row)
     judge = replace(file.judges[0], models=models, asked_with="")
     prices = price_table(wanted.prices)

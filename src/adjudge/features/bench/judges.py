@@ -26,7 +26,7 @@ class Matrix:
 
     criteria: Sequence[NamedCriteria]
     models: Sequence[ModelEntry]
-    strictness: Sequence[int] = (1,)
+    votes: Sequence[int] = (1,)
     temperatures: Sequence[float | None] = (None,)
     modes: Sequence[Mode | None] = (None,)
     both_orders: bool = False
@@ -36,7 +36,7 @@ class Matrix:
     def entries(self, *, compares: bool) -> Iterator[JudgeEntry]:
         """A judge for each combination, named by what tells it from the others."""
         for named, votes, temperature, mode in product(
-            self.criteria, self.strictness, self.temperatures, self.modes
+            self.criteria, self.votes, self.temperatures, self.modes
         ):
             judge = self._judge(named, votes, temperature, mode, compares=compares)
             for model in self.models:
@@ -54,7 +54,7 @@ class Matrix:
         settings: dict[str, Any] = {
             "name": ", ".join([named.name, *self._settings(votes, temperature, mode)]),
             "criteria": (CriteriaEntry(named.criteria),),
-            "strictness": votes,
+            "votes": votes,
             "temperature": temperature,
             "mode": mode,
             "seed": self.seed,
@@ -66,7 +66,7 @@ class Matrix:
 
     def _settings(self, votes: int, temperature: float | None, mode: Mode | None) -> Iterator[str]:
         """Those of which several are tried."""
-        if len(self.strictness) > 1:
+        if len(self.votes) > 1:
             yield "1 vote" if votes == 1 else f"{votes} votes"
         if len(self.temperatures) > 1:
             yield (

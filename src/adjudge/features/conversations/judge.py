@@ -85,7 +85,7 @@ class ConversationJudge(Judge[ConversationItem, ConversationResult]):
     """
 
     models: ModelLike | Sequence[ModelLike] | None = None
-    strictness: int = 1
+    votes: int = 1
     language: str = "en"
     temperature: float | None = None
     seed: int | None = None
@@ -100,7 +100,7 @@ class ConversationJudge(Judge[ConversationItem, ConversationResult]):
 
     @property
     def samples(self) -> int:
-        return self.strictness
+        return self.votes
 
     @property
     def max_in_flight(self) -> int:
@@ -114,7 +114,7 @@ class ConversationJudge(Judge[ConversationItem, ConversationResult]):
     def _direct(self) -> DirectJudge:
         return DirectJudge(
             self.models,
-            self_consistency=self.strictness,
+            votes=self.votes,
             language=self.language,
             temperature=self.temperature,
             seed=self.seed,

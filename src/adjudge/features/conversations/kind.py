@@ -194,7 +194,7 @@ def _make(file: EvalFile, entry: ConversationEntry, models: Models) -> list[Read
         raise SetupError("kind conversation judges whole conversations: leave per out")
     judge = ConversationJudge(
         models if entry.judge_user or entry.models else None,
-        entry.strictness,
+        entry.votes,
         file.language,
         entry.temperature,
         entry.seed,

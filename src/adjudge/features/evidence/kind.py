@@ -66,7 +66,7 @@ def _make(file: EvalFile, entry: EvidenceEntry, models: Models) -> list[ReadyJud
         split="claims" if entry.claims else "sentences",
         text_field=entry.text_field,
         source_field=entry.source_field,
-        votes=entry.strictness,
+        votes=entry.votes,
         **common_settings(file, entry),
     )
     return [ready_judge(file, entry, entry.name or "evidence", judge)]

@@ -55,7 +55,7 @@ def _settings(question: RecordedQuestion) -> CaseSettings:
     feedback = given.value("generate_feedback") is True and question.kind != "comparison"
     return CaseSettings(
         models=tuple(filter(None, settings.nested("evaluator").text("name").split(", "))),
-        strictness=min(max(int(votes or 1), 1), MOST_VOTES),
+        votes=min(max(int(votes or 1), 1), MOST_VOTES),
         check_positional_bias=given.value("check_positional_bias") is True,
         feedback=feedback,
         persona=persona or None,

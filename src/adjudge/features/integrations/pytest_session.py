@@ -397,11 +397,9 @@ def _entry(criteria: object, name: str, votes: int) -> AspectEntry | DirectEntry
     )
     if sentence and Path(str(criteria)).suffix.lower() not in _FILES:
         return AspectEntry(
-            kind="aspect", name=name, criteria=said, strictness=votes, early_stop=votes > 1
+            kind="aspect", name=name, criteria=said, votes=votes, early_stop=votes > 1
         )
-    return DirectEntry(
-        kind="direct", name=name, criteria=said, strictness=votes, early_stop=votes > 1
-    )
+    return DirectEntry(kind="direct", name=name, criteria=said, votes=votes, early_stop=votes > 1)
 
 
 def _slug(group: str) -> str:

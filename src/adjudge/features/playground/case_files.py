@@ -84,7 +84,7 @@ def _settings(case: TestCase) -> JsonDict:
     """What an eval file says of the judge, without what is as it would be anyway."""
     one = case.settings
     found: JsonDict = {
-        "strictness": one.strictness if one.strictness > 1 else None,
+        "votes": one.votes if one.votes > 1 else None,
         "temperature": one.temperature,
     }
     if case.compares:
@@ -202,7 +202,7 @@ def _example(one: CriteriaExample) -> str:
 def _judge_arguments(case: TestCase) -> JsonDict:
     one, invented = case.settings, case.settings.persona == INVENTED
     found: JsonDict = {"language": one.language}
-    found |= {"self_consistency": one.strictness} if one.strictness > 1 else {}
+    found |= {"votes": one.votes} if one.votes > 1 else {}
     found |= {"check_positional_bias": True} if case.both_orders else {}
     found |= {} if one.temperature is None else {"temperature": one.temperature}
     if case.compares:

@@ -39,7 +39,7 @@ FIRST = "conciseness"
 _HERE = term("page", "the criteria")
 _BESIDE = term("page", "the criteria beside it")
 _SWITCHES = ("check_positional_bias", "feedback", "tie_enabled")
-_TYPED = ("strictness", "persona", "temperature", "language", "order")
+_TYPED = ("votes", "persona", "temperature", "language", "order")
 _TEXT = "text:"
 _NAME = re.compile(r"^name:[ \t]*(\S.*?)[ \t]*$", re.MULTILINE)
 
@@ -232,7 +232,7 @@ class Draft:
         switches = {each: "1" for each in _SWITCHES if getattr(one, each)}
         temperature = "" if one.temperature is None else f"{one.temperature:g}"
         typed = {
-            "strictness": str(one.strictness),
+            "votes": str(one.votes),
             "persona": one.persona or "",
             "temperature": temperature,
             "language": one.language,
@@ -417,9 +417,7 @@ def _golden(kept: str) -> JsonValue:
 def _meant(name: str, typed: str) -> str | int | float:
     """A number where one is wanted and one was typed; what is none is refused where it is read."""
     try:
-        return (
-            int(typed) if name == "strictness" else float(typed) if name == "temperature" else typed
-        )
+        return int(typed) if name == "votes" else float(typed) if name == "temperature" else typed
     except ValueError:
         return typed
 

@@ -207,7 +207,7 @@ class Trial:
     def planned(self) -> int:
         """Votes that are asked for."""
         orders = 2 if self.case.both_orders else 1
-        each = len(self.models) * self.case.settings.strictness * orders
+        each = len(self.models) * self.case.settings.votes * orders
         return len(self.case.rows) * each * len(self.criteria)
 
     @property

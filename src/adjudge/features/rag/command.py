@@ -106,7 +106,7 @@ class RagOptions:
     settings: Settings = shared(
         settings(
             RagEntry,
-            "strictness",
+            "votes",
             "dimensions",
             "measures",
             "rewrite_questions",

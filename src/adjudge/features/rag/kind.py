@@ -53,7 +53,9 @@ class RagEntry(JudgeEntry):
         METHOD, f"{LOOK_UP} each and joint decide groundedness.", None, bare="each"
     )
     claims: bool = key(Flag(), CLAIMS, False)
-    strictness: int = key(WholeNumber(least=1), "Votes per model and dimension.", 1)
+    votes: int = key(
+        WholeNumber(least=1), "Votes per model and dimension.", 1, aliases=("strictness",)
+    )
 
     @property
     def asks_no_model(self) -> bool:

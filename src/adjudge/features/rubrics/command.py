@@ -127,7 +127,7 @@ def judge(options: JudgeOptions, flags: Flags) -> int:
         evidence=options.evidence,
         show_points=options.show_points,
         per="point" if options.per == "point" else "row",
-        strictness=options.votes,
+        votes=options.votes,
         **typed_for_judges(flags),
     )
     data = data_entry(flags, options.file, columns_from(options.column))

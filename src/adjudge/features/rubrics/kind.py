@@ -73,7 +73,7 @@ def _make(file: EvalFile, entry: RubricEntry, models: Models) -> list[ReadyJudge
         context_fields=entry.context_fields,
         rubric_field=entry.rubric_field,
         themes_field=entry.themes_field,
-        strictness=entry.strictness,
+        votes=entry.votes,
         **common_settings(file, entry),
     )
     ready = ready_judge(file, entry, entry.name or "rubric", judge)

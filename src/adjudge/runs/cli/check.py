@@ -84,7 +84,7 @@ class CheckOptions:
             "'not: {contains: sorry}'; repeatable."
         ),
     )
-    settings: Settings = shared(settings(AspectEntry, "strictness", "early_stop"))
+    settings: Settings = shared(settings(AspectEntry, "votes", "early_stop"))
     file: Path | None = shared(rows)
     column: tuple[str, ...] = shared(columns)
     given: Mapping[str, str | Sequence[str]] = shared(accompanying)

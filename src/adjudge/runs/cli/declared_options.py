@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import MISSING, Field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -22,6 +22,22 @@ from adjudge.core.reading.types import (
 )
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+
+class RenamedOption(click.Option):
+    """An option that is also read by older names, which help and errors do not show."""
+
+    def __init__(self, *names: Any, aliases: Sequence[str] = (), **settings: Any) -> None:
+        super().__init__(*names, **settings)
+        self.aliases = tuple(aliases)
+
+    def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
+        listed = self.opts
+        self.opts = [*listed, *self.aliases]  # only while the parser takes its copy
+        try:
+            super().add_to_parser(parser, ctx)
+        finally:
+            self.opts = listed
 
 
 def type_of(field: Field[object]) -> Type[object]:
@@ -50,6 +66,9 @@ def declared_option(field: Field[object]) -> Callable[[F], F]:
         more["metavar"] = field.metadata["metavar"]
     if "/" in names[-1]:
         more.pop("is_flag", None)  # it has a name for each of its two values
+    if field.metadata["aliases"]:
+        older = [f"--{name.replace('_', '-')}" for name in field.metadata["aliases"]]
+        more |= {"cls": RenamedOption, "aliases": older}
     return click.option(*names, field.name, help=help, **more)
 
 

@@ -19,6 +19,7 @@ from adjudge.core.gateway.layers.account import Spent
 from adjudge.core.gateway.layers.budget import Budget
 from adjudge.core.gateway.prices import PriceTable
 from adjudge.messages import Message, join, plural
+from adjudge.runs.cli.declared_options import RenamedOption
 from adjudge.runs.cli.execute import with_weights
 from adjudge.runs.cli.model_choice import model_entries, price_table
 from adjudge.runs.cli.options import (
@@ -60,7 +61,14 @@ def _code(one: Tried) -> ExitCode:
 )
 @models
 @server
-@click.option("--strictness", type=FROM_ONE, default=1, help="Votes per model.")
+@click.option(
+    "--votes",
+    cls=RenamedOption,
+    aliases=["--strictness"],
+    type=FROM_ONE,
+    default=1,
+    help="Votes per model.",
+)
 @max_usd
 @prices
 @no_cache
@@ -74,7 +82,7 @@ def test(
     everything: bool,
     model: tuple[str, ...],
     at: ServerEntry,
-    strictness: int,
+    votes: int,
     max_usd: float | None,
     prices: Path | None,
     no_cache: bool,
@@ -96,7 +104,7 @@ def test(
     named = file or Path("adjudge")
     entries = read_entries(file) if file else _ready_made()
     for entry in entries:
-        tried = _tried(Goldens.of(entry, named), asked, strictness, allowed, cache=not no_cache)
+        tried = _tried(Goldens.of(entry, named), asked, votes, allowed, cache=not no_cache)
         for line in _lines(entry, tried, by_option=not everything):
             echo(line)
         if update:
@@ -158,14 +166,14 @@ class _Allowance:
 def _tried(
     goldens: Goldens,
     asked: tuple[ModelEntry, ...],
-    strictness: int,
+    votes: int,
     allowed: _Allowance,
     *,
     cache: bool,
 ) -> list[Tried]:
     file = EvalFile(
         data=DataEntry(path=""),
-        judges=(goldens.judge(strictness),),
+        judges=(goldens.judge(votes),),
         language=goldens.entry.language,
         models=asked,
         typed=True,

@@ -60,7 +60,7 @@ class NamedJudge(SpendingOptions):
     model: tuple[str, ...] = shared(models)
     at: ServerEntry = shared(server)
     max_concurrency: int | None = shared(at_once)
-    settings: Settings = shared(settings(JudgeEntry, "strictness", "mode"))
+    settings: Settings = shared(settings(JudgeEntry, "votes", "mode"))
     temperature: float | None = shared(temperature)
     column: tuple[str, ...] = shared(columns)
     language: str | None = option(

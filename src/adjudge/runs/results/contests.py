@@ -302,7 +302,7 @@ def _noise_floor(order: OrderEffect) -> Message:
     """How much verdicts change within one order."""
     if order.noise_rate is None:
         return Message(
-            "Noise floor not measured: it takes several votes per order (strictness in an eval "
-            "file, --self-consistency on the command line of compare)."
+            "Noise floor not measured: it takes several votes per order (votes in an eval "
+            "file, --votes on the command line of compare)."
         )
     return Message("Noise floor (within one order): {rate}.", rate=figure(order.noise_rate))

@@ -97,7 +97,7 @@ class JudgingService:
             DirectEntry(
                 kind="direct",
                 criteria=(CriteriaEntry(asked),),
-                strictness=_votes(votes),
+                votes=_votes(votes),
                 early_stop=votes > 1,
             ),
             row,
@@ -124,7 +124,7 @@ class JudgingService:
         said = (CriteriaEntry(asked),)
         order: Order = "both" if both_orders else "one"
         return self._ask(
-            PairwiseEntry(kind="pairwise", criteria=said, strictness=_votes(votes), order=order),
+            PairwiseEntry(kind="pairwise", criteria=said, votes=_votes(votes), order=order),
             row,
         )
 
