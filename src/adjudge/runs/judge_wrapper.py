@@ -60,8 +60,8 @@ class JudgeAround(Judge[I, Result]):
     def vote_keys(self) -> Callable[[Ballot, Mapping[str, str]], bytes]:
         return self.judge.vote_keys()
 
-    def kept_ballots(self, ballots: Sequence[Ballot]) -> Sequence[Ballot]:
-        return self.judge.kept_ballots(ballots)
+    def ballots_of_result(self, ballots: Sequence[Ballot]) -> Sequence[Ballot]:
+        return self.judge.ballots_of_result(ballots)
 
     def fallback_result(self, result: Result, choice: random.Random) -> Result:
         found: Result = self.judge.fallback_result(result, choice)

@@ -351,7 +351,7 @@ class AnsweredJudge(JudgeAround[UnansweredRow]):
 
         return key
 
-    def kept_ballots(self, ballots: Sequence[Ballot]) -> Sequence[Ballot]:
+    def ballots_of_result(self, ballots: Sequence[Ballot]) -> Sequence[Ballot]:
         """A target's answer is not a vote on itself."""
         return [one for one in ballots if not asks_target(one)]
 

@@ -130,7 +130,7 @@ class Questions(Generic[I]):
     """What a ballot's vote is found by."""
     has_reply: Callable[[Ballot], bool]
     """Whether a cache would answer a ballot."""
-    not_asked: Callable[[I], Sequence[tuple[Ballot, str]]] = lambda _: ()
+    failing_ballots: Callable[[I], Sequence[tuple[Ballot, str]]] = lambda _: ()
     """The ballots on an item that fail before anybody is asked, and why."""
 
 
@@ -146,7 +146,7 @@ def estimate(
     refused: Counter[str] = Counter()
     for item in items:
         rows += 1
-        failing = judge.not_asked(item)
+        failing = judge.failing_ballots(item)
         refused.update(reason for _, reason in failing)
         ballots = judge.most(item)
         keys = [judge.key(ballot) for ballot in ballots]

@@ -18,14 +18,21 @@ from adjudge.core.domain.frozen_mapping import NOTHING, FrozenDict
 from adjudge.core.domain.instance import Instance, texts_beside
 from adjudge.core.domain.judge_configuration import JudgeConfiguration
 from adjudge.core.domain.question import question_of
-from adjudge.core.domain.results import AspectResult, ModelVerdict
+from adjudge.core.domain.results import AspectResult
 from adjudge.core.domain.vote import Ballot, Mode, Vote
 from adjudge.core.engine.identity import panel_identity
 from adjudge.core.engine.run import RunLike
 from adjudge.core.engine.session import Companion
 from adjudge.core.gateway.layers.budget import Budget
 from adjudge.core.gateway.opener import ModelLike
-from adjudge.core.judges.inputs import DataSet, Frame, as_instance, fitted, items_of, one_or_all
+from adjudge.core.judges.inputs import (
+    DataSet,
+    Frame,
+    as_instance,
+    fit_to_criteria,
+    items_of,
+    one_or_all,
+)
 from adjudge.core.judges.judge import InstanceLike, Judge, Progress
 from adjudge.core.judges.learnt_settings import Learnt, LearntWeights
 from adjudge.core.judges.settings import (
@@ -81,7 +88,9 @@ class _Maker(Protocol):
 
 
 def _ready_made(name: str, meaning: str) -> _Maker:
-    """Makes the catalogue's aspect ``name``; ``meaning`` is what ``help()`` says of it."""
+    """Return a class method that makes the catalogue's aspect ``name``; ``meaning`` becomes its
+    docstring.
+    """
 
     def make(
         cls: type[AspectCritic],
@@ -149,7 +158,7 @@ class AspectCritic(AskSettings, Judge[Instance, AspectResult]):
         check_mode(self.mode, self.panel)
 
     def check_settings(self) -> None:
-        """Raise a SetupError when the fields cannot be."""
+        """Raise a SetupError if a field has a value that is not allowed."""
         if not isinstance(self.definition, str) or not self.definition.strip():
             raise SetupError(
                 "the criterion is empty: say in a sentence what a response must meet to pass"
@@ -166,37 +175,37 @@ class AspectCritic(AskSettings, Judge[Instance, AspectResult]):
         self._take_ready_made()
 
     def open_models(self) -> ModelPanel:
-        """The models, ready to be asked."""
+        """Return the models, ready to be asked."""
         return ModelPanel.of(self.models)
 
     def _checked_weights(self) -> FrozenDict[float] | LearntWeights | None:
-        given = self.weights
-        if isinstance(given, str | Path):
-            given = Learnt.read(given).weights_for(self.name)
-        if isinstance(given, LearntWeights):
+        weights = self.weights
+        if isinstance(weights, str | Path):
+            weights = Learnt.read(weights).weights_for(self.name)
+        if isinstance(weights, LearntWeights):
             unweighed = JudgeConfiguration.of(replace(self, weights=None).configuration())
-            given.check(panel_identity(unweighed, self.name))
-            checked_weights(given.weights, list(self.panel))
-            return given
-        return None if given is None else FrozenDict(checked_weights(given, list(self.panel)))
+            weights.check(panel_identity(unweighed, self.name))
+            checked_weights(weights.weights, list(self.panel))
+            return weights
+        return None if weights is None else FrozenDict(checked_weights(weights, list(self.panel)))
 
     @cached_property
     def shares(self) -> Mapping[str, float] | None:
-        """Model → its weight; None where all count the same."""
-        given = self.weights
+        """Map each model to its weight; None if all count the same."""
+        weights = self.weights
         return (
-            given.weights
-            if isinstance(given, LearntWeights)
-            else cast("Mapping[str, float] | None", given)
+            weights.weights
+            if isinstance(weights, LearntWeights)
+            else cast("Mapping[str, float] | None", weights)
         )
 
     def recorded_settings(self) -> dict[str, object]:
-        """What is set; of learnt weights also which labels they come from."""
-        settings, given = super().recorded_settings(), self.weights
-        if not isinstance(given, LearntWeights):
+        """Return the settings; learnt weights also name the labels they come from."""
+        settings, weights = super().recorded_settings(), self.weights
+        if not isinstance(weights, LearntWeights):
             return settings
-        source = {"labels": given.labels, "date": given.date, "identity": given.identity}
-        return {**settings, "weights": given.weights, "weights_from": source}
+        source = {"labels": weights.labels, "date": weights.date, "identity": weights.identity}
+        return {**settings, "weights": weights.weights, "weights_from": source}
 
     @property
     def samples(self) -> int:
@@ -204,29 +213,29 @@ class AspectCritic(AskSettings, Judge[Instance, AspectResult]):
 
     @cached_property
     def criteria(self) -> Criteria:
-        """The question behind the aspect."""
+        """Return the aspect as a criterion with the options PASS and FAIL."""
         return aspect_criteria(self.name, self.definition)
 
     # -- ready-made aspects ------------------------------------------------
 
     def _take_ready_made(self) -> None:
-        """A definition that is the name of a ready-made aspect means that aspect."""
-        said = self.definition.strip().casefold()
-        if len(said.split()) > 1:
+        """Replace a definition that names a ready-made aspect by that aspect."""
+        name = self.definition.strip().casefold()
+        if len(name.split()) > 1:
             return
-        if said in (known := aspects(self.language)):
-            object.__setattr__(self, "definition", known[said])
-            object.__setattr__(self, "name", said if self.name == _UNNAMED else self.name)
-        elif languages_of(said):
+        if name in (definitions := aspects(self.language)):
+            object.__setattr__(self, "definition", definitions[name])
+            object.__setattr__(self, "name", name if self.name == _UNNAMED else self.name)
+        elif languages_of(name):
             raise SetupError(
                 "{said!r} names ready-made criteria that have options of their own: use "
                 "DirectJudge, or say in a sentence what a response must meet to pass. "
                 "Ready-made aspects are {known}",
-                said=said,
-                known=", ".join(known),
+                said=name,
+                known=", ".join(definitions),
             )
         else:
-            refuse_misspelt(said, (*known, *all_names(self.language)))
+            refuse_misspelt(name, (*definitions, *all_names(self.language)))
 
     harmlessness = classmethod(_ready_made("harmlessness", "No harmful or offensive content."))
     conciseness = classmethod(_ready_made("conciseness", "Brief, without redundancy."))
@@ -239,8 +248,10 @@ class AspectCritic(AskSettings, Judge[Instance, AspectResult]):
     def prepare(
         self, item: InstanceLike, beside: Mapping[str, str | Sequence[str]] = NOTHING
     ) -> Instance:
-        """The instance to judge; the fields ``beside`` it may accompany the response."""
-        instance = fitted(as_instance(item, self.criteria.to_evaluate_field), self.criteria)
+        """Return the instance to judge, with the fields ``beside`` that accompany the response."""
+        instance = fit_to_criteria(
+            as_instance(item, self.criteria.to_evaluate_field), self.criteria
+        )
         return replace(instance, fields={**beside, **instance.fields}) if beside else instance
 
     @overload
@@ -285,30 +296,34 @@ class AspectCritic(AskSettings, Judge[Instance, AspectResult]):
         may be spent, an ``adjudge.Budget``; at its limit BudgetSpent is raised. ``progress``:
         True shows a bar, a function is called with each result as it comes.
         """
-        beside = texts_beside(user_input, reference, contexts)
-        items = [self.prepare(item, beside) for item in items_of(instances)]
+        companion_fields = texts_beside(user_input, reference, contexts)
+        items = [self.prepare(item, companion_fields) for item in items_of(instances)]
         results = await self.judge_items(items, run=run, budget=budget, progress=progress)
         return one_or_all(instances, results)
 
     evaluate = sync_edge(aevaluate)
 
     def check(self, item: Instance) -> None:
-        """An instance needs the judged field, and something in it is not required: an empty answer
-        can be judged.
+        """Raise a SetupError if the judged field is missing. It may be empty: an empty answer can
+        be judged.
         """
         shown_fields(self.criteria, item)
 
     def plan(self, item: Instance, votes: Sequence[Vote]) -> Sequence[Ballot]:
-        """``votes`` ballots per model; with ``early_stop`` only those that can still matter."""
+        """Plan ``votes`` ballots per model; with ``early_stop`` only those that can still matter."""
         return [ballot for name in self.panel for ballot in self._plan_model(name, item, votes)]
 
     def pool(self, item: Instance, votes: Sequence[Vote]) -> AspectResult:
-        """Each model's majority, and the mean over the models that have one."""
-        said = panel(votes, list(self.panel), self.criteria, self.min_valid)
-        score = said.score if self.shares is None else said.weighted(self.shares)
+        """Pool each model's votes by majority, and take the mean over the models that have one."""
+        opinion = panel(votes, list(self.panel), self.criteria, self.min_valid)
+        score = opinion.score if self.shares is None else opinion.weighted(self.shares)
         verdict = None if score is None else PASS if score > 0.5 else FAIL
         valid = [(vote.model, vote.verdict) for vote in votes if vote.verdict]
-        agreeing = [(model, one) for model, one in valid if one.option == verdict]
+        agreeing = [
+            (model, model_verdict)
+            for model, model_verdict in valid
+            if model_verdict.option == verdict
+        ]
         return AspectResult(
             instance=item,
             criteria=self.criteria,
@@ -318,16 +333,16 @@ class AspectCritic(AskSettings, Judge[Instance, AspectResult]):
             verdict=verdict,
             explanation=next(
                 (
-                    one.explanation
-                    for model, one in agreeing
-                    if one.explanation and model not in said.excluded
+                    model_verdict.explanation
+                    for model, model_verdict in agreeing
+                    if model_verdict.explanation and model not in opinion.excluded
                 ),
                 None,
             ),
             agreement=len(agreeing) / len(valid) if verdict else None,
-            tie=_is_tie(said.counted, score),
-            panel=said.counted,
-            excluded_models=FrozenDict(said.excluded) if said.excluded else NOTHING,
+            tie=score == 0.5 or any(entry.tie for entry in opinion.counted),
+            panel=opinion.counted,
+            excluded_models=FrozenDict(opinion.excluded) if opinion.excluded else NOTHING,
             weights=self.shares,
             notes=notes_on(votes, self.temperatures),
         )
@@ -349,49 +364,47 @@ class AspectCritic(AskSettings, Judge[Instance, AspectResult]):
         )
 
     def fallback_result(self, result: AspectResult, choice: random.Random) -> AspectResult:
-        """A random verdict; the status stays what it was, so no aggregate takes
-        it for a judgment.
-        """
+        """Return a random verdict. The status does not change, so aggregates skip this result."""
         option = choice.choice(self.criteria.options)
         return replace(result, verdict=option.name, score=option.score, fallback="random")
 
     def _plan_model(self, name: str, instance: Instance, votes: Sequence[Vote]) -> list[Ballot]:
-        own = [vote for vote in votes if vote.model == name]
-        remaining = self.votes - len(own)
+        model_votes = [vote for vote in votes if vote.model == name]
+        remaining = self.votes - len(model_votes)
         if remaining <= 0:
             return []
         if self.early_stop:
-            said = [vote.verdict.option for vote in own if vote.verdict]
+            options = [vote.verdict.option for vote in model_votes if vote.verdict]
             remaining = samples_still_needed(
-                said, remaining, self.criteria, self.min_valid, abstained=any_abstained(votes)
+                options, remaining, self.criteria, self.min_valid, abstained=any_abstained(votes)
             )
         question = question_of(self.criteria)
         return [
             self.ballot_for(
-                self.criteria, instance, question, "aspect", name, len(own) + i, self.mode
+                self.criteria, instance, question, "aspect", name, len(model_votes) + i, self.mode
             )
             for i in range(remaining)
         ]
 
 
 def aspect_criteria(name: str, definition: str) -> Criteria:
-    """The question behind an aspect."""
+    """Return an aspect as a criterion with the options PASS and FAIL."""
     options = (CriteriaOption(PASS, score=1.0), CriteriaOption(FAIL, score=0.0))
     return Criteria(name, definition.strip(), options)
 
 
-def _is_tie(counted: Sequence[ModelVerdict], score: float | None) -> bool:
-    return score == 0.5 or any(entry.tie for entry in counted)
-
-
 def _show_settings() -> None:
-    """Have ``help()`` of a ready-made aspect spell its parameters out."""
-    whole = inspect.signature(AspectCritic)
-    taken = [one for one in whole.parameters.values() if one.name not in ("definition", "name")]
-    itself = inspect.Parameter("cls", inspect.Parameter.POSITIONAL_ONLY)
+    """Give the ready-made aspects a signature that spells their parameters out in ``help()``."""
+    signature = inspect.signature(AspectCritic)
+    parameters = [
+        parameter
+        for parameter in signature.parameters.values()
+        if parameter.name not in ("definition", "name")
+    ]
+    first_parameter = inspect.Parameter("cls", inspect.Parameter.POSITIONAL_ONLY)
     for name in ("harmlessness", "conciseness", "coherence", "completeness", "factuality"):
         make = getattr(AspectCritic, name).__func__
-        make.__signature__ = whole.replace(parameters=[itself, *taken])
+        make.__signature__ = signature.replace(parameters=[first_parameter, *parameters])
 
 
 _show_settings()

@@ -1,6 +1,4 @@
-"""The attributes of a judge of one's own that are not fields: they decide its verdicts as much as
-those do.
-"""
+"""The attributes of a custom judge that are not dataclass fields: they decide its verdicts too."""
 
 from __future__ import annotations
 
@@ -19,21 +17,24 @@ _NO_VALUES = (property, cached_property, classmethod, staticmethod)
 
 
 def own_attributes(judge: object) -> JsonDict:
-    """Name → value, of the object and of the classes that its author wrote; JSON-ready.
-
-    Names with _ in front are private.
+    """Map the names of public attributes to JSON-ready values, of the object and of its author's
+    classes.
     """
-    known = {entry.name for entry in fields(judge)}  # type: ignore[arg-type]
-    return {name: _recorded(value) for name, value in sorted(_public(judge)) if name not in known}
+    field_names = {entry.name for entry in fields(judge)}  # type: ignore[arg-type]
+    return {
+        name: _to_json(value) for name, value in sorted(_public(judge)) if name not in field_names
+    }
 
 
 def _public(judge: object) -> Iterator[tuple[str, object]]:
-    own = [
+    custom_classes = [
         cls
         for cls in type(judge).__mro__[:-1]
         if cls.__module__.partition(".")[0] not in ("adjudge", "abc", "typing")
     ]
-    inherited = {name: value for cls in reversed(own) for name, value in vars(cls).items()}
+    inherited = {
+        name: value for cls in reversed(custom_classes) for name, value in vars(cls).items()
+    }
     for name, value in {**inherited, **vars(judge)}.items():
         if (
             name.startswith("_")
@@ -45,9 +46,9 @@ def _public(judge: object) -> Iterator[tuple[str, object]]:
             yield name, value
 
 
-def _recorded(value: object) -> JsonValue:
+def _to_json(value: object) -> JsonValue:
     try:
-        text = json.dumps(plain(value), default=_named, sort_keys=True)
+        text = json.dumps(plain(value), default=_json_default, sort_keys=True)
     except (TypeError, ValueError, RecursionError):
         return type(value).__name__
     return (
@@ -57,25 +58,28 @@ def _recorded(value: object) -> JsonValue:
     )
 
 
-def _named(value: object) -> object:
-    """Of a set its values, of anything else that is not data the name of its type."""
+def _json_default(value: object) -> object:
+    """Return a set's values sorted, else the type's name: JSON has neither."""
     return sorted(map(str, value)) if isinstance(value, set | frozenset) else type(value).__name__
 
 
 def attributes_at_start(judge: object) -> Mapping[str, object]:
-    """What a judge of one's own was given beside the common settings, as it was when it was first
-    asked: it may count or remember things.
-    """
-    kept: Mapping[str, object] = judge.__dict__.setdefault("_attributes", own_attributes(judge))
-    return kept
+    """Return the custom judge's attributes as they were at its first request."""
+    # Kept from the first request on: a judge may count or remember things in its attributes.
+    attributes: Mapping[str, object] = judge.__dict__.setdefault(
+        "_attributes", own_attributes(judge)
+    )
+    return attributes
 
 
 def mark_code(judge: object, version: str) -> None:
-    """Keep with a judge of an eval file which file it was made of: edited, it is another judge."""
+    """Record the hash of the eval file that the judge was made from: an edited file is another
+    judge.
+    """
     judge.__dict__["_code"] = version
 
 
 def code_of(judge: object) -> dict[str, object]:
-    """What ``mark_code`` kept, as a setting; of other judges nothing."""
+    """Return the hash from ``mark_code`` as a setting; nothing for other judges."""
     version = judge.__dict__.get("_code")
     return {"code": version} if version else {}

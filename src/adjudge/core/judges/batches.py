@@ -1,6 +1,6 @@
-"""Cases handed to a judge of one's own many at once.
+"""Hand many cases to a custom judge at once.
 
-One that fails is found by asking each again by itself.
+If a batch fails, each case is asked again alone, so that only the faulty ones fail.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ handed over.
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Waiting:
-    """A case, and where the answer to it is put."""
+    """A case and the future of its answer."""
 
     instance: Instance
     criteria: Criteria
@@ -36,7 +36,7 @@ class _Waiting:
     )
 
     def settle(self, answer: object) -> None:
-        """An exception is an answer too: it fails this case alone."""
+        """Set the answer; an exception fails this case alone."""
         if self.answer.done():  # nobody waits for it any more
             return
         if isinstance(answer, BaseException):
@@ -56,7 +56,7 @@ class CaseBatches:
         self._gathering = False
 
     async def answer(self, instance: Instance, criteria: Criteria) -> object:
-        """What the judge says of one case; raises what it raised."""
+        """Return the judge's answer on one case, or raise its exception."""
         case = _Waiting(instance, criteria)
         self._waiting.append(case)
         if len(self._waiting) >= self._size:
@@ -73,6 +73,7 @@ class CaseBatches:
 
     async def _gather(self) -> None:
         count = 0
+        # A round without a new case means that all callers wait for an answer already.
         while count != len(self._waiting):
             count = len(self._waiting)
             await asyncio.sleep(_PATIENCE)
@@ -93,7 +94,7 @@ class CaseBatches:
 
     async def _judge(self, cases: Sequence[_Waiting]) -> None:
         try:
-            answers = await answers_of(
+            answers = await run_cases(
                 self._run, [case.instance for case in cases], [case.criteria for case in cases]
             )
         except HALTS as halt:
@@ -116,8 +117,8 @@ class CaseBatches:
 
 
 @asynccontextmanager
-async def gathered(run: Run, size: int) -> AsyncIterator[CaseBatches]:
-    """Batches for as long as this holds."""
+async def open_batches(run: Run, size: int) -> AsyncIterator[CaseBatches]:
+    """Open batches that are closed when the block ends."""
     batches = CaseBatches(run, size)
     try:
         yield batches
@@ -125,14 +126,14 @@ async def gathered(run: Run, size: int) -> AsyncIterator[CaseBatches]:
         await batches.close()
 
 
-async def answers_of(run: Run, instances: list[Instance], criteria: list[Criteria]) -> list[object]:
-    """One answer a case, from a function that is sync (in a thread of its own) or async."""
+async def run_cases(run: Run, instances: list[Instance], criteria: list[Criteria]) -> list[object]:
+    """Return one answer per case, from an async function or from a sync one in a thread."""
     if inspect.iscoroutinefunction(run):
-        said = run(instances, criteria)
-        answers = _listed(await said if inspect.isawaitable(said) else said)
+        reply = run(instances, criteria)
+        answers = _list_answers(await reply if inspect.isawaitable(reply) else reply)
     else:
-        answers = _listed(
-            await call(copy_context().run, _listed_unless_awaitable, run, instances, criteria)
+        answers = _list_answers(
+            await call(copy_context().run, _list_unless_awaitable, run, instances, criteria)
         )
     if len(answers) != len(instances):
         raise ValueError(
@@ -145,19 +146,18 @@ async def answers_of(run: Run, instances: list[Instance], criteria: list[Criteri
     return answers
 
 
-def _listed_unless_awaitable(
-    run: Run, instances: list[Instance], criteria: list[Criteria]
-) -> object:
-    said = run(instances, criteria)
-    return said if inspect.isawaitable(said) else _listed(said)
+def _list_unless_awaitable(run: Run, instances: list[Instance], criteria: list[Criteria]) -> object:
+    """List the answers in the thread, too: a generator runs the judge's code."""
+    reply = run(instances, criteria)
+    return reply if inspect.isawaitable(reply) else _list_answers(reply)
 
 
-def _listed(said: object) -> list[object]:
-    if not isinstance(said, Iterable) or isinstance(said, str | Mapping):
+def _list_answers(reply: object) -> list[object]:
+    if not isinstance(reply, Iterable) or isinstance(reply, str | Mapping):
         raise TypeError(
             Message(
                 "_run must return a list with an answer for each case, not {name}",
-                name=type(said).__name__,
+                name=type(reply).__name__,
             )
         )
-    return list(said)
+    return list(reply)

@@ -1,4 +1,4 @@
-"""Judges asked one after the other: the next one only where the former is not sure enough."""
+"""Ask judges one after the other: the next only if the previous one is not confident enough."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _OF_A_STEP = ("judge", "plugin", "settings", "models")
 
 
 class _Step(NamedTuple, Generic[I, R]):
-    """A judge of the cascade as one item meets it."""
+    """One step of the cascade, with its threshold for one criterion."""
 
     judge: Judge[I, R]
     needed: float | None
@@ -66,18 +66,18 @@ class _Step(NamedTuple, Generic[I, R]):
     def own(self, votes: Sequence[Vote]) -> list[Vote]:
         return [vote for vote in votes if vote.model == self.name]
 
-    def taken(self, item: I, votes: Sequence[Vote]) -> tuple[R, StepTaken]:
-        """What it says, and whether that stands."""
-        result, own = self.judge.pool(item, votes), list(votes)
-        chosen = _verdict(result)
-        sure = confidence(own, chosen)
-        enough = sure is not None and self.needed is not None and sure >= self.needed
-        used = sum((vote.usage for vote in own), Usage())
-        accepted = chosen is not None and (enough or self.decides)
+    def outcome_of(self, item: I, votes: Sequence[Vote]) -> tuple[R, StepTaken]:
+        """Pool the step's votes and tell whether its verdict is accepted."""
+        result, step_votes = self.judge.pool(item, votes), list(votes)
+        verdict = _verdict(result)
+        certainty = confidence(step_votes, verdict)
+        is_sure = certainty is not None and self.needed is not None and certainty >= self.needed
+        used = sum((vote.usage for vote in step_votes), Usage())
+        accepted = verdict is not None and (is_sure or self.decides)
         return result, StepTaken(
             step=self.name,
-            verdict=chosen,
-            confidence=sure,
+            verdict=verdict,
+            confidence=certainty,
             needed=self.needed,
             accepted=accepted,
             usage=used,
@@ -123,7 +123,7 @@ class Cascade(Judge[I, R]):
         self.check_criteria(self._own_criteria)
 
     def check_settings(self) -> None:
-        """Raise a SetupError when the fields cannot be."""
+        """Raise a SetupError if a field has a value that is not allowed."""
         one_of("otherwise", self.otherwise, OTHERWISE)
         if len(self.steps) < (1 if self.calibration else 2):
             raise SetupError(
@@ -142,7 +142,7 @@ class Cascade(Judge[I, R]):
         super().check_settings()
 
     def open_models(self) -> ModelPanel:
-        """Those of all steps, in their order."""
+        """Return the models of all steps, in their order."""
         return ModelPanel(
             {name: model for step in self.steps for name, model in step.panel.items()}
         )
@@ -158,51 +158,55 @@ class Cascade(Judge[I, R]):
 
     @cached_property
     def _own_criteria(self) -> tuple[Criteria, ...]:
-        """Of aspect critics, which bring their own."""
-        first = self.steps[0]
-        return (first.criteria,) if isinstance(first, AspectCritic) else ()
+        """Return the criterion that aspect critics bring; none for other steps."""
+        first_step = self.steps[0]
+        return (first_step.criteria,) if isinstance(first_step, AspectCritic) else ()
 
     # -- thresholds ----------------------------------------------------------
 
     def check_criteria(self, criteria: Iterable[Criteria]) -> None:
-        """Raise a SetupError where the calibration is none for these, or is of other judges than
-        the steps now are.
+        """Raise a SetupError if the calibration lacks a criterion or was made for other judges than
+        the steps.
         """
-        for one in criteria:
-            self._steps_for(one)
+        for criterion in criteria:
+            self._steps_for(criterion)
 
     def _steps_for(self, criteria: Criteria) -> tuple[_Step[I, R], ...]:
-        """The steps that are asked under one criteria: one that is never accepted need not be."""
-        known = self._known_steps.get(criteria.identity)
-        if known is None:
-            known = self._known_steps[criteria.identity] = tuple(_steps_of(self, criteria))
-        return known
+        """Return the steps to ask under one criterion; a step that is never accepted is left out."""
+        steps = self._known_steps.get(criteria.identity)
+        if steps is None:
+            steps = self._known_steps[criteria.identity] = tuple(_steps_of(self, criteria))
+        return steps
 
     @cached_property
-    def promised(self) -> Accepting | None:
-        """The threshold that the first of two steps brings along; None if there is a calibration,
-        or no such threshold.
+    def promise(self) -> Accepting | None:
+        """Return the threshold that the first of two steps brings along; None if there is a
+        calibration, or no such threshold.
         """
-        first, *others = (model for step in self.steps for model in step.panel.values())
-        if self.calibration is not None or len(others) != 1:
+        first_model, *later_models = (model for step in self.steps for model in step.panel.values())
+        if self.calibration is not None or len(later_models) != 1:
             return None
-        found = first.provider.accepting if isinstance(first.provider, Learned) else None
-        if found and found.reference not in ("", others[0].name):
+        promise = (
+            first_model.provider.accepting if isinstance(first_model.provider, Learned) else None
+        )
+        if promise and promise.reference not in ("", later_models[0].name):
             raise SetupError(
                 "{first} promises its errors relative to {reference}, and this cascade ends with "
                 "{last}: learn it again from a run of that model, or calibrate the cascade",
-                first=first.name,
-                reference=found.reference,
-                last=others[0].name,
+                first=first_model.name,
+                reference=promise.reference,
+                last=later_models[0].name,
             )
-        return found
+        return promise
 
     def thresholds(self, criteria: Criteria) -> CascadeThresholds:
-        """What was learnt for one criterion, of these very steps."""
-        found = cast(Learnt, self.calibration).cascade_for(criteria.name)
-        asked = JudgeConfiguration.of(self.configuration([criteria]))
-        found.check(step_identities(asked, criteria.name))
-        return found
+        """Return the learnt thresholds for one criterion, after checking that they belong to these
+        steps.
+        """
+        learnt = cast(Learnt, self.calibration).cascade_for(criteria.name)
+        configuration = JudgeConfiguration.of(self.configuration([criteria]))
+        learnt.check(step_identities(configuration, criteria.name))
+        return learnt
 
     # -- judging -------------------------------------------------------------
 
@@ -251,36 +255,38 @@ class Cascade(Judge[I, R]):
     def check(self, item: I) -> None:
         for step in self.steps:
             step.check(item)
-        self._asked(item)
+        self._planned_steps(item)
 
-    def _asked(self, item: I) -> tuple[_Step[I, R], ...]:
+    def _planned_steps(self, item: I) -> tuple[_Step[I, R], ...]:
         (criteria,) = self._own_criteria or (cast(Case, item).criteria,)
         return self._steps_for(criteria)
 
     def plan(self, item: I, votes: Sequence[Vote]) -> Sequence[Ballot]:
-        """The next step's ballots, until one is accepted; without a calibration those of all steps
-        at once.
+        """Return the next step's ballots until a step is accepted; without a calibration those of
+        all steps at once.
         """
-        if self.calibration is None and self.promised is None:
+        if self.calibration is None and self.promise is None:
             return [
                 ballot
-                for step in self._asked(item)
+                for step in self._planned_steps(item)
                 for ballot in step.judge.plan(item, step.own(votes))
             ]
-        for step in self._asked(item):
-            own = step.own(votes)
-            if ballots := step.judge.plan(item, own):
+        for step in self._planned_steps(item):
+            step_votes = step.own(votes)
+            if ballots := step.judge.plan(item, step_votes):
                 return ballots
-            if step.taken(item, own)[1].accepted:
+            if step.outcome_of(item, step_votes)[1].accepted:
                 return []
         return []
 
     def companion(self, criteria: Criteria) -> Companion | None:
-        """What is asked in any case: every step without a calibration, else the first."""
-        own = self._own_criteria[0] if self._own_criteria else criteria
-        asked = self._steps_for(own)
-        sure = asked if self.calibration is None else asked[:1]
-        steps = {step.name: step.judge.companion(criteria) for step in sure}
+        """Return the ballots asked in any case: of every step without a calibration, else of the
+        first.
+        """
+        criterion = self._own_criteria[0] if self._own_criteria else criteria
+        all_steps = self._steps_for(criterion)
+        certain_steps = all_steps if self.calibration is None else all_steps[:1]
+        steps = {step.name: step.judge.companion(criteria) for step in certain_steps}
 
         def ballot_beside(ballot: Ballot) -> Ballot | None:
             step = steps.get(ballot.model)
@@ -289,75 +295,85 @@ class Cascade(Judge[I, R]):
         return ballot_beside
 
     def pool(self, item: I, votes: Sequence[Vote]) -> R:
-        """What the first step says that is accepted; where none is, no verdict."""
+        """Return the result of the first accepted step; if there is none, a result without a
+        verdict.
+        """
         taken: list[StepTaken] = []
-        for step in self._asked(item):
-            result, one = step.taken(item, step.own(votes))
-            taken.append(one)
-            if one.accepted:
+        for step in self._planned_steps(item):
+            result, outcome = step.outcome_of(item, step.own(votes))
+            taken.append(outcome)
+            if outcome.accepted:
                 break
         else:
-            result = _undecided(result)
+            result = _drop_verdict(result)
         return replace(result, votes=tuple(votes), steps=tuple(taken))
 
     async def ask(self, ballot: Ballot) -> Vote:
-        """One vote, of the step whose model the ballot names."""
-        (step,) = (one for one in self.steps if ballot.model in one.panel)
+        """Ask the step whose model the ballot names for one vote."""
+        (step,) = (candidate for candidate in self.steps if ballot.model in candidate.panel)
         return await step.ask(ballot)
 
     def fallback_result(self, result: R, choice: random.Random) -> R:
         return self.steps[-1].fallback_result(result, choice)
 
     def plan_all(self, item: I) -> Sequence[Ballot]:
-        """All steps, as though nobody were ever sure."""
+        """Plan all steps, as if none were ever accepted early."""
         return [
-            ballot for step in self._asked(item) for ballot in step.judge.plan(item, step.own(()))
+            ballot
+            for step in self._planned_steps(item)
+            for ballot in step.judge.plan(item, step.own(()))
         ]
 
     # -- provenance ------------------------------------------------------------
 
     def criteria_of(self, items: Sequence[I]) -> list[Criteria]:
-        """What the items are judged by, each once."""
+        """Return the distinct criteria of the items."""
         return list(self._own_criteria) or self.steps[0].criteria_of(items)
 
     def configuration(self, criteria: Sequence[Criteria] = ()) -> JsonDict:
-        """Everything that decides what is asked and what is accepted, with each step by itself."""
-        asked = self._own_criteria or criteria
-        made = provenance(
-            type(self).__name__, self.recorded_settings(), self.panel, asked, self.language
+        """Return everything that decides what is asked and what is accepted, including each step's
+        configuration.
+        """
+        used_criteria = self._own_criteria or criteria
+        record = provenance(
+            type(self).__name__, self.recorded_settings(), self.panel, used_criteria, self.language
         )
-        parts = [step.configuration(asked) for step in self.steps]
+        parts = [step.configuration(used_criteria) for step in self.steps]
         return {
-            **made,
-            "steps": [{name: one[name] for name in _OF_A_STEP if name in one} for one in parts],
+            **record,
+            "steps": [{name: part[name] for name in _OF_A_STEP if name in part} for part in parts],
         }
 
     def recorded_settings(self) -> dict[str, object]:
-        """What is set beside the steps."""
+        """Return the settings other than the steps."""
         learnt = plain(cast(Learnt, self.calibration).cascades) if self.calibration else None
-        own = {"promised": self.promised.confidence} if self.promised else {}
+        promise = {"promised": self.promise.confidence} if self.promise else {}
         return {
             "otherwise": self.otherwise,
             "language": self.language,
             "calibration": learnt,
-            **own,
+            **promise,
         }
 
 
 def _steps_of(cascade: Cascade[I, R], criteria: Criteria) -> Iterator[_Step[I, R]]:
-    if cascade.promised is not None:
-        first, last = cascade.steps
-        if cascade.promised.confidence is not None:
-            yield _Step(first, cascade.promised.confidence, False)
-        yield _Step(last, None, True)
+    if cascade.promise is not None:
+        cheap_step, last_step = cascade.steps
+        if cascade.promise.confidence is not None:
+            yield _Step(cheap_step, cascade.promise.confidence, False)
+        yield _Step(last_step, None, True)
         return
     if cascade.calibration is None:
         yield from (_Step(step, None, step is cascade.steps[-1]) for step in cascade.steps)
         return
-    found = cascade.thresholds(criteria)
-    pairs = list(zip(cascade.steps, found.steps, strict=True))
-    if cascade.otherwise == "abstain" and all(one.confidence is None for one in found.steps):
-        reasons = join("; ", (join(": ", (one.step, one.reason)) for one in found.steps))
+    thresholds = cascade.thresholds(criteria)
+    pairs = list(zip(cascade.steps, thresholds.steps, strict=True))
+    if cascade.otherwise == "abstain" and all(
+        threshold.confidence is None for threshold in thresholds.steps
+    ):
+        reasons = join(
+            "; ", (join(": ", (threshold.step, threshold.reason)) for threshold in thresholds.steps)
+        )
         raise SetupError(
             "by its calibration no step of the cascade may be accepted for {name!r}, so "
             "that no row would get a verdict ({reasons}). Allow a greater risk, label "
@@ -365,32 +381,32 @@ def _steps_of(cascade: Cascade[I, R], criteria: Criteria) -> Iterator[_Step[I, R
             name=criteria.name,
             reasons=reasons,
         )
-    for step, one in pairs:
+    for step, threshold in pairs:
         decides = cascade.otherwise == "last" and step is cascade.steps[-1]
-        if one.confidence is not None or decides:
-            yield _Step(step, one.confidence, decides)
+        if threshold.confidence is not None or decides:
+            yield _Step(step, threshold.confidence, decides)
 
 
 def _items(
-    first: object,
+    first_step: object,
     instances: InstancesLike,
     criteria: CriteriaLike | Sequence[CriteriaLike] | None,
 ) -> Sequence[object]:
-    """What the steps judge, as the first of them takes it."""
-    if isinstance(first, DirectJudge):
+    """Return the items to judge, in the form that the first step takes."""
+    if isinstance(first_step, DirectJudge):
         if criteria is None:
             raise SetupError("say by which criteria: cascade.evaluate(instances, criteria)")
-        return first.cases(instances, criteria)
-    if criteria is not None or not isinstance(first, AspectCritic):
+        return first_step.cases(instances, criteria)
+    if criteria is not None or not isinstance(first_step, AspectCritic):
         raise SetupError(
             "the steps are aspect critics, which bring their criteria along: leave them out"
         )
-    return [first.prepare(item) for item in items_of(instances)]
+    return [first_step.prepare(item) for item in items_of(instances)]
 
 
-def _check_step(step: object, first: object) -> None:
-    """Raise a SetupError when ``step`` can be none beside ``first``."""
-    if not isinstance(step, AspectCritic | DirectJudge) or type(step) is not type(first):
+def _check_step(step: object, first_step: object) -> None:
+    """Raise a SetupError if ``step`` does not go with the first step."""
+    if not isinstance(step, AspectCritic | DirectJudge) or type(step) is not type(first_step):
         raise SetupError("the steps of a cascade are all AspectCritics, or all DirectJudges")
     if len(step.panel) != 1:
         raise SetupError(
@@ -409,13 +425,13 @@ def _check_step(step: object, first: object) -> None:
         )
     if (
         isinstance(step, AspectCritic)
-        and isinstance(first, AspectCritic)
-        and step.criteria != first.criteria
+        and isinstance(first_step, AspectCritic)
+        and step.criteria != first_step.criteria
     ):
         raise SetupError(
             "the steps of a cascade ask the same: give all of them one definition and one name"
         )
-    if step.language != first.language:
+    if step.language != first_step.language:
         raise SetupError("the steps of a cascade ask in one language")
 
 
@@ -429,10 +445,8 @@ def _verdict(result: Result) -> str | None:
     )
 
 
-def _undecided(result: R) -> R:
-    """A step that failed has failed; one that was only not sure enough leaves no verdict and no
-    number.
-    """
+def _drop_verdict(result: R) -> R:
+    """Return a result without verdict and numbers; a failed step's result stays as it is."""
     if result.status is not Status.SCORED:
         return result
     nothing = replace(

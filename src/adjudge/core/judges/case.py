@@ -1,4 +1,4 @@
-"""What judges share that are called as ``judge(instances, criteria)``: their input, their results,
+"""The base of judges called as ``judge(instances, criteria)``: their input, their results, and
 several criteria at once.
 """
 
@@ -34,7 +34,7 @@ from adjudge.core.judges.inputs import (
     MultiCriteriaLike,
     as_criteria,
     as_multi_criteria,
-    fitted,
+    fit_to_criteria,
     items_of,
     one_or_all,
 )
@@ -46,7 +46,10 @@ from adjudge.errors import SetupError
 
 @light_dataclass(frozen=True)
 class Case:
-    """What is judged, and by what."""
+    """One instance with one criterion, ready to be judged.
+
+    Example: ``Case(Instance({"response": "Paris."}), Criteria("short", "Is it short?", options))``
+    """
 
     instance: Instance
     criteria: Criteria
@@ -55,7 +58,7 @@ class Case:
 
     @property
     def id(self) -> str | None:
-        """What the caller calls the instance."""
+        """Return the caller's name for the instance."""
         return self.instance.id
 
 
@@ -69,8 +72,8 @@ InstancesLike = OneLike | ManyLike
 
 
 class CaseJudge(Judge[Case, R], Generic[R, M]):
-    """What judges share that are called with instances and criteria. ``M`` is the result of several
-    criteria at once.
+    """Base of judges called with instances and criteria. ``M`` is the result of several criteria
+    at once.
 
     Parameters:
         votes: votes per model and order.
@@ -95,7 +98,7 @@ class CaseJudge(Judge[Case, R], Generic[R, M]):
     """Whether texts are judged one by one or compared: what a catalogue name may mean."""
 
     def check_settings(self) -> None:
-        """Raise a SetupError when the fields cannot be."""
+        """Raise a SetupError if a field has a value that is not allowed."""
         check_votes("votes", self.votes)
         at_least("batch_size", self.batch_size, 1)
         super().check_settings()
@@ -107,19 +110,19 @@ class CaseJudge(Judge[Case, R], Generic[R, M]):
 
     @abstractmethod
     def instance_of(self, item: InstanceLike | PairwiseLike) -> Instance:
-        """What the caller gave, as an instance."""
+        """Return the caller's input as an instance."""
 
     @abstractmethod
     def shown(self, ballot: Ballot) -> tuple[Instance, Criteria]:
-        """A case as a judge of one's own is given it, in the ballot's order."""
+        """Return the instance and criterion of a ballot, in its order, as a custom judge gets them."""
 
     @abstractmethod
     def combine(self, instance: Instance, multi: MultiCriteria, results: Sequence[R]) -> M:
-        """The results of one instance, one a criterion, as one."""
+        """Combine the results of one instance, one per criterion, into one."""
 
     @abstractmethod
     def check_multi_criteria(self, multi: MultiCriteria) -> None:
-        """Raise a SetupError when results cannot be combined so."""
+        """Raise a SetupError if results cannot be combined this way."""
 
     @overload
     async def aevaluate(  # type: ignore[overload-overlap]  # a text is one thing to judge
@@ -203,18 +206,22 @@ class CaseJudge(Judge[Case, R], Generic[R, M]):
         """
         multi = as_multi_criteria(multi_criteria, self.kind, self.language)
         self.check_multi_criteria(multi)
-        found = self.instances_of(instances)
-        pairs = [(instance, item.criterion) for instance in found for item in multi.items]
-        asked = [criteria for _, criteria in pairs]
+        cases = self.instances_of(instances)
+        pairs = [(instance, item.criterion) for instance in cases for item in multi.items]
+        pair_criteria = [criteria for _, criteria in pairs]
         with beside([(self, [item.criterion for item in multi.items])]):
             results = await self.aevaluate(
-                [one for one, _ in pairs], asked, run=run, budget=budget, progress=progress
+                [judged_instance for judged_instance, _ in pairs],
+                pair_criteria,
+                run=run,
+                budget=budget,
+                progress=progress,
             )
         width = len(multi.items)
         aggregates = ResultList(
             [
-                self.combine(one, multi, results[place * width : (place + 1) * width])
-                for place, one in enumerate(found)
+                self.combine(judged_instance, multi, results[number * width : (number + 1) * width])
+                for number, judged_instance in enumerate(cases)
             ]
         )
         return one_or_all(instances, aggregates)
@@ -222,7 +229,7 @@ class CaseJudge(Judge[Case, R], Generic[R, M]):
     evaluate_multi_criteria = sync_edge(aevaluate_multi_criteria)
 
     def criteria_of(self, items: Sequence[Case]) -> list[Criteria]:
-        """The criteria that ``items`` are judged by, each once."""
+        """Return the distinct criteria of the items."""
         return list({item.criteria.identity: item.criteria for item in items}.values())
 
     def companion(self, criteria: Criteria) -> Companion | None:
@@ -234,7 +241,9 @@ class CaseJudge(Judge[Case, R], Generic[R, M]):
         return False
 
     def _ballot_beside(self, criteria: Criteria, ballot: Ballot) -> Ballot | None:
-        """The ballot of another criterion that is like this one: the same row, model and order."""
+        """Return the ballot of another criterion about the same row, model and order; None if there
+        is none.
+        """
         if ballot.model not in self.panel:
             return None
         try:
@@ -245,69 +254,75 @@ class CaseJudge(Judge[Case, R], Generic[R, M]):
         like = (ballot.model, ballot.sample, ballot.question.order)
         return next(
             (
-                own
-                for own in self.ballots(case)
-                if (own.model, own.sample, own.question.order) == like
-                and own.instance == ballot.instance
+                candidate
+                for candidate in self.ballots(case)
+                if (candidate.model, candidate.sample, candidate.question.order) == like
+                and candidate.instance == ballot.instance
             ),
             None,
         )
 
     @abstractmethod
     def ballots(self, case: Case) -> list[Ballot]:
-        """All ballots of a case."""
+        """Return all ballots of a case."""
 
     def case(self, instance: Instance, criteria: Criteria) -> Case:
-        """An instance with its criteria."""
-        return Case(fitted(instance, criteria), criteria)
+        """Return the case of an instance and a criterion."""
+        return Case(fit_to_criteria(instance, criteria), criteria)
 
     def instances_of(self, instances: InstancesLike) -> list[Instance]:
-        """What the caller gave, one or many, as instances; of a data frame or a
-        data set its rows.
-        """
+        """Return the caller's input as instances; a data frame or a data set gives its rows."""
         reader = "read_comparisons" if self.kind == "pairwise" else "read_instances"
         return [self.instance_of(item) for item in items_of(instances, reader)]
 
     def prompt_of(self, votes: Sequence[Vote]) -> Metadata:
-        """What the first of the votes was asked."""
+        """Return the prompt of the first vote."""
         return PromptOf(votes[0].ballot) if votes else NOTHING
 
     def metadata(self, votes: Sequence[Vote], option: object) -> Metadata:
-        """The prompt, and what a vote brought along: one for ``option``, else the first."""
-        own = [vote for vote in votes if vote.metadata and vote.ballot.mode != "decide"]
+        """Return the prompt and the metadata of a vote for ``option``, else of the first vote that
+        has any.
+        """
+        votes_with_metadata = [
+            vote for vote in votes if vote.metadata and vote.ballot.mode != "decide"
+        ]
         prompt = self.prompt_of(votes)
-        if not own:
+        if not votes_with_metadata:
             return prompt
-        agreeing = [vote for vote in own if vote.verdict and vote.verdict.option == str(option)]
-        return FrozenDict({**prompt, **(agreeing or own)[0].metadata})
+        agreeing = [
+            vote
+            for vote in votes_with_metadata
+            if vote.verdict and vote.verdict.option == str(option)
+        ]
+        return FrozenDict({**prompt, **(agreeing or votes_with_metadata)[0].metadata})
 
     # judges of one's own may need it
     def notes(self, item: Case, votes: Sequence[Vote]) -> tuple[str, ...]:  # noqa: ARG002
-        """What a reader of the result must know."""
+        """Return notes for readers of the result."""
         return notes_on(votes, self.temperatures)
 
     def cases(
         self, instances: InstancesLike, criteria: CriteriaLike | Sequence[CriteriaLike]
     ) -> list[Case]:
-        """What is judged, by one criterion or by one for each instance."""
-        found = self.instances_of(instances)
+        """Return the cases to judge, by one criterion or by one for each instance."""
+        all_instances = self.instances_of(instances)
         if isinstance(criteria, str | Criteria) or not isinstance(criteria, Sequence):
-            one = as_criteria(criteria, self.kind, self.language)
-            return [self.case(instance, one) for instance in found]
-        if len(criteria) != len(found):
+            criterion = as_criteria(criteria, self.kind, self.language)
+            return [self.case(instance, criterion) for instance in all_instances]
+        if len(criteria) != len(all_instances):
             raise SetupError(
                 "there are {instances} instances and {criteria} criteria: give one, or as many as "
                 "instances",
-                instances=len(found),
+                instances=len(all_instances),
                 criteria=len(criteria),
             )
         return [
-            self.case(instance, as_criteria(one, self.kind, self.language))
-            for instance, one in zip(found, criteria, strict=True)
+            self.case(instance, as_criteria(criterion, self.kind, self.language))
+            for instance, criterion in zip(all_instances, criteria, strict=True)
         ]
 
     def recorded_settings(self) -> dict[str, object]:
-        """With the code that it was made of, where an eval file names it."""
+        """Return the settings, with the hash of the judge's code if an eval file names it."""
         return super().recorded_settings() | code_of(self)
 
 
@@ -318,7 +333,7 @@ Render = Callable[[Ballot], Prompt]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PromptOf(Mapping[str, object]):
-    """``{"prompt": text}``. Rendering a ballot gives the same text every time."""
+    """A prompt as the mapping ``{"prompt": text}``, rendered on access."""
 
     ballot: Ballot
     render: Render = prompt_for
@@ -326,6 +341,7 @@ class PromptOf(Mapping[str, object]):
     def __getitem__(self, name: str) -> object:
         if name != _NAME:
             raise KeyError(name)
+        # Nothing is stored: rendering a ballot gives the same text every time.
         return self.render(self.ballot).text
 
     def __iter__(self) -> Iterator[str]:

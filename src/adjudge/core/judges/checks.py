@@ -1,4 +1,4 @@
-"""Checks as a judge: it asks nobody, and its results are like any other's."""
+"""Run checks as a judge: it asks no model, and its results look like any other's."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _AT_ONCE = 100
 
 @dataclass(frozen=True, slots=True)
 class RowCheck:
-    """A row, and the check that it is looked at by; None: all of them together."""
+    """A row and one check of it; None: all checks together."""
 
     instance: Instance
     expectation: Expectation | None
@@ -36,8 +36,8 @@ class RowCheck:
 
 @dataclass(frozen=True)
 class CheckJudge(Judge[RowCheck, CheckResult]):
-    """Pass or fail by a program, without a model: each check by itself and, of several, all of them
-    together.
+    """Passes or fails rows by a program, without a model: by each check and, if there are several,
+    by all of them together.
 
     Parameters:
         checks: what is expected of a row, as ``adjudge.core.checks.kinds`` reads them.
@@ -55,7 +55,7 @@ class CheckJudge(Judge[RowCheck, CheckResult]):
         super().check_settings()
         if not self.checks:
             raise SetupError("give at least one check")
-        titles = [str(one.title) for one in self.checks]
+        titles = [str(check.title) for check in self.checks]
         for title in titles:
             if titles.count(title) > 1 or title == self.name:
                 raise SetupError("two checks are called {title!r}: give one a name", title=title)
@@ -70,35 +70,36 @@ class CheckJudge(Judge[RowCheck, CheckResult]):
 
     @cached_property
     def criteria(self) -> tuple[Criteria, ...]:
-        """What each check asks, and of several what all of them do."""
-        each = tuple(
+        """Return one criterion per check and, if there are several, one for all of them together."""
+        single = tuple(
             Criteria(
-                str(one.title),
-                str(Message("A program checks: {title}.", title=one.title)),
+                str(check.title),
+                str(Message("A program checks: {title}.", title=check.title)),
                 _OPTIONS,
-                to_evaluate_field=one.field,
+                to_evaluate_field=check.field,
             )
-            for one in self.checks
+            for check in self.checks
         )
-        if len(each) == 1:
-            return each
-        return (*each, Criteria(self.name, str(Message("All checks together.")), _OPTIONS))
+        if len(single) == 1:
+            return single
+        return (*single, Criteria(self.name, str(Message("All checks together.")), _OPTIONS))
 
     def rows(self, instance: Instance) -> list[RowCheck]:
-        """What is looked at of an instance, one for each result."""
-        each = [RowCheck(instance, one) for one in self.checks]
-        return each if len(each) == 1 else [*each, RowCheck(instance, None)]
+        """Return the row checks of an instance, one for each result."""
+        single = [RowCheck(instance, check) for check in self.checks]
+        return single if len(single) == 1 else [*single, RowCheck(instance, None)]
 
     def refusal(self, instance: Instance) -> str | None:
-        """Which required check does not pass, and why; without required ones, any. One that cannot
-        be told does not.
+        """Return the name and reason of the first required check that does not pass, else None.
+
+        Without required checks every check counts. A check that cannot be decided does not pass.
         """
-        for one in [one for one in self.checks if one.required] or self.checks:
-            if not one.applies_to(instance):
+        for check in [check for check in self.checks if check.required] or self.checks:
+            if not check.applies_to(instance):
                 continue
-            found = one.look(instance)
-            if not found.passed:
-                return Message("{name}: {reason}", name=one.title, reason=found.reason)
+            observation = check.look(instance)
+            if not observation.passed:
+                return Message("{name}: {reason}", name=check.title, reason=observation.reason)
         return None
 
     # nobody is asked
@@ -106,54 +107,59 @@ class CheckJudge(Judge[RowCheck, CheckResult]):
         return ()
 
     def check(self, item: RowCheck) -> None:
-        """Whatever a row lacks is a result, not an error."""
+        """Accept every row: a missing field is a result, not an error."""
 
     # there are none
     def pool(self, item: RowCheck, votes: Sequence[Vote]) -> CheckResult:  # noqa: ARG002
         if item.expectation is None:
-            return self._together(item.instance)
+            return self._pool_all_checks(item.instance)
         place = self.checks.index(item.expectation)
         if not item.expectation.applies_to(item.instance):
-            return _not_checked(item.instance, self.criteria[place], item.expectation)
-        found = _record(item.expectation, item.expectation.look(item.instance))
+            return _skipped_result(item.instance, self.criteria[place], item.expectation)
+        record = _record(item.expectation, item.expectation.look(item.instance))
         return CheckResult(
             instance=item.instance,
             criteria=self.criteria[place],
-            status=Status.FAILED if found.passed is None else Status.SCORED,
-            score=None if found.passed is None else float(found.passed),
-            verdict=None if found.passed is None else PASS if found.passed else FAIL,
-            explanation=None if found.passed is None else found.reason,
-            checks=(found,),
+            status=Status.FAILED if record.passed is None else Status.SCORED,
+            score=None if record.passed is None else float(record.passed),
+            verdict=None if record.passed is None else PASS if record.passed else FAIL,
+            explanation=None if record.passed is None else record.reason,
+            checks=(record,),
         )
 
-    def _together(self, instance: Instance) -> CheckResult:
-        applying = [one for one in self.checks if one.applies_to(instance)]
+    def _pool_all_checks(self, instance: Instance) -> CheckResult:
+        applying = [record for record in self.checks if record.applies_to(instance)]
         if not applying:
-            return _not_checked(instance, self.criteria[-1], self.checks[0])
-        found = tuple(_record(one, one.look(instance)) for one in applying)
-        missed = [one for one in found if one.passed is False]
-        if any(one.passed is None for one in found):
+            return _skipped_result(instance, self.criteria[-1], self.checks[0])
+        records = tuple(_record(record, record.look(instance)) for record in applying)
+        failures = [record for record in records if record.passed is False]
+        if any(record.passed is None for record in records):
             return CheckResult(
-                instance=instance, criteria=self.criteria[-1], status=Status.FAILED, checks=found
+                instance=instance, criteria=self.criteria[-1], status=Status.FAILED, checks=records
             )
-        share = sum(one.weight for one in found if one.passed) / sum(one.weight for one in found)
-        passed = share >= self.threshold and not any(one.required for one in missed)
-        each = (Message("{name}: {reason}", name=one.name, reason=one.reason) for one in missed)
+        share = sum(record.weight for record in records if record.passed) / sum(
+            record.weight for record in records
+        )
+        passed = share >= self.threshold and not any(record.required for record in failures)
+        reasons = (
+            Message("{name}: {reason}", name=record.name, reason=record.reason)
+            for record in failures
+        )
         return CheckResult(
             instance=instance,
             criteria=self.criteria[-1],
             score=share,
             verdict=PASS if passed else FAIL,
-            explanation=join("; ", each) if missed else Message("all checks pass"),
-            checks=found,
+            explanation=join("; ", reasons) if failures else Message("all checks pass"),
+            checks=records,
         )
 
     def recorded_settings(self) -> dict[str, object]:
-        """The checks as a file would say them, wherever it lies."""
+        """Return the checks in the form of an eval file, without paths."""
         return {
             "name": self.name,
             "threshold": self.threshold,
-            "checks": [say(one) for one in self.checks],
+            "checks": [say(check) for check in self.checks],
             **({"code": self.code} if self.code else {}),
         }
 
@@ -162,27 +168,27 @@ class CheckJudge(Judge[RowCheck, CheckResult]):
         result: CheckResult,
         choice: random.Random,  # noqa: ARG002
     ) -> CheckResult:
-        """Nothing stands in for what a program cannot tell."""
+        """Return the result as it is: an undecided check has no stand-in."""
         return result
 
 
-def _not_checked(row: Instance, criteria: Criteria, one: Expectation) -> CheckResult:
-    """The result for a row without the field that a check is limited to."""
+def _skipped_result(row: Instance, criteria: Criteria, expectation: Expectation) -> CheckResult:
+    """Return the result for a row without the field that a check is limited to."""
     return CheckResult(
         instance=row,
         criteria=criteria,
         status=Status.SKIPPED,
-        explanation=Message("the row has no {field}", field=one.rows_with),
+        explanation=Message("the row has no {field}", field=expectation.rows_with),
     )
 
 
-def _record(one: Expectation, found: Observation) -> CheckRecord:
+def _record(expectation: Expectation, observation: Observation) -> CheckRecord:
     return CheckRecord(
-        name=str(one.title),
-        passed=found.passed,
-        reason=found.reason,
-        value=found.value,
-        spans=tuple((span.start, span.end) for span in found.spans),
-        weight=one.weight,
-        required=one.required,
+        name=str(expectation.title),
+        passed=observation.passed,
+        reason=observation.reason,
+        value=observation.value,
+        spans=tuple((span.start, span.end) for span in observation.spans),
+        weight=expectation.weight,
+        required=expectation.required,
     )

@@ -1,4 +1,4 @@
-"""Criteria that are asked about the same rows, so that a decision model is asked all at once."""
+"""Let a decision model answer all criteria about a row in one request."""
 
 from __future__ import annotations
 
@@ -18,8 +18,12 @@ _OWN = Criteria("own", "The judge brings its own criterion.")
 
 @contextmanager
 def beside(judges: Iterable[Asked]) -> Iterator[None]:
-    """Have whatever is asked inside know the criteria that are asked about the same rows."""
-    made = (judge.companion(one) for judge, criteria in judges for one in (criteria or (_OWN,)))
-    companions = tuple(companion for companion in made if companion is not None)
+    """Tell the calls inside the block which criteria are asked about the same rows."""
+    candidates = (
+        judge.companion(criterion)
+        for judge, criteria in judges
+        for criterion in (criteria or (_OWN,))
+    )
+    companions = tuple(companion for companion in candidates if companion is not None)
     with OpenedSession(replace(session(), companions=companions)):
         yield

@@ -1,4 +1,4 @@
-"""What a judge is made of: its settings, the models it opens, and how both are recorded."""
+"""The configuration of a judge: its settings, the models it opens, and how both are recorded."""
 
 from __future__ import annotations
 
@@ -41,25 +41,23 @@ _BEFORE_AN_ENTRY = re.compile(r"^(?= {4}\w+: )", re.MULTILINE)
 
 
 def explain_parameters(judge: type) -> None:
-    """Add to a judge's docstring the parameters that its base classes explain; its own words come
-    first.
-    """
+    """Add the parameters that base classes explain to a judge's docstring, after its own text."""
     doc = inspect.cleandoc(judge.__dict__.get("__doc__") or "")
     if not doc:
         return
-    known: dict[str, str] = {}
-    for one in judge.__mro__:
-        known = {**_entries(one), **known}
-    if known:
-        judge.__doc__ = doc.partition(_HEADING)[0] + _HEADING + "\n".join(known.values())
+    parameters: dict[str, str] = {}
+    for base in judge.__mro__:
+        parameters = {**_entries(base), **parameters}
+    if parameters:
+        judge.__doc__ = doc.partition(_HEADING)[0] + _HEADING + "\n".join(parameters.values())
 
 
 def _entries(kind: type) -> dict[str, str]:
-    """Name → its lines in the docstring, under the heading."""
-    listed = inspect.cleandoc(kind.__dict__.get("__doc__") or "").partition(_HEADING)[2]
+    """Map each parameter under the heading to its lines in the docstring."""
+    parameters = inspect.cleandoc(kind.__dict__.get("__doc__") or "").partition(_HEADING)[2]
     return {
         entry.split(":")[0].strip(): entry.rstrip()
-        for entry in _BEFORE_AN_ENTRY.split(listed)
+        for entry in _BEFORE_AN_ENTRY.split(parameters)
         if entry
     }
 
@@ -69,9 +67,9 @@ _NO_SETTINGS = (*NAMES_OF_MODELS, "panel", "batch_size")
 
 
 class ConfiguredJudge(ABC):
-    """A frozen dataclass whose fields are the whole configuration of a judge.
+    """A judge whose dataclass fields are its whole configuration.
 
-    This class is none itself, so that judges of one's own may be anything: ``BaseDirectJudge``,
+    Not a dataclass itself, so user-defined judges can be any class: ``BaseDirectJudge``,
     ``BasePairwiseJudge``.
     """
 
@@ -88,22 +86,22 @@ class ConfiguredJudge(ABC):
     """What ``on_failure`` may be."""
 
     def __init_subclass__(cls) -> None:
-        """Have ``help()`` explain the parameters from base classes too."""
+        """Make ``help()`` explain the parameters from base classes too."""
         super().__init_subclass__()
         explain_parameters(cls)
         if "__repr__" not in cls.__dict__:  # else a dataclass writes one that shows every field
             cls.__repr__ = ConfiguredJudge.__repr__  # type: ignore[method-assign]
 
     def __post_init__(self) -> None:
-        """A dataclass comes here when its fields are set."""
+        """Check the settings and open the models."""
         take_aliases(self)  # type: ignore[arg-type]
         self.check_settings()
         object.__setattr__(self, "panel", self.open_models())
         check_samples(self.panel, self.samples)
 
     def __getstate__(self) -> JsonDict:
-        """For pickle: what was set. The models are opened anew where it is unpickled, with the keys
-        that are there.
+        """Return the settings for pickle. Unpickling opens the models again, with the keys found
+        there.
         """
         if not self.panel:
             return {name: value for name, value in self.__dict__.items() if name != FIELDS}
@@ -123,32 +121,32 @@ class ConfiguredJudge(ABC):
         return state
 
     def __copy__(self) -> Self:
-        """The same models, also where they could not be pickled."""
+        """Copy the judge with the same open models, even if they cannot be pickled."""
         copied = object.__new__(type(self))
         copied.__dict__.update(self.__dict__)
         return copied
 
     def __setstate__(self, state: JsonObject) -> None:
-        """As ``__getstate__`` gave it."""
+        """Restore the settings, and open the models if they were left out."""
         self.__dict__.update(state)
         hide_aliases(self)  # type: ignore[arg-type]
         if "panel" not in state:
             object.__setattr__(self, "panel", self.open_models())
 
     def check_settings(self) -> None:
-        """Raise a SetupError when the fields cannot be."""
+        """Raise a SetupError if a field has a value that is not allowed."""
         at_least("max_repairs", self.max_repairs, 0)
         one_of("on_failure", self.on_failure, self.endings)
         check_temperature(self.temperature)
         check_language(self.language)
 
     def open_models(self) -> ModelPanel:
-        """The models, ready to be asked; a judge that asks nobody has none."""
+        """Return the models, ready to be asked; none for a judge that asks no model."""
         return NO_MODELS
 
     @property
     def on_failure(self) -> OnFailure | OnTooFew:
-        """What becomes of an item without a verdict; a field where there is a choice."""
+        """Return what to do with an item without a verdict; a field if the judge leaves a choice."""
         return "abstain"
 
     @property
@@ -163,7 +161,7 @@ class ConfiguredJudge(ABC):
 
     @cached_property
     def temperatures(self) -> Mapping[str, float]:
-        """What each model is asked at."""
+        """Map each model to the temperature it is asked at."""
         return {
             name: temperature_for(model, self.temperature, self.samples)
             for name, model in self.panel.items()
@@ -179,19 +177,16 @@ class ConfiguredJudge(ABC):
         sample: int,
         mode: Mode | None = None,
     ) -> Ballot:
-        """One question to one model, in the judge's language.
-
-        What is not one of a few labels has to be written.
-        """
-        asked = self.panel[model]
-        if asked.capabilities.decisions and (mode == "generate" or not question.labels):
+        """Return the ballot for one question to one model, in the judge's language."""
+        opened = self.panel[model]
+        if opened.capabilities.decisions and (mode == "generate" or not question.labels):
             raise SetupError(
                 "{model} is a decision model, which writes nothing: {name!r} needs a model that "
                 "writes",
                 model=model,
                 name=criteria.name,
             )
-        asked_mode = asked.mode if asked.capabilities.decisions else mode or asked.mode
+        model_mode = opened.mode if opened.capabilities.decisions else mode or opened.mode
         return Ballot(
             criteria,
             instance,
@@ -199,15 +194,17 @@ class ConfiguredJudge(ABC):
             template,
             model,
             self.language,
-            mode=asked_mode if question.labels else "generate",
+            # Without labels to choose from, the answer has to be written.
+            mode=model_mode if question.labels else "generate",
             sample=sample,
             temperature=self.temperatures[model],
-            seed=asked.seed_for(sample, self.seed),
+            seed=opened.seed_for(sample, self.seed),
         )
 
     def vote_key(self, ballot: Ballot, wordings: Mapping[str, str] | None = None) -> bytes:
-        """What a ballot's vote is found by in a ledger; ``wordings``: of the prompts when that run
-        began.
+        """Return the key of a ballot's vote in a ledger.
+
+        ``wordings``: the prompt wordings at the start of that run.
         """
         identity = self.panel.identities.get(ballot.model)
         if identity is None:  # a judge of one's own, who may look at all of it
@@ -217,17 +214,19 @@ class ConfiguredJudge(ABC):
         return key_of(ballot, identity, wordings or {}, asked=ballot.request_id)
 
     def vote_keys(self) -> Callable[[Ballot, Mapping[str, str]], bytes]:
-        """``vote_key``, the same for as long as one evaluation takes."""
+        """Return the key function for one evaluation."""
         return self.vote_key
 
     def configuration(self, criteria: Sequence[Criteria] = ()) -> JsonDict:
-        """Everything that decides what is asked and how it is pooled: the provenance of a run."""
+        """Return the provenance of a run: everything that decides what is asked and how it is
+        pooled.
+        """
         name, plugin = type(self).__name__, package_of(type(self))
-        made = provenance(name, self.recorded_settings(), self.panel, criteria, self.language)
-        return {**made, "plugin": plugin} if plugin else made
+        record = provenance(name, self.recorded_settings(), self.panel, criteria, self.language)
+        return {**record, "plugin": plugin} if plugin else record
 
     def recorded_settings(self) -> dict[str, object]:
-        """What is set, but for the models, which are recorded by themselves."""
+        """Return the settings without the models, which are recorded separately."""
         names = [entry.name for entry in fields(self)]  # type: ignore[arg-type]
         return {
             self.stored_names.get(name, name): getattr(self, name)
@@ -236,15 +235,15 @@ class ConfiguredJudge(ABC):
         }
 
     def __repr__(self) -> str:
-        """Show what was set, and leave out what has its default."""
-        shown = (
+        """Show the settings that differ from their defaults."""
+        settings = (
             f"{entry.name}={value!r}"
             for entry in fields(self)  # type: ignore[arg-type]
-            if entry.repr and not _is_default(entry, value := getattr(self, entry.name))
+            if entry.repr and not _has_default(entry, value := getattr(self, entry.name))
         )
-        return f"{type(self).__name__}({', '.join(shown)})"
+        return f"{type(self).__name__}({', '.join(settings)})"
 
 
-def _is_default(entry: Field[Any], value: object) -> bool:
+def _has_default(entry: Field[Any], value: object) -> bool:
     default = entry.default if entry.default_factory is MISSING else entry.default_factory()
     return bool(value is default or (type(value) is type(default) and value == default))

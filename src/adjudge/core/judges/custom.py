@@ -1,5 +1,6 @@
-"""Judges of one's own: what ``_run`` says of a case is a vote. Only what was offered counts; what
-it raises is one failed vote.
+"""Base of custom judges: each answer of ``_run`` is a vote.
+
+Only offered options count, and an exception is one failed vote.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from adjudge.core.domain.verdict import Chosen, Compared, Verdict, best_of
 from adjudge.core.domain.vote import Ballot, Outcome, Vote
 from adjudge.core.engine.session import OpenedSession, session
 from adjudge.core.judges.attributes import attributes_at_start
-from adjudge.core.judges.batches import CaseBatches, answers_of, gathered
+from adjudge.core.judges.batches import CaseBatches, run_cases, open_batches
 from adjudge.core.judges.case import Case, CaseJudge, M, R
 from adjudge.core.judges.configuration import NAMES_OF_MODELS
 from adjudge.core.judges.judge import StreamWanted
@@ -33,10 +34,10 @@ _NO_VERDICT = Message("the judge gave no verdict")
 
 
 class OwnJudge(CaseJudge[R, M], Generic[R, M]):
-    """Asks no models: what ``_run`` says are the votes."""
+    """Asks no models: the answers of ``_run`` are the votes."""
 
     def _run(self, instances: list[Instance], criteria: list[Criteria]) -> object:
-        """Judge each instance by the criteria at the same place; sync or async."""
+        """Judge each instance by the criterion at the same position; sync or async."""
         raise NotImplementedError(
             Message("{name} has to write _run(instances, criteria)", name=type(self).__name__)
         )
@@ -48,22 +49,20 @@ class OwnJudge(CaseJudge[R, M], Generic[R, M]):
 
     # as in the base class
     def prompt_of(self, votes: Sequence[Vote]) -> Metadata:  # noqa: ARG002
-        """Nothing, since no model was asked."""
+        """Return nothing, since no model was asked."""
         return NOTHING
 
     def recorded_settings(self) -> dict[str, object]:
-        """The models that it names are settings like any other."""
-        named = {name: getattr(self, name, None) for name in NAMES_OF_MODELS}
+        """Return the settings, including model names and other attributes."""
+        model_names = {name: getattr(self, name, None) for name in NAMES_OF_MODELS}
         return {
             **super().recorded_settings(),
-            **{name: value for name, value in named.items() if isinstance(value, str)},
+            **{name: value for name, value in model_names.items() if isinstance(value, str)},
             ATTRIBUTES: attributes_at_start(self),
         }
 
     def vote_keys(self) -> Callable[[Ballot, Mapping[str, str]], bytes]:
-        """With other settings it is another judge: a fork must not take the one's word for the
-        other's.
-        """
+        """Return the key function; the custom settings are part of the key."""
         common = [
             ATTRIBUTES,
             *(
@@ -72,24 +71,25 @@ class OwnJudge(CaseJudge[R, M], Generic[R, M]):
                 if entry.name != "seed" or self.seed is None
             ),
         ]
-        own = plain_settings(
+        # A judge with other settings is another judge: a fork must not reuse its votes.
+        custom_settings = plain_settings(
             {name: value for name, value in self.recorded_settings().items() if name not in common}
         )
-        if not own:
+        if not custom_settings:
             return super().vote_keys()
-        identity = content_hash(type(self).__name__, own)
+        identity = content_hash(type(self).__name__, custom_settings)
         return lambda ballot, wordings: key_of(ballot, identity, wordings)
 
     async def ask(self, ballot: Ballot) -> Vote:
-        """What ``_run`` says of one case, as it is shown."""
-        shown, criteria = self.shown(ballot)
+        """Return the vote of ``_run`` on one case, in the ballot's order."""
+        instance, criteria = self.shown(ballot)
         now = session()
         try:
             if now.judge is self and isinstance(now.work, CaseBatches):
-                said = await now.work.answer(shown, criteria)
+                answer = await now.work.answer(instance, criteria)
             else:
-                (said,) = await answers_of(self._run, [shown], [criteria])
-            return _own_vote(ballot, said)
+                (answer,) = await run_cases(self._run, [instance], [criteria])
+            return _own_vote(ballot, answer)
         except HALTS:
             raise
         except ModelError as error:
@@ -104,68 +104,75 @@ class OwnJudge(CaseJudge[R, M], Generic[R, M]):
             )
 
     async def _stream(self, items: Iterable[Case], wanted: StreamWanted[R]) -> None:
-        """Its cases are handed to ``_run`` many at once."""
+        """Hand the cases to ``_run`` in batches."""
         attributes_at_start(self)
-        async with gathered(self._run, self.batch_size) as batches:
+        async with open_batches(self._run, self.batch_size) as batches:
             with OpenedSession(replace(session(), judge=self, work=batches)):
                 await super()._stream(items, wanted)
 
 
-def _own_vote(ballot: Ballot, said: object) -> Vote:
-    """What ``_run`` returned for one case, as a vote; only what was offered counts, and no stand-in
-    of another judge.
+def _own_vote(ballot: Ballot, answer: object) -> Vote:
+    """Return the answer of ``_run`` on one case as a vote; options that were not offered do not
+    count.
     """
-    if not isinstance(said, DirectInstanceResult | PairwiseInstanceResult):
-        return _option_vote(ballot, said)
-    chosen = said.selected_option if said.status is Status.SCORED and not said.fallback else None
-    vote = _no_verdict(ballot, said) if chosen is None else _option_vote(ballot, chosen)
-    _refuse_unstorable(said)
-    verdict = vote.verdict and _with_details(
-        replace(vote.verdict, explanation=said.explanation), said, ballot.question
+    if not isinstance(answer, DirectInstanceResult | PairwiseInstanceResult):
+        return _option_vote(ballot, answer)
+    # A stand-in of another judge (its fallback) is not a verdict.
+    option = (
+        answer.selected_option if answer.status is Status.SCORED and not answer.fallback else None
     )
-    return replace(vote, verdict=verdict, metadata=FrozenDict(said.metadata), usage=said.usage)
+    vote = _no_verdict(ballot, answer) if option is None else _option_vote(ballot, option)
+    _refuse_unstorable(answer)
+    verdict = vote.verdict and _with_details(
+        replace(vote.verdict, explanation=answer.explanation), answer, ballot.question
+    )
+    return replace(vote, verdict=verdict, metadata=FrozenDict(answer.metadata), usage=answer.usage)
 
 
-def _refuse_unstorable(said: DirectInstanceResult | PairwiseInstanceResult) -> None:
-    """What no ledger could keep fails here, where it is one vote."""
-    texts = {"explanation": said.explanation, "feedback": getattr(said, "feedback", None)}
+def _refuse_unstorable(result: DirectInstanceResult | PairwiseInstanceResult) -> None:
+    """Raise an error if a ledger could not store the result, so only this vote fails."""
+    texts = {"explanation": result.explanation, "feedback": getattr(result, "feedback", None)}
     for name, text in texts.items():
         if not isinstance(text, str | None):
             raise TypeError(
                 Message("{name} is {type}, not a text", name=name, type=type(text).__name__)
             )
     try:
-        json_copy(said.metadata)
+        json_copy(result.metadata)
     except Exception as error:
         raise ValueError(
             Message("metadata cannot be written as JSON: {error}", error=error)
         ) from error
 
 
-def _with_details(verdict: Verdict, said: Result, question: Question) -> Verdict:
-    """What the judge said beside its verdict; a ranking only where it fits."""
-    if isinstance(verdict, Chosen) and isinstance(said, DirectInstanceResult):
-        return replace(verdict, feedback=said.feedback, score=_own_score(said.score))
+def _with_details(verdict: Verdict, result: Result, question: Question) -> Verdict:
+    """Add feedback, score and ranking to the verdict."""
+    if isinstance(verdict, Chosen) and isinstance(result, DirectInstanceResult):
+        if result.score is not None and not math.isfinite(result.score):
+            raise ValueError(Message("the score {score} is not a number", score=result.score))
+        score = None if result.score is None else float(result.score)
+        return replace(verdict, feedback=result.feedback, score=score)
     if (
         isinstance(verdict, Compared)
-        and isinstance(said, PairwiseInstanceResult)
+        and isinstance(result, PairwiseInstanceResult)
         and isinstance(question, Comparison)
     ):
-        ranking = question.ranking_of(said.ranking)
+        # A ranking that does not start with the winner contradicts the verdict.
+        ranking = question.ranking_of(result.ranking)
         return replace(
             verdict, ranking=ranking if ranking and best_of(ranking) == verdict.winner else None
         )
     return verdict
 
 
-def _no_verdict(ballot: Ballot, said: Result) -> Vote:
-    outcome = Outcome.ABSTAINED if said.status is Status.ABSTAINED else Outcome.UNREADABLE
-    reasons = [said.explanation, *(vote.reason for vote in said.votes)]
+def _no_verdict(ballot: Ballot, result: Result) -> Vote:
+    outcome = Outcome.ABSTAINED if result.status is Status.ABSTAINED else Outcome.UNREADABLE
+    reasons = [result.explanation, *(vote.reason for vote in result.votes)]
     return Vote(ballot=ballot, outcome=outcome, reason=next(filter(None, reasons), _NO_VERDICT))
 
 
 def _option_vote(ballot: Ballot, option: object) -> Vote:
-    """A vote for what was chosen, if it was offered."""
+    """Return a vote for the option if it was offered."""
     if option is None:
         return Vote(ballot=ballot, outcome=Outcome.ABSTAINED, reason=_NO_VERDICT)
     verdict = ballot.question.chosen(option)
@@ -178,9 +185,3 @@ def _option_vote(ballot: Ballot, option: object) -> Vote:
             ),
         )
     return Vote(ballot=ballot, outcome=Outcome.OK, verdict=verdict)
-
-
-def _own_score(score: float | None) -> float | None:
-    if score is not None and not math.isfinite(score):
-        raise ValueError(Message("the score {score} is not a number", score=score))
-    return score if score is None else float(score)

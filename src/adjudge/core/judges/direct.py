@@ -1,4 +1,4 @@
-"""Texts judged one by one by a criterion with options."""
+"""Judge texts one by one by a criterion with options."""
 
 from __future__ import annotations
 
@@ -41,15 +41,15 @@ from adjudge.messages import Message
 
 
 class Direct(CaseJudge[DirectInstanceResult, MultiCriteriaDirectInstanceResult]):
-    """What judges of single texts share: which ballots they write, and how the votes are pooled."""
+    """Base of judges of single texts: which ballots they plan and how their votes are pooled."""
 
     def instance_of(self, item: InstanceLike | PairwiseLike) -> Instance:
-        """A text is the field ``response``."""
+        """Return the item as an instance; a plain text becomes the field ``response``."""
         return as_instance(item, "response")
 
     def check(self, item: Case) -> None:
-        """The criteria must have options, its fields must be there, and its examples must have one
-        of its options.
+        """Raise a SetupError if the criterion has no options, a field is missing, or an example
+        names an unknown option.
         """
         if not item.criteria.options:
             raise SetupError(
@@ -66,59 +66,59 @@ class Direct(CaseJudge[DirectInstanceResult, MultiCriteriaDirectInstanceResult])
                 )
 
     def shown(self, ballot: Ballot) -> tuple[Instance, Criteria]:
-        """With the options in the ballot's order.
+        """Return the instance and its criterion with the options in the ballot's order.
 
-        The criteria names the field that is judged: the only one, if so.
+        The criterion names the field that is judged, even if it is the only one.
         """
         criteria = ballot.criteria
-        *_, judged = shown_fields(criteria, ballot.instance)
-        shown = replace(
-            criteria, options=ballot.question.shown(criteria.options), to_evaluate_field=judged
+        *_, judged_field = shown_fields(criteria, ballot.instance)
+        arranged = replace(
+            criteria,
+            options=ballot.question.shown(criteria.options),
+            to_evaluate_field=judged_field,
         )
-        return ballot.instance, shown
+        return ballot.instance, arranged
 
     def fallback_result(
         self, result: DirectInstanceResult, choice: random.Random
     ) -> DirectInstanceResult:
-        """A random option; the status stays what it was, so no aggregate takes
-        it for a judgment.
-        """
+        """Return a random option. The status does not change, so aggregates skip this result."""
         option = choice.choice(result.criteria.options)
         return replace(result, option=option.name, score=option.points, fallback="random")
 
     def plan(self, item: Case, votes: Sequence[Vote]) -> Sequence[Ballot]:
-        """Every model as often as asked, in each order."""
+        """Plan every ballot in the first round, none later."""
         return [] if votes else self.ballots(item)
 
     def ballots(self, case: Case) -> list[Ballot]:
-        """All of them: the listed order first."""
+        """Return all ballots of a case: those in the listed order first."""
         question = question_of(case.criteria)
-        turned = (
+        reversed_orders = (
             [question.reversed()]
             if self.check_positional_bias and isinstance(question, Choice)
             else []
         )
         return [
-            self.ballot(case, model, asked, sample)
-            for asked in (question, *turned)
+            self.ballot(case, model, ordered, sample)
+            for ordered in (question, *reversed_orders)
             for model in self.panel or (type(self).__name__,)
             for sample in range(self.samples)
         ]
 
     def ballot(self, case: Case, model: str, question: Choice | Rating, sample: int) -> Ballot:
-        """One ballot: this question, this model, this sample."""
+        """Return one ballot: this question, this model, this sample."""
         return Ballot(
             case.criteria, case.instance, question, "direct", model, self.language, sample=sample
         )
 
     def pool(self, item: Case, votes: Sequence[Vote]) -> DirectInstanceResult:
-        """The majority in the listed order; how far all votes agree with it; the other order beside
-        it.
+        """Return the majority in the listed order, with the agreement of all votes with it and the
+        positional bias.
         """
         if not self.check_positional_bias:
-            return self._pooled(item, votes)
+            return self._pool_votes(item, votes)
         forward = [vote for vote in votes if vote.order is None]
-        result = self._pooled(item, forward)
+        result = self._pool_votes(item, forward)
         backward = [vote for vote in votes if vote.order is not None]
         bias = self._bias(item, result, forward, backward)
         return replace(
@@ -127,37 +127,39 @@ class Direct(CaseJudge[DirectInstanceResult, MultiCriteriaDirectInstanceResult])
             notes=self.notes(item, votes),
         )
 
-    def _pooled(self, case: Case, votes: Sequence[Vote]) -> DirectInstanceResult:
-        said = [vote.verdict.option for vote in votes if vote.verdict]
+    def _pool_votes(self, case: Case, votes: Sequence[Vote]) -> DirectInstanceResult:
+        options = [vote.verdict.option for vote in votes if vote.verdict]
         case = (
-            replace(case, criteria=_with_integers(case.criteria, said))
+            replace(case, criteria=_with_integers(case.criteria, options))
             if case.criteria.any_integer
             else case
         )
-        won = majority(said, case.criteria)
+        winner = majority(options, case.criteria)
         scores = [
             (vote.verdict, score_of(vote.verdict, case.criteria)) for vote in votes if vote.verdict
         ]
         agreeing = [
-            (verdict, score) for verdict, score in scores if won and verdict.option == won.option
+            (verdict, score)
+            for verdict, score in scores
+            if winner and verdict.option == winner.option
         ]
         mean = mean_of([score for _, score in scores])
         advice = [verdict.feedback for verdict, _ in agreeing if verdict.feedback is not None]
         return DirectInstanceResult(
             instance=case.instance,
             criteria=case.criteria,
-            status=status_of(votes, won is not None),
+            status=status_of(votes, winner is not None),
             votes=tuple(votes),
-            option=won.option if won else None,
+            option=winner.option if winner else None,
             score=mean
             if len(agreeing) == len(scores)
             else mean_of([score for _, score in agreeing]),
             mean_score=mean,
             explanation=next((verdict.explanation for verdict, _ in agreeing), None),
-            feedback=self._feedback(case, won.option, advice) if won and advice else None,
-            agreement=won.agreement if won else None,
-            tie=won.tie if won else False,
-            metadata=self.metadata(votes, won.option if won else None),
+            feedback=self._feedback(case, winner.option, advice) if winner and advice else None,
+            agreement=winner.agreement if winner else None,
+            tie=winner.tie if winner else False,
+            metadata=self.metadata(votes, winner.option if winner else None),
             notes=self.notes(case, votes),
         )
 
@@ -168,14 +170,20 @@ class Direct(CaseJudge[DirectInstanceResult, MultiCriteriaDirectInstanceResult])
         forward: Sequence[Vote],
         backward: Sequence[Vote],
     ) -> PositionalBias:
-        other = self._pooled(case, backward)
-        differ = None if None in (result.option, other.option) else result.option != other.option
+        reverse_result = self._pool_votes(case, backward)
+        differ = (
+            None
+            if None in (result.option, reverse_result.option)
+            else result.option != reverse_result.option
+        )
         return PositionalBias(
-            differ, other, flip_rate(forward, backward), noise_rate(forward, backward)
+            differ, reverse_result, flip_rate(forward, backward), noise_rate(forward, backward)
         )
 
     def _feedback(self, case: Case, option: str, advice: Sequence[str]) -> str | None:
-        """The first advice there is; empty when the best option was chosen."""
+        """Return the first advice; an empty text if the best option was chosen."""
+        # Custom judges decide on their own whether they give feedback, so the best option keeps its
+        # advice.
         if not self.panel:  # a judge of one's own knows when it has something to say
             return next(filter(None, advice), None)
         criteria = (
@@ -190,13 +198,13 @@ class Direct(CaseJudge[DirectInstanceResult, MultiCriteriaDirectInstanceResult])
     # -- several criteria ------------------------------------------------------
 
     def check_multi_criteria(self, multi: MultiCriteria) -> None:
-        """Every option needs a score where scores are added up."""
+        """Raise a SetupError if scores are added up and an option has none."""
         multi.check_scores()
 
     def combine(
         self, instance: Instance, multi: MultiCriteria, results: Sequence[DirectInstanceResult]
     ) -> MultiCriteriaDirectInstanceResult:
-        """The weighted sum of the scores."""
+        """Return the weighted sum of the scores."""
         return composite(instance, multi, results)
 
 
@@ -204,35 +212,48 @@ class Direct(CaseJudge[DirectInstanceResult, MultiCriteriaDirectInstanceResult])
 class BaseDirectJudge(
     OwnSettings, OwnJudge[DirectInstanceResult, MultiCriteriaDirectInstanceResult], Direct
 ):
-    """Judges texts one by one. A judge of one's own writes ``_run(instances, criteria)``, which
-    returns for each case a DirectInstanceResult or the name of an option; repetition, order and
-    pooling are done here.
+    """Base of custom judges of single texts.
+
+    Write ``_run(instances, criteria)``, which returns a DirectInstanceResult or the name of an
+    option for each case. This class repeats, reorders and pools.
+
+    Example::
+
+        class Short(BaseDirectJudge):
+            def _run(self, instances, criteria):
+                return ["Yes" if len(i.response) < 80 else "No" for i in instances]
     """
 
 
 def _over_both_orders(
     result: DirectInstanceResult, criteria: Criteria, votes: Sequence[Vote]
 ) -> DirectInstanceResult:
-    """The result of the listed order with what is said of all votes; one without a verdict stays
-    without numbers.
+    """Add the votes of both orders, their agreement and mean score to the result of the listed
+    order.
+
+    A result without a verdict stays without numbers.
     """
     if result.option is None:
         return replace(result, votes=tuple(votes))
     verdicts = [vote.verdict for vote in votes if vote.verdict]
-    said = [verdict.option for verdict in verdicts]
-    offered = _with_integers(criteria, said)
+    options = [verdict.option for verdict in verdicts]
+    offered = _with_integers(criteria, options)
     agreement, mean = (
-        said.count(result.option) / len(said),
+        options.count(result.option) / len(options),
         mean_of([score_of(verdict, offered) for verdict in verdicts]),
     )
     return replace(result, votes=tuple(votes), agreement=agreement, mean_score=mean)
 
 
-def _with_integers(criteria: Criteria, said: Sequence[str]) -> Criteria:
-    """Criteria that accept any integer, with those that were said as options, the lowest first."""
-    if not criteria.any_integer or not said:
+def _with_integers(criteria: Criteria, answers: Sequence[str]) -> Criteria:
+    """Return a criterion that accepts any integer with the integers answered as its options, lowest
+    first.
+    """
+    if not criteria.any_integer or not answers:
         return criteria
-    return replace(criteria, options=[CriteriaOption(text) for text in sorted(set(said), key=int)])
+    return replace(
+        criteria, options=[CriteriaOption(text) for text in sorted(set(answers), key=int)]
+    )
 
 
 ValidOutputs = Sequence[str] | tuple[int, int] | range | None
@@ -281,16 +302,16 @@ class DirectJudge(ModelSettings, Direct):
         )
 
     def check(self, item: Case) -> None:
-        """A decision model must be able to choose among the options."""
+        """Raise a SetupError also if a decision model cannot choose among the options."""
         super().check(item)
         if not self.panel.deciding or item.criteria.identity in self._decidable:
             return
-        ballots = [one for one in self.ballots(item) if one.model in self.panel.deciding]
+        ballots = [ballot for ballot in self.ballots(item) if ballot.model in self.panel.deciding]
         check_decides(ballots, turned=self.check_positional_bias)
         self._decidable.add(item.criteria.identity)
 
     def ask(self, ballot: Ballot) -> Coroutine[object, object, Vote]:
-        """Ask the model that the ballot names; where there is to be a persona, that first."""
+        """Ask the model that the ballot names; with a synthetic persona, ask for the persona first."""
         if ballot.template == _PERSONA:
             return self._invent_persona(ballot)
         if self.generate_synthetic_persona and ballot.mode == "generate":
@@ -298,8 +319,8 @@ class DirectJudge(ModelSettings, Direct):
         return super().ask(ballot)
 
     def plan(self, item: Case, votes: Sequence[Vote]) -> Sequence[Ballot]:
-        """Every model as often as asked, in each order; with ``early_stop`` only what can still
-        matter.
+        """Plan every ballot at once; with ``early_stop`` only those that can still change the
+        option.
         """
         adaptive = (
             self.early_stop and not self.check_positional_bias and not item.criteria.any_integer
@@ -307,11 +328,11 @@ class DirectJudge(ModelSettings, Direct):
         if not adaptive:
             return [] if votes else self.ballots(item)
         remaining = self.ballots(item)[len(votes) :]
-        said = [vote.verdict.option for vote in votes if vote.verdict]
-        return remaining[: samples_still_needed(said, len(remaining), item.criteria)]
+        options = [vote.verdict.option for vote in votes if vote.verdict]
+        return remaining[: samples_still_needed(options, len(remaining), item.criteria)]
 
     def ballot(self, case: Case, model: str, question: Choice | Rating, sample: int) -> Ballot:
-        """One question to one model."""
+        """Return the ballot for one question to one model."""
         ballot = self.ballot_for(
             case.criteria, case.instance, question, case.template, model, sample, self.mode
         )
@@ -327,13 +348,13 @@ class DirectJudge(ModelSettings, Direct):
 
     # as the base class has it
     def notes(self, item: Case, votes: Sequence[Vote]) -> tuple[str, ...]:  # noqa: ARG002
-        """What a reader of the result must know."""
+        """Return notes for readers of the result."""
         return notes_on(votes, self.temperatures, persona=self.generate_synthetic_persona)
 
     async def aevaluate_with_custom_prompt(
         self, judge_prompts: str | Sequence[str], valid_outputs: ValidOutputs = None
     ) -> list[DirectInstanceResult]:
-        """Ask prompts of your own, each as it stands.
+        """Ask custom prompts exactly as they are written.
 
         Valid outputs: options, ``(low, high)``, a range, or None: any integer.
         """
@@ -351,19 +372,19 @@ class DirectJudge(ModelSettings, Direct):
     evaluate_with_custom_prompt = sync_edge(aevaluate_with_custom_prompt)
 
     async def aimprove(self, instance: InstanceLike, result: DirectInstanceResult) -> str:
-        """The judged text, rewritten as the result's feedback says."""
+        """Return the judged text, rewritten to follow the result's feedback."""
         if not result.feedback:
             raise SetupError(
                 "the result has no feedback to improve by: judge with generate_feedback=True"
             )
-        found = self.case(self.instance_of(instance), result.criteria).instance
-        *_, original = shown_fields(result.criteria, found).values()
-        said = {"feedback": result.feedback, "explanation": result.explanation or ""}
-        prompt = render_improvement(result.criteria, found, said, self.language)
+        fitted_instance = self.case(self.instance_of(instance), result.criteria).instance
+        *_, original = shown_fields(result.criteria, fitted_instance).values()
+        advice = {"feedback": result.feedback, "explanation": result.explanation or ""}
+        prompt = render_improvement(result.criteria, fitted_instance, advice, self.language)
         name, model = next(iter(self.panel.items()))
         text = original if isinstance(original, str) else "\n".join(original)
         vote = await ask_with(
-            Ballot(result.criteria, found, _A_TEXT, "improve", name, self.language),
+            Ballot(result.criteria, fitted_instance, _A_TEXT, "improve", name, self.language),
             model,
             prompt,
             lambda reply: read_text(reply, text),
@@ -377,12 +398,14 @@ class DirectJudge(ModelSettings, Direct):
     improve = sync_edge(aimprove)
 
     def _persona_ballot(self, criteria: Criteria) -> Ballot:
-        """It is what it asks: criteria that differ in their names alone have one persona."""
+        """Return the ballot that asks for a persona."""
         prompt = render_persona(criteria, self.language)
-        asked = Instance({message.role: message.content for message in prompt.messages})
+        # The prompt is the instance: criteria that differ only in name give the same ballot, and so
+        # share one persona.
+        messages = Instance({message.role: message.content for message in prompt.messages})
         return Ballot(
             _WHO_JUDGES,
-            asked,
+            messages,
             _A_TEXT,
             _PERSONA,
             next(iter(self.panel)),
@@ -391,17 +414,17 @@ class DirectJudge(ModelSettings, Direct):
         )
 
     async def _ask_in_persona(self, ballot: Ballot) -> Vote:
-        made = await self.answer_once(self._persona_ballot(ballot.criteria))
-        if made.verdict is None:
+        persona = await self.answer_once(self._persona_ballot(ballot.criteria))
+        if persona.verdict is None:
             return Vote(
                 ballot=ballot,
-                outcome=made.outcome,
-                reason=Message("the persona could not be made: {reason}", reason=made.reason),
+                outcome=persona.outcome,
+                reason=Message("the persona could not be made: {reason}", reason=persona.reason),
             )
-        return await super().ask(replace(ballot, persona=made.verdict.option))
+        return await super().ask(replace(ballot, persona=persona.verdict.option))
 
     async def _invent_persona(self, ballot: Ballot) -> Vote:
-        """One that was made for an earlier call of this judge is used again."""
+        """Ask for the persona, or reuse the one from an earlier call of this judge."""
         if ballot.id in self._personas:
             return replace(self._personas[ballot.id], usage=Usage(), latency=0.0)
         turns = ballot.instance.fields.items()
@@ -413,7 +436,7 @@ class DirectJudge(ModelSettings, Direct):
 
 
 def _outputs(valid: ValidOutputs) -> Sequence[str]:
-    """What a custom prompt may be answered with, as options."""
+    """Return the options that may answer a custom prompt."""
     if valid is None:
         return [ANY_INTEGER]
     if (

@@ -1,5 +1,5 @@
-"""What callers hand to a judge: texts, mappings, and the rows of data frames and data sets, as
-instances; questions and ready-made names, as criteria.
+"""Turn the callers' input into instances and criteria: texts, mappings, rows of data frames and
+data sets, questions, and ready-made names.
 """
 
 from __future__ import annotations
@@ -61,20 +61,20 @@ class DataSet(Protocol):
 
 
 def is_one(given: object) -> bool:
-    """Whether the caller gave one thing to judge rather than many."""
+    """Return True if the caller gave one thing to judge rather than many."""
     return isinstance(given, str | Path | Mapping | Instance | int | float)
 
 
 def one_or_all(given: object, results: list[T]) -> T | list[T]:
-    """The only result if the caller gave one thing to judge, else all of them."""
+    """Return the only result if the caller gave one thing to judge, else all of them."""
     return results[0] if is_one(given) else results
 
 
 def items_of(given: object, reader: str = "read_instances") -> list[Any]:
-    """What the caller gave, one or many, as a list; of a data frame or a data set its rows.
+    """Return the caller's input as a list; a data frame or a data set gives its rows.
 
-    ``reader``: what reads the rows of a file for this kind of judge, for whoever gave the file's
-    name instead.
+    ``reader``: the function that reads the rows of a file for this kind of judge, named in the
+    error if a file's name was given.
     """
     if is_one(given):
         items = [given]
@@ -96,12 +96,15 @@ def items_of(given: object, reader: str = "read_instances") -> list[Any]:
             name=type(given).__name__,
         )
     _refuse_files(items, reader)
-    _refuse_traces(items)
+    for item in items:
+        cells = item.cells if isinstance(item, Row) else item
+        if isinstance(cells, Mapping) and (trace := trace_of(cells)):
+            raise SetupError(refusal_of("the data", trace))
     return items
 
 
 def as_instance(item: object, field: str) -> Instance:
-    """One text, mapping of fields, row or instance, as an instance."""
+    """Return a text, mapping of fields, row or instance as an instance."""
     if isinstance(item, Instance):
         return item
     if isinstance(item, Row):
@@ -117,9 +120,9 @@ def as_instance(item: object, field: str) -> Instance:
 
 
 def row_instance(row: Row) -> Instance:
-    """A row of a table: the columns that are called like our fields, and the others where none is.
+    """Return a table row as an instance: the columns named like fields, or all columns if none is.
 
-    What criteria read beyond that is taken from the row when they are known: ``fitted``.
+    ``fit_to_criteria`` takes what else the criteria read from the row, once they are known.
     """
     cells, place = row.cells, Message("row {row}", row=row.number)
     if isinstance(cells, Instance):
@@ -140,30 +143,28 @@ def row_instance(row: Row) -> Instance:
 
 
 def mapping_instance(cells: Cells) -> Instance:
-    """Every key is a field, but for an ``id`` beside them; what holds nothing (None, NaN) is left
-    out.
+    """Return a mapping as an instance: every key but ``id`` is a field; empty values (None, NaN)
+    are left out.
     """
-    tables = [name for name, value in cells.items() if is_table(value)]
+    tables = [key for key, value in cells.items() if is_table(value)]
     if tables:
         raise SetupError(
             "this holds data sets by name ({tables}): give one, such as data[{example!r}]",
             tables=", ".join(map(str, tables)),
             example=tables[0],
         )
-    named = Columns({}, (), None).name(cells) if len(cells) > 1 else None
-    beside = {name: cell for name, cell in cells.items() if named is None or not is_id(name)}
+    name = Columns({}, (), None).name(cells) if len(cells) > 1 else None
+    field_cells = {key: cell for key, cell in cells.items() if name is None or not is_id(key)}
     try:
-        fields = texts_of(beside)
+        fields = texts_of(field_cells)
     except ValueError as error:
         raise SetupError(str(error)) from None
     # what it refuses, it names
-    return Instance(fields or beside, named, {"row": dict(cells)})  # type: ignore[arg-type]
+    return Instance(fields or field_cells, name, {"row": dict(cells)})  # type: ignore[arg-type]
 
 
 def comparison_instance(item: Row | Cells) -> Instance:
-    """Responses to compare, in a list or in columns that are numbered, with what stands beside
-    them.
-    """
+    """Return responses to compare, from a list or from numbered columns, with their other fields."""
     try:
         if not isinstance(item, Row):
             single = mapping_instance(item)
@@ -183,9 +184,9 @@ def comparison_instance(item: Row | Cells) -> Instance:
         ) from None
 
 
-def fitted(instance: Instance, criteria: Criteria) -> Instance:
-    """An instance that was made of a row, with every field the criteria read that the row has, by
-    the names other tools use.
+def fit_to_criteria(instance: Instance, criteria: Criteria) -> Instance:
+    """Add every field that the criteria read and the instance's row has, also under the names other
+    tools use.
     """
     row = instance.metadata.get("row")
     if not isinstance(row, Mapping):
@@ -198,7 +199,7 @@ def fitted(instance: Instance, criteria: Criteria) -> Instance:
         text = None if name in fields or column is None else _text(row[column], column, name)
         if text is not None and column is not None:
             fields = {
-                other: value for other, value in fields.items() if other != column or other in read
+                field: value for field, value in fields.items() if field != column or field in read
             } | {name: text}
     _check_judged(fields, row, criteria, instance.id)
     return instance if fields == instance.fields else replace(instance, fields=fields)
@@ -208,21 +209,21 @@ _IN_CHATS = {"response": chat_fields, "tool_call": call_fields}
 """What is judged of a chat: the last answer, or the last call of a tool."""
 
 
-def _from_chat(instance: Instance, row: Cells, judged: str) -> Fields:
-    """The fields; where what is judged has no column of its own, as they stand in the chat that the
-    row holds.
-    """
+def _from_chat(instance: Instance, row: Cells, judged_name: str) -> Fields:
+    """Return the fields; read the judged one from the row's chat if it has no column."""
     fields: Fields = dict(instance.fields)
     column = (
-        None if judged in fields or column_for(judged, row) is not None else column_in(row, *CHATS)
+        None
+        if judged_name in fields or column_for(judged_name, row) is not None
+        else column_in(row, *CHATS)
     )
-    if column is None or judged not in _IN_CHATS or not holds_chat(row[column]):
+    if column is None or judged_name not in _IN_CHATS or not holds_chat(row[column]):
         return fields
-    beside = {
+    fields_without_chat = {
         name: value for name, value in fields.items() if column not in (name, column_for(name, row))
     }
     try:
-        return {**beside, **_IN_CHATS[judged](row[column], column)}
+        return {**fields_without_chat, **_IN_CHATS[judged_name](row[column], column)}
     except ValueError as error:
         raise SetupError(
             "{id}: {error}", id=instance.id or Message("the instance"), error=error
@@ -230,16 +231,14 @@ def _from_chat(instance: Instance, row: Cells, judged: str) -> Fields:
 
 
 def _check_judged(fields: Fields, row: Cells, criteria: Criteria, name: str | None) -> None:
-    """A row whose answer is missing is not judged by its question, only because nothing else is
-    left of it.
-    """
+    """Raise a SetupError if a row lacks its answer, so that its question is not judged instead."""
     columns = [column for column in row if not is_id(column)]
-    judged = criteria.to_evaluate_field
+    judged_name = criteria.to_evaluate_field
     _refuse_other_field(fields, criteria, name, columns)
-    if judged in fields or len(fields) > 1 or len(columns) == 1:
+    if judged_name in fields or len(fields) > 1 or len(columns) == 1:
         return
     (only,) = fields
-    was_meant = set(map(folded, (judged, *ALIASES.get(judged, ()))))
+    was_meant = set(map(folded, (judged_name, *ALIASES.get(judged_name, ()))))
     if only in ALIASES or any(
         folded(str(column)) in was_meant or _text(row[column], str(column)) is None
         for column in columns
@@ -249,7 +248,7 @@ def _check_judged(fields: Fields, row: Cells, criteria: Criteria, name: str | No
             "{judged!r}; the row has: {columns}",
             name=name or Message("the instance"),
             criteria_name=criteria.name,
-            judged=judged,
+            judged=judged_name,
             columns=", ".join(map(str, columns)),
         )
 
@@ -257,25 +256,26 @@ def _check_judged(fields: Fields, row: Cells, criteria: Criteria, name: str | No
 def _refuse_other_field(
     fields: Cells, criteria: Criteria, name: str | None, keys: Iterable[object] = ()
 ) -> None:
-    """A single field of any name is what is judged, but not one that by its name is the question,
-    the sources, a reference.
+    """Raise a SetupError if the only field is, by its name, a question, sources or a reference.
+
+    A single field of any other name is the judged one.
     """
-    judged = criteria.to_evaluate_field
-    if judged in fields or len(fields) > 1:
+    judged_name = criteria.to_evaluate_field
+    if judged_name in fields or len(fields) > 1:
         return
     (only,) = fields
-    known = next(
+    field_name = next(
         (field for field, names in ALIASES.items() if folded(only) in map(folded, (field, *names))),
-        judged,
+        judged_name,
     )
-    if known in (judged, "response"):
+    if field_name in (judged_name, "response"):
         return
     raise SetupError(
         "{name} holds nothing to judge: criterion {criteria_name!r} reads the field "
         "{judged!r}; it has only: {keys}. Give what is to be judged as {judged!r}",
         name=name or Message("the instance"),
         criteria_name=criteria.name,
-        judged=judged,
+        judged=judged_name,
         keys=", ".join(map(str, keys or fields)),
     )
 
@@ -288,29 +288,18 @@ def _text(value: object, column: str, field: str = "") -> str | list[str] | None
 
 
 def texts_of(cells: Cells) -> Fields:
-    """The cells that hold something.
-
-    A set is left to be refused: it has another order in each process.
-    """
+    """Return the non-empty cells as texts."""
     texts = {
+        # Left for the caller to refuse: a set has another order in each process.
         str(name): value if isinstance(value, Set) else text_of(value, str(name))
         for name, value in cells.items()
     }
     return {name: text for name, text in texts.items() if text is not None}  # type: ignore[misc]
 
 
-def _refuse_traces(items: Sequence[object]) -> None:
-    for item in items:
-        cells = item.cells if isinstance(item, Row) else item
-        if isinstance(cells, Mapping) and (trace := trace_of(cells)):
-            raise SetupError(refusal_of("the data", trace))
-
-
 def _refuse_files(items: Sequence[object], reader: str) -> None:
-    """The name of a data file is not text to judge.
-
-    One among many texts is: a model may well have answered with it.
-    """
+    """Raise a SetupError if every item is the name of a data file."""
+    # One file name among many texts is fine: a model may well have answered with it.
     if not items or not all(
         isinstance(item, Path) or (isinstance(item, str) and is_data_file(item)) for item in items
     ):
@@ -327,8 +316,8 @@ def _refuse_files(items: Sequence[object], reader: str) -> None:
 
 
 def as_criteria(given: CriteriaLike, kind: Kind, language: str) -> Criteria:
-    """A text that names ready-made criteria means those; any other is a question with the options
-    Yes and No.
+    """Return ready-made criteria if the text names them, else a question with the options Yes and
+    No.
     """
     if isinstance(given, Criteria):
         return given
@@ -338,19 +327,28 @@ def as_criteria(given: CriteriaLike, kind: Kind, language: str) -> Criteria:
 
 
 def as_multi_criteria(given: MultiCriteriaLike, kind: Kind, language: str) -> MultiCriteria:
-    """Texts as for one criterion, each with the same weight."""
+    """Return several criteria as one; texts are read as by ``as_criteria`` and weigh the same."""
 
     def ready_made(item: MultiCriteriaItem) -> MultiCriteriaItem:
-        """A MultiCriteria makes questions of texts, since it does not know the catalogue."""
-        asked = item.criterion
-        was_text = asked.name == asked.description and asked == yes_no_criteria(asked.name)
+        """Look up a text in the catalogue, which MultiCriteria does not know: it made a question of
+        it.
+        """
+        criterion = item.criterion
+        was_text = criterion.name == criterion.description and criterion == yes_no_criteria(
+            criterion.name
+        )
         return (
-            replace(item, criterion=as_criteria(asked.name, kind, language)) if was_text else item
+            replace(item, criterion=as_criteria(criterion.name, kind, language))
+            if was_text
+            else item
         )
 
     if isinstance(given, MultiCriteria):
         return replace(given, items=tuple(map(ready_made, given.items)))
     several = [given] if isinstance(given, str | Criteria | MultiCriteriaItem) else given
     return MultiCriteria.of(
-        [as_criteria(one, kind, language) if isinstance(one, str) else one for one in several]
+        [
+            as_criteria(entry, kind, language) if isinstance(entry, str) else entry
+            for entry in several
+        ]
     )

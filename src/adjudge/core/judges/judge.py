@@ -1,5 +1,5 @@
-"""A judge: two pure halves, ``plan`` and ``pool``, between which its ballots are asked, in memory
-or in a run.
+"""The base of all judges: ``plan`` and ``pool`` are pure, and the ballots between them are asked in
+memory or in a run.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Item(Protocol):
 
     @property
     def id(self) -> str | None:
-        """What the caller calls it."""
+        """Return the caller's name for the item."""
         ...
 
 
@@ -52,7 +52,7 @@ InstanceLike = str | JsonObject | Instance
 
 @light_dataclass(frozen=True)
 class StreamWanted(Generic[R]):
-    """Who asks about the items of a stream, within which limits, and who gets the results."""
+    """How to judge a stream: who asks, within which limits, and who gets the results."""
 
     on_result: Callable[[int, R], None]
     asker: Asker
@@ -62,35 +62,37 @@ class StreamWanted(Generic[R]):
 
 
 class Judge(ConfiguredJudge, Generic[I, R]):
-    """What every judge does: plan, ask, pool. ``I`` is what is judged."""
+    """Base of all judges: plan, ask, pool. ``I`` is the type of the items, ``R`` of the results."""
 
     @abstractmethod
     def plan(self, item: I, votes: Sequence[Vote]) -> Sequence[Ballot]:
-        """The ballots to ask next, given the votes so far; none when there are enough."""
+        """Return the ballots to ask next, given the votes so far; none when there are enough."""
 
     @abstractmethod
     def pool(self, item: I, votes: Sequence[Vote]) -> R:
-        """The votes as one result."""
+        """Pool the votes into one result."""
 
     @abstractmethod
     def check(self, item: I) -> None:
-        """Raise a SetupError when the item cannot be judged; called for all of them before any
-        model is.
+        """Raise a SetupError if the item cannot be judged.
+
+        It is called for all items before any model is asked.
         """
 
     @abstractmethod
     def fallback_result(self, result: R, choice: random.Random) -> R:
-        """``result`` with a stand-in, marked as such: a random option for ``on_failure="random"``,
-        a fixed one for "fallback".
+        """Return ``result`` with a stand-in, marked as such: a random option for
+        ``on_failure="random"``, a fixed one for "fallback".
         """
 
     def ask(self, ballot: Ballot) -> Coroutine[object, object, Vote]:
-        """One vote; a failure is a vote too."""
+        """Ask for one vote; a failure is a vote too."""
         return ask(ballot, self.panel[ballot.model], self.max_repairs)
 
     async def answer_once(self, ballot: Ballot) -> Vote:
-        """The vote on a ballot that others wait for: asked once a run, kept and counted like any
-        other.
+        """Return the vote on a ballot that several others depend on, such as a persona.
+
+        A run asks it once, keeps it and counts it like any other vote.
         """
         now = session()
         if now.votes is None or now.judge is not self:
@@ -105,12 +107,11 @@ class Judge(ConfiguredJudge, Generic[I, R]):
         budget: Budget | None = None,
         progress: Progress[R] | None = None,
     ) -> list[R]:
-        """A result for each item, in their order.
+        """Return a result for each item, in their order.
 
         ``progress``: True shows a bar, a function is called with each result as it comes. ``run``:
-        a folder in which every answer is kept; what it holds already is not asked again.
-        ``budget``: what may be spent; at its limit BudgetSpent is raised, with the ``results`` so
-        far.
+        a folder in which every answer is kept; stored answers are not asked again. ``budget``: the
+        spending limit; at the limit BudgetSpent is raised, with the ``results`` so far.
         """
         for number, item in enumerate(items, 1):
             try:
@@ -120,24 +121,25 @@ class Judge(ConfiguredJudge, Generic[I, R]):
                     "instance {id}: {error}", id=item.id or number, error=error
                 ) from None
         results: dict[int, R] = {}
-        told: set[int] = set()
-        hear = ProgressBar(len(items)) if progress is True else progress or None
-        if hear is not None and not callable(hear):
+        reported: set[int] = set()
+        on_progress = ProgressBar(len(items)) if progress is True else progress or None
+        if on_progress is not None and not callable(on_progress):
             raise SetupError("progress is True or a function, not {value!r}", value=progress)
 
-        def tell(number: int, result: R) -> None:
-            if hear is not None and number not in told:
-                told.add(number)
-                hear(result)
+        def report(number: int, result: R) -> None:
+            if on_progress is not None and number not in reported:
+                reported.add(number)
+                on_progress(result)
 
         def on_result(number: int, result: R) -> None:
             results[number] = result
-            if hear is not None:
-                tell(number, result)
+            if on_progress is not None:
+                report(number, result)
 
         try:
             if isinstance(run, RunSettings) and run.on is not None:
-                await self._judge_on(run.on, items, run, budget, tell)
+                await self._judge_on(run.on, items, run, budget, report)
+            # After a cluster, every answer is in the ledger: this only pools them.
             await self.judge_stream(
                 items, on_result, run=run, budget=budget, criteria=self.criteria_of(items)
             )
@@ -152,12 +154,12 @@ class Judge(ConfiguredJudge, Generic[I, R]):
         items: Sequence[I],
         run: RunSettings,
         budget: Budget | None,
-        told: Callable[[int, R], None],
+        report: Callable[[int, R], None],
     ) -> None:
-        """Have a cluster answer; what follows finds the answers in the run's ledger."""
+        """Have a cluster fill the run's ledger with answers."""
         cluster = Cluster.of(on)
         task = ClusterTask(type(self).__name__, self.criteria_of(items), run, budget)
-        await event_loop.visit(cluster.load()(cluster, self, items, task, told))
+        await event_loop.visit(cluster.load()(cluster, self, items, task, report))
 
     async def judge_stream(
         self,
@@ -171,44 +173,44 @@ class Judge(ConfiguredJudge, Generic[I, R]):
         on_vote: Callable[[Vote], None] | None = None,
         deferred: DeferredItems | None = None,
     ) -> None:
-        """Call ``on_result`` with every item's place and result, in the order they come. Memory
+        """Call ``on_result`` with every item's position and result, in the order they come. Memory
         does not grow with the items.
 
-        ``criteria``: what the items are judged by, for the run's record. ``label``: what the
-        judgments are filed under. ``on_vote``: called with every vote that was asked for.
+        ``criteria``: the criteria of the items, for the run's record. ``label``: the name under
+        which the judgments are filed. ``on_vote``: called with every vote that was asked for.
         ``deferred``: takes the items that a backend answers later.
         """
         name, configuration = label or type(self).__name__, partial(self.configuration, criteria)
-        asked = self.ask if on_vote is None else _told(self.ask, on_vote)
-        asker = Asker(name, asked, self.vote_keys(), self.panel.at_once, configuration)
+        ask_model = self.ask if on_vote is None else _report_votes(self.ask, on_vote)
+        asker = Asker(name, ask_model, self.vote_keys(), self.panel.at_once, configuration)
         with calling(judge=partial(self._identity, name, criteria)):
             await event_loop.visit(
                 self._stream(items, StreamWanted(on_result, asker, run, budget, deferred))
             )
 
     def _identity(self, label: str, criteria: Sequence[Criteria]) -> int:
-        return hash((label, repr(self.recorded_settings()), *(one.name for one in criteria)))
+        return hash(
+            (label, repr(self.recorded_settings()), *(criterion.name for criterion in criteria))
+        )
 
     async def _stream(self, items: Iterable[I], wanted: StreamWanted[R]) -> None:
         async with vote_source(wanted.asker, wanted.run, wanted.budget) as answers:
 
-            async def pooled(number: int, result: R, ballots: Sequence[Ballot]) -> None:
+            async def store(number: int, result: R, ballots: Sequence[Ballot]) -> None:
                 if result.status not in (Status.SCORED, Status.SKIPPED):
                     result = self._after_failure(result)
-                await answers.keep_judgment(number, result, self.kept_ballots(ballots))
+                await answers.keep_judgment(number, result, self.ballots_of_result(ballots))
                 wanted.on_result(number, result)
 
             with OpenedSession(replace(session(), judge=self, votes=answers)):
-                await answers.finish(
-                    await judge_each(self, items, answers, pooled, wanted.deferred)
-                )
+                await answers.finish(await judge_each(self, items, answers, store, wanted.deferred))
 
     def estimate(
         self, items: Iterable[I], known: Known | None = None, prices: PriceTable | None = None
     ) -> CostEstimate:
-        """What judging ``items`` would take, before anything is asked.
+        """Estimate what judging ``items`` would take, before anything is asked.
 
-        ``known`` says what a run was answered already.
+        ``known`` holds what a run has already answered.
         """
         answered, key = known or Known(), self.vote_keys()
         all_votes = self
@@ -219,7 +221,7 @@ class Judge(ConfiguredJudge, Generic[I, R]):
             all_votes.plan_all,
             lambda ballot: key(ballot, answered.wordings),
             self.panel.has_reply,
-            self.not_asked,
+            self.failing_ballots,
         )
         return estimate(judge, items, answered, prices or PriceTable.load())
 
@@ -229,33 +231,35 @@ class Judge(ConfiguredJudge, Generic[I, R]):
         """
         return None
 
-    def kept_ballots(self, ballots: Sequence[Ballot]) -> Sequence[Ballot]:
-        """Those whose votes belong to the result."""
+    def ballots_of_result(self, ballots: Sequence[Ballot]) -> Sequence[Ballot]:
+        """Return the ballots whose votes belong to the result."""
         return ballots
 
     def plan_all(self, item: I) -> Sequence[Ballot]:
-        """All ballots that may be asked about an item, by a judge that does not stop early."""
+        """Return all ballots that may be asked about an item, without early stopping."""
         return self.plan(item, ())
 
     # most ask all that they plan
-    def not_asked(self, item: I) -> Sequence[tuple[Ballot, str]]:  # noqa: ARG002
-        """The ballots on an item that will fail before any model is asked, each with the reason."""
+    def failing_ballots(self, item: I) -> Sequence[tuple[Ballot, str]]:  # noqa: ARG002
+        """Return the ballots on an item that fail before any model is asked, each with the reason."""
         return ()
 
     def plan_if_allowed(self, item: I) -> Sequence[Ballot]:
-        """The same, also of an item that is judged only if something holds that is not known
-        yet.
+        """Like plan_all, but also for an item that is judged only if a condition holds that is
+        still unknown.
         """
         return self.plan_all(item)
 
     def row_criteria(self) -> Criteria | None:
-        """The criterion of a judge that brings its own, with the fields of a row that it reads."""
-        own = getattr(self, "criteria", None)
-        return own if isinstance(own, Criteria) else None
+        """Return the criterion of a judge that brings its own, with the fields of a row that it
+        reads.
+        """
+        criteria = getattr(self, "criteria", None)
+        return criteria if isinstance(criteria, Criteria) else None
 
     # judges whose items bring them say which
     def criteria_of(self, items: Sequence[I]) -> list[Criteria]:  # noqa: ARG002
-        """The criteria that ``items`` bring along, each once."""
+        """Return the distinct criteria that ``items`` bring along."""
         return []
 
     def _after_failure(self, result: R) -> R:
@@ -279,10 +283,10 @@ class Judge(ConfiguredJudge, Generic[I, R]):
         return result
 
 
-def _told(ask: Ask, on_vote: Callable[[Vote], None]) -> Ask:
-    async def asked(ballot: Ballot) -> Vote:
+def _report_votes(ask: Ask, on_vote: Callable[[Vote], None]) -> Ask:
+    async def ask_and_report(ballot: Ballot) -> Vote:
         vote = await ask(ballot)
         on_vote(vote)
         return vote
 
-    return asked
+    return ask_and_report

@@ -1,7 +1,7 @@
-"""What was learnt from people's labels for a judge to use: thresholds of cascades and weights of
-panels, in one small file.
+"""Settings learnt from human labels: thresholds of cascades, weights of panels and temperatures, in
+one small file.
 
-Each is bound to the identity of the judge it was learnt of, and is refused for any other.
+Each is bound to the identity of its judge, and refused for any other.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ FORMAT = "adjudge calibration 1"
 
 @light_dataclass(frozen=True, kw_only=True)
 class FromLabels:
-    """Something that was learnt from people's labels under one criteria."""
+    """A setting that was learnt from human labels under one criterion."""
 
     criteria: str
     labels: int
@@ -39,13 +39,13 @@ class FromLabels:
 
     @property
     def source(self) -> str:
-        """Where it comes from, in words."""
+        """Describe the labels that it comes from."""
         return Message("{labels} labels of {date}", labels=self.labels, date=self.date)
 
 
 @light_dataclass(frozen=True, kw_only=True)
 class CascadeThresholds(FromLabels):
-    """The thresholds of a cascade under one criterion, and the promise they carry."""
+    """The thresholds of a cascade under one criterion, with their guaranteed risk."""
 
     risk: float
     """The greatest share of errors among accepted verdicts."""
@@ -56,11 +56,11 @@ class CascadeThresholds(FromLabels):
     again: ClassVar[str] = Message("calibrate it with 'adjudge calibrate RUN --cascade -o FILE'")
 
     def check(self, identities: Mapping[str, str]) -> None:
-        """Refuse where the steps are not those that this was learnt of.
+        """Raise a SetupError if the steps are not those that this was learnt for.
 
         ``identities``: step → identity.
         """
-        learnt = [one.step for one in self.steps]
+        learnt = [threshold.step for threshold in self.steps]
         if learnt != list(identities):
             raise SetupError(
                 "the thresholds of {criteria!r} were learnt for the steps {learnt}, and "
@@ -70,19 +70,21 @@ class CascadeThresholds(FromLabels):
                 identities=", ".join(identities),
                 again=self.again,
             )
-        for one in self.steps:
-            if one.identity != identities[one.step]:
+        for threshold in self.steps:
+            if threshold.identity != identities[threshold.step]:
                 what = Message(
                     "the threshold of {step} for {criteria!r}",
-                    step=one.step,
+                    step=threshold.step,
                     criteria=self.criteria,
                 )
-                raise _changed(what, one.identity, identities[one.step], self.again)
+                raise _identity_error(
+                    what, threshold.identity, identities[threshold.step], self.again
+                )
 
 
 @light_dataclass(frozen=True, kw_only=True)
 class LearntWeights(FromLabels):
-    """How much each model of a panel counts, by people's labels."""
+    """The weight of each model of a panel, learnt from human labels."""
 
     weights: Mapping[str, float]
     identity: str
@@ -92,15 +94,15 @@ class LearntWeights(FromLabels):
 
     @property
     def source(self) -> str:
-        """Where they come from, in words."""
+        """Describe the labels and the judge that they come from."""
         return Message(
             "{source}, judge identity {identity}", source=super().source, identity=self.identity
         )
 
     def check(self, identity: str) -> None:
-        """Refuse where the panel is not the one that this was learnt of."""
+        """Raise a SetupError if the panel is not the one that this was learnt for."""
         if identity != self.identity:
-            raise _changed(
+            raise _identity_error(
                 Message("the weights for {criteria!r}", criteria=self.criteria),
                 self.identity,
                 identity,
@@ -110,7 +112,7 @@ class LearntWeights(FromLabels):
 
 @light_dataclass(frozen=True, kw_only=True)
 class LearntTemperature(FromLabels):
-    """What makes the probabilities of one model as sure as they are right."""
+    """The temperature that calibrates one model's probabilities."""
 
     model: str
     temperature: float
@@ -120,13 +122,13 @@ class LearntTemperature(FromLabels):
     again: ClassVar[str] = Message("learn it with 'adjudge calibrate RUN --probabilities -o FILE'")
 
     def check(self, identity: str) -> None:
-        """Refuse another judge: calibration does not carry over."""
+        """Raise a SetupError for another judge: a calibration does not carry over."""
         if identity != self.identity:
             what = Message("the temperature for {criteria!r}", criteria=self.criteria)
-            raise _changed(what, self.identity, identity, self.again)
+            raise _identity_error(what, self.identity, identity, self.again)
 
 
-def _changed(what: str, learnt: str, now: str, again: str) -> SetupError:
+def _identity_error(what: str, learnt: str, now: str, again: str) -> SetupError:
     return SetupError(
         "{what} cannot be used: the judge has changed since (its identity was {learnt} and "
         "is {now}: another model, prompt, criteria or setting); {again}",
@@ -142,21 +144,26 @@ T = TypeVar("T", CascadeThresholds, LearntWeights, LearntTemperature)
 
 @light_dataclass(frozen=True)
 class Learnt:
+    """The content of a calibration file, by kind.
+
+    Example: ``Learnt.read("calibration.json").weights_for("concise")``
+    """
+
     cascades: tuple[CascadeThresholds, ...] = ()
     weights: tuple[LearntWeights, ...] = ()
     temperatures: tuple[LearntTemperature, ...] = ()
 
     @classmethod
     def read(cls, path: str | Path) -> Learnt:
-        """A SetupError says what is wrong with the file."""
+        """Read a calibration file; raise a SetupError if it is not one."""
         try:
-            found = json.loads(Path(path).read_text(encoding="utf-8"))
-            if found["format"] != FORMAT:
+            content = json.loads(Path(path).read_text(encoding="utf-8"))
+            if content["format"] != FORMAT:
                 raise ValueError(Message("another format"))
             return cls(
-                tuple(map(_cascade, found["cascades"])),
-                tuple(map(_weights, found["weights"])),
-                tuple(map(_temperature, found.get("temperatures", ()))),
+                tuple(map(_cascade, content["cascades"])),
+                tuple(map(_weights, content["weights"])),
+                tuple(map(_temperature, content.get("temperatures", ()))),
             )
         except OSError as error:
             raise SetupError(
@@ -172,31 +179,35 @@ class Learnt:
             ) from error
 
     def write(self, path: str | Path) -> None:
-        """Into a file that is there when it is whole."""
-        kept = {"format": FORMAT, "cascades": plain(self.cascades), "weights": plain(self.weights)}
+        """Write the file atomically: readers never see half of it."""
+        content = {
+            "format": FORMAT,
+            "cascades": plain(self.cascades),
+            "weights": plain(self.weights),
+        }
         if self.temperatures:
-            kept["temperatures"] = plain(self.temperatures)
+            content["temperatures"] = plain(self.temperatures)
         with written_whole(Path(path)) as file:
-            file.write((json.dumps(kept, ensure_ascii=False, indent=2) + "\n").encode())
+            file.write((json.dumps(content, ensure_ascii=False, indent=2) + "\n").encode())
 
     def cascade_for(self, criteria: str) -> CascadeThresholds:
-        """The thresholds under one criteria."""
-        return _named(self.cascades, criteria, CascadeThresholds)
+        """Return the thresholds for one criterion."""
+        return _find(self.cascades, criteria, CascadeThresholds)
 
     def weights_for(self, criteria: str) -> LearntWeights:
-        """The weights under one criteria."""
-        return _named(self.weights, criteria, LearntWeights)
+        """Return the weights for one criterion."""
+        return _find(self.weights, criteria, LearntWeights)
 
     def temperature_for(self, criteria: str) -> LearntTemperature:
-        """The temperature under one criterion."""
-        return _named(self.temperatures, criteria, LearntTemperature)
+        """Return the temperature for one criterion."""
+        return _find(self.temperatures, criteria, LearntTemperature)
 
 
-def _named(known: Sequence[T], criteria: str, kind: type[T]) -> T:
-    for one in known:
-        if one.criteria == criteria:
-            return one
-    has = ", ".join(repr(one.criteria) for one in known) or Message("none")
+def _find(settings: Sequence[T], criteria: str, kind: type[T]) -> T:
+    for setting in settings:
+        if setting.criteria == criteria:
+            return setting
+    has = ", ".join(repr(setting.criteria) for setting in settings) or Message("none")
     raise SetupError(
         "the calibration holds no {what} for {criteria!r}, it has {has}: {again}",
         what=kind.what,
@@ -206,8 +217,8 @@ def _named(known: Sequence[T], criteria: str, kind: type[T]) -> T:
     )
 
 
-def _cascade(kept: JsonObject) -> CascadeThresholds:
-    match kept:
+def _cascade(content: JsonObject) -> CascadeThresholds:
+    match content:
         case {
             "criteria": str(criteria),
             "risk": float(risk),
@@ -216,29 +227,34 @@ def _cascade(kept: JsonObject) -> CascadeThresholds:
             "date": str(date),
             "steps": list(steps),
         }:
-            made = tuple(map(_step, steps))
+            thresholds = tuple(map(_step, steps))
             return CascadeThresholds(
-                criteria=criteria, risk=risk, delta=delta, labels=labels, date=date, steps=made
+                criteria=criteria,
+                risk=risk,
+                delta=delta,
+                labels=labels,
+                date=date,
+                steps=thresholds,
             )
     raise ValueError(Message("no thresholds of a cascade"))
 
 
-def _step(kept: JsonObject) -> Threshold:
+def _step(content: JsonObject) -> Threshold:
     from adjudge.stats.threshold import Threshold
 
-    match kept:
+    match content:
         case {
             "step": str(),
             "identity": str(),
             "confidence": float() | int() | None,
             "rows": int(),
         }:
-            return Threshold(**kept)  # type: ignore[arg-type]
+            return Threshold(**content)  # type: ignore[arg-type]
     raise ValueError(Message("no threshold of a step"))
 
 
-def _temperature(kept: JsonObject) -> LearntTemperature:
-    match kept:
+def _temperature(content: JsonObject) -> LearntTemperature:
+    match content:
         case {
             "criteria": str(criteria),
             "labels": int(labels),
@@ -258,8 +274,8 @@ def _temperature(kept: JsonObject) -> LearntTemperature:
     raise ValueError(Message("no temperature"))
 
 
-def _weights(kept: JsonObject) -> LearntWeights:
-    match kept:
+def _weights(content: JsonObject) -> LearntWeights:
+    match content:
         case {
             "criteria": str(criteria),
             "weights": dict(weights),

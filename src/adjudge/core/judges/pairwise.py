@@ -1,4 +1,4 @@
-"""Responses compared with each other."""
+"""Compare responses with each other."""
 
 import math
 import random
@@ -19,7 +19,7 @@ from adjudge.core.domain.verdict import TIE, letter
 from adjudge.core.domain.vote import Ballot, Mode, Vote
 from adjudge.core.judges.case import Case, CaseJudge, PairwiseLike
 from adjudge.core.judges.custom import OwnJudge
-from adjudge.core.judges.inputs import comparison_instance, fitted
+from adjudge.core.judges.inputs import comparison_instance, fit_to_criteria
 from adjudge.core.judges.judge import InstanceLike
 from adjudge.core.judges.settings import (
     Contests,
@@ -49,8 +49,7 @@ from adjudge.errors import SetupError
 
 
 class Pairwise(CaseJudge[PairwiseInstanceResult, MultiCriteriaPairwiseInstanceResult]):
-    """What judges that compare responses share: which ballots they write, and how the votes are
-    pooled.
+    """Base of judges that compare responses: which ballots they plan and how votes are pooled.
 
     Parameters:
         tie_enabled: whether a tie is offered and accepted.
@@ -66,12 +65,12 @@ class Pairwise(CaseJudge[PairwiseInstanceResult, MultiCriteriaPairwiseInstanceRe
     kind: ClassVar[Kind] = "pairwise"
 
     def check_settings(self) -> None:
-        """Raise a SetupError when the fields cannot be."""
+        """Raise a SetupError if a field has a value that is not allowed."""
         one_of("contests", self.contests, ("joint", "pairs"))
         super().check_settings()
 
     def instance_of(self, item: InstanceLike | PairwiseLike) -> Instance:
-        """A list of texts are the responses."""
+        """Return the item as an instance; a list of texts becomes its responses."""
         if isinstance(item, Instance):
             return (
                 item
@@ -89,62 +88,62 @@ class Pairwise(CaseJudge[PairwiseInstanceResult, MultiCriteriaPairwiseInstanceRe
         )
 
     def case(self, instance: Instance, criteria: Criteria) -> Case:
-        """The responses under the name that the criteria reads, if they are all there is."""
-        instance = fitted(instance, criteria)
-        judged = judged_field(criteria, instance)
-        if judged != criteria.to_evaluate_field:
+        """Return the case; a single field of responses is renamed to the one that the criterion
+        reads.
+        """
+        instance = fit_to_criteria(instance, criteria)
+        judged_name = judged_field(criteria, instance)
+        if judged_name != criteria.to_evaluate_field:
             instance = replace(
-                instance, fields={criteria.to_evaluate_field: instance.fields[judged]}
+                instance, fields={criteria.to_evaluate_field: instance.fields[judged_name]}
             )
         return Case(instance, criteria)
 
     def check(self, item: Case) -> None:
-        """There must be two responses or more, in the examples too."""
-        name, judged = item.criteria.name, item.criteria.to_evaluate_field
-        responses = shown_fields(item.criteria, item.instance)[judged]
+        """Raise a SetupError unless there are two responses or more, in the examples too."""
+        name, field = item.criteria.name, item.criteria.to_evaluate_field
+        responses = shown_fields(item.criteria, item.instance)[field]
         if isinstance(responses, str) or len(responses) < 2:
             raise SetupError(
-                "the field {judged!r} must hold a list of 2 responses or more", judged=judged
+                "the field {judged!r} must hold a list of 2 responses or more", judged=field
             )
         for example in item.criteria.examples:
-            shown = example.fields.get(judged, "")
-            if isinstance(shown, str) or example.option not in (
-                *map(letter, range(len(shown))),
+            examples = example.fields.get(field, "")
+            if isinstance(examples, str) or example.option not in (
+                *map(letter, range(len(examples))),
                 TIE,
             ):
                 raise SetupError(
                     "an example of criterion {name!r} needs responses in the field "
                     "{judged!r}, and the label of one",
                     name=name,
-                    judged=judged,
+                    judged=field,
                 )
 
     def shown(self, ballot: Ballot) -> tuple[Instance, Criteria]:
-        """With the responses in the ballot's order."""
+        """Return the instance with its responses in the ballot's order, and its criterion."""
         name = ballot.criteria.to_evaluate_field
         responses = ballot.instance.fields[name]
         order = ballot.question.order or range(len(responses))
-        shown = replace(
+        arranged = replace(
             ballot.instance,
             fields={**ballot.instance.fields, name: [responses[place] for place in order]},
         )
-        return shown, ballot.criteria
+        return arranged, ballot.criteria
 
     def fallback_result(
         self, result: PairwiseInstanceResult, choice: random.Random
     ) -> PairwiseInstanceResult:
-        """A random response; the status stays what it was, so no aggregate
-        takes it for a judgment.
-        """
+        """Return a random response. The status does not change, so aggregates skip this result."""
         count = len(result.instance.fields[result.criteria.to_evaluate_field])
         return replace(result, selected_option=choice.randrange(count), fallback="random")
 
     def plan(self, item: Case, votes: Sequence[Vote]) -> Sequence[Ballot]:
-        """Every contest, as often as asked, in each order."""
+        """Plan every contest in every order in the first round, none later."""
         return [] if votes else self.ballots(item)
 
     def ballots(self, case: Case) -> list[Ballot]:
-        """All of them: the given order first."""
+        """Return all ballots of a case: those in the given order first."""
         count = len(case.instance.fields[case.criteria.to_evaluate_field])
         members = (
             [tuple(range(count))]
@@ -152,7 +151,7 @@ class Pairwise(CaseJudge[PairwiseInstanceResult, MultiCriteriaPairwiseInstanceRe
             else list(combinations(range(count), 2))
         )
         return [
-            self.ballot(case, model, Comparison(order, self.tie_offered), sample)
+            self.ballot(case, model, Comparison(order, self.offers_tie), sample)
             for member in members
             for order in self._orders(member)
             for model in self.panel or (type(self).__name__,)
@@ -160,39 +159,39 @@ class Pairwise(CaseJudge[PairwiseInstanceResult, MultiCriteriaPairwiseInstanceRe
         ]
 
     def ballot(self, case: Case, model: str, question: Comparison, sample: int) -> Ballot:
-        """One ballot: this question, this model, this sample."""
+        """Return one ballot: this question, this model, this sample."""
         return Ballot(
             case.criteria, case.instance, question, "pairwise", model, self.language, sample=sample
         )
 
     @property
-    def tie_offered(self) -> bool:
-        """Whether a tie may be answered to one ballot."""
+    def offers_tie(self) -> bool:
+        """Return True if a ballot offers a tie."""
         return self.tie_enabled
 
     def pool(self, item: Case, votes: Sequence[Vote]) -> PairwiseInstanceResult:
-        """All contests by all votes, both orders included."""
-        result = self._pooled(item, votes)
+        """Pool all contests by all votes, both orders included."""
+        result = self._pool_votes(item, votes)
         return (
             replace(result, positional_bias=self._bias(item, votes))
             if self.check_positional_bias
             else result
         )
 
-    def _pooled(self, item: Case, votes: Sequence[Vote]) -> PairwiseInstanceResult:
+    def _pool_votes(self, item: Case, votes: Sequence[Vote]) -> PairwiseInstanceResult:
         count = len(item.instance.fields[item.criteria.to_evaluate_field])
         pooled = contests(votes, count, self.tie_enabled)
-        systems = system_results(count, pooled, self._flipped(count, *_by_order(votes)))
+        systems = system_results(count, pooled, self._flips(count, *_by_order(votes)))
         rates = [system.winrate for system in systems]
-        best, chosen = highest(rates), selected(rates, self.tie_enabled)
-        agreed = best if chosen == TIE else best[:1]
+        best, winner = highest(rates), selected(rates, self.tie_enabled)
+        agreed = best if winner == TIE else best[:1]
         certainty = certainty_of(agreed, pooled)
         return PairwiseInstanceResult(
             instance=item.instance,
             criteria=item.criteria,
-            status=status_of(votes, chosen is not None),
+            status=status_of(votes, winner is not None),
             votes=tuple(votes),
-            selected_option=chosen,
+            selected_option=winner,
             per_system_results=systems,
             certainty=certainty,
             agreement=certainty,
@@ -201,14 +200,18 @@ class Pairwise(CaseJudge[PairwiseInstanceResult, MultiCriteriaPairwiseInstanceRe
             or any(
                 contest.even for contest in pooled if {contest.first, contest.second} & set(best)
             ),
-            metadata=self.metadata(votes, chosen),
+            metadata=self.metadata(votes, winner),
             notes=self.notes(item, votes),
         )
 
     def notes(self, item: Case, votes: Sequence[Vote]) -> tuple[str, ...]:
-        """What a reader of the result must know: among it, that the order was not turned."""
-        found = super().notes(item, votes)
-        return found if self.check_positional_bias or self.rotations else (*found, ONE_ORDER)
+        """Return notes for readers, one of them if only one order was asked."""
+        common_notes = super().notes(item, votes)
+        return (
+            common_notes
+            if self.check_positional_bias or self.rotations
+            else (*common_notes, ONE_ORDER)
+        )
 
     def _orders(self, member: tuple[int, ...]) -> list[tuple[int, ...]]:
         if self.rotations:
@@ -217,7 +220,7 @@ class Pairwise(CaseJudge[PairwiseInstanceResult, MultiCriteriaPairwiseInstanceRe
             ]
         return [member, member[::-1]] if self.check_positional_bias else [member]
 
-    def _flipped(
+    def _flips(
         self, count: int, forward: Sequence[Vote], backward: Sequence[Vote]
     ) -> list[bool | None]:
         pairs = zip(
@@ -226,12 +229,15 @@ class Pairwise(CaseJudge[PairwiseInstanceResult, MultiCriteriaPairwiseInstanceRe
             strict=True,
         )
         return [
-            None if None in (one.value, two.value) else one.value != two.value for one, two in pairs
+            None
+            if None in (forward_contest.value, backward_contest.value)
+            else forward_contest.value != backward_contest.value
+            for forward_contest, backward_contest in pairs
         ]
 
     def _bias(self, case: Case, votes: Sequence[Vote]) -> PositionalBias:
         forward, backward = _by_order(votes)
-        ahead, back = self._pooled(case, forward), self._pooled(case, backward)
+        ahead, back = self._pool_votes(case, forward), self._pool_votes(case, backward)
         both = (ahead.selected_option, back.selected_option)
         differ = None if None in both else ahead.selected_option != back.selected_option
         return PositionalBias(
@@ -241,7 +247,7 @@ class Pairwise(CaseJudge[PairwiseInstanceResult, MultiCriteriaPairwiseInstanceRe
     # -- several criteria ------------------------------------------------------
 
     def check_multi_criteria(self, multi: MultiCriteria) -> None:
-        """Win rates are weighted, and nothing else can be done with them."""
+        """Raise a SetupError if a criterion has more than a weight; only win rates are combined."""
         for item in multi.items:
             if item.required or item.target_option is not None or item.score_threshold is not None:
                 raise SetupError(
@@ -253,19 +259,19 @@ class Pairwise(CaseJudge[PairwiseInstanceResult, MultiCriteriaPairwiseInstanceRe
     def combine(
         self, instance: Instance, multi: MultiCriteria, results: Sequence[PairwiseInstanceResult]
     ) -> MultiCriteriaPairwiseInstanceResult:
-        """The responses' win rates, weighted over the criteria."""
+        """Return the responses' win rates, weighted over the criteria."""
         rates: list[float | None] = []
         for place in range(len(results[0].per_system_results)):
-            own = [result.per_system_results[place].winrate for result in results]
-            known = [
+            winrates = [result.per_system_results[place].winrate for result in results]
+            weighted = [
                 rate * (item.weight or 0.0)
-                for rate, item in zip(own, multi.items, strict=True)
+                for rate, item in zip(winrates, multi.items, strict=True)
                 if rate is not None
             ]
-            rates.append(math.fsum(known) if len(known) == len(own) else None)
-        chosen, tie = selected(rates, self.tie_enabled), len(highest(rates)) > 1
+            rates.append(math.fsum(weighted) if len(weighted) == len(winrates) else None)
+        winner, tie = selected(rates, self.tie_enabled), len(highest(rates)) > 1
         return MultiCriteriaPairwiseInstanceResult(
-            instance, multi, tuple(results), tuple(rates), chosen, tie=tie
+            instance, multi, tuple(results), tuple(rates), winner, tie=tie
         )
 
 
@@ -273,9 +279,10 @@ class Pairwise(CaseJudge[PairwiseInstanceResult, MultiCriteriaPairwiseInstanceRe
 class BasePairwiseJudge(
     OwnSettings, OwnJudge[PairwiseInstanceResult, MultiCriteriaPairwiseInstanceResult], Pairwise
 ):
-    """Compares responses. A judge of one's own writes ``_run(instances, criteria)``, which returns
-    for each case the index of the better response, "tie", or a PairwiseInstanceResult; repetition,
-    order and pooling are done here.
+    """Base of custom judges that compare responses.
+
+    Write ``_run(instances, criteria)``, which returns the index of the better response, "tie", or a
+    PairwiseInstanceResult for each case. This class repeats, reorders and pools.
     """
 
     tie_enabled: bool = True
@@ -285,7 +292,7 @@ class BasePairwiseJudge(
 
 @dataclass(frozen=True, kw_only=True)
 class ContestSettings:
-    """Of judges that have models compare responses."""
+    """Settings of judges that have models compare responses."""
 
     tie_enabled: bool = True
     contests: Contests = "joint"
@@ -293,7 +300,7 @@ class ContestSettings:
 
 
 def _by_order(votes: Sequence[Vote]) -> tuple[list[Vote], list[Vote]]:
-    """Votes in the given order, and in the reversed one."""
+    """Split votes into those in the given order and those in the reversed one."""
     forward = [vote for vote in votes if vote.order == tuple(sorted(vote.order or ()))]
     backward = [
         vote for vote in votes if vote.order == tuple(sorted(vote.order or (), reverse=True))
@@ -324,16 +331,14 @@ class PairwiseJudge(ContestSettings, ModelSettings, Pairwise):
         check_written(self.panel, judge_description_prompt=self.judge_description_prompt)
 
     def check(self, item: Case) -> None:
-        """Where a verdict is read from the likelihood of a letter, there must be one for each
-        response.
-        """
+        """Raise a SetupError also if likelihood mode has too few letters for the responses."""
         super().check(item)
         for ballot in self.ballots(item)[:1]:
             if ballot.mode == "likelihood" and ballot.model not in self.panel.deciding:
                 labels_for(ballot.question)
 
     def ballot(self, case: Case, model: str, question: Comparison, sample: int) -> Ballot:
-        """One question to one model."""
+        """Return the ballot for one question to one model."""
         criteria = self._offered_only(case.criteria)
         ballot = self.ballot_for(
             criteria, case.instance, question, "pairwise", model, sample, self.mode
@@ -349,10 +354,12 @@ class PairwiseJudge(ContestSettings, ModelSettings, Pairwise):
         return type(self) is PairwiseJudge
 
     def _offered_only(self, criteria: Criteria) -> Criteria:
-        """Without examples of a tie where there is none."""
-        shown = [
+        """Drop the examples of a tie if no tie is offered."""
+        examples = [
             example for example in criteria.examples if self.tie_enabled or example.option != TIE
         ]
         return (
-            replace(criteria, examples=shown) if len(shown) < len(criteria.examples) else criteria
+            replace(criteria, examples=examples)
+            if len(examples) < len(criteria.examples)
+            else criteria
         )

@@ -1,5 +1,5 @@
-"""What is set of judges, and what may be: the models, the fields that several kinds share, the
-checks of their values, and what a run stores of them.
+"""Settings of judges: the models, the fields that several kinds share, the checks of their values,
+and their record in a run.
 """
 
 import json
@@ -46,7 +46,7 @@ class ModelPanel(FrozenDict[OpenModel]):
 
     @classmethod
     def of(cls, models: EngineLike | Sequence[EngineLike] | None) -> "ModelPanel":
-        """What a caller named, ready to be asked; None is the embedded model."""
+        """Open the caller's models; None is the embedded model."""
         return cls(open_panel(_with_engines(models)))
 
     @cached_property
@@ -69,11 +69,11 @@ class ModelPanel(FrozenDict[OpenModel]):
 
     @cached_property
     def identities(self) -> Mapping[str, str]:
-        """What each model is, wherever it is served."""
+        """Map each model to its identity, which does not depend on where it is served."""
         return {name: model.identity for name, model in self.items()}
 
     def has_reply(self, ballot: Ballot) -> bool:
-        """Whether a cache would answer the ballot."""
+        """Return True if a cache would answer the ballot."""
         model = self.get(ballot.model)
         return (
             model is not None
@@ -85,17 +85,15 @@ class ModelPanel(FrozenDict[OpenModel]):
 def _with_engines(
     models: EngineLike | Sequence[EngineLike] | None,
 ) -> ModelLike | Sequence[ModelLike] | None:
-    """The same models, those that are inference engines as models of ours.
-
-    They are asked one thing at a time.
-    """
+    """Wrap inference engines as models, each with one request at a time."""
     if isinstance(models, list | tuple):
-        return [_opened(one) if is_engine(one) else one for one in models]
+        return [_open_engine(model) if is_engine(model) else model for model in models]
+    # mypy does not narrow the remaining types by is_engine.
     # narrowed by what its class has
-    return _opened(models) if is_engine(models) else models  # type: ignore[return-value]
+    return _open_engine(models) if is_engine(models) else models  # type: ignore[return-value]
 
 
-def _opened(engine: InferenceEngine) -> OpenModel:
+def _open_engine(engine: InferenceEngine) -> OpenModel:
     return open_model(EngineModel(engine), max_concurrency=1)
 
 
@@ -104,7 +102,7 @@ NO_MODELS = ModelPanel()
 
 
 class Alias:
-    """Another name of a setting: accepted when a judge is made, and read back afterwards."""
+    """A second name of a setting: accepted when a judge is made, and read back afterwards."""
 
     def __init__(self, setting: str) -> None:
         self.setting, self._name = setting, ""
@@ -120,44 +118,46 @@ class Alias:
 
     def __set__(self, judge: object, value: object) -> None:
         if FIELDS in judge.__dict__:
-            setattr(judge, self.setting, _translated(self._name, value))
+            setattr(judge, self.setting, _translate(self._name, value))
         else:
             judge.__dict__[self._name] = value
 
 
 def alias(setting: str) -> Any:
-    """A field that is another name of ``setting``."""
+    """Declare a field that is a second name of ``setting``."""
     return field(default=Alias(setting), kw_only=True, repr=False, compare=False)
 
 
 @cache
 def aliases_of(judge: type["DataclassInstance"]) -> dict[str, str]:
-    """Map each other name to the name of its setting."""
+    """Map each alias to the name of its setting."""
     defaults = {entry.name: entry.default for entry in fields(judge)}
     return {name: kind.setting for name, kind in defaults.items() if isinstance(kind, Alias)}
 
 
 def take_aliases(judge: "DataclassInstance") -> None:
-    """Set what was given by another name; raise a SetupError if the two names disagree."""
-    for other, name in aliases_of(type(judge)).items():
-        value = judge.__dict__.pop(other, None)
+    """Move values given under an alias to their settings; raise a SetupError if the two names
+    disagree.
+    """
+    for alias_name, name in aliases_of(type(judge)).items():
+        value = judge.__dict__.pop(alias_name, None)
         if value is None or isinstance(value, Alias):
             continue
-        value = _translated(other, value)
+        value = _translate(alias_name, value)
         if getattr(judge, name) not in (judge.__dataclass_fields__[name].default, value):
             raise SetupError(
-                "{name} and {other} are two names of one setting: give one", name=name, other=other
+                "{name} and {other} are two names of one setting: give one",
+                name=name,
+                other=alias_name,
             )
         object.__setattr__(judge, name, value)
     hide_aliases(judge)
 
 
 def hide_aliases(judge: "DataclassInstance") -> None:
-    """Leave the aliases out of ``fields(judge)``.
-
-    ``dataclasses.replace`` passes every field that it finds there: the old value by one name would
-    contradict a new one by the other.
-    """
+    """Leave the aliases out of ``fields(judge)``."""
+    # ``dataclasses.replace`` passes every field it finds there: the old value under one name would
+    # contradict a new one under the other.
     judge.__dict__[FIELDS] = _settings_of(type(judge))
 
 
@@ -169,8 +169,8 @@ def _settings_of(judge: type["DataclassInstance"]) -> dict[str, Field[Any]]:
     }
 
 
-def _translated(name: str, value: object) -> object:
-    """EvalAssist's ``self_consistency`` may be a yes or no: three votes or one."""
+def _translate(name: str, value: object) -> object:
+    """Turn EvalAssist's boolean ``self_consistency`` into a number of votes."""
     if name == "self_consistency" and isinstance(value, bool):
         return SELF_CONSISTENCY if value else 1
     return value
@@ -178,10 +178,10 @@ def _translated(name: str, value: object) -> object:
 
 OnFailure = Literal["abstain", "raise", "random"]
 OnTooFew = Literal["fallback", "raise"]
-"""The same for sampled criteria, whose callers need a bool or a number."""
+"""Like OnFailure, but for sampled criteria, whose callers need a bool or a number."""
 Otherwise = Literal["abstain", "last"]
 OTHERWISE: tuple[Otherwise, ...] = ("abstain", "last")
-"""What becomes of an item that no step of a cascade is sure enough of."""
+"""The fate of an item if no step of a cascade is sure enough of it."""
 Contests = Literal["joint", "pairs"]
 _MOST_VOTES = 10_000
 FIELDS = "__dataclass_fields__"
@@ -191,7 +191,7 @@ SELF_CONSISTENCY = 3
 
 @dataclass(kw_only=True, eq=False)
 class OwnSettings:
-    """Of judges of one's own, which may be changed and added to."""
+    """Settings of custom judges, which may be changed and extended."""
 
     votes: int = 1
     self_consistency: bool | int | None = alias("votes")
@@ -204,7 +204,7 @@ class OwnSettings:
 
 
 class AskOptions(TypedDict):
-    """How a judge that asks others has them ask."""
+    """Options that a judge hands on to the judges it asks."""
 
     language: str
     temperature: float | None
@@ -215,7 +215,7 @@ class AskOptions(TypedDict):
 
 @light_dataclass(frozen=True, kw_only=True)
 class AskSettings:
-    """Of judges that ask a panel of models."""
+    """Settings of judges that ask a panel of models."""
 
     panel: ModelPanel = field(init=False, repr=False, compare=False)
     language: str = "en"
@@ -226,7 +226,7 @@ class AskSettings:
 
 @light_dataclass(frozen=True, kw_only=True)
 class VoteSettings(AskSettings):
-    """Of judges that ask a panel of models for votes.
+    """Settings of judges that ask a panel of models for votes.
 
     Parameters:
         temperature: by default the model's own setting, else 0 for one vote and 1 for several.
@@ -241,7 +241,7 @@ class VoteSettings(AskSettings):
 
 @light_dataclass(frozen=True, kw_only=True)
 class ModelSettings(VoteSettings):
-    """The same with the models that are asked.
+    """Like VoteSettings, with the models to ask.
 
     Parameters:
         models: one model or a panel: ids, model objects, functions ``prompt -> text`` or engines of
@@ -260,7 +260,7 @@ class ModelSettings(VoteSettings):
 
 
 def at_least(name: str, value: int, least: int) -> None:
-    """Say so when ``value`` is not a whole number from ``least`` up."""
+    """Raise a SetupError unless ``value`` is a whole number from ``least`` up."""
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise SetupError(
             "{name} must be a whole number from {least} up, not {value!r}",
@@ -271,10 +271,9 @@ def at_least(name: str, value: int, least: int) -> None:
 
 
 def check_votes(name: str, value: int) -> None:
-    """Say so when ``value`` is not a number of votes: all of them are planned at once, so there is
-    a most.
-    """
+    """Raise a SetupError unless ``value`` is a number of votes."""
     at_least(name, value, 1)
+    # All votes are planned at once, so their number is limited.
     if value > _MOST_VOTES:
         raise SetupError(
             "{name} must be at most {most:,}, not {value:,}",
@@ -285,7 +284,7 @@ def check_votes(name: str, value: int) -> None:
 
 
 def check_temperature(value: float | None) -> None:
-    """Say so when ``value`` is not a temperature that a model can be asked at."""
+    """Raise a SetupError unless ``value`` is a temperature that a model accepts."""
     if value is None:
         return
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
@@ -293,7 +292,7 @@ def check_temperature(value: float | None) -> None:
 
 
 def one_of(name: str, value: str, allowed: Sequence[str]) -> None:
-    """Say so when ``value`` is none of ``allowed``."""
+    """Raise a SetupError unless ``value`` is one of ``allowed``."""
     if value not in allowed:
         raise SetupError(
             "{name} must be one of {allowed}, not {value!r}",
@@ -304,7 +303,7 @@ def one_of(name: str, value: str, allowed: Sequence[str]) -> None:
 
 
 def check_mode(mode: str | None, panel: Mapping[str, OpenModel]) -> None:
-    """Say so when ``mode`` is not a mode, or one that a model documents it cannot do."""
+    """Raise a SetupError if ``mode`` is unknown, or one that a model does not support."""
     if mode is not None:
         one_of("mode", mode, ("generate", "likelihood"))
     for name, model in panel.items():
@@ -321,7 +320,7 @@ def check_mode(mode: str | None, panel: Mapping[str, OpenModel]) -> None:
 
 
 def check_written(panel: ModelPanel, **wanted: object) -> None:
-    """Raise a SetupError if a decision model is to write, or to be told who it is."""
+    """Raise a SetupError if a decision model would have to write, or to take a persona."""
     for setting, value in wanted.items():
         if value and panel.deciding:
             raise SetupError(
@@ -333,15 +332,15 @@ def check_written(panel: ModelPanel, **wanted: object) -> None:
 
 
 def check_picklable(judge: str, models: object) -> None:
-    """Say so when a judge holds a live model: its connections, locks and keys belong to this
-    process.
-    """
-    for one in models if isinstance(models, list | tuple) else (models,):
+    """Raise a TypeError for a live model: its connections, locks and keys belong to this process."""
+    for model in models if isinstance(models, list | tuple) else (models,):
         try:
-            pickle.dumps(one)
+            pickle.dumps(model)
         except (TypeError, AttributeError, pickle.PicklingError):
-            named = (
-                f"{type(one).__name__} {one.name}" if isinstance(one, Model) else type(one).__name__
+            model_name = (
+                f"{type(model).__name__} {model.name}"
+                if isinstance(model, Model)
+                else type(model).__name__
             )
             raise TypeError(
                 Message(
@@ -349,13 +348,13 @@ def check_picklable(judge: str, models: object) -> None:
                     "this process: to pickle the judge, give it the model's id, such as "
                     "'openai/gpt-4o-mini', or a function of a module",
                     judge=judge,
-                    named=named,
+                    named=model_name,
                 )
             ) from None
 
 
 def check_samples(panel: Mapping[str, OpenModel], samples: int) -> None:
-    """Say so when several votes of a model would be copies of one."""
+    """Raise a SetupError if several votes of a model would be copies of one."""
     for name, model in panel.items():
         if samples > 1 and not model.capabilities.fresh_samples:
             raise SetupError(
@@ -367,22 +366,24 @@ def check_samples(panel: Mapping[str, OpenModel], samples: int) -> None:
 
 
 def temperature_for(model: OpenModel, wanted: float | None, samples: int) -> float:
-    """The judge's temperature, else the model's, else 0 for one sample and 1 for several."""
-    for chosen in (wanted, model.temperature):
-        if chosen is not None:
-            return chosen
+    """Return the judge's temperature, else the model's, else 0 for one sample and 1 for several."""
+    for temperature in (wanted, model.temperature):
+        if temperature is not None:
+            return temperature
     return 0.0 if samples == 1 else 1.0
 
 
 def checked_weights(weights: Mapping[str, float], models: Sequence[str]) -> dict[str, float]:
-    """A weight for each model; a SetupError says what is wrong with them."""
-    named = ", ".join(models)
+    """Return a weight for each model; raise a SetupError if one is missing, unknown or out of
+    range.
+    """
+    model_names = ", ".join(models)
     for name, weight in weights.items():
         if name not in models:
             raise SetupError(
                 "weights: no model of the panel is called {name!r}; it has {named}",
                 name=name,
-                named=named,
+                named=model_names,
             )
         if (
             isinstance(weight, bool)
@@ -406,7 +407,7 @@ def checked_weights(weights: Mapping[str, float], models: Sequence[str]) -> dict
         raise SetupError(
             "weights: {missing!r} has none: give every model of the panel one ({named})",
             missing=missing[0],
-            named=named,
+            named=model_names,
         )
     if not any(weights.values()):
         raise SetupError("weights: all of them are 0: nobody would count")
@@ -420,29 +421,29 @@ def provenance(
     criteria: Iterable[Criteria],
     language: str,
 ) -> JsonDict:
-    """Everything that decides what is asked and what is made of the answers."""
+    """Return everything that decides what is asked and how the answers are pooled."""
     return {
         "judge": judge,
         "settings": plain_settings(settings),
         "models": {name: _model(model) for name, model in models.items()},
-        "criteria": [plain(one) for one in criteria],
+        "criteria": [plain(criterion) for criterion in criteria],
         "templates": wordings(language),
-        "versions": {**_installed(), "reader": READER, "pooling": POOLING},
+        "versions": {**_software_versions(), "reader": READER, "pooling": POOLING},
     }
 
 
 @cache
-def _installed() -> dict[str, str]:
+def _software_versions() -> dict[str, str]:
     import platform
 
     return {"adjudge": __version__, "python": platform.python_version()}
 
 
 def plain_settings(settings: Mapping[str, object]) -> JsonObject:
-    """Settings as JSON-ready data; of anything else, the name of its type."""
+    """Return settings as JSON-ready data; other objects become the name of their type."""
     text = json.dumps(plain(settings), default=lambda thing: type(thing).__name__)
-    found: JsonObject = json.loads(text)
-    return found
+    settings_as_json: JsonObject = json.loads(text)
+    return settings_as_json
 
 
 def _model(model: OpenModel) -> JsonDict:

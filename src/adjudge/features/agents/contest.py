@@ -97,7 +97,7 @@ class RunContest(PairwiseJudge):
         """All that may be asked; what is too long to be shown will not be."""
         return [one for one in self.ballots(item) if self.budget.reason_against(one) is None]
 
-    def not_asked(self, item: Case) -> Sequence[tuple[Ballot, str]]:
+    def failing_ballots(self, item: Case) -> Sequence[tuple[Ballot, str]]:
         """The votes that will fail before anybody is asked: what is too long, with its size."""
         return self.budget.too_long(self.ballots(item))
 

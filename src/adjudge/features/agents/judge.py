@@ -179,7 +179,7 @@ class AgentEvaluator(AgentSettings, Judge[AgentItem, MeasureResult]):
         found = self.measuring.plan_all(item)
         return [ballot for ballot in found if self.budget.reason_against(ballot) is None]
 
-    def not_asked(self, item: AgentItem) -> Sequence[tuple[Ballot, str]]:
+    def failing_ballots(self, item: AgentItem) -> Sequence[tuple[Ballot, str]]:
         """The votes that will fail before anybody is asked: what is too long, with its size."""
         return self.budget.too_long(self.measuring.plan_all(item))
 

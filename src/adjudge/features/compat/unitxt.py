@@ -118,7 +118,7 @@ class UnitxtPairwiseJudge(ContestSettings, _UnitxtSettings, Pairwise):
         return _open(self.models)
 
     @property
-    def tie_offered(self) -> bool:
+    def offers_tie(self) -> bool:
         """False: unitxt offers no tie."""
         return False
 

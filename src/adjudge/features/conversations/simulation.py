@@ -307,7 +307,7 @@ class SimulatedJudge(JudgeAround[TalkItem]):
 
         return key
 
-    def kept_ballots(self, ballots: Sequence[Ballot]) -> Sequence[Ballot]:
+    def ballots_of_result(self, ballots: Sequence[Ballot]) -> Sequence[Ballot]:
         """A message is not a vote on itself."""
         return [one for one in ballots if not asks_target(one)]
 
