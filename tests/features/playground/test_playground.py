@@ -61,8 +61,7 @@ def test_settings_are_those_of_the_form(play: Page, model_server: FakeProvider) 
         ("persona", "You are a historian."),
     ]
     form = [
-        (name, "3" if name == "votes" else value)
-        for name, value in direct(ROWS[:1], *settings)
+        (name, "3" if name == "votes" else value) for name, value in direct(ROWS[:1], *settings)
     ]
     (row,) = judged(play, form)["rows"]
     assert len(row["votes"]) == 6

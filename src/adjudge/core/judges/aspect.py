@@ -310,7 +310,9 @@ class AspectCritic(AskSettings, Judge[Instance, AspectResult]):
         shown_fields(self.criteria, item)
 
     def plan(self, item: Instance, votes: Sequence[Vote]) -> Sequence[Ballot]:
-        """Plan ``votes`` ballots per model; with ``early_stop`` only those that can still matter."""
+        """Plan ``votes`` ballots per model; with ``early_stop`` only those that can still
+        matter.
+        """
         return [ballot for name in self.panel for ballot in self._plan_model(name, item, votes)]
 
     def pool(self, item: Instance, votes: Sequence[Vote]) -> AspectResult:

@@ -172,7 +172,9 @@ class Cascade(Judge[I, R]):
             self._steps_for(criterion)
 
     def _steps_for(self, criteria: Criteria) -> tuple[_Step[I, R], ...]:
-        """Return the steps to ask under one criterion; a step that is never accepted is left out."""
+        """Return the steps to ask under one criterion; a step that is never accepted is left
+        out.
+        """
         steps = self._known_steps.get(criteria.identity)
         if steps is None:
             steps = self._known_steps[criteria.identity] = tuple(_steps_of(self, criteria))

@@ -114,7 +114,9 @@ class CaseJudge(Judge[Case, R], Generic[R, M]):
 
     @abstractmethod
     def shown(self, ballot: Ballot) -> tuple[Instance, Criteria]:
-        """Return the instance and criterion of a ballot, in its order, as a custom judge gets them."""
+        """Return the instance and criterion of a ballot, in its order, as a custom judge gets
+        them.
+        """
 
     @abstractmethod
     def combine(self, instance: Instance, multi: MultiCriteria, results: Sequence[R]) -> M:

@@ -70,7 +70,9 @@ class CheckJudge(Judge[RowCheck, CheckResult]):
 
     @cached_property
     def criteria(self) -> tuple[Criteria, ...]:
-        """Return one criterion per check and, if there are several, one for all of them together."""
+        """Return one criterion per check and, if there are several, one for all of them
+        together.
+        """
         single = tuple(
             Criteria(
                 str(check.title),

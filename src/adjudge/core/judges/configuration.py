@@ -146,7 +146,9 @@ class ConfiguredJudge(ABC):
 
     @property
     def on_failure(self) -> OnFailure | OnTooFew:
-        """Return what to do with an item without a verdict; a field if the judge leaves a choice."""
+        """Return what to do with an item without a verdict; a field if the judge leaves a
+        choice.
+        """
         return "abstain"
 
     @property

@@ -19,7 +19,7 @@ from adjudge.core.domain.verdict import Chosen, Compared, Verdict, best_of
 from adjudge.core.domain.vote import Ballot, Outcome, Vote
 from adjudge.core.engine.session import OpenedSession, session
 from adjudge.core.judges.attributes import attributes_at_start
-from adjudge.core.judges.batches import CaseBatches, run_cases, open_batches
+from adjudge.core.judges.batches import CaseBatches, open_batches, run_cases
 from adjudge.core.judges.case import Case, CaseJudge, M, R
 from adjudge.core.judges.configuration import NAMES_OF_MODELS
 from adjudge.core.judges.judge import StreamWanted

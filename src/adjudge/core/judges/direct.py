@@ -311,7 +311,9 @@ class DirectJudge(ModelSettings, Direct):
         self._decidable.add(item.criteria.identity)
 
     def ask(self, ballot: Ballot) -> Coroutine[object, object, Vote]:
-        """Ask the model that the ballot names; with a synthetic persona, ask for the persona first."""
+        """Ask the model that the ballot names; with a synthetic persona, ask for the persona
+        first.
+        """
         if ballot.template == _PERSONA:
             return self._invent_persona(ballot)
         if self.generate_synthetic_persona and ballot.mode == "generate":

@@ -164,7 +164,9 @@ def mapping_instance(cells: Cells) -> Instance:
 
 
 def comparison_instance(item: Row | Cells) -> Instance:
-    """Return responses to compare, from a list or from numbered columns, with their other fields."""
+    """Return responses to compare, from a list or from numbered columns, with their other
+    fields.
+    """
     try:
         if not isinstance(item, Row):
             single = mapping_instance(item)

@@ -241,7 +241,9 @@ class Judge(ConfiguredJudge, Generic[I, R]):
 
     # most ask all that they plan
     def failing_ballots(self, item: I) -> Sequence[tuple[Ballot, str]]:  # noqa: ARG002
-        """Return the ballots on an item that fail before any model is asked, each with the reason."""
+        """Return the ballots on an item that fail before any model is asked, each with the
+        reason.
+        """
         return ()
 
     def plan_if_allowed(self, item: I) -> Sequence[Ballot]:

@@ -332,7 +332,9 @@ def check_written(panel: ModelPanel, **wanted: object) -> None:
 
 
 def check_picklable(judge: str, models: object) -> None:
-    """Raise a TypeError for a live model: its connections, locks and keys belong to this process."""
+    """Raise a TypeError for a live model: its connections, locks and keys belong to this
+    process.
+    """
     for model in models if isinstance(models, list | tuple) else (models,):
         try:
             pickle.dumps(model)
