@@ -1,7 +1,7 @@
 """What the site of documents adds to mkdocs: pages that lie outside docs/, files they link to, and
 Russian around Russian pages.
 
-The README is the first page. A link that leads out of docs/ takes what it points to onto the site,
+The first page is docs/index.md. A link that leads out of docs/ takes what it points to onto the site,
 at its place in the repository; a link to a folder leads to the first page in it.
 """
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 PLACES = {
-    "README.md": "index.md",
-    "README.ru.md": "ru/index.md",
+    "README.md": "overview.md",
+    "README.ru.md": "ru/overview.md",
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changelog.md",
     "SECURITY.md": "security.md",

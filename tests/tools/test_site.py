@@ -22,7 +22,7 @@ from tools.site import outside, slug, twin, with_links_of_the_site  # noqa: E402
             "[a](docs/rag.md#input) ![b](docs/pictures/run.png)",
             "[a](rag.md#input) ![b](pictures/run.png)",
         ),
-        ("README.ru.md", "[a](README.md), [b](docs/ru/rag.md)", "[a](../index.md), [b](rag.md)"),
+        ("README.ru.md", "[a](README.md), [b](docs/ru/rag.md)", "[a](../overview.md), [b](rag.md)"),
         (
             "docs/rag.md",
             "[rows](../examples/rag.csv), [web](https://example.org/a.md)",
