@@ -1,8 +1,8 @@
 """What the site of documents adds to mkdocs: pages that lie outside docs/, files they link to, and
 Russian around Russian pages.
 
-The first page is docs/index.md. A link that leads out of docs/ takes what it points to onto the site,
-at its place in the repository; a link to a folder leads to the first page in it.
+The first page is docs/index.md. A link that leads out of docs/ takes what it points to onto the
+site, at its place in the repository; a link to a folder leads to the first page in it.
 """
 
 from __future__ import annotations
