@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from adjudge.core.catalog import criteria as catalog
 from adjudge.errors import AdjudgeError
 from adjudge.features.playground.draft import Draft
-from adjudge.features.playground.edits import edited
+from adjudge.features.playground.edits import apply_button
 from adjudge.runs.case_file import TestCase, parse_case
 from adjudge.trust.labels.store import LabelStore
 from support.fake_provider import FakeProvider
@@ -357,7 +357,7 @@ def test_whatever_is_typed_is_a_test_case_or_said_to_be_none(typed: Form, button
     draft = Draft.of_form([*direct(ROWS), *typed])
     assert draft.fields[-1] == draft.judged
     with suppress(AdjudgeError):
-        edited(draft, button, {})
+        apply_button(draft, button, {})
     try:
         case = draft.case_of()
     except AdjudgeError:
@@ -367,13 +367,13 @@ def test_whatever_is_typed_is_a_test_case_or_said_to_be_none(typed: Form, button
 
 def test_buttons_of_the_form(play: Page) -> None:
     draft = Draft.of_form(direct(ROWS))
-    assert len(edited(draft, "add_option", {}).options) == 3
-    assert [one.name for one in edited(draft, "remove_option:0", {}).options] == ["No"]
-    assert edited(draft, "add_field", {"new_field": "user_input"}).fields == (
+    assert len(apply_button(draft, "add_option", {}).options) == 3
+    assert [one.name for one in apply_button(draft, "remove_option:0", {}).options] == ["No"]
+    assert apply_button(draft, "add_field", {"new_field": "user_input"}).fields == (
         "user_input",
         "response",
     )
-    example = edited(draft, "row_to_example:0", {})
+    example = apply_button(draft, "row_to_example:0", {})
     assert len(example.rows) == 2
     assert example.entry().criteria.examples[0].option == "Yes"
     shown = sent(

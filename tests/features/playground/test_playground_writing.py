@@ -11,7 +11,7 @@ import pytest
 
 from adjudge.core.prompts.case_writing import TEXT_ACTIONS
 from adjudge.features.playground.draft import Draft
-from adjudge.features.playground.edits import edited
+from adjudge.features.playground.edits import apply_button
 from support.fake_provider import FakeProvider
 from support.page import Page
 from support.playground import MODEL, ROWS, direct, judged, pairwise, sent, verdict
@@ -54,7 +54,7 @@ def test_better_criteria_are_proposed_with_what_would_change(
     assert "-description: Does the response name a year?" in found["diff"]
     used = Draft.of_form([*form, ("proposed", found["proposed"])])
     assert (
-        edited(used, "use_criteria", {"proposed": found["proposed"]}).description
+        apply_button(used, "use_criteria", {"proposed": found["proposed"]}).description
         == "Does it name a full date?"
     )
     assert play.server.site.spending.spent > 0
@@ -72,7 +72,7 @@ def test_a_text_is_fixed_by_its_feedback(play: Page, model_server: FakeProvider)
         ).json()
     assert found["after"] == "It is tall, since 1889."
     assert ["new", "tall, since 1889."] in found["parts"]
-    put = edited(Draft.of_form(form), "put_text:0", {"put": found["after"]})
+    put = apply_button(Draft.of_form(form), "put_text:0", {"put": found["after"]})
     assert put.rows[0].texts["response"] == ("It is tall, since 1889.",)
 
 

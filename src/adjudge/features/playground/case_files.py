@@ -1,5 +1,5 @@
-"""A test case as files to take away: criteria, an eval file with its rows, a Python script, a
-notebook, or EvalAssist's.
+"""Export a test case: criteria, an eval file with its rows, a Python script, a notebook, or
+EvalAssist's format.
 """
 
 from __future__ import annotations
@@ -36,11 +36,12 @@ Files = dict[str, str]
 
 
 def files_of(case: TestCase, name: str, kind: str, delimiter: str = ",") -> Files:
-    """What is taken away; ``kind`` is one of ``EXPORTS``. ``delimiter``: of a CSV file, since
-    spreadsheets want a semicolon where numbers have a decimal comma.
+    """Return the files of an export, one of ``EXPORTS``.
+
+    `delimiter` is for CSV: spreadsheets want a semicolon if numbers have a decimal comma.
     """
-    called = re.sub(r"[^\w.-]+", "-", name).strip("-.") or "test-case"
-    return _csv(case, called, delimiter) if kind == "csv" else EXPORTS[kind](case, called)
+    stem = re.sub(r"[^\w.-]+", "-", name).strip("-.") or "test-case"
+    return _csv(case, stem, delimiter) if kind == "csv" else EXPORTS[kind](case, stem)
 
 
 def _criteria(case: TestCase, name: str) -> Files:
@@ -53,66 +54,68 @@ def _eval(case: TestCase, name: str) -> Files:
     judges = [
         {
             **({"name": label} if len(cases) > 1 else {}),
-            "kind": one.entry.kind,
-            "criteria": [_written(one)],
-            **_settings(one),
+            "kind": criterion_case.entry.kind,
+            "criteria": [
+                {
+                    key: value
+                    for key, value in as_file(criterion_case.entry).items()
+                    if key != "golden"
+                }
+            ],
+            **_settings(criterion_case),
         }
-        for label, one in cases.items()
+        for label, criterion_case in cases.items()
     ]
-    judged = case.criteria.to_evaluate_field if case.compares else None
-    columns = {field: field for field in case.field_names() if field != judged}
-    found: JsonDict = {
+    judged_field = case.criteria.to_evaluate_field if case.compares else None
+    columns = {field: field for field in case.field_names() if field != judged_field}
+    settings: JsonDict = {
         "data": {"path": rows, **nonempty(columns=columns)},
         "language": case.settings.language,
     }
-    found |= nonempty(models=list(case.settings.models))
+    settings |= nonempty(models=list(case.settings.models))
     lines = [
         json.dumps(_record(row, number, case), ensure_ascii=False)
         for number, row in enumerate(case.rows, 1)
     ]
     return {
-        f"{name}.eval.yaml": dumped({**found, "judges": judges}),
+        f"{name}.eval.yaml": dumped({**settings, "judges": judges}),
         rows: "".join(f"{line}\n" for line in lines),
     }
 
 
-def _written(case: TestCase) -> JsonDict:
-    return {key: value for key, value in as_file(case.entry).items() if key != "golden"}
-
-
 def _settings(case: TestCase) -> JsonDict:
-    """What an eval file says of the judge, without what is as it would be anyway."""
-    one = case.settings
-    found: JsonDict = {
-        "votes": one.votes if one.votes > 1 else None,
-        "temperature": one.temperature,
+    """Return the judge's settings that differ from the defaults of an eval file."""
+    settings = case.settings
+    options: JsonDict = {
+        "votes": settings.votes if settings.votes > 1 else None,
+        "temperature": settings.temperature,
     }
     if case.compares:
-        found |= {
-            "tie_enabled": None if one.tie_enabled else False,
-            "order": None if one.order == "both" else one.order,
+        options |= {
+            "tie_enabled": None if settings.tie_enabled else False,
+            "order": None if settings.order == "both" else settings.order,
         }
     else:
-        found |= {"feedback": one.feedback or None, "persona": one.persona}
-        found["check_positional_bias"] = one.check_positional_bias or None
-    return {key: value for key, value in found.items() if value is not None}
+        options |= {"feedback": settings.feedback or None, "persona": settings.persona}
+        options["check_positional_bias"] = settings.check_positional_bias or None
+    return {key: value for key, value in options.items() if value is not None}
 
 
 def _record(row: ExpectedRow, number: int, case: TestCase) -> JsonDict:
-    """A row of the data file.
+    """Return a row of the data file.
 
-    What is expected stands in a column that no judge reads: ``adjudge bench --human`` does.
+    The expected answer is in a column that no judge reads; ``adjudge bench --human`` does.
     """
-    judged = case.criteria.to_evaluate_field
+    judged_field = case.criteria.to_evaluate_field
     fields = {
-        ("response" if case.compares and name == judged else name): value
+        ("response" if case.compares and name == judged_field else name): value
         for name, value in row.fields.items()
     }
     return {"id": row.id or str(number), **fields, LABEL_COLUMN: row.expected or None}
 
 
 def _csv(case: TestCase, name: str, delimiter: str = ",") -> Files:
-    """The instances as a table; of compared responses, a column each."""
+    """Write the instances as a table, with one column per compared response."""
     rows = [dict(_cells(_record(row, number, case))) for number, row in enumerate(case.rows, 1)]
     file = io.StringIO()
     write_csv(file, rows, delimiter, "\n")
@@ -135,8 +138,8 @@ def _notebook(case: TestCase, name: str) -> Files:
     parts = _CELL.split(_script(case))[1:]
     cells = [_cell(kind, text) for kind, text in zip(parts[::2], parts[1::2], strict=True)]
     kernel = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
-    whole = {"cells": cells, "metadata": kernel, "nbformat": 4, "nbformat_minor": 4}
-    return {f"{name}.ipynb": json.dumps(whole, ensure_ascii=False, indent=1) + "\n"}
+    notebook = {"cells": cells, "metadata": kernel, "nbformat": 4, "nbformat_minor": 4}
+    return {f"{name}.ipynb": json.dumps(notebook, ensure_ascii=False, indent=1) + "\n"}
 
 
 def _cell(kind: str | None, text: str) -> JsonDict:
@@ -174,48 +177,50 @@ def _script(case: TestCase) -> str:
             rows=_literal(
                 [{name: _plain(value) for name, value in row.fields.items()} for row in case.rows]
             ),
-            expected=_literal([_expected(row, case) for row in case.rows]),
+            expected=_literal([_expected_answer(row, case) for row in case.rows]),
             said="result.selected_option",
         )
     )
 
 
 def _criteria_arguments(case: TestCase) -> JsonDict:
-    one = case.criteria
-    found: JsonDict = {"name": one.name, "description": one.description}
+    criteria = case.criteria
+    arguments: JsonDict = {"name": criteria.name, "description": criteria.description}
     if not case.compares:
-        found["options"] = [
+        arguments["options"] = [
             _Code(f"CriteriaOption({o.name!r}, {o.description!r}, {o.score!r})")
-            for o in one.options
+            for o in criteria.options
         ]
-    found["to_evaluate_field"] = one.to_evaluate_field
-    found |= {} if one.context_fields is None else {"context_fields": list(one.context_fields)}
-    found |= nonempty(examples=[_Code(_example(each)) for each in one.examples])
-    return found | ({} if one.higher_is_better else {"higher_is_better": False})
+    arguments["to_evaluate_field"] = criteria.to_evaluate_field
+    arguments |= (
+        {} if criteria.context_fields is None else {"context_fields": list(criteria.context_fields)}
+    )
+    arguments |= nonempty(examples=[_Code(_example(example)) for example in criteria.examples])
+    return arguments | ({} if criteria.higher_is_better else {"higher_is_better": False})
 
 
-def _example(one: CriteriaExample) -> str:
-    fields = {name: _plain(value) for name, value in one.fields.items()}
-    return f"CriteriaExample({fields!r}, {one.option!r}, {one.explanation!r})"
+def _example(example: CriteriaExample) -> str:
+    fields = {name: _plain(value) for name, value in example.fields.items()}
+    return f"CriteriaExample({fields!r}, {example.option!r}, {example.explanation!r})"
 
 
 def _judge_arguments(case: TestCase) -> JsonDict:
-    one, invented = case.settings, case.settings.persona == INVENTED
-    found: JsonDict = {"language": one.language}
-    found |= {"votes": one.votes} if one.votes > 1 else {}
-    found |= {"check_positional_bias": True} if case.both_orders else {}
-    found |= {} if one.temperature is None else {"temperature": one.temperature}
+    settings, invented = case.settings, case.settings.persona == INVENTED
+    arguments: JsonDict = {"language": settings.language}
+    arguments |= {"votes": settings.votes} if settings.votes > 1 else {}
+    arguments |= {"check_positional_bias": True} if case.both_orders else {}
+    arguments |= {} if settings.temperature is None else {"temperature": settings.temperature}
     if case.compares:
-        return found | ({} if one.tie_enabled else {"tie_enabled": False})
-    found |= {"generate_feedback": True} if one.feedback else {}
-    found |= {"generate_synthetic_persona": True} if invented else {}
-    return found | (
-        {"judge_description_prompt": one.persona} if one.persona and not invented else {}
+        return arguments | ({} if settings.tie_enabled else {"tie_enabled": False})
+    arguments |= {"generate_feedback": True} if settings.feedback else {}
+    arguments |= {"generate_synthetic_persona": True} if invented else {}
+    return arguments | (
+        {"judge_description_prompt": settings.persona} if settings.persona and not invented else {}
     )
 
 
 class _Code(str):
-    """An expression, as it stands."""
+    """An expression that is printed without quotes."""
 
     def __repr__(self) -> str:
         return str(self)
@@ -231,8 +236,8 @@ def _literal(value: object) -> str:
         return (
             "[\n"
             + "".join(
-                f"{_INDENT}{_INDENT}{pformat(one, width=_WIDTH, sort_dicts=False)},\n"
-                for one in value
+                f"{_INDENT}{_INDENT}{pformat(element, width=_WIDTH, sort_dicts=False)},\n"
+                for element in value
             )
             + f"{_INDENT}]"
         )
@@ -243,8 +248,10 @@ def _plain(value: str | Sequence[str]) -> str | list[str]:
     return value if isinstance(value, str) else list(value)
 
 
-def _expected(row: ExpectedRow, case: TestCase) -> str | int | None:
-    """As results have it: of compared responses the place of the better one."""
+def _expected_answer(row: ExpectedRow, case: TestCase) -> str | int | None:
+    """Return the expected answer as results have it: for compared responses, the index of the
+    winner.
+    """
     if not row.expected:
         return None
     return (
@@ -256,7 +263,7 @@ def _expected(row: ExpectedRow, case: TestCase) -> str | int | None:
 
 def _evalassist(case: TestCase, name: str) -> Files:
     compares, criteria = case.compares, case.criteria
-    context = [one for one in case.field_names() if one != criteria.to_evaluate_field]
+    context = [field for field in case.field_names() if field != criteria.to_evaluate_field]
     content = {
         "type": case.entry.kind,
         "instances": [
@@ -276,11 +283,11 @@ def _evalassist(case: TestCase, name: str) -> Files:
 
 
 def _evalassist_row(row: ExpectedRow, number: int, case: TestCase) -> JsonDict:
-    own = instance_out(
+    instance = instance_out(
         row.id or str(number), row.fields, case.criteria.to_evaluate_field, compares=case.compares
     )
-    expected = _expected(row, case)
-    return {**own, "expectedResult": "" if expected is None else expected}
+    expected = _expected_answer(row, case)
+    return {**instance, "expectedResult": "" if expected is None else expected}
 
 
 EXPORTS: Mapping[str, Callable[[TestCase, str], Files]] = {

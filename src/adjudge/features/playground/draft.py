@@ -1,9 +1,8 @@
-"""What stands in the playground's form: anything that was typed, right or wrong, and the test case
-that it comes to.
+"""The content of the playground's form, valid or not, and the test case that it describes.
 
 A form is a sequence of names and values in the order of the page. ``option.name`` begins an option,
 ``example.option`` an example, ``row.id`` an instance; what follows belongs to it. ``….text:FIELD``
-is the text of a field, several times where responses are compared.
+is the text of a field, and occurs several times if responses are compared.
 """
 
 from __future__ import annotations
@@ -73,21 +72,21 @@ class TextsDraft:
 
     @property
     def written(self) -> dict[str, tuple[str, ...]]:
-        """The texts without empty fields: what tells one instance from another."""
+        """The texts without empty fields. They identify an instance."""
         return {name: texts for name, texts in self.texts.items() if any(map(str.strip, texts))}
 
     def value(self, name: str, *, several: bool) -> str | tuple[str, ...]:
-        """The field as an instance has it; of responses without those left empty at the end."""
-        given = self.texts.get(name, ())
+        """Return the field as an instance has it. Responses left empty at the end are dropped."""
+        texts = self.texts.get(name, ())
         if not several:
-            return given[0] if given else ""
-        filled = max((place for place, one in enumerate(given, 1) if one.strip()), default=0)
-        return given[:filled]
+            return texts[0] if texts else ""
+        filled = max((place for place, text in enumerate(texts, 1) if text.strip()), default=0)
+        return texts[:filled]
 
 
 @dataclass(frozen=True)
 class Draft:
-    """A test case in the making."""
+    """A test case that is being edited."""
 
     kind: str = "direct"
     name: str = ""
@@ -122,34 +121,34 @@ class Draft:
 
     @property
     def compares(self) -> bool:
-        """Whether responses are compared."""
+        """True if responses are compared."""
         return self.kind == "pairwise"
 
     @property
     def context_names(self) -> tuple[str, ...]:
-        """The fields that the judge reads beside the judged one, where they are named."""
+        """Fields that the judge reads in addition to the judged one, if they are named."""
         return (
-            tuple(dict.fromkeys(filter(None, (one.strip() for one in self.context.split(",")))))
+            tuple(dict.fromkeys(filter(None, (name.strip() for name in self.context.split(",")))))
             if self.reads == "these"
             else ()
         )
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """The fields of the instances, the judged one last."""
-        filled = (name for one in (*self.rows, *self.examples) for name in one.written)
-        named = dict.fromkeys((*self.context_names, *self.columns, *filled))
-        return (*(name for name in named if name != self.judged), self.judged)
+        """Fields of the instances, the judged one last."""
+        filled = (name for group in (*self.rows, *self.examples) for name in group.written)
+        names = dict.fromkeys((*self.context_names, *self.columns, *filled))
+        return (*(name for name in names if name != self.judged), self.judged)
 
     def choices(self) -> tuple[str, ...]:
-        """What may be expected of an instance, as far as the form tells."""
+        """Return the answers that may be expected of an instance, as far as the form has them."""
         if self.compares:
             letters = tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ"[: self.responses])
-            return (*letters, "tie") if self.switched("tie_enabled") else letters
-        return tuple(one.name.strip() for one in self.options if one.name.strip())
+            return (*letters, "tie") if self.is_on("tie_enabled") else letters
+        return tuple(option.name.strip() for option in self.options if option.name.strip())
 
-    def switched(self, name: str) -> bool:
-        """Whether a setting is on."""
+    def is_on(self, name: str) -> bool:
+        """Return True if a setting is on."""
         return self.settings.get(name) == "1"
 
     # -- from a form, and to a test case
@@ -157,13 +156,15 @@ class Draft:
 
     @classmethod
     def of_form(cls, pairs: Iterable[tuple[str, str]]) -> Draft:
-        found: dict[str, str] = {}
+        singles: dict[str, str] = {}
         groups: dict[str, list[dict[str, list[str]]]] = {"option": [], "example": [], "row": []}
         many: dict[str, list[str]] = {"column": [], "model": [], "beside": []}
         for name, value in pairs:
             group, _, part = name.partition(".")
+            # Browsers send CRLF; YAML and the ledger cannot hold NUL.
             text = value.replace("\r\n", "\n").replace("\0", "")
             if group in groups and part:
+                # The first field of a group starts a new item; see the module docstring.
                 if part == {"option": "name", "example": "option", "row": "id"}[group]:
                     groups[group].append({})
                 if groups[group]:
@@ -171,38 +172,40 @@ class Draft:
             elif name in many:
                 many[name].append(text)
             else:
-                found[name] = text
-        return cls._gathered(found, groups, many)
+                singles[name] = text
+        return cls._build(singles, groups, many)
 
     @classmethod
-    def _gathered(
+    def _build(
         cls,
-        found: Mapping[str, str],
+        singles: Mapping[str, str],
         groups: Mapping[str, list[dict[str, list[str]]]],
         many: Mapping[str, list[str]],
     ) -> Draft:
-        count = whole(found.get("responses", ""))
+        count = whole(singles.get("responses", ""))
         check_row_count(len(groups["row"]))
         return cls(
-            kind="pairwise" if found.get("kind") == "pairwise" else "direct",
-            judged=found.get("judged", "").strip() or "response",
-            reads="these" if found.get("reads") == "these" else "all",
-            mode="yaml" if found.get("mode") == "yaml" else "form",
+            kind="pairwise" if singles.get("kind") == "pairwise" else "direct",
+            judged=singles.get("judged", "").strip() or "response",
+            reads="these" if singles.get("reads") == "these" else "all",
+            mode="yaml" if singles.get("mode") == "yaml" else "form",
             responses=min(max(count or 0, 2), 10),
-            lower_is_better=found.get("lower_is_better") == "1",
-            golden=found.get("golden") or "[]",
+            lower_is_better=singles.get("lower_is_better") == "1",
+            golden=singles.get("golden") or "[]",
             options=tuple(
-                OptionDraft(*(_first(one, name) for name in ("name", "score", "about")))
-                for one in groups["option"]
+                OptionDraft(*(_first(group, name) for name in ("name", "score", "about")))
+                for group in groups["option"]
             ),
-            examples=tuple(_texts(one, "option", "why") for one in groups["example"]),
-            rows=tuple(_texts(one, "expected", "note") for one in groups["row"]),
+            examples=tuple(_texts(group, "option", "why") for group in groups["example"]),
+            rows=tuple(_texts(group, "expected", "note") for group in groups["row"]),
             columns=tuple(dict.fromkeys(filter(None, map(str.strip, many["column"])))),
             models=tuple(dict.fromkeys(filter(None, many["model"]))),
             beside=tuple(many["beside"]),
-            settings={name: found[name].strip() for name in (*_SWITCHES, *_TYPED) if name in found},
+            settings={
+                name: singles[name].strip() for name in (*_SWITCHES, *_TYPED) if name in singles
+            },
             **{
-                name: found.get(name, "")
+                name: singles.get(name, "")
                 for name in (
                     "name",
                     "description",
@@ -219,8 +222,8 @@ class Draft:
 
     @classmethod
     def of_case(cls, case: TestCase, name: str = "", version: str = "") -> Draft:
-        """The form of a test case."""
-        criteria, one = case.criteria, case.settings
+        """Return the form of a test case."""
+        criteria, settings = case.criteria, case.settings
         check_row_count(len(case.rows))
         context = criteria.context_fields
         several = [
@@ -229,13 +232,13 @@ class Draft:
             for value in row.fields.values()
             if not isinstance(value, str)
         ]
-        switches = {each: "1" for each in _SWITCHES if getattr(one, each)}
-        temperature = "" if one.temperature is None else f"{one.temperature:g}"
-        typed = {
-            "votes": str(one.votes),
-            "persona": one.persona or "",
+        switches = {switch: "1" for switch in _SWITCHES if getattr(settings, switch)}
+        temperature = "" if settings.temperature is None else f"{settings.temperature:g}"
+        inputs = {
+            "votes": str(settings.votes),
+            "persona": settings.persona or "",
             "temperature": temperature,
-            "language": one.language,
+            "language": settings.language,
         }
         return cls(
             kind=case.entry.kind,
@@ -250,37 +253,40 @@ class Draft:
             if case.compares
             else tuple(
                 OptionDraft(
-                    each.name, "" if each.score is None else f"{each.score:g}", each.description
+                    option.name,
+                    "" if option.score is None else f"{option.score:g}",
+                    option.description,
                 )
-                for each in criteria.options
+                for option in criteria.options
             ),
             examples=tuple(
-                TextsDraft(each.option, _typed(each.fields), each.explanation)
-                for each in criteria.examples
+                TextsDraft(example.option, _as_inputs(example.fields), example.explanation)
+                for example in criteria.examples
             ),
             rows=tuple(
-                TextsDraft(row.expected, _typed(row.fields), row.note, row.id) for row in case.rows
+                TextsDraft(row.expected, _as_inputs(row.fields), row.note, row.id)
+                for row in case.rows
             ),
             responses=max([2, *several]) if case.compares else 2,
-            models=one.models,
-            settings={**switches, **typed},
+            models=settings.models,
+            settings={**switches, **inputs},
             golden=json.dumps(plain(case.entry.golden), ensure_ascii=False),
-            beside=tuple(dumped(as_file(each)) for each in case.beside),
+            beside=tuple(dumped(as_file(entry)) for entry in case.beside),
             case=name,
             base=version,
             note="",
         )
 
     def entry(self) -> CatalogEntry:
-        """The criteria. A SetupError says what is wrong with them."""
+        """Return the criteria; raise a SetupError that says what is wrong with them."""
         if self.mode == "yaml":
             return entry_of_yaml(self.yaml)
         return parse_entry(self._criteria_data(), Place(""))
 
     def case_of(self) -> TestCase:
-        """The test case. A SetupError says what is wrong with it."""
+        """Return the test case; raise a SetupError that says what is wrong with it."""
         entry = self.entry()
-        rows = tuple(self._row(self.rows[place], entry) for place in self.filled())
+        rows = tuple(self._row(self.rows[place], entry) for place in self.filled_places())
         return with_choices_only(
             TestCase(
                 entry=entry,
@@ -292,28 +298,26 @@ class Draft:
         )
 
     def labels(self) -> list[str]:
-        """What its criteria are called, the edited one first; as far as they can be read."""
+        """Return the names of its criteria as far as they can be read, the edited one first."""
         names = [_name_in(self.yaml) if self.mode == "yaml" else self.name]
         return criterion_labels([*names, *map(_name_in, self.beside)])
 
     def entries_beside(self) -> tuple[CatalogEntry, ...]:
-        """What the instances are judged by as well. A SetupError says what is wrong with it."""
-        return tuple(entry_of_yaml(each, _BESIDE) for each in self.beside)
+        """Return the other criteria to judge by; raise a SetupError that says what is wrong."""
+        return tuple(entry_of_yaml(text, _BESIDE) for text in self.beside)
 
-    def filled(self) -> list[int]:
-        """The places of the instances in which something is written; the others are not instances
-        yet.
-        """
+    def filled_places(self) -> list[int]:
+        """Return the places of the instances that have any text; the rest are not instances yet."""
         return [place for place, row in enumerate(self.rows) if row.written]
 
     def in_yaml(self) -> Draft:
-        """With the criteria to be edited as YAML."""
+        """Return the draft with its criteria as YAML to edit."""
         return replace(self, mode="yaml", yaml=dumped(as_file(self.entry())))
 
     def in_form(self) -> Draft:
-        """With the criteria of the YAML in the form."""
+        """Return the draft with the criteria of the YAML in the form's fields."""
         case = TestCase(entry=self.entry())
-        own = Draft.of_case(case)
+        parsed = Draft.of_case(case)
         names = (
             "kind",
             "name",
@@ -330,56 +334,61 @@ class Draft:
             self,
             mode="form",
             yaml="",
-            golden=own.golden,
-            **{each: getattr(own, each) for each in names},
+            golden=parsed.golden,
+            **{field_name: getattr(parsed, field_name) for field_name in names},
         )
 
     def _criteria_data(self) -> JsonDict:
-        found: JsonDict = {
+        entry: JsonDict = {
             "name": self.name,
             "kind": self.kind,
             "description": self.description,
         }
-        found |= {"version": self.version.strip()} if self.version.strip() else {}
-        found["to_evaluate_field"] = self.judged
-        found |= {"context_fields": list(self.context_names)} if self.reads == "these" else {}
+        entry |= {"version": self.version.strip()} if self.version.strip() else {}
+        entry["to_evaluate_field"] = self.judged
+        entry |= {"context_fields": list(self.context_names)} if self.reads == "these" else {}
         golden = _golden(self.golden)
-        found |= {"golden": golden} if golden else {}
+        entry |= {"golden": golden} if golden else {}
         if not self.compares:
-            found["higher_is_better"] = not self.lower_is_better
-            found["options"] = [
-                _option_data(one) for one in self.options if any(map(str.strip, one))
+            entry["higher_is_better"] = not self.lower_is_better
+            entry["options"] = [
+                {name: value for name, value in option._asdict().items() if value.strip()}
+                for option in self.options
+                if any(map(str.strip, option))
             ]
         examples = [
-            one
-            for one in self.examples
-            if any(one.value(name, several=False) for name in one.texts)
+            example
+            for example in self.examples
+            if any(example.value(name, several=False) for name in example.texts)
         ]
-        found |= {"examples": [self._example(one) for one in examples]} if examples else {}
-        return found
+        entry |= {"examples": [self._example(example) for example in examples]} if examples else {}
+        return entry
 
-    def _example(self, one: TextsDraft) -> JsonDict:
+    def _example(self, example: TextsDraft) -> JsonDict:
         fields = {
             name: value if isinstance(value, str) else list(value)
-            for name, value in _values(one, self.judged, compares=self.compares).items()
+            for name, value in _values(example, self.judged, compares=self.compares).items()
             if value
         }
-        return {"fields": fields, "option": one.answer, "explanation": one.about}
+        return {"fields": fields, "option": example.answer, "explanation": example.about}
 
-    def _row(self, one: TextsDraft, entry: CatalogEntry) -> ExpectedRow:
-        judged, compares = entry.criteria.to_evaluate_field, entry.kind == "pairwise"
-        values = _values(one, judged, compares=compares)
-        fields = {name: value for name, value in values.items() if value or name == judged}
-        return ExpectedRow(fields=fields, expected=one.answer, id=one.id.strip(), note=one.about)
+    def _row(self, row: TextsDraft, entry: CatalogEntry) -> ExpectedRow:
+        judged_field, compares = entry.criteria.to_evaluate_field, entry.kind == "pairwise"
+        values = _values(row, judged_field, compares=compares)
+        fields = {name: value for name, value in values.items() if value or name == judged_field}
+        return ExpectedRow(fields=fields, expected=row.answer, id=row.id.strip(), note=row.about)
 
     def _settings(self) -> CaseSettings:
-        given: JsonDict = {name: self.switched(name) for name in _SWITCHES}
-        given["feedback"] = self.switched("feedback") and not self.compares
-        given |= {
-            name: _meant(name, self.settings[name]) for name in _TYPED if self.settings.get(name)
+        settings: JsonDict = {name: self.is_on(name) for name in _SWITCHES}
+        settings["feedback"] = self.is_on("feedback") and not self.compares
+        settings |= {
+            name: _parse_number(name, self.settings[name])
+            for name in _TYPED
+            if self.settings.get(name)
         }
-        given |= {"models": list(self.models)} if self.models else {}
-        place = load_yaml(dumped(given), Place(term("page", "the judge's settings")))
+        settings |= {"models": list(self.models)} if self.models else {}
+        # Through YAML, so that mistakes are reported as in a file.
+        place = load_yaml(dumped(settings), Place(term("page", "the judge's settings")))
         return Record(CaseSettings).read(place.value, replace(place, line=0, value=None))
 
 
@@ -392,13 +401,18 @@ def entry_of_yaml(text: str, here: str = _HERE) -> CatalogEntry:
 
 
 def _name_in(yaml: str) -> str:
-    found = _NAME.search(yaml)
-    return found[1].strip("\"'") if found else "?"
+    match = _NAME.search(yaml)
+    return match[1].strip("\"'") if match else "?"
 
 
 def draft_of(entry: CatalogEntry, models: Sequence[str], language: str) -> Draft:
-    """What the playground opens with: criteria, and their golden examples as instances."""
-    rows = [TextsDraft(one.option, _typed(one.fields), one.explanation) for one in entry.golden]
+    """Return the form that the playground opens with: criteria, and their golden examples as
+    instances.
+    """
+    rows = [
+        TextsDraft(example.option, _as_inputs(example.fields), example.explanation)
+        for example in entry.golden
+    ]
     settings = CaseSettings(models=tuple(models), language=language)
     return replace(
         Draft.of_case(TestCase(entry=entry, settings=settings)),
@@ -406,20 +420,20 @@ def draft_of(entry: CatalogEntry, models: Sequence[str], language: str) -> Draft
     )
 
 
-def _golden(kept: str) -> JsonValue:
+def _golden(text: str) -> JsonValue:
     try:
-        found: JsonValue = json.loads(kept)
-        return found
+        examples: JsonValue = json.loads(text)
+        return examples
     except (ValueError, RecursionError):
         raise SetupError("the golden examples of the criteria were lost: reload the page") from None
 
 
-def _meant(name: str, typed: str) -> str | int | float:
-    """A number where one is wanted and one was typed; what is none is refused where it is read."""
+def _parse_number(name: str, text: str) -> str | int | float:
+    """Return a number for the settings that are numbers; a later check refuses other text."""
     try:
-        return int(typed) if name == "votes" else float(typed) if name == "temperature" else typed
+        return int(text) if name == "votes" else float(text) if name == "temperature" else text
     except ValueError:
-        return typed
+        return text
 
 
 def _first(group: Mapping[str, list[str]], name: str) -> str:
@@ -435,18 +449,14 @@ def _texts(group: Mapping[str, list[str]], answer: str, about: str) -> TextsDraf
     return TextsDraft(_first(group, answer), texts, _first(group, about), _first(group, "id"))
 
 
-def _values(one: TextsDraft, judged: str, *, compares: bool) -> dict[str, str | tuple[str, ...]]:
-    """The fields by name; several texts of compared responses, and of an agent's steps or tools."""
+def _values(inputs: TextsDraft, judged: str, *, compares: bool) -> dict[str, str | tuple[str, ...]]:
+    """Return the fields by name: lists for compared responses and an agent's steps and tools."""
     lists = ("steps", "tools") if judged == "steps" else (judged,) if compares else ()
-    return {name: one.value(name, several=name in lists) for name in one.texts}
+    return {name: inputs.value(name, several=name in lists) for name in inputs.texts}
 
 
-def _typed(fields: Mapping[str, str | Sequence[str]]) -> dict[str, tuple[str, ...]]:
+def _as_inputs(fields: Mapping[str, str | Sequence[str]]) -> dict[str, tuple[str, ...]]:
     return {
         name: (value,) if isinstance(value, str) else tuple(value) or ("",)
         for name, value in fields.items()
     }
-
-
-def _option_data(one: OptionDraft) -> JsonDict:
-    return {name: value for name, value in one._asdict().items() if value.strip()}

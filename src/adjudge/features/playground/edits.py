@@ -1,4 +1,4 @@
-"""What the buttons of the playground's form do to the draft."""
+"""What the buttons of the playground's form change in the draft."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _MOST_RESPONSES = 10
 _LONGEST_NAME = 100
 
 
-def edited(draft: Draft, do: str, values: Mapping[str, str]) -> Draft:
-    """The draft after a button; ``values`` are the other fields of the form."""
-    name, _, given = do.partition(":")
-    at = whole(given)
+def apply_button(draft: Draft, do: str, values: Mapping[str, str]) -> Draft:
+    """Apply a button to the draft; ``values`` are the other fields of the form."""
+    name, _, place = do.partition(":")
+    at = whole(place)
     if name in _BUTTONS:
         return _BUTTONS[name](draft)
     if name == "put_text" and at is not None:
@@ -35,10 +35,10 @@ def edited(draft: Draft, do: str, values: Mapping[str, str]) -> Draft:
 
 
 def with_instances(draft: Draft, rows: Sequence[TextsDraft]) -> Draft:
-    """With these behind those in which something is written."""
-    own = replace(draft, rows=tuple(draft.rows[place] for place in draft.filled()))
+    """Add these instances and drop the empty ones of the form."""
+    filled = replace(draft, rows=tuple(draft.rows[place] for place in draft.filled_places()))
     texts = max((len(row.texts[draft.judged]) for row in rows), default=2)
-    return with_rows(replace(own, responses=max(own.responses, texts)), rows)
+    return with_rows(replace(filled, responses=max(filled.responses, texts)), rows)
 
 
 def with_rows(draft: Draft, rows: Sequence[TextsDraft]) -> Draft:
@@ -47,11 +47,11 @@ def with_rows(draft: Draft, rows: Sequence[TextsDraft]) -> Draft:
 
 
 def with_beside(draft: Draft, entry: CatalogEntry) -> Draft:
-    """With one more criterion that the instances are judged by, and the fields that it reads."""
+    """Add one more criterion to judge by, and the fields that it reads."""
     if len(draft.beside) >= MOST_BESIDE:
         raise SetupError(MANY_BESIDE)
-    one = entry.criteria
-    columns = (*draft.columns, *(one.context_fields or ()), one.to_evaluate_field)
+    criteria = entry.criteria
+    columns = (*draft.columns, *(criteria.context_fields or ()), criteria.to_evaluate_field)
     return replace(
         draft,
         beside=(*draft.beside, dumped(as_file(entry))),
@@ -60,28 +60,27 @@ def with_beside(draft: Draft, entry: CatalogEntry) -> Draft:
 
 
 def _edit_beside(draft: Draft, at: int) -> Draft:
-    """The edited criterion and one beside it change places."""
+    """Swap the edited criterion with another one."""
     if at >= len(draft.beside):
         raise SetupError("that criterion is gone: reload the page")
-    own = dumped(as_file(draft.entry()))
-    beside = tuple(own if place == at else each for place, each in enumerate(draft.beside))
-    return replace(_use_criteria(draft, draft.beside[at]), beside=beside)
+    text = dumped(as_file(draft.entry()))
+    texts = tuple(text if place == at else other for place, other in enumerate(draft.beside))
+    return replace(_use_criteria(draft, draft.beside[at]), beside=texts)
 
 
 def _compare_criteria(draft: Draft, proposed: str) -> Draft:
-    """Take over criteria that were proposed, with the old ones beside them."""
+    """Take over proposed criteria and keep the old ones for comparison."""
     return _use_criteria(with_beside(draft, draft.entry()), proposed)
 
 
 def _row_to_example(draft: Draft, at: int) -> Draft:
-    """An instance that the judge is shown as an example is none any more: it
-    would only repeat it.
-    """
+    """Turn an instance into an example of the criteria."""
     if at >= len(draft.rows):
         raise SetupError("that instance is gone: reload the page")
     row = draft.rows[at]
     if not row.answer:
         raise SetupError(
+            # As an instance it would only be asked to repeat the example.
             "an example shows what a text gets: choose what you expect of this instance first"
         )
     return replace(
@@ -92,7 +91,7 @@ def _row_to_example(draft: Draft, at: int) -> Draft:
 
 
 def _copy_row(draft: Draft, at: int) -> Draft:
-    """Another instance like that one, behind it; its id stays with the first."""
+    """Copy an instance right after it. Only the original keeps the id."""
     copies = [replace(row, id="") for row in draft.rows[at : at + 1]]
     return replace(
         with_rows(draft, copies), rows=(*draft.rows[: at + 1], *copies, *draft.rows[at + 1 :])
@@ -100,7 +99,7 @@ def _copy_row(draft: Draft, at: int) -> Draft:
 
 
 def _put_text(draft: Draft, at: int, text: str) -> Draft:
-    """Another text for an instance."""
+    """Replace the judged text of an instance."""
     rows = [
         replace(row, texts={**row.texts, draft.judged: (text,)}) if place == at else row
         for place, row in enumerate(draft.rows)
@@ -108,21 +107,21 @@ def _put_text(draft: Draft, at: int, text: str) -> Draft:
     return replace(draft, rows=tuple(rows))
 
 
-def _add_field(draft: Draft, typed: str) -> Draft:
-    name = typed.strip()
+def _add_field(draft: Draft, text: str) -> Draft:
+    name = text.strip()
     if not name or len(name) > _LONGEST_NAME or not name.isprintable():
         raise SetupError("a field needs a name of at most 100 characters")
     return replace(draft, columns=tuple(dict.fromkeys((*draft.columns, name))))
 
 
 def _use_criteria(draft: Draft, proposed: str) -> Draft:
-    """Take over criteria that were proposed."""
-    found = replace(draft, mode="yaml", yaml=proposed)
-    return found if draft.mode == "yaml" else found.in_form()
+    """Take over proposed criteria."""
+    changed = replace(draft, mode="yaml", yaml=proposed)
+    return changed if draft.mode == "yaml" else changed.in_form()
 
 
 def _without(items: Sequence[T], at: int) -> tuple[T, ...]:
-    return tuple(one for place, one in enumerate(items) if place != at)
+    return tuple(element for place, element in enumerate(items) if place != at)
 
 
 _BUTTONS: Mapping[str, Callable[[Draft], Draft]] = {

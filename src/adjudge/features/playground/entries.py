@@ -1,5 +1,7 @@
-"""Criteria by what the playground calls them: ready-made ones by name, those of the user's files as
-``FILE#NAME``, and those of earlier versions of the test case as ``v2``.
+"""Names of criteria in the playground.
+
+Ready-made ones go by their name, those of the user's files by ``FILE#NAME``, and those of earlier
+versions of the test case by ``v2``.
 """
 
 from __future__ import annotations
@@ -22,40 +24,40 @@ _VERSION = re.compile(r"v(\d{1,6})")
 
 
 def find_own(home: Path, file: str, name: str) -> CatalogEntry:
-    """One of the criteria of a file of the user's own."""
+    """Return an entry of one of the user's files of criteria."""
     entries = read_entries(chosen(own_criteria(home), file, term("page", "file of criteria")).path)
-    found = next(
-        (one for one in entries if one.criteria.name == name), None if name else entries[0]
+    match = next(
+        (entry for entry in entries if entry.criteria.name == name), None if name else entries[0]
     )
-    if found is None:
+    if match is None:
         raise SetupError(
             "{file} has no criteria {name!r}; it has {entries}",
             file=file,
             name=name,
-            entries=", ".join(repr(one.criteria.name) for one in entries),
+            entries=", ".join(repr(entry.criteria.name) for entry in entries),
         )
-    return found
+    return match
 
 
 def find_entry(home: Path, name: str, language: str, case: str) -> CatalogEntry:
-    """The criterion of that name; ``case``: the test case whose versions are meant."""
+    """Return the criterion of that name; ``case`` is the test case that ``v2`` refers to."""
     if case and (version := _VERSION.fullmatch(name)):
         return CaseStore(home).read(case, int(version[1]))[0].entry
     if name in catalog.all_names():
         return find_ready_made(name, language)
-    file, _, own = name.partition("#")
+    file, _, criterion = name.partition("#")
     if file in own_criteria(home):
-        return find_own(home, file, own)
+        return find_own(home, file, criterion)
     raise SetupError("unknown criteria {name!r}: choose from the list", name=name)
 
 
 def list_names(home: Path, language: str, case: str) -> list[str]:
-    """What ``find_entry`` knows, the versions first."""
-    versions = [f"v{one.number}" for one in CaseStore(home).versions(case)] if case else []
+    """Return all names that ``find_entry`` knows, the versions first."""
+    versions = [f"v{version.number}" for version in CaseStore(home).versions(case)] if case else []
     return [*versions, *_own_names(home), *catalog.all_names(language)]
 
 
 def _own_names(home: Path) -> Iterator[str]:
-    for file, found in own_criteria(home).items():
+    for file, choice in own_criteria(home).items():
         with suppress(AdjudgeError):  # its page says what is wrong with it
-            yield from (f"{file}#{one.criteria.name}" for one in read_entries(found.path))
+            yield from (f"{file}#{entry.criteria.name}" for entry in read_entries(choice.path))

@@ -1,6 +1,4 @@
-"""The playground's files: test cases with their versions, criteria, exports, and test cases from
-elsewhere.
-"""
+"""Pages for files: test cases with their versions, criteria, exports and imports."""
 
 from __future__ import annotations
 
@@ -32,10 +30,10 @@ from adjudge.features.playground.form_page import (
     Link,
     SavedCase,
     TextFile,
+    accept_form,
     form_answer,
-    posted,
     refuse_reading_only,
-    said,
+    show_message,
 )
 from adjudge.features.playground.store import (
     ANOTHER_NAME,
@@ -57,46 +55,52 @@ _JSON = ("{", "[")
 
 
 def instances_in(text: str, draft: Draft) -> list[TextsDraft]:
-    """Those of a text with a column for what is judged; none where it has no such column."""
+    """Return the instances of a CSV text; none if it has no column for the judged field."""
     if text.lstrip("\ufeff \r\n").startswith(_JSON):
         return []
     peeked = PeekableText(io.StringIO(text, newline=""), Origin(BROUGHT, unit="line"), "utf-8")
     rows = list(delimited_rows(peeked))
-    table = [one.cells for one in rows if isinstance(one, Row) and isinstance(one.cells, Mapping)]
+    table = [
+        candidate.cells
+        for candidate in rows
+        if isinstance(candidate, Row) and isinstance(candidate.cells, Mapping)
+    ]
     filled = [cells for cells in table if cells]
     columns = list(filled[0]) if filled else _header(peeked)
-    judged = _judged(columns, draft)
-    if not judged:
+    judged_columns = _find_judged_columns(columns, draft)
+    if not judged_columns:
         return []
     if bad := next((row for row in rows if isinstance(row, BadRow)), None):
         raise SetupError(join(": ", (bad.where, bad.reason)))
-    others = [name for name in columns if name not in (*judged, "id", LABEL_COLUMN)]
-    return [_instance(cells, draft.judged, judged, others) for cells in filled]
+    other_columns = [name for name in columns if name not in (*judged_columns, "id", LABEL_COLUMN)]
+    return [_instance(cells, draft.judged, judged_columns, other_columns) for cells in filled]
 
 
 def _header(text: PeekableText) -> list[str]:
-    """The names of the columns where no row can be read."""
+    """Return the column names of a table that has no rows."""
     lines = io.StringIO(text.head, newline="")
     return next(find_dialect(text.head, DELIMITERS, text).cells(lines, strict=False), [])
 
 
-def _judged(columns: list[str], draft: Draft) -> list[str]:
-    """The columns of the judged field, one for each response that is compared."""
+def _find_judged_columns(columns: list[str], draft: Draft) -> list[str]:
+    """Return the columns of the judged field, one per compared response."""
     if not draft.compares:
         return [draft.judged] if draft.judged in columns else []
     names = {f"{name}_{place}" for name in (draft.judged, "response") for place in range(1, 11)}
-    found = [name for name in columns if name in names]
-    return found if len(found) > 1 else []
+    columns_found = [name for name in columns if name in names]
+    return columns_found if len(columns_found) > 1 else []
 
 
-def _instance(row: Cells, field: str, judged: Sequence[str], others: Sequence[str]) -> TextsDraft:
+def _instance(
+    row: Cells, field: str, judged_columns: Sequence[str], other_columns: Sequence[str]
+) -> TextsDraft:
     def cell(name: str) -> str:
         return text_of(str(row.get(name, "")))
 
-    texts = {name: (cell(name),) for name in others}
+    texts = {name: (cell(name),) for name in other_columns}
     return TextsDraft(
         answer=cell(LABEL_COLUMN).strip(),
-        texts={**texts, field: tuple(map(cell, judged))},
+        texts={**texts, field: tuple(map(cell, judged_columns))},
         id=cell("id").strip(),
     )
 
@@ -106,7 +110,7 @@ _ZIP = "PK\x03\x04"
 
 
 def save(request: Request, form: Form) -> Response:
-    """A new version of the test case."""
+    """Save a new version of the test case."""
     site, values, draft = site_of(request), dict(form), Draft.of_form(form)
     name = values.get("save_as", "").strip()
     base = whole(draft.base) if draft.case == name else None
@@ -117,21 +121,21 @@ def save(request: Request, form: Form) -> Response:
     )
     address = address_of(request, "/playground", {"case": name, "version": number})
     link = Link(address, Message("Go on from this version"))
-    return said(request, message, link=link, saved=SavedCase(name, number))
+    return show_message(request, message, link=link, saved=SavedCase(name, number))
 
 
 def save_criteria(request: Request, form: Form) -> Response:
-    """The criteria as a file of their own."""
+    """Save the criteria as a separate file."""
     site, name = site_of(request), dict(form).get("save_as", "").strip()
     check_name(name)
     text = dumped(as_file(Draft.of_form(form).entry()))
     write_new(made_folder(site.home, CRITERIA_FOLDER) / f"{name}.yaml", text, ANOTHER_NAME)
     message = Message("Saved as {file}.", file=f"{CRITERIA_FOLDER}/{name}.yaml")
-    return said(request, message, files=[TextFile(f"{name}.yaml", text)])
+    return show_message(request, message, files=[TextFile(f"{name}.yaml", text)])
 
 
 def export(request: Request, form: Form) -> Response:
-    """Files to take away; nothing is written here."""
+    """Offer files to download; nothing is written on the server."""
     kind = request.query_params.get("as", "")
     if kind not in EXPORTS:
         raise SetupError(
@@ -142,19 +146,19 @@ def export(request: Request, form: Form) -> Response:
     name = dict(form).get("save_as", "").strip() or "test-case"
     delimiter = ";" if site_of(request).language_of(request) == "ru" else ","
     files = files_of(Draft.of_form(form).case_of(), name, kind, delimiter)
-    return said(request, "", files=[TextFile(*each) for each in files.items()])
+    return show_message(request, "", files=[TextFile(*file) for file in files.items()])
 
 
 def bring_in(request: Request, form: Form) -> Response:
-    """Instances as CSV beside those of the form; or a test case of EvalAssist, or of this page, in
-    its place.
+    """Import instances as CSV into the form, or replace the form by a test case of EvalAssist or of
+    this page.
     """
     site, draft, text = site_of(request), Draft.of_form(form), dict(form).get("brought", "")
     try:
         if rows := instances_in(text, draft):
             draft = with_instances(draft, rows)
         else:
-            draft = Draft.of_case(_known(_brought(text, draft), site.known_models()))
+            draft = Draft.of_case(_known(_read_import(text, draft), site.known_models()))
         problem = _encoding_note(dict(form).get("brought_as", ""))
     except AdjudgeError as error:
         problem = str(error)
@@ -162,7 +166,7 @@ def bring_in(request: Request, form: Form) -> Response:
 
 
 def _encoding_note(encoding: str) -> str:
-    """What the browser took a file for that is not UTF-8."""
+    """Return a note that names the encoding if the file was not UTF-8."""
     if not encoding:
         return ""
     return Message(
@@ -172,12 +176,12 @@ def _encoding_note(encoding: str) -> str:
 
 
 def _known(case: TestCase, models: Sequence[str]) -> TestCase:
-    """The case with those of its models that the page may ask."""
-    known = tuple(one for one in case.settings.models if one in models)
-    return replace(case, settings=replace(case.settings, models=known))
+    """Return the case without models that the page may not ask."""
+    allowed = tuple(name for name in case.settings.models if name in models)
+    return replace(case, settings=replace(case.settings, models=allowed))
 
 
-def _brought(text: str, draft: Draft) -> TestCase:
+def _read_import(text: str, draft: Draft) -> TestCase:
     if not text.strip():
         raise SetupError("choose a file, or paste its text")
     if text.startswith(_ZIP):
@@ -204,12 +208,14 @@ def _brought(text: str, draft: Draft) -> TestCase:
 
 
 def _call(value: object, path: Path) -> Any:
-    """``value`` with what was brought in for the file in which it lay."""
+    """Replace the temporary file's path by a description, also inside messages."""
     match value:
         case Joined():
             return join(value.separator, [_call(part, path) for part in value.parts])
         case Message():
-            values = {name: _call(each, path) for name, each in value.values.items()}
+            values = {
+                name: _call(value_of_name, path) for name, value_of_name in value.values.items()
+            }
             return Message(value.template, value.plural, value.context, **values)
         case BadRow():
             return join(": ", (_call(value.where, path), _call(value.reason, path)))
@@ -219,28 +225,28 @@ def _call(value: object, path: Path) -> Any:
 
 
 def delete(request: Request, form: Form) -> Response:
-    """A test case with all its versions, when its name was typed."""
+    """Delete a test case with all its versions, if its name was typed."""
     name = request.path_params["name"]
     if dict(form).get("name", "").strip() != name:
         raise SetupError("type the name of the test case, {name}, to delete it", name=name)
     CaseStore(site_of(request).home).delete(name)
-    return lead_to(said(request, Message("Deleted.")), address_of(request, "/playground"))
+    return lead_to(show_message(request, Message("Deleted.")), address_of(request, "/playground"))
 
 
 def show_case(request: Request) -> Response:
-    """The versions of a test case, and what changed from one to another."""
+    """Show the versions of a test case and the difference between two of them."""
     refuse_reading_only(request)
-    site, name, asked = site_of(request), request.path_params["name"], request.query_params
+    site, name, query = site_of(request), request.path_params["name"], request.query_params
     store = CaseStore(site.home)
     versions = store.versions(name)
-    numbers = [one.number for one in versions]
+    numbers = [version.number for version in versions]
     newest, older = numbers[0], numbers[min(1, len(numbers) - 1)]
-    a, b = (whole(asked.get(side, "")) or usual for side, usual in (("a", older), ("b", newest)))
+    a, b = (whole(query.get(side, "")) or usual for side, usual in (("a", older), ("b", newest)))
     lines = store.difference(name, a, b) if a != b else []
     data = {
         "name": name,
-        "versions": [asdict(one) for one in versions],
-        "compared": "a" in asked or "b" in asked,
+        "versions": [asdict(version) for version in versions],
+        "compared": "a" in query or "b" in query,
         "a": a,
         "b": b,
         "lines": lines,
@@ -249,10 +255,10 @@ def show_case(request: Request) -> Response:
 
 
 ROUTES = (
-    Route("/playground/save", posted(save), methods=["POST"]),
-    Route("/playground/save-criteria", posted(save_criteria), methods=["POST"]),
-    Route("/playground/export", posted(export), methods=["POST"]),
-    Route("/playground/import", posted(bring_in), methods=["POST"]),
+    Route("/playground/save", accept_form(save), methods=["POST"]),
+    Route("/playground/save-criteria", accept_form(save_criteria), methods=["POST"]),
+    Route("/playground/export", accept_form(export), methods=["POST"]),
+    Route("/playground/import", accept_form(bring_in), methods=["POST"]),
     Route("/playground/case/{name}", show_case),
-    Route("/playground/case/{name}/delete", posted(delete), methods=["POST"]),
+    Route("/playground/case/{name}/delete", accept_form(delete), methods=["POST"]),
 )

@@ -21,7 +21,7 @@ from adjudge.core.prompts.case_writing import DATA_LENGTHS, DATA_TASKS, TEXT_ACT
 from adjudge.errors import AdjudgeError, SetupError
 from adjudge.features.playground.case_files import EXPORTS
 from adjudge.features.playground.draft import FIRST, MOST_ROWS, Draft, draft_of
-from adjudge.features.playground.edits import edited, with_beside
+from adjudge.features.playground.edits import apply_button, with_beside
 from adjudge.features.playground.entries import find_entry, find_own, list_names
 from adjudge.features.playground.run_rows import case_of_rows
 from adjudge.features.playground.store import CaseStore
@@ -47,7 +47,7 @@ _AT_MOST = 0.4
 _PATIENCE = 2.0
 """Seconds for which a trial that is stopped is waited for."""
 Form = list[tuple[str, str]]
-Posted = Callable[[Request, Form], Response]
+Answer = Callable[[Request, Form], Response]
 
 
 class TextFile(NamedTuple):
@@ -61,14 +61,14 @@ class Link(NamedTuple):
 
 
 class SavedCase(NamedTuple):
-    """What the form goes on from once it was saved."""
+    """The version of a saved test case that the form continues from."""
 
     case: str
     base: int
 
 
-def posted(answer: Posted) -> Callable[[Request], Awaitable[Response]]:
-    """A page that is sent the form; refused where nothing may be written."""
+def accept_form(answer: Answer) -> Callable[[Request], Awaitable[Response]]:
+    """Wrap a page that receives the form; refuse it with --read-only."""
 
     async def handle(request: Request) -> Response:
         refuse_reading_only(request)
@@ -76,7 +76,7 @@ def posted(answer: Posted) -> Callable[[Request], Awaitable[Response]]:
             form = await _form_of(request)
             return await run_in_threadpool(answer, request, form)
         except AdjudgeError as error:
-            return said(request, str(error), status=422)
+            return show_message(request, str(error), status=422)
 
     return handle
 
@@ -94,7 +94,7 @@ async def _form_of(request: Request) -> Form:
         ) from None
 
 
-def said(
+def show_message(
     request: Request,
     message: str,
     *,
@@ -104,12 +104,12 @@ def said(
     saved: SavedCase | None = None,
     status: int = 200,
 ) -> Response:
-    """A message beside the form, with files to take away."""
+    """Show a message next to the form, with files to download."""
     kind = "note" if status >= 400 else "good"
     data = {
         "message": message,
         "title": title,
-        "files": [one._asdict() for one in files],
+        "files": [file._asdict() for file in files],
         "link": link and link._asdict(),
         "saved": saved and saved._asdict(),
     }
@@ -119,16 +119,14 @@ def said(
 
 
 def refuse_reading_only(request: Request) -> None:
-    """Nothing is asked and nothing is saved with ``--read-only``."""
+    """Refuse to ask or save anything with ``--read-only``."""
     site_of(request).refuse_read_only(
         Message("the playground is off: the page was started with --read-only")
     )
 
 
 def show(request: Request) -> Response:
-    """The form, with what the address says: a ready-made criteria, a saved test case, or rows of a
-    run.
-    """
+    """Show the form for the address: ready-made criteria, a saved test case, or rows of a run."""
     refuse_reading_only(request)
     site = site_of(request)
     draft = _open_draft(request, site)
@@ -146,18 +144,19 @@ def _open_draft(request: Request, site: Site) -> Draft:
 
 
 def _begin_draft(request: Request, site: Site) -> Draft:
-    asked, language = request.query_params, site.language_of(request)
-    if name := asked.get("case"):
-        case, number = CaseStore(site.home).read(name, _number(asked.get("version")))
+    query, language = request.query_params, site.language_of(request)
+    if name := query.get("case"):
+        case, number = CaseStore(site.home).read(name, _number(query.get("version")))
         return Draft.of_case(case, name, str(number))
     models = site.known_models()[:1]
-    if run := asked.get("run"):
+    if run := query.get("run"):
         place = site.library.find(run)
-        named = rows_in(asked.getlist("rows")) or {_number(asked.get("row")) or 1}
-        rows = sorted(named)[:MOST_ROWS]
+        numbers = rows_in(query.getlist("rows")) or {_number(query.get("row")) or 1}
+        rows = sorted(numbers)[:MOST_ROWS]
         draft = Draft.of_case(
-            case_of_rows(place.folder, asked.get("judge", ""), rows, models, language)
+            case_of_rows(place.folder, query.get("judge", ""), rows, models, language)
         )
+        # The whole draft travels with every click, so a row's size is limited.
         if (length := len(str(draft))) > _LONGEST_ROW:
             raise SetupError(
                 "rows {rows} and their criteria have {length} characters, too many to edit "
@@ -167,24 +166,24 @@ def _begin_draft(request: Request, site: Site) -> Draft:
                 most=_LONGEST_ROW,
             )
         return draft
-    if file := asked.get("file"):
-        return draft_of(find_own(site.home, file, asked.get("criteria", "")), models, language)
-    return draft_of(find_ready_made(asked.get("criteria") or FIRST, language), models, language)
+    if file := query.get("file"):
+        return draft_of(find_own(site.home, file, query.get("criteria", "")), models, language)
+    return draft_of(find_ready_made(query.get("criteria") or FIRST, language), models, language)
 
 
-def _number(given: str | None) -> int | None:
-    """What an address says, where it says anything."""
-    if not given:
+def _number(text: str | None) -> int | None:
+    """Return the number in an address, if there is one."""
+    if not text:
         return None
-    if (found := whole(given)) is None:
-        raise SetupError("{given!r} is not a number", given=given)
-    return found
+    if (number := whole(text)) is None:
+        raise SetupError("{given!r} is not a number", given=text)
+    return number
 
 
 def _around(request: Request, site: Site, draft: Draft) -> JsonDict:
-    """What stands around the form."""
+    """Return the lists that the page offers around the form."""
     language = site.language_of(request)
-    runs = [one.link for one in site.library.scan()[:200]]
+    runs = [place.link for place in site.library.scan()[:200]]
     return {
         "catalogue": catalog.all_names(language),
         "cases": CaseStore(site.home).names(),
@@ -199,7 +198,7 @@ def _around(request: Request, site: Site, draft: Draft) -> JsonDict:
 
 
 def _worth(models: Sequence[str]) -> str:
-    """What a reader of the embedded model's verdicts must know; or why it cannot judge."""
+    """Return the embedded model's known limits, or why it cannot judge."""
     local = [name for name in models if name.startswith("local/")]
     try:
         return open_model(local[-1]).note or "" if local else ""
@@ -215,27 +214,27 @@ def form_answer(request: Request, draft: Draft, problem: str = "") -> Response:
 def _form_data(request: Request, draft: Draft, problem: str = "") -> dict[str, object]:
     site = site_of(request)
     trial, models = trials_of(site).get(draft.trial), site.known_models()
-    asked = [name for name in models if name in draft.models] or models[-1:]
+    judges = [name for name in models if name in draft.models] or models[-1:]
     return {
         "draft": asdict(draft) if wants_json(request) else draft,
         "labels": draft.labels(),
         "choices": draft.choices(),
         "models": models,
-        "asked": asked,
-        "worth": _worth(asked),
+        "asked": judges,
+        "worth": _worth(judges),
         "problem": problem,
         "judged": trial_data(trial, site.spending.left, draft) if trial else None,
     }
 
 
 def edit(request: Request, form: Form) -> Response:
-    """A button of the form: the form as it is after it."""
+    """Apply a button of the form and show the form again."""
     do = request.query_params.get("do", "")
-    return _changed_form(request, form, lambda draft: edited(draft, do, dict(form)))
+    return _changed_form(request, form, lambda draft: apply_button(draft, do, dict(form)))
 
 
 def judge_beside(request: Request, form: Form) -> Response:
-    """The form with one more criterion that its instances are judged by."""
+    """Add one more criterion to judge the instances by."""
     site, name = site_of(request), dict(form).get("beside_name", "").strip()
 
     def change(draft: Draft) -> Draft:
@@ -246,7 +245,7 @@ def judge_beside(request: Request, form: Form) -> Response:
 
 
 def _changed_form(request: Request, form: Form, change: Callable[[Draft], Draft]) -> Response:
-    """What cannot be done is said, and nothing typed is lost."""
+    """Apply a change; if it fails, show why and keep everything that was typed."""
     draft, problem = Draft.of_form(form), ""
     try:
         draft = change(draft)
@@ -256,91 +255,95 @@ def _changed_form(request: Request, form: Form, change: Callable[[Draft], Draft]
 
 
 def check(request: Request, form: Form) -> Response:
-    """What the linter finds while the criteria are typed."""
+    """Check the criteria while they are being typed."""
     site, draft = site_of(request), Draft.of_form(form)
     try:
-        found, estimate = _findings(draft), _estimate(site, draft)
+        findings, estimate = _findings(draft), _estimate(site, draft)
     except AdjudgeError as error:
-        found, estimate = [{"severity": "error", "message": str(error)}], ""
+        findings, estimate = [{"severity": "error", "message": str(error)}], ""
     return site.answer(
-        request, "playground/playground_check.html.jinja", {"findings": found, "estimate": estimate}
+        request,
+        "playground/playground_check.html.jinja",
+        {"findings": findings, "estimate": estimate},
     )
 
 
 def _findings(draft: Draft) -> list[JsonDict]:
-    """Of all criteria; those beside the edited one are named."""
+    """Lint all criteria; findings about the others carry their name."""
     fields = {name for row in draft.rows for name, texts in row.texts.items() if any(texts)}
     case = TestCase(entry=draft.entry(), beside=draft.entries_beside())
     entries = [("", case.entry), *zip(draft.labels()[1:], case.beside, strict=True)]
     return [
         {
-            "severity": one.severity,
-            "message": join(": ", filter(None, (label, one.field, one.message))),
+            "severity": finding.severity,
+            "message": join(": ", filter(None, (label, finding.field, finding.message))),
         }
         for label, entry in entries
-        for one in lint(entry.criteria, fields or None)
+        for finding in lint(entry.criteria, fields or None)
     ]
 
 
 def _estimate(site: Site, draft: Draft) -> str:
-    """What judging would cost, where it costs anything."""
+    """Return what judging would cost, if it costs anything."""
     try:
         case = draft.case_of()
         entries = models_of(site, case)
-        if not case.rows or site.spending.is_free(one.model for one in entries):
+        if not case.rows or site.spending.is_free(entry.model for entry in entries):
             return ""
-        found = estimate_of(case, entries, site.spending.prices)
+        cost = estimate_of(case, entries, site.spending.prices)
     except AdjudgeError:
-        return ""  # it is said when somebody wants to judge
-    if not found.calls[1]:
+        return ""  # judging reports the error
+    if not cost.calls[1]:
         return Message("Everything here was answered before: judging costs nothing.")
-    low, high = found.usd
+    low, high = cost.usd
     return plural(
         "{count} call, ≈ ${low:.4f} – ${high:.4f}",
         "{count} calls, ≈ ${low:.4f} – ${high:.4f}",
-        found.calls[0],
+        cost.calls[0],
         low=low,
         high=high,
     )
 
 
 def models_of(site: Site, case: TestCase) -> tuple[ModelEntry, ...]:
-    """The models that the case names, of those that may be asked."""
-    named = case.settings.models or site.known_models()[-1:]
-    if not named:
+    """Return the models that the case names, or the page's last one."""
+    names = case.settings.models or site.known_models()[-1:]
+    if not names:
         raise SetupError(
             "there is no model to ask: start the page with -m MODEL, or pip install "
             "'adjudge[local]'"
         )
-    return tuple(model_named(site, one) for one in named)
+    return tuple(find_model(site, name) for name in names)
 
 
-def model_named(site: Site, name: str) -> ModelEntry:
-    """A model that may be asked."""
-    known = site.known_models()
-    if name not in known:
+def find_model(site: Site, name: str) -> ModelEntry:
+    """Return a model that the page may ask; raise a SetupError for any other."""
+    allowed = site.known_models()
+    if name not in allowed:
         raise SetupError(
             "{name} is not a model that the page may ask: it may ask {known}; start it "
             "with -m {name}",
             name=name,
-            known=", ".join(known),
+            known=", ".join(allowed),
         )
     return site.project.with_defaults(ModelEntry(model=name))
 
 
 def judge(request: Request, form: Form) -> Response:
-    """Begin a trial, and show what there is of it."""
+    """Start a trial and show its results so far."""
     site = site_of(request)
     draft = Draft.of_form(form)
     case = draft.case_of()
     models = models_of(site, case)
+    # An earlier trial of other criteria or texts would only cost money.
     if (earlier := trials_of(site).get(draft.trial)) and earlier.case.asked != case.asked:
         earlier.stop()
     trial = trials_of(site).start(
         case,
         models,
-        written=[draft.rows[place].written for place in draft.filled()],
+        written=[draft.rows[place].written for place in draft.filled_places()],
     )
+    # Answers from the cache are there at once, so the first page already shows them.
     trial.wait(_LOOK)
     return trial_answer(request, trial, draft)
 
@@ -356,13 +359,13 @@ def trial_answer(request: Request, trial: Trial, draft: Draft | None = None) -> 
 
 
 def show_trial(request: Request) -> Response:
-    """The results as they were judged, for scripts."""
+    """Show the results as they were judged, for scripts."""
     refuse_reading_only(request)
     return trial_answer(request, trial_of(request))
 
 
 def look(request: Request, form: Form) -> Response:
-    """The results by now, beside the instances of the form as it is by now."""
+    """Show the results so far next to the instances of the form as it is now."""
     trial = trial_of(request)
     return trial_answer(request, trial, Draft.of_form(form))
 
@@ -374,19 +377,19 @@ def stop(request: Request, form: Form) -> Response:
 
 
 async def follow(request: Request) -> Response:
-    """Server-sent events: ``changed`` when there is something new, ``ended`` at the end."""
+    """Send server-sent events: ``changed`` if there is something new, ``ended`` at the end."""
     refuse_reading_only(request)
     events = _events(trial_of(request), site_of(request).is_leaving)
     return StreamingResponse(events, media_type="text/event-stream")
 
 
 async def _events(trial: Trial, is_leaving: Callable[[], bool]) -> AsyncIterator[str]:
-    told = -1
+    sent_changes = -1
     while not trial.ended:
         if is_leaving():
             return
-        if trial.changes != told:
-            told = trial.changes
+        if trial.changes != sent_changes:
+            sent_changes = trial.changes
             yield f"event: changed\ndata: {trial.cast}\n\n"
             await asyncio.sleep(_AT_MOST)
         await asyncio.sleep(_LOOK)
@@ -395,12 +398,12 @@ async def _events(trial: Trial, is_leaving: Callable[[], bool]) -> AsyncIterator
 
 ROUTES = (
     Route("/playground", show),
-    Route("/playground/edit", posted(edit), methods=["POST"]),
-    Route("/playground/beside", posted(judge_beside), methods=["POST"]),
-    Route("/playground/check", posted(check), methods=["POST"]),
-    Route("/playground/judge", posted(judge), methods=["POST"]),
+    Route("/playground/edit", accept_form(edit), methods=["POST"]),
+    Route("/playground/beside", accept_form(judge_beside), methods=["POST"]),
+    Route("/playground/check", accept_form(check), methods=["POST"]),
+    Route("/playground/judge", accept_form(judge), methods=["POST"]),
     Route("/playground/trial/{trial}", show_trial),
-    Route("/playground/trial/{trial}", posted(look), methods=["POST"]),
+    Route("/playground/trial/{trial}", accept_form(look), methods=["POST"]),
     Route("/playground/trial/{trial}/events", follow),
-    Route("/playground/trial/{trial}/stop", posted(stop), methods=["POST"]),
+    Route("/playground/trial/{trial}/stop", accept_form(stop), methods=["POST"]),
 )

@@ -1,4 +1,4 @@
-"""What the playground would send for its first instance, before anything is paid for."""
+"""Show the prompt for the first instance before anything is paid for."""
 
 from __future__ import annotations
 
@@ -12,7 +12,13 @@ from adjudge.core.domain.vote import Ballot
 from adjudge.core.engine.ask import prompt_for
 from adjudge.errors import SetupError
 from adjudge.features.playground.draft import Draft
-from adjudge.features.playground.form_page import Form, TextFile, models_of, posted, said
+from adjudge.features.playground.form_page import (
+    Form,
+    TextFile,
+    accept_form,
+    models_of,
+    show_message,
+)
 from adjudge.messages import Message
 from adjudge.runs.case_file import TestCase
 from adjudge.runs.plan import resolve
@@ -23,19 +29,25 @@ _NOTHING = Message("there is nothing to judge: write a text into an instance")
 
 
 def preview(request: Request, form: Form) -> Response:
-    """The first prompt by each criterion; nobody is asked."""
+    """Show the first prompt of each criterion, without any request."""
     case = Draft.of_form(form).case_of()
     if not case.rows:
         raise SetupError(_NOTHING)
     models = models_of(site_of(request), case)
-    first = {label: _first_ballot(one, models) for label, one in case.by_criterion().items()}
+    ballots = {
+        label: _first_ballot(criterion_case, models)
+        for label, criterion_case in case.by_criterion().items()
+    }
     files = [
-        TextFile(f"{label}.txt" if len(first) > 1 else "prompt.txt", _text(ballot))
-        for label, ballot in first.items()
+        TextFile(
+            f"{label}.txt" if len(ballots) > 1 else "prompt.txt",
+            "\n\n".join(f"{turn.role}:\n{turn.content}" for turn in prompt_for(ballot).messages),
+        )
+        for label, ballot in ballots.items()
     ]
-    model = next(iter(first.values())).model
+    model = next(iter(ballots.values())).model
     title = Message("What is sent to {model} for the first instance", model=model)
-    return said(request, "", title=title, files=files)
+    return show_message(request, "", title=title, files=files)
 
 
 def _first_ballot(case: TestCase, models: Sequence[ModelEntry]) -> Ballot:
@@ -47,8 +59,4 @@ def _first_ballot(case: TestCase, models: Sequence[ModelEntry]) -> Ballot:
     raise SetupError(_NOTHING)
 
 
-def _text(ballot: Ballot) -> str:
-    return "\n\n".join(f"{turn.role}:\n{turn.content}" for turn in prompt_for(ballot).messages)
-
-
-ROUTES = (Route("/playground/prompt", posted(preview), methods=["POST"]),)
+ROUTES = (Route("/playground/prompt", accept_form(preview), methods=["POST"]),)

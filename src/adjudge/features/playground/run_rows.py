@@ -1,4 +1,4 @@
-"""Rows of a run in the playground: tried by other criteria, or one of them as an instance."""
+"""Rows of a run in the playground: judged by other criteria, or opened as instances."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _SEED = 0
 
 @dataclass(frozen=True)
 class RowsToTry:
-    """Rows of a run to be judged anew."""
+    """Rows of a run to be judged again."""
 
     case: TestCase
     before: Mapping[int, str]
@@ -45,10 +45,17 @@ class RowsToTry:
 
 
 def rows_to_try(folder: Path, case: TestCase, count: int) -> RowsToTry:
-    """Rows that people labelled, drawn by lot; where nobody did, any."""
-    scale = _scale(folder, case.criteria.name)
-    found = _labelled(folder, scale, count) or _unlabelled(folder, count)
-    if found.compares != case.compares:
+    """Sample rows that people labelled; any rows if there are none."""
+    scales = label_scales(folder)
+    scale = next(
+        (candidate for candidate in scales if candidate.name == case.criteria.name), scales[0]
+    )
+    labelled = (
+        None
+        if not any(label.is_by_person for label in LabelStore(folder).current(scale.name))
+        else labelled_set(LabelledSource(folder, question=scale.name, sample=count, seed=_SEED))
+    ) or _draw_unlabelled(folder, count)
+    if labelled.compares != case.compares:
         if case.compares:
             raise SetupError(
                 "the criteria compare responses, and the rows of the run hold one text: "
@@ -58,32 +65,39 @@ def rows_to_try(folder: Path, case: TestCase, count: int) -> RowsToTry:
             "the criteria judge one text, and the rows of the run hold responses to "
             "compare: choose another run"
         )
-    expected = _expected(found, case.criteria)
-    identities = [one.instance.identity for one in found.rows]
+    expected = _collect_expected(labelled, case.criteria)
+    identities = [row.instance.identity for row in labelled.rows]
     entries = (case.entry, *case.beside)
-    fitted = found.with_fields(needed_fields(one.criteria for one in entries))
+    fitted = labelled.with_fields(needed_fields(row.criteria for row in entries))
     rows = tuple(
-        _row(one.instance, expected.get(identity, ""))
-        for one, identity in zip(fitted.rows, identities, strict=True)
+        _row(row.instance, expected.get(identity, ""))
+        for row, identity in zip(fitted.rows, identities, strict=True)
     )
-    said = _verdicts(folder, scale, set(identities))
-    before = {
-        place: said[identity] for place, identity in enumerate(identities) if identity in said
+    verdicts = _verdicts(folder, scale, set(identities))
+    earlier_verdicts = {
+        place: verdicts[identity]
+        for place, identity in enumerate(identities)
+        if identity in verdicts
     }
-    return RowsToTry(replace(case, rows=rows), before)
+    return RowsToTry(replace(case, rows=rows), earlier_verdicts)
 
 
 def case_of_rows(
     folder: Path, judge: str, numbers: Sequence[int], models: Sequence[str], language: str
 ) -> TestCase:
-    """Rows of a run as instances, with the criteria that the first was judged by; a text that
-    several criteria judged is one instance.
+    """Return rows of a run as instances, with the criteria that judged the first of them.
+
+    A text that several criteria judged is one instance.
     """
     with reading(folder) as connection:
         rows = [_record(connection, judge, number) for number in numbers]
-    found, scales = rows[0], label_scales(folder)
+    first_row, scales = rows[0], label_scales(folder)
     scale = next(
-        (one for one in scales if one.name == found.criterion and judge in one.judges),
+        (
+            candidate
+            for candidate in scales
+            if candidate.name == first_row.criterion and judge in candidate.judges
+        ),
         scales[0],
     )
     kind: Kind = "pairwise" if scale.scale.compares else "direct"
@@ -93,75 +107,76 @@ def case_of_rows(
             "{name!r} asks for a number, and the playground is for options and comparisons",
             name=scale.name,
         )
-    wanted: dict[str, JudgmentRecord] = {}
-    for one in rows:
-        wanted.setdefault(one.identity, one)
+    record_by_row: dict[str, JudgmentRecord] = {}
+    for candidate in rows:
+        record_by_row.setdefault(candidate.identity, candidate)
     labels = LabelStore(folder).current(scale.name)
-    expected = _agreed(label for label in labels if label.row in wanted)
+    expected = _collect_unanimous(label for label in labels if label.row in record_by_row)
     return TestCase(
         entry=entry,
         settings=CaseSettings(models=tuple(models), language=language),
         rows=tuple(
-            _row(Instance(one.fields), expected.get(identity, ""), one.id or str(one.row))
-            for identity, one in wanted.items()
+            _row(
+                Instance(candidate.fields),
+                expected.get(identity, ""),
+                candidate.id or str(candidate.row),
+            )
+            for identity, candidate in record_by_row.items()
         ),
     )
 
 
 def _record(connection: sqlite3.Connection, judge: str, number: int) -> JudgmentRecord:
-    found = next(records(connection, judge=judge, index=number - 1), None)
-    if found is None:
+    record = next(records(connection, judge=judge, index=number - 1), None)
+    if record is None:
         raise RunError("the run has no row {number} of judge {judge!r}", number=number, judge=judge)
-    return found
+    return record
 
 
-def _scale(folder: Path, name: str) -> JudgedScale:
-    """The run's own question: the one of that name, else its first."""
-    scales = label_scales(folder)
-    return next((one for one in scales if one.name == name), scales[0])
-
-
-def _labelled(folder: Path, scale: JudgedScale, count: int) -> LabelledSet | None:
-    if not any(one.is_by_person for one in LabelStore(folder).current(scale.name)):
-        return None
-    return labelled_set(LabelledSource(folder, question=scale.name, sample=count, seed=_SEED))
-
-
-def _unlabelled(folder: Path, count: int) -> LabelledSet:
+def _draw_unlabelled(folder: Path, count: int) -> LabelledSet:
     rows = list(islice(rows_of_run(folder), _LOOKED_AT))
     if not rows:
         raise RunError("the run has no rows yet")
-    drawn = {one.identity for one in sorted(rows, key=lambda one: lot(_SEED, one.identity))[:count]}
+    # By lot and reproducible; the run's order is kept.
+    drawn = {
+        instance.identity
+        for instance in sorted(rows, key=lambda instance: lot(_SEED, instance.identity))[:count]
+    }
     return LabelledSet(
-        folder.name, tuple(MarkedRow(one, ()) for one in rows if one.identity in drawn)
+        folder.name,
+        tuple(MarkedRow(instance, ()) for instance in rows if instance.identity in drawn),
     )
 
 
-def _expected(rows: LabelledSet, criteria: Criteria) -> dict[str, str]:
-    """Row → what people say of it in the words of the criteria."""
-    if not any(one.marks for one in rows.rows):
+def _collect_expected(rows: LabelledSet, criteria: Criteria) -> dict[str, str]:
+    """Map each row to people's answer in the words of the criteria."""
+    if not any(row.marks for row in rows.rows):
         return {}
     try:
-        return _agreed(Answers().labels(rows, criteria))
+        return _collect_unanimous(Answers().labels(rows, criteria))
     except SetupError as error:
-        said = ", ".join(sorted({str(mark.answer) for one in rows.rows for mark in one.marks})[:5])
+        answers = ", ".join(
+            sorted({str(mark.answer) for row in rows.rows for mark in row.marks})[:5]
+        )
         options = ", ".join(criteria.option_names)
         raise SetupError(
             "people labelled the run's rows {said}, and the criteria offers {options}: call "
             "the options so",
-            said=said,
+            said=answers,
             options=options,
         ) from error
 
 
-def _agreed(labels: Iterable[Label]) -> dict[str, str]:
-    """Of rows on which people differ, nothing is expected."""
-    found: dict[str, set[str]] = {}
-    for one in labels:
-        answer = letter_of(one.winner) if one.winner is not None else one.option
+def _collect_unanimous(labels: Iterable[Label]) -> dict[str, str]:
+    """Map each row to people's answer; rows on which people differ are left out."""
+    answers_by_row: dict[str, set[str]] = {}
+    for label in labels:
+        answer = letter_of(label.winner) if label.winner is not None else label.option
         if answer is not None:
-            found.setdefault(one.row, set()).add(answer)
-    return {row: next(iter(answers)) for row, answers in found.items() if len(answers) == 1}
+            answers_by_row.setdefault(label.row, set()).add(answer)
+    return {
+        row: next(iter(answers)) for row, answers in answers_by_row.items() if len(answers) == 1
+    }
 
 
 def _row(instance: Instance, expected: str, id: str = "") -> ExpectedRow:
@@ -172,15 +187,15 @@ def _row(instance: Instance, expected: str, id: str = "") -> ExpectedRow:
     return ExpectedRow(fields=fields, expected=expected, id=id or instance.id or "")
 
 
-def _verdicts(folder: Path, scale: JudgedScale, wanted: set[str]) -> dict[str, str]:
-    """Row → what the run's first judge of this question said."""
-    found: dict[str, str] = {}
-    for one in records_of(folder):
-        if len(found) == len(wanted):
+def _verdicts(folder: Path, scale: JudgedScale, identities: set[str]) -> dict[str, str]:
+    """Map each row to the verdict of the run's first judge of this question."""
+    verdicts: dict[str, str] = {}
+    for record in records_of(folder):
+        if len(verdicts) == len(identities):
             break
-        if one.judge != scale.judges[0] or one.criterion != scale.name:
+        if record.judge != scale.judges[0] or record.criterion != scale.name:
             continue
-        said = letter_of(one.choice) if scale.scale.compares else one.verdict
-        if said is not None and one.identity in wanted:
-            found[one.identity] = said
-    return found
+        verdict = letter_of(record.choice) if scale.scale.compares else record.verdict
+        if verdict is not None and record.identity in identities:
+            verdicts[record.identity] = verdict
+    return verdicts

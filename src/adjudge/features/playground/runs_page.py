@@ -1,4 +1,4 @@
-"""The playground and runs: criteria tried on rows of a run, beside what the run said of them."""
+"""Judge rows of a run in the playground and compare with the run's verdicts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from adjudge.features.playground.draft import MOST_ROWS, Draft
-from adjudge.features.playground.form_page import Form, models_of, posted, trial_answer
+from adjudge.features.playground.form_page import Form, accept_form, models_of, trial_answer
 from adjudge.features.playground.run_rows import rows_to_try
 from adjudge.features.playground.trial import trials_of
 from adjudge.web.forms import row_count
@@ -22,12 +22,12 @@ def try_rows(request: Request, form: Form) -> Response:
     place = site.library.find(values.get("run", ""))
     count = row_count(values.get("count", "20"), MOST_ROWS)
     case = Draft.of_form(form).case_of()
-    found = rows_to_try(place.folder, case, count)
+    sample = rows_to_try(place.folder, case, count)
     trial = trials_of(site).start(
-        found.case, models_of(site, case), before=found.before, source=place.name
+        sample.case, models_of(site, case), before=sample.before, source=place.name
     )
     trial.wait(_FEW)
     return trial_answer(request, trial)
 
 
-ROUTES = (Route("/playground/try", posted(try_rows), methods=["POST"]),)
+ROUTES = (Route("/playground/try", accept_form(try_rows), methods=["POST"]),)

@@ -1,5 +1,4 @@
-"""Saved test cases: a folder for each under where the page was started, and in it a file for each
-version.
+"""Saved test cases: a folder per test case, and in it a file per version.
 
 A version is written once and never again. Names are those of the files themselves; no path is taken
 from an address.
@@ -56,20 +55,22 @@ class CaseStore:
         return sorted(name for name, _ in self._folders())
 
     def versions(self, name: str) -> list[SavedVersion]:
-        """Of one test case, the newest first."""
-        found = sorted(self._files(self._find(name)), reverse=True)
-        before = {newer: older for (newer, _), (older, _) in pairwise(found[:_MOST_DIFFS])}
+        """Return the versions of a test case, the newest first."""
+        files = sorted(self._files(self._find(name)), reverse=True)
+        previous = {newer: older for (newer, _), (older, _) in pairwise(files[:_MOST_DIFFS])}
         return [
             SavedVersion(
                 number,
-                *_said_of(path),
-                tuple(self.difference(name, before[number], number)) if number in before else (),
+                *_read_head(path),
+                tuple(self.difference(name, previous[number], number))
+                if number in previous
+                else (),
             )
-            for number, path in found
+            for number, path in files
         ]
 
     def read(self, name: str, version: int | None = None) -> tuple[TestCase, int]:
-        """A version, by default the newest, and its number."""
+        """Return a version, by default the newest, and its number."""
         number, path = self._version(name, version)
         try:
             text = path.read_text(encoding="utf-8")
@@ -80,9 +81,9 @@ class CaseStore:
         return parse_case(text, f"{FOLDER}/{name}/v{number}.yaml"), number
 
     def save(self, name: str, case: TestCase, base: int | None) -> int:
-        """As a new version; refused where somebody saved another since ``base`` was read.
+        """Save a new version and return its number.
 
-        Says the number.
+        Raise a SetupError if another version was saved since ``base`` was read.
         """
         folder = self._folder_for(name)
         latest = max((number for number, _ in self._files(folder)), default=0)
@@ -102,7 +103,7 @@ class CaseStore:
         return latest + 1
 
     def delete(self, name: str) -> None:
-        """With all its versions; files that are not ours stay, and so does their folder."""
+        """Delete all versions. Files of the user stay, and so does their folder."""
         folder = self._find(name)
         for _, path in list(self._files(folder)):
             path.unlink()
@@ -110,7 +111,7 @@ class CaseStore:
             folder.rmdir()
 
     def difference(self, name: str, one: int, other: int) -> list[str]:
-        """What changed from one version to another, as lines of a unified diff without its head."""
+        """Return the lines of a unified diff between two versions, without its head."""
         paths = (self._version(name, number)[1] for number in (one, other))
         return line_difference(*(path.read_text("utf-8", "replace") for path in paths))
 
@@ -153,11 +154,11 @@ class CaseStore:
     def _files(self, folder: Path) -> Iterator[tuple[int, Path]]:
         for path in folder.iterdir() if folder.is_dir() else ():
             if (
-                (found := _VERSION.fullmatch(path.name))
+                (match := _VERSION.fullmatch(path.name))
                 and path.is_file()
                 and not path.is_symlink()
             ):
-                yield int(found[1]), path
+                yield int(match[1]), path
 
     def _folder_for(self, name: str) -> Path:
         check_name(name)
@@ -165,7 +166,7 @@ class CaseStore:
 
 
 def check_name(name: str) -> None:
-    """A name of a file of ours has letters, digits, blanks and a few marks."""
+    """Refuse a name that is not safe as a file name on every system."""
     if not _NAME.fullmatch(name) or _RESERVED.fullmatch(name) or name.endswith((".", " ")):
         raise SetupError(
             "{name!r} cannot be a file's name: use letters, digits, blanks, - and _, 80 at most",
@@ -173,10 +174,8 @@ def check_name(name: str) -> None:
         )
 
 
-def _said_of(path: Path) -> tuple[str, float, CaseAgreement | None]:
-    """What was changed, when, and how many instances were judged as expected, as far as the file
-    says so.
-    """
+def _read_head(path: Path) -> tuple[str, float, CaseAgreement | None]:
+    """Read the note, the time and the agreement of a version, if the file has them."""
     text = path.read_text(encoding="utf-8", errors="replace")[:_LARGEST]
     head = text.partition("\ninstances:")[0]
     note, agreement = _NOTE.search(head), _AGREEMENT.search(head)

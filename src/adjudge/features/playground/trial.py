@@ -1,5 +1,5 @@
-"""A test case that is being judged: votes and results as they come, and what they come to beside
-what was expected.
+"""Judge a test case: collect votes and results as they come, and compare them with what was
+expected.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _ROOM = 2.0
 
 @dataclass(frozen=True)
 class ExpectedAgreement:
-    """Verdicts beside what was expected."""
+    """Agreement of verdicts with the expected answers."""
 
     count: int
     agreed: int
@@ -63,32 +63,38 @@ class ExpectedAgreement:
 
 
 @lru_cache(maxsize=64)
-def compared(
+def measure_agreement(
     said: tuple[str | None, ...], expected: tuple[str, ...], options: tuple[str, ...]
 ) -> ExpectedAgreement | None:
-    """Over the instances of which something is expected; None where there are none."""
-    pairs = [(one, truth) for one, truth in zip(said, expected, strict=True) if truth]
+    """Compare verdicts with expected answers; return None if no instance has an expected answer."""
+    pairs = [(verdict, answer) for verdict, answer in zip(said, expected, strict=True) if answer]
     if not pairs:
         return None
-    found = agreement([one for one, _ in pairs], [truth for _, truth in pairs])
-    accuracy, kappa = found.figures["accuracy"], found.figures["kappa"]
-    cells = Counter((truth, one) for one, truth in pairs if one is not None)
-    named = tuple(name for name in options if any(name in cell for cell in cells))
+    measures = agreement([verdict for verdict, _ in pairs], [answer for _, answer in pairs])
+    accuracy, kappa = measures.figures["accuracy"], measures.figures["kappa"]
+    cells = Counter((answer, verdict) for verdict, answer in pairs if verdict is not None)
+    shown_options = tuple(name for name in options if any(name in cell for cell in cells))
     return ExpectedAgreement(
         count=len(pairs),
-        agreed=sum(one == truth for one, truth in pairs),
-        failed=sum(one is None for one, _ in pairs),
+        agreed=sum(verdict == answer for verdict, answer in pairs),
+        failed=sum(verdict is None for verdict, _ in pairs),
         accuracy=(accuracy.value, accuracy.lower, accuracy.upper),
         kappa=(kappa.value, kappa.lower, kappa.upper),
         reason=kappa.reason or "",
-        options=named,
-        table={truth: {one: cells[truth, one] for one in named} for truth in named},
+        options=shown_options,
+        table={
+            answer: {verdict: cells[answer, verdict] for verdict in shown_options}
+            for answer in shown_options
+        },
     )
 
 
 @dataclass
 class CriterionTrial:
-    """What one criterion comes to in a trial. A thread of its own writes, pages read."""
+    """Verdicts by one criterion in a trial.
+
+    One thread writes to it while pages read it.
+    """
 
     case: TestCase
     results: dict[int, Result] = field(default_factory=dict)
@@ -103,33 +109,33 @@ class CriterionTrial:
         return len(self.results) + len(self.bad)
 
     def verdict(self, row: int) -> str | None:
-        """What was said of a row, as it is expected."""
+        """Return the verdict on a row in the notation of expected answers."""
         return verdict_of(self.results.get(row))
 
-    def compared(self, rows: Container[int]) -> ExpectedAgreement | None:
-        """Beside what was expected, of those of the rows that were judged so far."""
-        seen = [row for row in sorted(self.results) if row in rows]
-        return self.against([self.verdict(row) for row in seen], seen)
+    def measure_agreement(self, rows: Container[int]) -> ExpectedAgreement | None:
+        """Compare those of the rows that were judged so far with what was expected."""
+        judged_rows = [row for row in sorted(self.results) if row in rows]
+        return self.against([self.verdict(row) for row in judged_rows], judged_rows)
 
     def against(self, said: Sequence[str | None], seen: Sequence[int]) -> ExpectedAgreement | None:
-        """What was said of the seen rows beside what was expected of them."""
+        """Compare these verdicts on the rows with what was expected."""
         rows = [self.case.rows[row] for row in seen]
         options = dict.fromkeys(name for row in rows for name in self.case.choices(row))
-        return compared(tuple(said), tuple(row.expected for row in rows), tuple(options))
+        return measure_agreement(tuple(said), tuple(row.expected for row in rows), tuple(options))
 
     def hits(self, said: Mapping[int, str]) -> dict[int, float]:
-        """Row → 1 where what was said of it is what is expected, 0 where it is not."""
+        """Map each row with an expected answer to 1 if the verdict is that answer, else 0."""
         return {
-            row: float(one == wanted)
-            for row, one in said.items()
-            if (wanted := self.case.rows[row].expected)
+            row: float(verdict == expected)
+            for row, verdict in said.items()
+            if (expected := self.case.rows[row].expected)
         }
 
     @property
     def verdicts(self) -> dict[int, str]:
-        """Row → what was said of it, where something was."""
-        found = ((row, self.verdict(row)) for row in sorted(self.results))
-        return {row: said for row, said in found if said is not None}
+        """Row → verdict, without rows that have none."""
+        pairs = ((row, self.verdict(row)) for row in sorted(self.results))
+        return {row: verdict for row, verdict in pairs if verdict is not None}
 
     def judge(
         self, models: Sequence[ModelEntry], prices: PriceTable, changed: Callable[[], None]
@@ -144,18 +150,23 @@ class CriterionTrial:
 
     def _hear(self, event: Event) -> None:
         if isinstance(event, JudgmentDone):
+            # Rows are numbered from 1 in ids and messages, from 0 here.
             self.results[event.row] = event.result
         elif isinstance(event, VoteCast):
             if id := event.vote.ballot.instance.id:  # a persona is about no row
                 self.cast += 1
                 self.votes.setdefault(int(id) - 1, []).append(event.vote)
         elif isinstance(event, BadRow):
+            # A bad row is only named in words, such as "row 3".
             self.bad[int(event.where.rpartition(" ")[2]) - 1] = event.reason
 
 
 @dataclass
 class Trial:
-    """One judging of a test case, by all its criteria at once."""
+    """One judging of a test case by all its criteria at once.
+
+    Every criterion has its own thread; the trial ends when the last of them has.
+    """
 
     case: TestCase
     models: tuple[ModelEntry, ...]
@@ -180,51 +191,55 @@ class Trial:
         self._thread = threading.Thread(target=self._judge, name=f"trial {self.id}", daemon=True)
 
     @property
-    def edited(self) -> CriterionTrial:
-        """That of the criterion that is edited, which stands first."""
+    def edited_trial(self) -> CriterionTrial:
+        """The trial of the edited criterion, which comes first."""
         return next(iter(self.criteria.values()))
 
     def start(self) -> None:
         self._thread.start()
 
     def stop(self, wait: float = 0.0) -> None:
-        """Send nothing more. What is under way is waited for so long; what comes later still
-        counts, and is paid for.
+        """Send no further requests and wait up to `wait` seconds for those under way.
+
+        Replies that arrive later still count and are paid for.
         """
         if self.ended:
             return
+        # The budget belongs to the event loop: another thread must not stop it directly.
         event_loop.home_loop().call_soon_threadsafe(self._budget.stop, _STOPPED)
         if not self.wait(wait):
             self.stopped, self.ended = _STOPPED, True
             self._count()
 
     def wait(self, seconds: float) -> bool:
-        """Whether it ended in that time."""
+        """Wait and return True if the trial ended within that time."""
         self._thread.join(seconds)
         return self.ended
 
     @property
-    def planned(self) -> int:
-        """Votes that are asked for."""
+    def planned_votes(self) -> int:
+        """Number of votes that the trial asks for."""
         orders = 2 if self.case.both_orders else 1
-        each = len(self.models) * self.case.settings.votes * orders
-        return len(self.case.rows) * each * len(self.criteria)
+        votes_per_row = len(self.models) * self.case.settings.votes * orders
+        return len(self.case.rows) * votes_per_row * len(self.criteria)
 
     @property
     def cast(self) -> int:
-        return sum(one.cast for one in self.criteria.values())
+        return sum(trial.cast for trial in self.criteria.values())
 
     @property
     def error(self) -> str:
-        """Why it ended before its end."""
-        return self.stopped or next((one.error for one in self.criteria.values() if one.error), "")
+        """Why the trial was stopped or failed; empty if it was not."""
+        return self.stopped or next(
+            (trial.error for trial in self.criteria.values() if trial.error), ""
+        )
 
     @property
     def usd(self) -> float:
         return self._budget.spent.usd
 
     def expect(self, answers: Mapping[int, str]) -> None:
-        """Row → what is expected of it by now: that may be said after the verdict, too."""
+        """Replace expected answers (row → answer), also after the verdicts."""
         rows = [
             replace(row, expected=answers.get(place, row.expected))
             for place, row in enumerate(self.case.rows)
@@ -233,18 +248,22 @@ class Trial:
         for label, case in self.case.by_criterion().items():
             self.criteria[label].case = case
 
-    def compared_before(self) -> ExpectedAgreement | None:
-        """What the earlier judge said of the rows of a run beside what was expected."""
-        seen = sorted(self.edited.results)
-        said = [self.before.get(row) for row in seen]
-        return self.edited.against(said, seen) if self.before else None
+    def measure_earlier_agreement(self) -> ExpectedAgreement | None:
+        """Compare the earlier judge's verdicts on the rows of a run with what was expected."""
+        judged_rows = sorted(self.edited_trial.results)
+        verdicts = [self.before.get(row) for row in judged_rows]
+        return self.edited_trial.against(verdicts, judged_rows) if self.before else None
 
     def differing(self) -> list[int]:
-        """The rows whose verdict is not the expected one."""
-        return [row for row, hit in self.edited.hits(self.edited.verdicts).items() if not hit]
+        """Return the rows whose verdict is not the expected one."""
+        return [
+            row
+            for row, hit in self.edited_trial.hits(self.edited_trial.verdicts).items()
+            if not hit
+        ]
 
     def asks(self, other: Trial) -> bool:
-        """Whether both ask the same models the same, for the same instances of a form or a run."""
+        """Return True if both ask the same models the same about the same instances."""
         return (self.case.asked, self.models, self.written, self.source) == (
             other.case.asked,
             other.models,
@@ -253,87 +272,101 @@ class Trial:
         )
 
     def change(self) -> str:
-        """Better, worse, or cannot tell, where rows of a run are tried that people labelled."""
-        return self._changed(self.edited.hits(self.before), range(len(self.case.rows)))
+        """Say if the trial agrees better with people's labels than the run's judge did; empty
+        without labels.
+        """
+        return self._describe_change(
+            self.edited_trial.hits(self.before), range(len(self.case.rows))
+        )
 
     def change_from(self, other: CriterionTrial, rows: Container[int]) -> str:
-        """The same of the edited wording beside another one, on these rows; of several others,
-        intervals hold together.
-        """
-        name = self.edited.case.criteria.name
-        wordings = sum(one.case.criteria.name == name for one in self.criteria.values()) - 1
-        before = {row: hit for row, hit in other.hits(other.verdicts).items() if row in rows}
-        return self._changed(before, rows, max(1, wordings))
+        """Like change, but compare the edited wording with another one on these rows.
 
-    def _changed(self, before: Mapping[int, float], rows: Container[int], times: int = 1) -> str:
-        """Copies of one text are one observation; rows that lack a verdict are told."""
-        after, copies = self.edited.hits(self.edited.verdicts), defaultdict[str, list[int]](list)
+        With several other wordings, the intervals hold simultaneously.
+        """
+        name = self.edited_trial.case.criteria.name
+        wordings = sum(trial.case.criteria.name == name for trial in self.criteria.values()) - 1
+        hits_before = {row: hit for row, hit in other.hits(other.verdicts).items() if row in rows}
+        return self._describe_change(hits_before, rows, max(1, wordings))
+
+    def _describe_change(
+        self, hits_before: Mapping[int, float], rows: Container[int], times: int = 1
+    ) -> str:
+        """Describe the change and count the rows that lack one of the two verdicts."""
+        # Copies of one text are one observation, so they form a cluster.
+        hits_after, copies = (
+            self.edited_trial.hits(self.edited_trial.verdicts),
+            defaultdict[str, list[int]](list),
+        )
         for place, row in enumerate(self.case.rows):
             if place in rows and row.expected:
                 copies[identity_of(row.fields)].append(place)
-        said = changed_by(after, before, list(copies.values()), times)
-        left_out = sum(map(len, copies.values())) - len(after.keys() & before.keys())
-        if not said or not left_out:
-            return said
+        sentence = describe_change(hits_after, hits_before, list(copies.values()), times)
+        left_out = sum(map(len, copies.values())) - len(hits_after.keys() & hits_before.keys())
+        if not sentence or not left_out:
+            return sentence
         also = plural(
             "{count} row is left out that one of them says nothing of",
             "{count} rows are left out that one of them says nothing of",
             left_out,
         )
-        return join("; ", (said, also))
+        return join("; ", (sentence, also))
 
     def _judge(self) -> None:
         try:
             with ThreadPoolExecutor(len(self.criteria)) as pool:
                 list(pool.map(self._judge_by, self.criteria.values()))
+        # Also after an error: the share would otherwise stay set aside.
         finally:
             self.share.settle(self.usd)
             self.ended = True
             self._count()
 
-    def _judge_by(self, one: CriterionTrial) -> None:
+    def _judge_by(self, trial: CriterionTrial) -> None:
         with calling(self._budget):
-            one.judge(self.models, self.share.prices, self._count)
+            trial.judge(self.models, self.share.prices, self._count)
 
     def _count(self) -> None:
         self.changes += 1
 
 
-def changed_by(
+def describe_change(
     after: Mapping[int, float],
     before: Mapping[int, float],
     copies: Sequence[Sequence[int]],
     times: int,
 ) -> str:
-    """Whether agreement is better on the rows that both hold, as a sentence with the numbers
-    behind it; empty where there are none. ``copies``: the rows of each text. ``times``: how many
-    such sentences are to hold together.
+    """Say whether agreement improved on the rows that both have, with the numbers.
+
+    Return an empty text if there are no such rows. `copies` holds the rows of each text; `times` is
+    the number of such sentences whose intervals are to hold simultaneously.
     """
-    text_of = {row: text for text, own in enumerate(copies) for row in own}
+    text_of = {row: text for text, copy_rows in enumerate(copies) for row in copy_rows}
     rows = [row for row in sorted(text_of) if row in after and row in before]
     if not rows:
         return ""
+    # Bonferroni: the error rate is shared by all sentences shown together.
     level, texts = 1 - _RISK / times, [text_of[row] for row in rows]
-    found = compare(
+    comparison = compare(
         [after[row] for row in rows],
         [before[row] for row in rows],
         clusters=texts if len(set(texts)) < len(texts) else None,
         level=level,
     )
-    estimate = found.estimate
-    said = plural(
+    estimate = comparison.estimate
+    sentence = plural(
         "{outcome}: agreement {before:.3f} → {after:.3f} on {count} row",
         "{outcome}: agreement {before:.3f} → {after:.3f} on {count} rows",
         len(rows),
-        outcome=_OUTCOMES[found.outcome],
+        outcome=_OUTCOMES[comparison.outcome],
         before=sum(before[row] for row in rows) / len(rows),
         after=sum(after[row] for row in rows) / len(rows),
     )
     if estimate.lower is None or estimate.upper is None:
-        return join("; ", (said, estimate.reason or ""))
+        return join("; ", (sentence, estimate.reason or ""))
     return Message(
         "{said}; difference {value:+.3f}, from {lower:+.3f} to {upper:+.3f} at {level:.3g}%",
-        said=said,
+        said=sentence,
         value=estimate.value,
         level=100 * level,
         lower=estimate.lower,
@@ -346,22 +379,23 @@ def _plan_of(case: TestCase, models: Sequence[ModelEntry], prices: PriceTable) -
 
 
 def estimate_of(case: TestCase, models: Sequence[ModelEntry], prices: PriceTable) -> CostEstimate:
-    """What judging by all criteria would take; nothing is asked."""
-    first, *others = (
-        estimate(_plan_of(one, models, prices)) for one in case.by_criterion().values()
+    """Estimate judging by all criteria, without any request."""
+    first_estimate, *other_estimates = (
+        estimate(_plan_of(criterion_case, models, prices))
+        for criterion_case in case.by_criterion().values()
     )
-    return sum(others, start=first)
+    return sum(other_estimates, start=first_estimate)
 
 
 def verdict_of(result: Result | None) -> str | None:
-    """The option, or the letter of the better response; None where there is no verdict."""
+    """Return the option, or the letter of the better response; None without a verdict."""
     if isinstance(result, PairwiseInstanceResult):
         return letter_of(result.selected_option)
     return result.option if isinstance(result, DirectInstanceResult) else None
 
 
 class Trials:
-    """The trials of one server, the oldest forgotten first."""
+    """The trials of one server. The oldest are dropped first."""
 
     def __init__(self, spending: Spending) -> None:
         self._spending = spending
@@ -377,10 +411,13 @@ class Trials:
         before: Mapping[int, str] | None = None,
         source: str = "",
     ) -> Trial:
-        """Begin one. A SetupError says what is wrong before anybody is asked."""
+        """Start a trial, or return the one that is asking the same right now.
+
+        Raise a SetupError before the first request if the case cannot be judged.
+        """
         if not case.rows:
             raise SetupError("there is nothing to judge: write a text into an instance")
-        self._spending.refuse_unpriced(one.model for one in models)
+        self._spending.refuse_unpriced(entry.model for entry in models)
         room = self._room(case, models)
         trial = Trial(
             case, tuple(models), room, written=written, before=before or {}, source=source
@@ -396,15 +433,22 @@ class Trials:
         return trial
 
     def _running(self, trial: Trial) -> Trial | None:
-        """The one that asks the same at this moment: nothing is asked twice."""
-        return next((one for one in self._kept.values() if not one.ended and one.asks(trial)), None)
+        """Return a running trial that asks the same, so that nothing is asked twice."""
+        return next(
+            (
+                candidate
+                for candidate in self._kept.values()
+                if not candidate.ended and candidate.asks(trial)
+            ),
+            None,
+        )
 
     def get(self, id: str) -> Trial | None:
         return self._kept.get(id)
 
     def find(self, id: str) -> Trial:
-        if found := self.get(id):
-            return found
+        if trial := self.get(id):
+            return trial
         raise SetupError("that trial is gone: judge again")
 
     def stop_all(self) -> None:
@@ -412,10 +456,11 @@ class Trials:
             trial.stop()
 
     def _room(self, case: TestCase, models: Sequence[ModelEntry]) -> Share:
-        """What it may cost is set aside, so that two at once do not spend the same money."""
-        if self._spending.is_free(one.model for one in models):
+        """Set aside what the trial may cost, so that two trials do not spend the same money."""
+        if self._spending.is_free(entry.model for entry in models):
             return self._spending.set_aside(0.0)
         likely = estimate_of(case, models, self._spending.prices).usd[1]
+        # A tenth of a cent on top, so that an estimate of 0 still allows a call.
         return self._spending.set_aside(min(self._spending.left, _ROOM * likely + 0.001))
 
 

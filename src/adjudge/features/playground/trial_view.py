@@ -1,4 +1,4 @@
-"""A trial as the page shows it."""
+"""The data of a trial for the page."""
 
 from __future__ import annotations
 
@@ -22,30 +22,34 @@ _LONGEST = 4_000
 
 
 def places_in(trial: Trial, draft: Draft) -> dict[int, int]:
-    """Row of the trial → the instance of the form that has the same texts now."""
-    free = {place: draft.rows[place].written for place in draft.filled()}
-    found = {}
+    """Map each row of the trial to the instance of the form that still has the same texts."""
+    free = {place: draft.rows[place].written for place in draft.filled_places()}
+    place_of_row = {}
     for row, texts in enumerate(trial.written):
-        place = next((place for place, each in free.items() if each == texts), None)
+        place = next((place for place, draft_texts in free.items() if draft_texts == texts), None)
         if place is not None:
-            found[row] = place
+            place_of_row[row] = place
+            # Two instances with the same texts get a row each.
             del free[place]
-    return found
+    return place_of_row
 
 
 def _expect(trial: Trial, draft: Draft) -> dict[int, int]:
-    """Tell the trial what is expected by now; says which instances it judged."""
+    """Tell the trial what is expected now, and return the place of each row that is still in the
+    form.
+    """
     places = places_in(trial, draft)
     trial.expect({row: draft.rows[place].answer for row, place in places.items()})
     return places
 
 
 def trial_data(trial: Trial, left: float, draft: Draft | None = None) -> JsonDict:
-    """Everything that has come so far; beside the instances of a form, by what is expected of them
-    there, without those whose texts were changed since.
+    """Return everything that has come so far.
 
-    Whether it has ended is read first: what comes between is shown by the next look.
+    With a draft, rows are compared with what the form expects now; rows whose texts were changed
+    since are left out.
     """
+    # Read first: results that arrive meanwhile are shown by the next look.
     ended = trial.ended
     places = {row: row for row in range(len(trial.case.rows))}
     if draft and trial.written:
@@ -53,7 +57,10 @@ def trial_data(trial: Trial, left: float, draft: Draft | None = None) -> JsonDic
     rows = [_row(trial, row, place) for row, place in places.items()]
     sides = list(trial.criteria.values())
     notes = dict.fromkeys(
-        note for side in sides for _, one in sorted(side.results.items()) for note in one.notes
+        note
+        for side in sides
+        for _, result in sorted(side.results.items())
+        for note in result.notes
     )
     return {
         "trial": {
@@ -62,7 +69,7 @@ def trial_data(trial: Trial, left: float, draft: Draft | None = None) -> JsonDic
             "done": sum(side.done for side in sides),
             "total": len(trial.case.rows) * len(sides),
             "cast": trial.cast,
-            "planned": trial.planned,
+            "planned": trial.planned_votes,
             "usd": trial.usd,
             "error": trial.error,
             "notes": list(notes),
@@ -73,8 +80,8 @@ def trial_data(trial: Trial, left: float, draft: Draft | None = None) -> JsonDic
             "other_texts": len(trial.case.rows) - len(rows),
         },
         "left": left,
-        "compared": plain(trial.edited.compared(places)),
-        "before": plain(trial.compared_before()),
+        "compared": plain(trial.edited_trial.measure_agreement(places)),
+        "before": plain(trial.measure_earlier_agreement()),
         "change": trial.change() if ended else "",
         "criteria": [_criterion(trial, label, places, ended=ended) for label in trial.criteria],
         "moves": _moves(trial),
@@ -84,34 +91,40 @@ def trial_data(trial: Trial, left: float, draft: Draft | None = None) -> JsonDic
 
 
 def _criterion(trial: Trial, label: str, places: Mapping[int, int], *, ended: bool) -> JsonDict:
-    """What a criterion comes to; beside the edited one, where it is another wording of it."""
-    one, edited = trial.criteria[label], trial.edited
-    is_wording = one is not edited and one.case.criteria.name == edited.case.criteria.name
+    """Return the results of a criterion, compared with the edited one if it is another wording of
+    it.
+    """
+    criterion_trial, edited = trial.criteria[label], trial.edited_trial
+    is_wording = (
+        criterion_trial is not edited
+        and criterion_trial.case.criteria.name == edited.case.criteria.name
+    )
     differ = [
         places[row] + 1
-        for row, said in one.verdicts.items()
-        if row in places and edited.verdicts.get(row, said) != said
+        for row, verdict in criterion_trial.verdicts.items()
+        if row in places and edited.verdicts.get(row, verdict) != verdict
     ]
     return {
         "label": label,
-        "compared": plain(one.compared(places)),
-        "change": trial.change_from(one, places) if is_wording and ended else "",
+        "compared": plain(criterion_trial.measure_agreement(places)),
+        "change": trial.change_from(criterion_trial, places) if is_wording and ended else "",
         "differ": differ if is_wording else [],
     }
 
 
 def agreement_of(trial: Trial | None, draft: Draft) -> CaseAgreement | None:
-    """How far the form as it is was judged as expected; None where it was not judged, or by
-    something else.
+    """Return how far the form was judged as expected.
+
+    Return None if it was not judged, or if something else was.
     """
     if trial is None or not trial.ended or trial.source or not _is_judged_by(trial, draft):
         return None
-    found = trial.edited.compared(_expect(trial, draft))
-    return CaseAgreement(agreed=found.agreed, count=found.count) if found else None
+    measures = trial.edited_trial.measure_agreement(_expect(trial, draft))
+    return CaseAgreement(agreed=measures.agreed, count=measures.count) if measures else None
 
 
 def _is_judged_by(trial: Trial, draft: Draft, *, beside: bool = False) -> bool:
-    """Whether the criteria of the form are those of the trial; with those beside them, if asked."""
+    """Return True if the trial judged by the form's criteria; with `beside`, by all of them."""
     case = trial.case
     try:
         if beside and draft.entries_beside() != case.beside:
@@ -122,18 +135,18 @@ def _is_judged_by(trial: Trial, draft: Draft, *, beside: bool = False) -> bool:
 
 
 def _moves(trial: Trial) -> list[JsonDict]:
-    """What the verdicts of a run's rows were and are."""
+    """Count how verdicts on a run's rows changed."""
     counts = Counter(
-        (trial.before[row], said)
-        for row, said in trial.edited.verdicts.items()
+        (trial.before[row], verdict)
+        for row, verdict in trial.edited_trial.verdicts.items()
         if row in trial.before
     )
     return [{"before": a, "after": b, "rows": rows} for (a, b), rows in counts.items()]
 
 
 def _shades(criteria: Criteria) -> dict[str, float]:
-    """Option → how good it is, from 0 to 1, where they have scores."""
-    scores = {one.name: one.score for one in criteria.options if one.score is not None}
+    """Map each option to how good it is, from 0 to 1, if the options have scores."""
+    scores = {option.name: option.score for option in criteria.options if option.score is not None}
     if not scores:
         return {}
     low, high = min(scores.values()), max(scores.values())
@@ -144,22 +157,25 @@ def _shades(criteria: Criteria) -> dict[str, float]:
 
 
 def _row(trial: Trial, number: int, place: int) -> JsonDict:
-    judged = trial.case.rows[number].fields.get(trial.case.criteria.to_evaluate_field, "")
-    text = judged if isinstance(judged, str) else " | ".join(judged)
-    said = [_said(label, one, number) for label, one in trial.criteria.items()]
+    value = trial.case.rows[number].fields.get(trial.case.criteria.to_evaluate_field, "")
+    text = value if isinstance(value, str) else " | ".join(value)
+    judgments = [
+        _judgment(label, criterion_trial, number)
+        for label, criterion_trial in trial.criteria.items()
+    ]
     return {
         "index": number,
         "number": place + 1,
         "before": trial.before.get(number),
         "text": text[:_LONGEST] if trial.source else "",
-        **said[0],
-        "beside": said[1:],
+        **judgments[0],
+        "beside": judgments[1:],
     }
 
 
-def _said(label: str, one: CriterionTrial, number: int) -> JsonDict:
-    """What one criterion says of an instance."""
-    result, bad = one.results.get(number), one.bad.get(number)
+def _judgment(label: str, criterion_trial: CriterionTrial, number: int) -> JsonDict:
+    """Return one criterion's judgment of an instance."""
+    result, bad = criterion_trial.results.get(number), criterion_trial.bad.get(number)
     bias = (
         result.positional_bias
         if isinstance(result, DirectInstanceResult | PairwiseInstanceResult)
@@ -167,8 +183,8 @@ def _said(label: str, one: CriterionTrial, number: int) -> JsonDict:
     )
     return {
         "label": label,
-        "expected": one.case.rows[number].expected,
-        "verdict": one.verdict(number),
+        "expected": criterion_trial.case.rows[number].expected,
+        "verdict": criterion_trial.verdict(number),
         "status": "failed" if bad else result.status.value if result else None,
         "score": result.score if result else None,
         "explanation": result.explanation if result else None,
@@ -177,7 +193,10 @@ def _said(label: str, one: CriterionTrial, number: int) -> JsonDict:
         "bias": bool(bias and bias.detected),
         "tie": bool(result and result.tie),
         "unsure": bool(result and result.low_confidence),
-        "votes": [_vote(vote) for vote in (result.votes if result else one.votes.get(number, []))],
+        "votes": [
+            _vote(vote)
+            for vote in (result.votes if result else criterion_trial.votes.get(number, []))
+        ],
         **_replies(result),
     }
 
@@ -200,11 +219,11 @@ def _vote(vote: Vote) -> JsonDict:
 
 
 def _replies(result: Result | None) -> JsonDict:
-    """The first prompt, and every reply that was written."""
+    """Return the first prompt and every reply that has text."""
     if result is None or not result.votes:
         return {"prompt": None, "replies": []}
     replies = [
-        {"model": one.model, "text": one.text[:_LONGEST]} for one in result.votes if one.text
+        {"model": vote.model, "text": vote.text[:_LONGEST]} for vote in result.votes if vote.text
     ]
     prompt = prompt_for(result.votes[0].ballot).text[:_LONGEST]
     return {"prompt": prompt, "replies": replies or [{"model": result.votes[0].model, "text": ""}]}

@@ -1,5 +1,6 @@
-"""What models write for the playground: better criteria, better texts, test data. Nothing is taken
-over by itself.
+"""Text that models write for the playground: better criteria, better texts, test data.
+
+Everything is a proposal; the user takes it over or not.
 """
 
 from __future__ import annotations
@@ -52,14 +53,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class WritingDesk:
-    """A model that can write, and the budget that it is paid from."""
+    """A model that can write, and the budget that pays for it."""
 
     entry: ModelEntry
     spending: Spending
     language: str
 
-    def opened(self) -> OpenModel:
-        """The model. A SetupError says so where it cannot write."""
+    def open_model(self) -> OpenModel:
+        """Return the model; raise a SetupError if it cannot write."""
         self.spending.refuse_unpriced([self.entry.model])
         model = open_entry(self.entry, cache=True, prices=self.spending.prices)
         if model.capabilities.exact_logprobs:
@@ -71,8 +72,8 @@ class WritingDesk:
         return model
 
     @contextmanager
-    def paid(self) -> Iterator[None]:
-        """What is asked inside is paid from the page's budget."""
+    def pay(self) -> Iterator[None]:
+        """Pay every request made inside the block from the page's budget."""
         share = self.spending.set_aside(min(_MOST_USD, self.spending.left))
         budget = OpenBudget(Budget(max_usd=share.usd), share.prices)
         try:
@@ -81,13 +82,16 @@ class WritingDesk:
         finally:
             share.settle(budget.spent.usd)
 
-    def asked(self, prompt: Prompt, read: Callable[[str], T], temperature: float = 0.0) -> T:
-        """What the model writes, as ``read`` understands it; asked again where it cannot."""
-        model, reason = self.opened(), ""
-        with self.paid():
+    def ask(self, prompt: Prompt, read: Callable[[str], T], temperature: float = 0.0) -> T:
+        """Return the model's text parsed by `read`; ask again if it cannot be parsed."""
+        model, reason = self.open_model(), ""
+        with self.pay():
             for sample in range(_TRIES):
                 request = Request(
-                    prompt, temperature=temperature if sample == 0 else 1.0, sample=sample
+                    # At temperature 0 a second try would fail like the first.
+                    prompt,
+                    temperature=temperature if sample == 0 else 1.0,
+                    sample=sample,
                 )
                 vote = event_loop.run(written(model, request))
                 try:
@@ -104,14 +108,16 @@ class WritingDesk:
         )
 
 
-def rewritten(desk: WritingDesk, action: TextAction, text: str, case: TestCase, wish: str) -> str:
-    """A piece of text after an action."""
+def rewrite_text(
+    desk: WritingDesk, action: TextAction, text: str, case: TestCase, wish: str
+) -> str:
+    """Return a piece of text after an action."""
     prompt = render_text_action(action, text, case.criteria, desk.language, wish)
-    return desk.asked(prompt, _some_text, temperature=1.0 if action == "regenerate" else 0.0)
+    return desk.ask(prompt, _some_text, temperature=1.0 if action == "regenerate" else 0.0)
 
 
-def improved_criteria(desk: WritingDesk, trial: Trial, case: TestCase) -> Proposal:
-    """Better criteria by the instances on which judge and expectation differ."""
+def propose_criteria(desk: WritingDesk, trial: Trial, case: TestCase) -> Proposal:
+    """Propose better criteria from the instances on which judge and expectation differ."""
     if trial.case.entry.kind != case.entry.kind:
         raise SetupError("the criteria became of another kind since: judge again")
     cases = [
@@ -121,13 +127,13 @@ def improved_criteria(desk: WritingDesk, trial: Trial, case: TestCase) -> Propos
     ]
     if not cases:
         raise SetupError("every verdict is as expected: there is nothing to learn from")
-    writer = Writer(desk.opened(), "both", desk.language, case.compares)
-    with desk.paid():
+    writer = Writer(desk.open_model(), "both", desk.language, case.compares)
+    with desk.pay():
         return writer.propose(case.criteria, cases[:_MOST_CASES], None, None)
 
 
 def _case(trial: Trial, row: int) -> DisputedRow:
-    result = trial.edited.results[row]
+    result = trial.edited_trial.results[row]
     return DisputedRow(
         trial.case.instances()[row],
         verdict_of(result) or "",
@@ -136,92 +142,107 @@ def _case(trial: Trial, row: int) -> DisputedRow:
     )
 
 
-def improved_text(desk: WritingDesk, trial: Trial, row: int) -> tuple[str, str]:
-    """(before, after) of an instance's text, by the feedback on it."""
-    result = trial.edited.results.get(row)
+def improve_text(desk: WritingDesk, trial: Trial, row: int) -> tuple[str, str]:
+    """Return an instance's text as it is, and as improved by the judge's feedback."""
+    result = trial.edited_trial.results.get(row)
     if not isinstance(result, DirectInstanceResult) or not result.feedback:
         raise SetupError("there is no feedback on that instance: judge it with feedback")
     (ready,) = resolve(trial.case.eval_file([desk.entry]), cache=True).judges
     if not isinstance(ready.judge, DirectJudge):
         raise SetupError("compared responses have no feedback")
-    desk.opened()
+    desk.open_model()
     instance = trial.case.instances()[row]
-    with desk.paid():
-        after = ready.judge.improve(instance, result)
-    before = instance.fields.get(trial.case.criteria.to_evaluate_field, "")
-    return before if isinstance(before, str) else "\n".join(before), after
+    with desk.pay():
+        text_after = ready.judge.improve(instance, result)
+    text_before = instance.fields.get(trial.case.criteria.to_evaluate_field, "")
+    return text_before if isinstance(text_before, str) else "\n".join(text_before), text_after
 
 
-def made_rows(
+def write_rows(
     desk: WritingDesk, case: TestCase, kind: str, count: int, style: DataStyle
 ) -> tuple[ExpectedRow, ...]:
-    """Instances for one option, or at a border: ``kind`` is ``clear:OPTION`` or
-    ``border:OPTION``.
+    """Write instances for one option or at a border.
+
+    `kind` is ``clear:OPTION`` or ``border:OPTION``.
     """
     sort, _, option = kind.partition(":")
-    wanted = _wanted(case, sort, option, min(max(count, 1), MOST_AT_ONCE), style)
-    prompt = render_test_data(wanted, desk.language, compares=case.compares)
+    data = _describe_data(case, sort, option, min(max(count, 1), MOST_AT_ONCE), style)
+    prompt = render_test_data(data, desk.language, compares=case.compares)
     note = (
         f"synthetic: {option}"
         if sort == "clear"
-        else f"borderline: {' / '.join(wanted.between) or option}"
+        else f"borderline: {' / '.join(data.between) or option}"
     )
-    return desk.asked(prompt, lambda text: _rows_in(text, case, wanted, note), temperature=1.0)
+    return desk.ask(prompt, lambda text: _read_rows(text, case, data, note), temperature=1.0)
 
 
 def data_kinds(case_choices: Sequence[str], *, compares: bool) -> list[str]:
     options = [BETTER, TIE] if compares else list(case_choices)
     borders = [CLOSE] if compares else list(case_choices)
-    return [*(f"clear:{one}" for one in options), *(f"border:{one}" for one in borders)]
+    return [*(f"clear:{option}" for option in options), *(f"border:{option}" for option in borders)]
 
 
-def _wanted(case: TestCase, sort: str, option: str, count: int, style: DataStyle) -> DataWanted:
+def _describe_data(
+    case: TestCase, sort: str, option: str, count: int, style: DataStyle
+) -> DataWanted:
     names = list(case.criteria.option_names)
-    known = [BETTER, CLOSE, TIE] if case.compares else names
-    if option not in known:
+    possible = [BETTER, CLOSE, TIE] if case.compares else names
+    if option not in possible:
         raise SetupError(
             "{option!r} is none of {known}: nothing can be written for it",
             option=option,
-            known=", ".join(known),
+            known=", ".join(possible),
         )
     between: tuple[str, ...] = ()
     if sort == "border" and not case.compares:
         at = names.index(option)
         between = tuple(names[max(0, at - 1) : at + 2])
     fields = tuple(name for name in case.field_names() if name != case.criteria.to_evaluate_field)
-    seen = case.instances()
+    instances = case.instances()
     return DataWanted(
-        case.criteria, option, count, between=between, style=style, fields=fields, seen=seen
+        case.criteria, option, count, between=between, style=style, fields=fields, seen=instances
     )
 
 
-def _rows_in(text: str, case: TestCase, wanted: DataWanted, note: str) -> tuple[ExpectedRow, ...]:
-    """The instances of a reply. A ValueError says why there are none."""
-    found = next((one.data for one in reversed(find_objects(text)) if one.data), None)
-    listed = found.get("instances") if found else None
-    given = [one for one in listed if isinstance(one, Mapping)] if isinstance(listed, list) else []
-    rows = [row for one in given[: wanted.count] if (row := _row(one, case, wanted, note))]
+def _read_rows(text: str, case: TestCase, data: DataWanted, note: str) -> tuple[ExpectedRow, ...]:
+    """Return the instances in a reply; raise a ValueError if there are none."""
+    reply = next(
+        (candidate.data for candidate in reversed(find_objects(text)) if candidate.data), None
+    )
+    instances = reply.get("instances") if reply else None
+    candidates = (
+        [candidate for candidate in instances if isinstance(candidate, Mapping)]
+        if isinstance(instances, list)
+        else []
+    )
+    rows = [
+        row for candidate in candidates[: data.count] if (row := _row(candidate, case, data, note))
+    ]
     if not rows:
         raise ValueError(Message("the reply holds no instances"))
     return tuple(rows)
 
 
-def _row(given: JsonObject, case: TestCase, wanted: DataWanted, note: str) -> ExpectedRow | None:
+def _row(candidate: JsonObject, case: TestCase, data: DataWanted, note: str) -> ExpectedRow | None:
     context = {
-        name: str(given[name]).strip() for name in wanted.fields if isinstance(given.get(name), str)
+        name: str(candidate[name]).strip()
+        for name in data.fields
+        if isinstance(candidate.get(name), str)
     }
-    judged = case.criteria.to_evaluate_field
-    names = ("better", "other") if case.compares else (judged,)
-    texts = [str(given[name]).strip() for name in names if isinstance(given.get(name), str)]
+    judged_field = case.criteria.to_evaluate_field
+    names = ("better", "other") if case.compares else (judged_field,)
+    texts = [str(candidate[name]).strip() for name in names if isinstance(candidate.get(name), str)]
     if len(texts) < len(names) or not all(texts):
         return None
     if not case.compares:
-        return ExpectedRow(fields={**context, judged: texts[0]}, expected=wanted.wanted, note=note)
-    # a side, the same for the same texts
+        return ExpectedRow(
+            fields={**context, judged_field: texts[0]}, expected=data.wanted, note=note
+        )
+    # Swap at random, so that the better text is not always A; the hash keeps it reproducible.
     swapped = random.Random(content_hash(*texts)).random() < 0.5  # noqa: S311
-    expected = TIE if wanted.wanted == TIE else "B" if swapped else "A"
+    expected = TIE if data.wanted == TIE else "B" if swapped else "A"
     return ExpectedRow(
-        fields={**context, judged: tuple(texts[::-1] if swapped else texts)},
+        fields={**context, judged_field: tuple(texts[::-1] if swapped else texts)},
         expected=expected,
         note=note,
     )

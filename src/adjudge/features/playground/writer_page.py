@@ -1,6 +1,4 @@
-"""The playground's writer: better criteria by what differs, better texts by feedback, test data,
-other words.
-"""
+"""Pages of the playground's writer: better criteria, better texts, test data, rewording."""
 
 from __future__ import annotations
 
@@ -15,17 +13,17 @@ from adjudge.core.catalog.criteria_file import as_file
 from adjudge.core.prompts.case_writing import DATA_LENGTHS, DATA_TASKS, TEXT_ACTIONS, DataStyle
 from adjudge.errors import SetupError
 from adjudge.features.playground.draft import Draft
-from adjudge.features.playground.form_page import Form, model_named, models_of, posted, trial_of
+from adjudge.features.playground.form_page import Form, accept_form, find_model, models_of, trial_of
 from adjudge.features.playground.trial import trials_of
 from adjudge.features.playground.trial_view import places_in
 from adjudge.features.playground.writer import (
     MOST_AT_ONCE,
     WritingDesk,
     data_kinds,
-    improved_criteria,
-    improved_text,
-    made_rows,
-    rewritten,
+    improve_text,
+    propose_criteria,
+    rewrite_text,
+    write_rows,
 )
 from adjudge.runs.case_file import TestCase, dumped
 from adjudge.web.forms import whole
@@ -37,33 +35,33 @@ _LONGEST_WAIT = 120
 
 
 def improve_criteria(request: Request, form: Form) -> Response:
-    """Better criteria, and what would change."""
+    """Propose better criteria and show what would change."""
     site = site_of(request)
     case = Draft.of_form(form).case_of()
     trial = trial_of(request)
-    proposal = improved_criteria(_desk(site, form, case), trial, case)
-    after = dumped(as_file(replace(case.entry, criteria=proposal.criteria)))
+    proposal = propose_criteria(_desk(site, form, case), trial, case)
+    criteria_after = dumped(as_file(replace(case.entry, criteria=proposal.criteria)))
     data = {
         "explanation": proposal.explanation,
-        "proposed": after,
-        "diff": line_difference(dumped(as_file(case.entry)), after),
+        "proposed": criteria_after,
+        "diff": line_difference(dumped(as_file(case.entry)), criteria_after),
         "differing": len(trial.differing()),
     }
     return site.answer(request, "playground/playground_proposal.html.jinja", data)
 
 
 def fix_text(request: Request, form: Form) -> Response:
-    """An instance's text by the feedback on it, and what would change."""
+    """Improve an instance's text by the feedback on it and show what would change."""
     site = site_of(request)
     trial = trial_of(request)
     row = whole(request.query_params.get("row", ""))
     place = places_in(trial, Draft.of_form(form)).get(-1 if row is None else row)
     if row is None or place is None:
         raise SetupError("that instance is gone: judge again")
-    before, after = improved_text(_desk(site, form, trial.case), trial, row)
+    text_before, text_after = improve_text(_desk(site, form, trial.case), trial, row)
     data = {
-        "parts": word_difference(before, after),
-        "after": after,
+        "parts": word_difference(text_before, text_after),
+        "after": text_after,
         "at": place,
         "in_selection": False,
     }
@@ -71,9 +69,11 @@ def fix_text(request: Request, form: Form) -> Response:
 
 
 def rewrite(request: Request, form: Form) -> Response:
-    """A selected piece of text after an action."""
+    """Rewrite a selected piece of text."""
     site, values = site_of(request), dict(form)
-    action = next((one for one in TEXT_ACTIONS if one == values.get("action")), None)
+    action = next(
+        (candidate for candidate in TEXT_ACTIONS if candidate == values.get("action")), None
+    )
     if action is None:
         raise SetupError(
             "a text can be changed by {actions}, not by {values!r}",
@@ -87,65 +87,70 @@ def rewrite(request: Request, form: Form) -> Response:
     if action == "custom" and not wish:
         raise SetupError("say what is to be done with the text")
     case = Draft.of_form(form).case_of()
-    after = rewritten(_desk(site, form, case), action, text, case, wish)
-    data = {"parts": word_difference(text, after), "after": after, "at": 0, "in_selection": True}
+    text_after = rewrite_text(_desk(site, form, case), action, text, case, wish)
+    data = {
+        "parts": word_difference(text, text_after),
+        "after": text_after,
+        "at": 0,
+        "in_selection": True,
+    }
     return site.answer(request, "playground/playground_rewritten.html.jinja", data)
 
 
 def make_data(request: Request, form: Form) -> Response:
-    """Instances for an option, each with what the judge says of it."""
+    """Write instances for an option and judge them at once."""
     site, values = site_of(request), dict(form)
     case = Draft.of_form(form).case_of()
-    typed = values.get("how_many", "3")
-    count = whole(typed) or 0
+    how_many = values.get("how_many", "3")
+    count = whole(how_many) or 0
     if not 1 <= count <= MOST_AT_ONCE:
         raise SetupError(
             "the number of instances must be from 1 to {most_at_once}, not {typed!r}",
             most_at_once=MOST_AT_ONCE,
-            typed=typed,
+            typed=how_many,
         )
-    wanted, desk, style = values.get("data_kind", ""), _desk(site, form, case), _style(values)
+    data_kind, desk, style = values.get("data_kind", ""), _desk(site, form, case), _style(values)
     choices = Draft.of_form(form).choices()
-    kinds = data_kinds(choices, compares=case.compares) if wanted == "all" else [wanted]
-    rows = tuple(row for kind in kinds for row in made_rows(desk, case, kind, count, style))
+    kinds = data_kinds(choices, compares=case.compares) if data_kind == "all" else [data_kind]
+    rows = tuple(row for kind in kinds for row in write_rows(desk, case, kind, count, style))
     trial = trials_of(site).start(replace(case, rows=rows, beside=()), models_of(site, case))
     trial.wait(_LONGEST_WAIT)
-    made = [
+    shown_rows = [
         {
             "expected": row.expected,
             "note": row.note,
-            "verdict": trial.edited.verdict(place),
+            "verdict": trial.edited_trial.verdict(place),
             "texts": [
-                (name, each)
+                (name, text)
                 for name, value in row.fields.items()
-                for each in ([value] if isinstance(value, str) else value)
+                for text in ([value] if isinstance(value, str) else value)
             ],
         }
         for place, row in enumerate(rows)
     ]
-    agreed = sum(one["verdict"] == one["expected"] for one in made)
-    data = {"made": made, "agreed": agreed, "error": trial.error}
+    agreed = sum(shown_row["verdict"] == shown_row["expected"] for shown_row in shown_rows)
+    data = {"made": shown_rows, "agreed": agreed, "error": trial.error}
     return site.answer(request, "playground/playground_made.html.jinja", data)
 
 
 def _style(values: Mapping[str, str]) -> DataStyle:
     return DataStyle(
-        task=next((one for one in DATA_TASKS if one == values.get("task")), None),
-        length=next((one for one in DATA_LENGTHS if one == values.get("length")), None),
+        task=next((name for name in DATA_TASKS if name == values.get("task")), None),
+        length=next((name for name in DATA_LENGTHS if name == values.get("length")), None),
         domain=values.get("domain", "").strip(),
         persona=values.get("writer_persona", "").strip(),
     )
 
 
 def _desk(site: Site, form: Form, case: TestCase) -> WritingDesk:
-    """Who writes: the model that was chosen for it, of those that may be asked."""
+    """Return the writer's desk with the model that the form chose."""
     name = dict(form).get("writer") or site.known_models()[0]
-    return WritingDesk(model_named(site, name), site.spending, case.settings.language)
+    return WritingDesk(find_model(site, name), site.spending, case.settings.language)
 
 
 ROUTES = (
-    Route("/playground/trial/{trial}/improve", posted(improve_criteria), methods=["POST"]),
-    Route("/playground/trial/{trial}/fix", posted(fix_text), methods=["POST"]),
-    Route("/playground/rewrite", posted(rewrite), methods=["POST"]),
-    Route("/playground/data", posted(make_data), methods=["POST"]),
+    Route("/playground/trial/{trial}/improve", accept_form(improve_criteria), methods=["POST"]),
+    Route("/playground/trial/{trial}/fix", accept_form(fix_text), methods=["POST"]),
+    Route("/playground/rewrite", accept_form(rewrite), methods=["POST"]),
+    Route("/playground/data", accept_form(make_data), methods=["POST"]),
 )
