@@ -67,7 +67,7 @@ def test_a_trial_that_ends_while_it_is_drawn_is_drawn_again(
     trial = trials_of(play.server.site).find(started)
     assert trial.wait(20)
     trial.ended = False
-    drawn = CriterionTrial.compared
+    drawn = CriterionTrial.measure_agreement
 
     def ends_meanwhile(self: CriterionTrial, rows: Container[int]) -> ExpectedAgreement | None:
         found = drawn(self, rows)

@@ -196,17 +196,17 @@ def _vote(result: ForeignRecord, question: RecordedQuestion, model: str) -> Reco
     chosen = _best(result) if chosen is None and compares else chosen
     answer = _answer(chosen, question)
     if about.value("generation_failed") is True:  # what stands there as chosen was drawn at random
-        return vote.failed(
+        return vote.with_failure(
             about.value("parsing_error") or Message("the reply could not be read"),
             unreadable=True,
         )
     if answer is None and chosen not in (None, ""):
-        return vote.failed(
+        return vote.with_failure(
             Message("{answer!r} is none of the options", answer=text(chosen)), unreadable=True
         )
     if answer is None:
-        return vote.failed(why or Message("the result names no option"))
-    return vote.said(answer, result.number("score") if question.kind == "choice" else None)
+        return vote.with_failure(why or Message("the result names no option"))
+    return vote.with_answer(answer, result.number("score") if question.kind == "choice" else None)
 
 
 def _answer(chosen: Json, question: RecordedQuestion) -> str | int | None:

@@ -1,5 +1,5 @@
-"""Arena-Hard: ``model_judgment/JUDGE/MODEL.jsonl``, two games a question; the second shows the
-model first.
+"""Import Arena-Hard: ``model_judgment/JUDGE/MODEL.jsonl``, two games per question; the second shows
+the model first.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
         id = record.text("uid", "question_id")
         prompt = _prompt(games[0]) if games else ""
         answers = shown_answers(prompt)
-        shown = answers if len(answers) == 2 else tuple(f"{id}, {one}" for one in systems)
+        responses = answers if len(answers) == 2 else tuple(f"{id}, {system}" for system in systems)
         yield RecordedRow(
             judge=judge,
             question=BETTER_ANSWER,
-            fields={"question": shown_question(prompt) if prompt else id, "response": shown},
+            fields={"question": shown_question(prompt) if prompt else id, "response": responses},
             id=f"{id}, {systems[1]}",
             systems=systems,
             named_only=len(answers) != 2,
@@ -45,15 +45,16 @@ def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
 
 
 def _vote(game: ForeignRecord, place: int, judge: str) -> RecordedVote:
-    """Its score is by the labels that were shown: the second game's is turned round."""
-    said, reply = game.value("score"), game.value("judgment")
+    """Read the score of a game."""
+    score, reply = game.value("score"), game.value("judgment")
     reply = game.nested("judgment").text("answer") if isinstance(reply, Mapping) else text(reply)
     vote = RecordedVote(model=judge, swapped=place == 1, text=reply)
-    found = margin(f"[[{said}]]") if said else margin(reply, one_only=True) if reply else None
-    if found is None:
-        return vote.failed(NO_REPLY_VERDICT, unreadable=bool(reply))
-    answer = put_back(found.winner, swapped=vote.swapped)
-    return replace(vote.said(answer), more={"margin": text(said), "weight": found.weight})
+    verdict = margin(f"[[{score}]]") if score else margin(reply, one_only=True) if reply else None
+    if verdict is None:
+        return vote.with_failure(NO_REPLY_VERDICT, unreadable=bool(reply))
+    # The score is by the labels as shown: the second game's is turned round.
+    answer = put_back(verdict.winner, swapped=vote.swapped)
+    return replace(vote.with_answer(answer), more={"margin": text(score), "weight": verdict.weight})
 
 
 def _prompt(game: ForeignRecord) -> str:

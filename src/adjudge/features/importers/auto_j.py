@@ -1,12 +1,12 @@
-"""Auto-J: pairs with a label (0 the first, 1 the second, 2 a tie), and judges' texts that end in
-their decision.
+"""Import Auto-J: pairs with a label (0 the first, 1 the second, 2 a tie), and judges' texts that
+end in their decision.
 
-A judge's outputs may lie in a file of their own, one for each row (``{"output": 0}``), and those of
-the exchanged order in another one, whose name says "exchange": they are by the labels as shown, and
-are put back here.
+A judge's outputs may be in a separate file with one line per row (``{"output": 0}``), and those of
+the exchanged order in a file with "exchange" in its name. The latter are by the labels as shown,
+and are put back here.
 
-GPT-4's comparisons of critiques (``gpt-4-Eval_auto-j_vs_chatgpt.jsonl``) hold the reply and whether
-the order was exchanged; the critiques are not in the file.
+GPT-4's comparisons of critiques (``gpt-4-Eval_auto-j_vs_chatgpt.jsonl``) hold the reply and the
+order; the critiques are not in the file.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _BETTER_CRITIQUE = replace(
 
 
 def _is_outputs(head: Head) -> bool:
-    """Whether a file holds a judge's outputs alone."""
+    """Return True if a file holds nothing but a judge's outputs."""
     return [*head.record] == ["output"] and head.record.text("output") in _PLACES
 
 
@@ -55,9 +55,11 @@ def _is_critiques(head: Head) -> bool:
 def _compared_critiques(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
     log.use({"output": "votes", "meta.exchange": "order"})
     log.note(NAMED_BY_ID)
-    judge, _, named = file.path.stem.partition("-Eval_")
+    judge, _, system_part = file.path.stem.partition("-Eval_")
     systems = (
-        tuple(named.split("_vs_")) if named.count("_vs_") == 1 else ("critique 1", "critique 2")
+        tuple(system_part.split("_vs_"))
+        if system_part.count("_vs_") == 1
+        else ("critique 1", "critique 2")
     )
     for record in file.records():
         swapped = record.nested("meta").value("exchange") is True
@@ -65,16 +67,16 @@ def _compared_critiques(file: ForeignFile, log: ImportLog) -> Iterator[RecordedR
         letter = _DECISION.match(reply)
         vote = RecordedVote(model=judge, swapped=swapped, text=reply)
         if record.text("finish_reason") == "fail":
-            vote = vote.failed(reply)
+            vote = vote.with_failure(reply)
         else:
-            chosen = None if letter is None else put_back(_LETTERS[letter[1]], swapped=swapped)
-            vote = vote.said_or_failed(
-                chosen, Message("no decision was read from the reply"), unreadable=True
+            answer = None if letter is None else put_back(_LETTERS[letter[1]], swapped=swapped)
+            vote = vote.with_answer_or_failure(
+                answer, Message("no decision was read from the reply"), unreadable=True
             )
         yield RecordedRow(
             judge=judge,
             question=_BETTER_CRITIQUE,
-            fields={"instruction": id, "response": tuple(f"{id}, {one}" for one in systems)},
+            fields={"instruction": id, "response": tuple(f"{id}, {system}" for system in systems)},
             id=id,
             votes=(vote,),
             systems=systems,
@@ -98,27 +100,28 @@ def _join(files: Sequence[ForeignFile], log: ImportLog) -> Iterator[RecordedRow]
     if not rows:
         log.use({"output": "votes"})
         yield from verdicts.alone(log)
-    elif len(rows) > 1 and verdicts.said:
+    elif len(rows) > 1 and verdicts.votes_by_row:
         raise RunError(
             "outputs are about the rows of one file, by their place, and there are several: "
             "{names}",
             names=", ".join(file.name for file in rows),
         )
     else:
-        found = enumerate((row for file in rows for row in _read(file, log)), 1)
-        yield from verdicts.join(((row, (f"row {place}",)) for place, row in found), log)
+        numbered = enumerate((row for file in rows for row in _read(file, log)), 1)
+        yield from verdicts.join(((row, (f"row {place}",)) for place, row in numbered), log)
 
 
 def _add_outputs(file: ForeignFile, verdicts: SeparateVerdicts) -> None:
-    """Outputs are called like their file: both orders alike."""
+    """Add a file of outputs."""
     name, swapped = file.path.stem, _EXCHANGED in file.path.stem
+    # Both orders of one judge differ only by this part of the file's name.
     judge = "_".join(part for part in name.split("_") if part != _EXCHANGED)
     for record in file.records():
-        said = record.text("output")
-        chosen = _PLACES.get(said)
-        vote = RecordedVote(model=judge, swapped=swapped).said_or_failed(
-            None if chosen is None else put_back(chosen, swapped=swapped),
-            Message("{value!r} names no response", value=said),
+        output = record.text("output")
+        answer = _PLACES.get(output)
+        vote = RecordedVote(model=judge, swapped=swapped).with_answer_or_failure(
+            None if answer is None else put_back(answer, swapped=swapped),
+            Message("{value!r} names no response", value=output),
             unreadable=True,
         )
         verdicts.add(f"row {record.row}", judge, vote)
@@ -127,11 +130,11 @@ def _add_outputs(file: ForeignFile, verdicts: SeparateVerdicts) -> None:
 
 def _votes(record: ForeignRecord) -> Iterator[RecordedVote]:
     reply, predicted = record.text(*_TEXTS), record.value("pred_label")
-    chosen = decision(reply) if predicted is None else _PLACES.get(record.text("pred_label"))
-    if chosen is not None or reply:
+    answer = decision(reply) if predicted is None else _PLACES.get(record.text("pred_label"))
+    if answer is not None or reply:
         vote = RecordedVote(model=record.text("judge") or "auto-j", text=reply)
         unread = Message("no decision was read from the reply")
-        yield vote.said_or_failed(chosen, unread, unreadable=True)
+        yield vote.with_answer_or_failure(answer, unread, unreadable=True)
 
 
 _PAIRS = Layout(

@@ -1,7 +1,7 @@
-"""Research benchmarks whose files are tables: the columns of each, and functions for verdicts that
-are not in a column.
+"""Research benchmarks whose files are tables: their columns, and functions for verdicts outside of
+columns.
 
-Benchmarks whose rows have to be put together have a module of their own.
+Benchmarks whose rows have to be joined from several files have their own modules.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def _alpaca_votes(record: ForeignRecord) -> Votes:
         if preference is None
         else Message("a preference of {preference:g} names no output", preference=preference)
     )
-    yield vote.said_or_failed(_alpaca_winner(preference), wrong)
+    yield vote.with_answer_or_failure(_alpaca_winner(preference), wrong)
 
 
 def _alpaca_marks(record: ForeignRecord) -> Iterator[Mark]:
@@ -63,34 +63,31 @@ def _is_person(annotator: str) -> bool:
 
 
 def _alpaca_winner(preference: float | None) -> int | str | None:
-    """From 1, the first output, to 2, the second; some versions write a tie as 0."""
+    """Return the better output, from 1 (the first) to 2 (the second)."""
+    # Some versions write a tie as 0.
     if preference in (0, 1.5):
         return TIE
     return int(preference > 1.5) if preference is not None and 1 <= preference <= 2 else None
 
 
 def _shares(preference: float | None) -> dict[str, float] | None:
-    """A preference between the two, as version 2 writes it, is how likely the second output is
-    the better one.
-    """
+    """Return the probabilities of the two outputs, which only version 2 records."""
     if preference is None or not 1 < preference < 2 or preference == 1.5:
         return None
     return {"0": 2 - preference, "1": preference - 1}
 
 
 def _read_alpaca(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
-    """If a judge and people were asked about the same pair, the people's rows bring labels
-    alone.
-    """
-    judged = {
+    # If a judge and people were asked about the same pair, people's rows only add labels.
+    judged_pairs = {
         _pair_key(row) for row in _ALPACA.rows(file.records(), file.path, ImportLog()) if row.votes
     }
     for row in _ALPACA.rows(file.records(), file.path, log):
-        yield replace(row, only_marks=True) if row.marks and _pair_key(row) in judged else row
+        yield replace(row, only_marks=True) if row.marks and _pair_key(row) in judged_pairs else row
 
 
 def _pair_key(row: RecordedRow) -> int:
-    """A hash of the texts, since a file may hold very many pairs."""
+    """Hash the texts, since a file may hold very many pairs."""
     return hash(tuple(row.fields.values()))
 
 
@@ -138,8 +135,8 @@ def _own_scores(record: ForeignRecord) -> Votes:
 
 
 def _is_by_id(head: Head) -> bool:
-    first = next(iter(head.document), "")
-    return bool(first) and head.at(first).has(*_BIGGEN.keys)
+    first_id = next(iter(head.document), "")
+    return bool(first_id) and head.at(first_id).has(*_BIGGEN.keys)
 
 
 def _read_biggen(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
@@ -187,10 +184,11 @@ _TASK = re.compile("mmlu-pro|livebench-reasoning|livebench-math|livecodebench")
 
 
 def _judgebench_votes(record: ForeignRecord) -> Votes:
-    """The second decision is by the labels as shown: it is put back here."""
+    """Yield the decisions in both orders."""
     for place, game in enumerate(record.objects("judgments")):
         judgment = game.nested("judgment")
         vote = RecordedVote(
+            # The second decision is by the labels as shown, so it is turned back.
             model=judgment.text("judge_model") or record.text("judge_name"),
             swapped=place == 1,
             text=judgment.text("response"),
@@ -199,7 +197,7 @@ def _judgebench_votes(record: ForeignRecord) -> Votes:
         if game:
             yield pair_vote(game.value("decision"), vote, relabelled=True)
         else:
-            yield vote.failed(Message("the judgment is null"))
+            yield vote.with_failure(Message("the judgment is null"))
 
 
 def _judgebench_judge(record: ForeignRecord, model: str) -> str:
@@ -240,9 +238,11 @@ _FLAT = ("raw_swap_False", "winner_swap_False", "raw_swap_True", "winner_swap_Tr
 
 
 def _llmbar_votes(record: ForeignRecord) -> Votes:
-    """The results of a row are what the judge wrote one after the other: metrics, a reference, of
-    the strategy Swap a first verdict in both orders, which it is shown if they disagree. The last
-    of them is its verdict.
+    """Yield the verdicts in both orders.
+
+    The results of a row are everything the judge wrote: metrics, a reference and, with the strategy
+    Swap, a first verdict in both orders, which the judge sees if they disagree. The last result is
+    the verdict.
     """
     judge = record.text("judge")
     *drafts, final = record.objects("results") or [EMPTY]
@@ -315,20 +315,20 @@ LLMBAR = benchmark(
 
 
 def _vicuna_votes(record: ForeignRecord) -> Votes:
-    """The reply counts, and the recorded scores only without one."""
+    """Yield the verdict of the reply; recorded scores count only without a reply."""
     judge = record.text("judge", "reviewer_id") or record.nested("metadata").text("model")
     vote = RecordedVote(model=judge or "reviewer", text=_review(record))
     scores = _written_scores(record) or _recorded_scores(record)
     if scores is None:
         unread = Message("the first line of the reply is not two numbers")
-        yield vote.failed(unread, unreadable=True)
+        yield vote.with_failure(unread, unreadable=True)
     else:
-        yield replace(vote.said(better_rated(scores)), more={"scores": [*scores]})
+        yield replace(vote.with_answer(better_rated(scores)), more={"scores": [*scores]})
 
 
 def _report_contradiction(record: ForeignRecord, log: ImportLog) -> None:
-    written, recorded = _written_scores(record), _recorded_scores(record)
-    if written and recorded and written != recorded:
+    reply_scores, recorded_scores = _written_scores(record), _recorded_scores(record)
+    if reply_scores and recorded_scores and reply_scores != recorded_scores:
         log.note(
             Message(
                 "some recorded scores contradict the reply that they were read from: the reply "
@@ -392,9 +392,8 @@ _LABELS = ("1_full_compliance", "2_full_refusal", "3_partial_refusal")
 
 
 def _deciding_mark(record: ForeignRecord) -> Iterator[Mark]:
-    """Who decided is a third annotator of the rows that the two differ on, so that the label of
-    most of them is the final one.
-    """
+    """Yield the label of a third annotator if the first two differ."""
+    # The third label makes the majority of most disputed rows the final label.
     final = record.text("final_label")
     if _annotations(record) != {final} and final in _LABELS:
         yield Mark(answer=final, annotator="who decided", design="random")
@@ -415,7 +414,7 @@ def _annotations(record: ForeignRecord) -> set[str]:
 
 
 def _completing_model(path: Path) -> JsonObject:
-    """The model whose completions a file holds: only the name of the file says so."""
+    """Return the model whose completions a file holds; only the file's name has it."""
     match = re.search(r"completions_([^_]+)", path.stem)
     return {"model": match[1]} if match else {}
 

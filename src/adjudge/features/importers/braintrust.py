@@ -1,5 +1,6 @@
-"""Braintrust: experiment events. Scores sit on the root span, their reasons in its children of type
-"score".
+"""Import experiment events of Braintrust.
+
+Scores are on the root span, their reasons in its children of type "score".
 """
 
 from __future__ import annotations
@@ -33,14 +34,15 @@ def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
             log.skip(Message("event without scores"))
         for name, value in scores.items():
             why = reasons.get((event.text("root_span_id"), name), EMPTY)
-            yield _judged(event, name, number(value), why)
+            yield _score_row(event, name, number(value), why)
 
 
 def _events(file: ForeignFile) -> Iterator[ForeignRecord]:
-    """A table holds objects as JSON."""
+    """Yield events."""
     for event in file.records(*((name,) for name in _LISTS)):
         table = file.head.form == "table"
-        cells = {name: parse_cell(one) for name, one in event.raw.items()} if table else {}
+        # A table holds objects as JSON in its cells.
+        cells = {name: parse_cell(cell) for name, cell in event.raw.items()} if table else {}
         yield event.merge(cells)
 
 
@@ -59,7 +61,7 @@ def _is_root(event: ForeignRecord) -> bool:
     return alone or event.text("is_root").casefold() == "true"
 
 
-def _judged(
+def _score_row(
     event: ForeignRecord, name: str, score: float | None, why: ForeignRecord
 ) -> RecordedRow:
     vote = RecordedVote(
@@ -72,15 +74,15 @@ def _judged(
         or event.value("error")
         or Message("the score is null: it was not scored")
     )
-    given = fields_of(event.nested("input").raw)
+    inputs = fields_of(event.nested("input").raw)
     if not isinstance(event.value("input"), Mapping):
-        given = fields_of(event.keep("input"))
+        inputs = fields_of(event.keep("input"))
     return RecordedRow(
         judge=by_model(name, vote.model),
         question=rate(name),
-        fields=with_response({**given, **fields_of(event.keep("expected"))}, event.text("output")),
+        fields=with_response({**inputs, **fields_of(event.keep("expected"))}, event.text("output")),
         id=event.text("id") or None,
-        votes=(vote.said_or_failed(score, wrong),),
+        votes=(vote.with_answer_or_failure(score, wrong),),
         more=event.rest("input", "output", "expected", "scores", "id", "error"),
         at=seconds_of(event.value("created")),
     )

@@ -1,4 +1,4 @@
-"""``adjudge import``: judgments that another tool recorded, as a run folder."""
+"""``adjudge import``: make a run folder of judgments that another tool recorded."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _MOST_SHOWN = 12
 
 @light_dataclass(frozen=True, kw_only=True)
 class ImportFlags:
-    """What ``adjudge import`` can be told."""
+    """Options of ``adjudge import``."""
 
     files: tuple[Path, ...] = positional(
         "A file of another tool or a folder of such files; several where verdicts lie beside "
@@ -109,10 +109,10 @@ def import_run(options: ImportFlags) -> int:
     A failure there is a failed vote here, never a verdict; what people marked becomes labels. The
     format is found out by the file's structure. The run folder appears when all of it is written.
     """
-    named = TableColumns(
+    columns = TableColumns(
         texts=options.texts, labels=options.labels, judges=options.judges, id=options.id
     )
-    table = named if named != TableColumns() else None
+    table = columns if columns != TableColumns() else None
     reading = ImportOptions(
         options.kind,
         options.encoding,

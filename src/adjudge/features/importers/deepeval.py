@@ -1,4 +1,4 @@
-"""DeepEval: ``.latest_run_full.json``, ``.latest_test_run.json`` and ``test_run_*.json``."""
+"""Import DeepEval: ``.latest_run_full.json``, ``.latest_test_run.json`` and ``test_run_*.json``."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from adjudge.features.importers.record import (
     ImportLog,
     RecordedRow,
     RecordedVote,
+    as_verdict,
     by_model,
     pass_or_fail,
-    passed,
     rate,
 )
 from adjudge.features.importers.source import ForeignFile, ForeignRecord, Head, usage_in
@@ -41,16 +41,16 @@ _FIELDS = {
 
 
 def _matches(head: Head) -> bool:
-    found, inner = head.document, head.document.nested("testRunData")
-    cases = [head.at(name) for name in _CASES if name in found]
+    document, inner = head.document, head.document.nested("testRunData")
+    cases = [head.at(name) for name in _CASES if name in document]
     graded = any(_with_camel_case(case).has_any(*_METRICS) for case in cases)
-    scored = bool(cases) and "metricsScores" in found
-    return graded or scored or inner.has_any(*_CASES) or "testRunLink" in found
+    scored = bool(cases) and "metricsScores" in document
+    return graded or scored or inner.has_any(*_CASES) or "testRunLink" in document
 
 
 def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
-    found = file.head.document
-    if not found.nested("testRunData") and not found.has_any(*_CASES):
+    document = file.head.document
+    if not document.nested("testRunData") and not document.has_any(*_CASES):
         raise RunError(
             "{name} holds only a link to the test run, which was uploaded: import "
             ".latest_run_full.json instead",
@@ -79,40 +79,40 @@ def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
         if not metrics:
             log.skip(Message("test case without metrics"))
         for metric in metrics:
-            yield _judged(case, metric, directions[_name(metric)])
+            yield _metric_row(case, metric, directions[_name(metric)])
 
 
 @dataclass
 class _Direction:
-    """Which end of a metric is the good one, and whether it has verdicts at all."""
+    """The good end of a metric, and whether it has verdicts."""
 
     less: bool
     verdicts: bool = False
     _evidence: int = 0
 
     def see(self, metric: ForeignRecord) -> None:
-        """What passes below its threshold, or fails above it, is better the less there is of it."""
+        """Learn from one result: if it passes below its threshold, less is better."""
         score, threshold = metric.number("score"), metric.number("threshold")
         success = metric.value("success")
-        told = isinstance(success, bool)
-        self.verdicts |= threshold is not None or told
+        has_verdict = isinstance(success, bool)
+        self.verdicts |= threshold is not None or has_verdict
         if score is None or threshold is None or score == threshold:
             return
-        if told and not metric.value("error"):
+        if has_verdict and not metric.value("error"):
             self._evidence += 1 if success is (score < threshold) else -1
             self.less = self._evidence > 0 if self._evidence else self.less
 
 
 def _directions(file: ForeignFile) -> dict[str, _Direction]:
-    """By the metrics' names; where their verdicts tell, by those: one's own metric may have any
-    name.
-    """
-    found: dict[str, _Direction] = {}
+    """Return the direction of each metric by name."""
+    directions: dict[str, _Direction] = {}
     for case in map(_with_camel_case, file.records(*_PATHS)):
         for metric in _metrics(case):
             name = _name(metric)
-            found.setdefault(name, _Direction(name.casefold() in _LESS_IS_BETTER)).see(metric)
-    return found
+            # A custom metric may have any name, so verdicts count more than the names of DeepEval's
+            # own.
+            directions.setdefault(name, _Direction(name.casefold() in _LESS_IS_BETTER)).see(metric)
+    return directions
 
 
 def _metrics(case: ForeignRecord) -> list[ForeignRecord]:
@@ -124,18 +124,18 @@ def _name(metric: ForeignRecord) -> str:
 
 
 def _with_camel_case(record: ForeignRecord) -> ForeignRecord:
-    """Keys as a test run has them: what ``evaluate()`` returns writes them with underscores."""
+    """Return the record with a test run's keys; ``evaluate()`` writes them with underscores."""
     values = record.raw.items()
     return record.with_values(
-        {_CAMEL.sub(lambda found: found[1].upper(), name): value for name, value in values}
+        {_CAMEL.sub(lambda match: match[1].upper(), name): value for name, value in values}
     )
 
 
-def _judged(case: ForeignRecord, metric: ForeignRecord, direction: _Direction) -> RecordedRow:
+def _metric_row(case: ForeignRecord, metric: ForeignRecord, direction: _Direction) -> RecordedRow:
     name, vote = _name(metric), _vote(metric, direction)
     about = f"{name}, a metric of DeepEval." + (" Less of it is better." if direction.less else "")
     question = pass_or_fail(name, about) if direction.verdicts else rate(name, about)
-    turns = [f"{one.text('role')}: {one.text('content')}" for one in case.objects("turns")]
+    turns = [f"{turn.text('role')}: {turn.text('content')}" for turn in case.objects("turns")]
     parts = fields_of({field: case.value(key) for field, key in _FIELDS.items()})
     response = "\n".join(turns) if turns else case.text("actualOutput")
     return RecordedRow(
@@ -149,30 +149,31 @@ def _judged(case: ForeignRecord, metric: ForeignRecord, direction: _Direction) -
 
 
 def _vote(metric: ForeignRecord, direction: _Direction) -> RecordedVote:
-    """A metric that ended in an error says ``success: false`` as well, and has no score."""
+    """Read the result of a metric."""
     recorded, threshold = metric.number("score"), metric.number("threshold")
     error, success = metric.value("error"), metric.value("success")
-    kept = {"recorded_score": recorded} if direction.less and recorded is not None else {}
+    recorded_score = {"recorded_score": recorded} if direction.less and recorded is not None else {}
     vote = RecordedVote(
         model=metric.text("evaluationModel") or NOT_SAID,
         explanation=metric.text("reason"),
         usage=usage_in(metric, "inputTokenCount", "outputTokenCount"),
         more={
             **metric.rest("name", "success", "score", "reason", "error", "evaluationModel"),
-            **kept,
+            **recorded_score,
         },
     )
+    # After an error, ``success`` is false as well: only the missing score shows it.
     if error or recorded is None:
-        return vote.failed(error or Message("the metric has no score"))
+        return vote.with_failure(error or Message("the metric has no score"))
     score = 1 - recorded if direction.less else recorded
     if not direction.verdicts:
-        return vote.said(score)
+        return vote.with_answer(score)
     if isinstance(success, bool):
-        return vote.said(passed(success), score)
+        return vote.with_answer(as_verdict(success), score)
     if threshold is None:
-        return vote.failed(Message("the metric has neither a verdict nor a threshold"))
-    return vote.said(
-        passed(recorded <= threshold if direction.less else recorded >= threshold), score
+        return vote.with_failure(Message("the metric has neither a verdict nor a threshold"))
+    return vote.with_answer(
+        as_verdict(recorded <= threshold if direction.less else recorded >= threshold), score
     )
 
 

@@ -1,5 +1,6 @@
-"""Scores of which less is better, in files that do not say so: what sounds like one is
-reported, and turned round on request.
+"""Scores of which less is better, in files that do not say so.
+
+Names that sound like it are reported; scores are turned round only on request.
 """
 
 from __future__ import annotations
@@ -25,10 +26,7 @@ _SOUNDS_BAD = re.compile(
 def direction_notes(
     questions: Mapping[str, RecordedQuestion], less_is_better: Sequence[str]
 ) -> Iterator[str]:
-    """What a reader of the import must know about directions.
-
-    A RunError names a question that is not there.
-    """
+    """Yield notes about directions; raise a RunError if a named question does not exist."""
     for name in less_is_better:
         if name not in questions:
             raise RunError(
@@ -43,7 +41,7 @@ def direction_notes(
     for name, question in questions.items():
         scored = question.kind == "rating" or (
             question.options != PASS_OR_FAIL
-            and any(one.score is not None for one in question.options)
+            and any(option.score is not None for option in question.options)
         )
         if scored and question.higher_is_better and _SOUNDS_BAD.search(name):
             yield Message(
@@ -54,7 +52,7 @@ def direction_notes(
 
 
 def turn_round(row: RecordedRow) -> RecordedRow:
-    """A row whose scores are turned round, with what was recorded beside them."""
+    """Return a row with its scores turned round; the recorded ones are kept in the votes."""
     question = row.question
     if question.kind == "comparison":
         raise RunError(
@@ -62,8 +60,10 @@ def turn_round(row: RecordedRow) -> RecordedRow:
         )
     rated = question.kind == "rating"
     options = tuple(
-        replace(one, score=None if one.score is None else _contrary(one.score, question.name))
-        for one in question.options
+        replace(
+            option, score=None if option.score is None else _contrary(option.score, question.name)
+        )
+        for option in question.options
     )
     marks = tuple(
         replace(mark, answer=_contrary(mark.answer, question.name))
@@ -81,11 +81,11 @@ def turn_round(row: RecordedRow) -> RecordedRow:
 
 def _turn_vote(vote: RecordedVote, question: RecordedQuestion) -> RecordedVote:
     rated = question.kind == "rating"
-    said = vote.answer if rated else vote.score
-    if not isinstance(said, int | float):
+    recorded = vote.answer if rated else vote.score
+    if not isinstance(recorded, int | float):
         return vote
-    score = _contrary(said, question.name)
-    turned = replace(vote, more={**vote.more, "recorded_score": said})
+    score = _contrary(recorded, question.name)
+    turned = replace(vote, more={**vote.more, "recorded_score": recorded})
     return replace(turned, answer=score) if rated else replace(turned, score=score)
 
 

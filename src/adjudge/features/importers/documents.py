@@ -1,5 +1,5 @@
-"""Documents that cannot be read piece by piece: YAML, and tables that pandas wrote by their
-columns. So they have a limit.
+"""Read documents that cannot be streamed: YAML, and tables that pandas wrote by columns. Their size
+is limited.
 """
 
 from __future__ import annotations
@@ -21,18 +21,19 @@ _FIRST_KEY = re.compile(r"(?:---\s*\n|#.*\n|\s*\n)*[A-Za-z_][\w-]*:(?: [^,\n]*)?
 
 
 def is_yaml(head: str) -> bool:
-    """Whether a text begins with a key, as no table and no JSON does."""
+    """Return True if a text begins with a key, as no table and no JSON does."""
     return _FIRST_KEY.match(head) is not None
 
 
 def yaml_as_json(path: Path) -> bytes:
-    """The same document. A RunError says why it cannot be read."""
+    """Convert YAML to JSON; raise a RunError if it cannot be read."""
     import yaml
 
     _check_size(path, "YAML")
     loader = merging_once(getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # in C if that is there
     depth, content = 0, path.read_bytes()
     try:
+        # libyaml calls itself for every level: a deep document would overflow the C stack.
         for event in yaml.parse(content, loader):
             depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(
                 event, yaml.CollectionEndEvent
@@ -43,14 +44,15 @@ def yaml_as_json(path: Path) -> bytes:
                     path=path,
                     line=event.start_mark.line + 1,
                 )
-        found = yaml.load(content, loader)  # noqa: S506 - safe, both of them
+        document = yaml.load(content, loader)  # noqa: S506 - safe, both of them
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         raise RunError(
             "{path} is not YAML: {said}", path=path, said=" ".join(str(error).split())[:200]
         ) from error
-    made, size = [], 0
-    for piece in json.JSONEncoder(default=str).iterencode(found):
-        made.append(piece)
+    pieces, size = [], 0
+    # Aliases may unfold to far more than the file: stop before memory runs out.
+    for piece in json.JSONEncoder(default=str).iterencode(document):
+        pieces.append(piece)
         size += len(piece)
         if size > _LARGEST:
             raise RunError(
@@ -58,11 +60,11 @@ def yaml_as_json(path: Path) -> bytes:
                 path=path,
                 most=_LARGEST,
             )
-    return "".join(made).encode()
+    return "".join(pieces).encode()
 
 
 def is_frame(document: JsonObject) -> bool:
-    """Whether a document is a table by its columns (``frame.to_json()``), or by its cells
+    """Return True if a document is a pandas table by columns (``frame.to_json()``) or by cells
     (``orient="split"``).
     """
     rows = document.get("data")
@@ -74,21 +76,22 @@ def is_frame(document: JsonObject) -> bool:
 
 
 def frame_as_json(path: Path) -> bytes:
-    """The same table as a list of its rows."""
+    """Convert such a table to a list of rows."""
     _check_size(path, "a table by its columns")
     try:
-        found = json.loads(path.read_bytes())
+        table = json.loads(path.read_bytes())
     except (ValueError, RecursionError) as error:
         raise RunError("{path} is not JSON: {error}", path=path, error=str(error)[:200]) from error
-    return json.dumps(_rows(found)).encode()
+    return json.dumps(_rows(table)).encode()
 
 
 _TRAILING_COMMA = re.compile(rb'("(?:[^"\\]|\\.)*+")|,(?=\s*[\]}])', re.DOTALL)
 
 
 def without_trailing_commas(path: Path) -> bytes | None:
-    """Return a JSON document without the commas before ``]`` and ``}``, which JSON does not allow;
-    None if there are none, or something else is wrong with it.
+    """Return a JSON document without commas before ``]`` and ``}``.
+
+    Return None if there are none, or if something else is wrong with it.
     """
     if path.stat().st_size > _LARGEST:
         return None
@@ -101,13 +104,13 @@ def without_trailing_commas(path: Path) -> bytes | None:
     return mended if mended != content else None
 
 
-def _rows(found: JsonObject) -> list[JsonDict]:
-    names, rows = found.get("columns"), found.get("data")
+def _rows(table: JsonObject) -> list[JsonDict]:
+    names, rows = table.get("columns"), table.get("data")
     if isinstance(names, list) and isinstance(rows, list):
         return [
             dict(zip(map(str, names), row, strict=False)) for row in rows if isinstance(row, list)
         ]
-    columns = {name: column for name, column in found.items() if isinstance(column, dict)}
+    columns = {name: column for name, column in table.items() if isinstance(column, dict)}
     places = dict.fromkeys(place for column in columns.values() for place in column)
     return [{name: column.get(place) for name, column in columns.items()} for place in places]
 

@@ -1,4 +1,4 @@
-"""The run folder that an import makes: written beside its place, and put there when it is whole."""
+"""The run folder of an import: written next to its place, and moved there when complete."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _MOST_SEEN = 500_000
 
 @dataclass
 class ImportTally:
-    """What came out of a file."""
+    """Counts of an import."""
 
     judgments: int = 0
     statuses: Counter[str] = field(default_factory=Counter)
@@ -72,7 +72,7 @@ class ImportTally:
 
 
 class ImportedRun:
-    """A run folder that is being made."""
+    """A run folder that is being written."""
 
     def __init__(
         self, folder: Path, ledger: BulkLedger, design: Design | None, unreadable: UnreadablePolicy
@@ -96,7 +96,7 @@ class ImportedRun:
         self._models: dict[str, dict[str, None]] = {}
 
     def add(self, row: RecordedRow) -> None:
-        """Keep a judgment, and what people said of its row."""
+        """Store a judgment and people's labels of its row."""
         instance, tally = instance_of(row), self.tally
         if row.question.name in self.less_is_better:
             row = turn_round(row)
@@ -112,8 +112,8 @@ class ImportedRun:
         tally.count(row, result.status.value)
 
     def add_record(self, record: JudgmentRecord, keys: list[bytes], row: RecordedRow) -> None:
-        """Keep a judgment of ours as its export has it; ``row`` is what it asks and who
-        answered.
+        """Store a judgment of adjudge's own export unchanged; `row` holds its question and
+        models.
         """
         self._ledger.add_record(record, keys)
         self._by_words = True
@@ -121,14 +121,14 @@ class ImportedRun:
         self.tally.count(row, record.status)
 
     def add_labels(self, labels: Iterable[Label]) -> None:
-        """Keep labels of ours as their export has them, with the draws that they come from."""
+        """Store labels of adjudge's own export unchanged, with the draws that they come from."""
         for label in labels:
             self._keep_label(label)
             if label.seed is not None and label.drawn_at is not None:
                 self._draws.setdefault(label.criteria, Draw(label.seed, label.drawn_at))
 
     def finish(self, facts: JsonObject) -> None:
-        """Write what is known of the whole."""
+        """Write the remaining labels, the draws and the configuration."""
         self._flush()
         for criteria, draw in self._draws.items():
             self._labels.keep_draw(criteria, draw)
@@ -137,19 +137,21 @@ class ImportedRun:
         self._ledger.finish({**began, "ended": IMPORTED, **facts})
 
     def questions(self) -> dict[str, RecordedQuestion]:
-        """Those that are described, by their names."""
-        return {name: one for own in self._questions.values() for name, one in own.items()}
+        """Return the described questions by name."""
+        return {
+            name: question
+            for by_name in self._questions.values()
+            for name, question in by_name.items()
+        }
 
     def _recount(self, row: RecordedRow) -> RecordedRow:
-        """Unreadable comparisons as the policy counts them; what was said of
-        them stays beside it.
-        """
+        """Count unreadable comparisons by the policy; the original reason is kept in the vote."""
         if self._unreadable == "drop" or row.question.kind != "comparison":
             return row
         truth = next((mark.answer for mark in row.marks), None)
-        return replace(row, votes=tuple(self._counted(vote, truth) for vote in row.votes))
+        return replace(row, votes=tuple(self._count_as(vote, truth) for vote in row.votes))
 
-    def _counted(self, vote: RecordedVote, truth: object) -> RecordedVote:
+    def _count_as(self, vote: RecordedVote, truth: object) -> RecordedVote:
         right: Selection | None = (
             truth if isinstance(truth, int) else "tie" if truth == TIE else None
         )
@@ -161,23 +163,23 @@ class ImportedRun:
         if answer is None:
             return vote
         self.tally.recounted += 1
-        said = vote.reason or vote.answer
-        more = {**vote.more, "unreadable": said, "counted_as": self._unreadable}
+        recorded = vote.reason or vote.answer
+        more = {**vote.more, "unreadable": recorded, "counted_as": self._unreadable}
         return replace(vote, outcome=Outcome.REPAIRED, answer=answer, reason=None, more=more)
 
     def _describe(self, row: RecordedRow) -> None:
         question = row.question
         if row.only_marks:  # on judgments of judges that are described with these
-            known = self._marked
+            questions = self._marked
         else:
-            known = self._questions.setdefault(row.judge, {})
+            questions = self._questions.setdefault(row.judge, {})
             models = self._models.setdefault(row.judge, {})
             models.update(dict.fromkeys(vote.model for vote in row.votes))
             described = sum(map(len, self._questions.values()))
-            if question.name not in known and described >= _MOST_QUESTIONS:
+            if question.name not in questions and described >= _MOST_QUESTIONS:
                 self.tally.undescribed += 1
                 return
-        known[question.name] = _with_answers(known.get(question.name, question), row)
+        questions[question.name] = _with_answers(questions.get(question.name, question), row)
 
     def _mark(self, row: RecordedRow, identity: str, mark: Mark) -> None:
         names = {"choice": "option", "comparison": "winner", "rating": "score"}
@@ -195,11 +197,11 @@ class ImportedRun:
             at=mark.at or row.at or time.time(),
             **{name: answer},
         )
-        known = hash((identity, label.id, label.criteria, label.annotator, label.answer))
-        if known in self._seen:  # a file with several judges repeats the right answer for each
+        key = hash((identity, label.id, label.criteria, label.annotator, label.answer))
+        if key in self._seen:  # a file with several judges repeats the right answer for each
             return
         if len(self._seen) < _MOST_SEEN:
-            self._seen.add(known)
+            self._seen.add(key)
         self._keep_label(label)
 
     def _keep_label(self, label: Label) -> None:
@@ -214,64 +216,67 @@ class ImportedRun:
             self._waiting = []
 
     def _identity(self, model: str) -> str:
-        """Nobody knows whether judges without a name are the same one: labels on one must not
-        correct another.
-        """
+        """Return the identity of a model; nameless models get one per source."""
+        # Nameless models of two files may differ: labels on one must not correct the other.
         return f"{model or NOT_SAID} ({self.origin})" if model in NAMELESS else model
 
     def _configuration(self, judge: str) -> JsonDict:
-        """As judges of ours describe themselves, so that labels, reports and comparisons find what
-        they need.
-        """
-        own = self._questions[judge]
-        asked = [merge(one, self._marked.get(name, one)) for name, one in own.items()]
+        """Describe a judge like adjudge's own, so that labels, reports and comparisons work."""
+        questions = self._questions[judge]
+        merged = [
+            merge(question, self._marked.get(name, question))
+            for name, question in questions.items()
+        ]
         if self._by_words:
-            asked = [_by_words(one) for one in asked]
+            merged = [_by_words(question) for question in merged]
         models = {name: {"identity": self._identity(name)} for name in self._models[judge]}
-        rating = next((one for one in asked if one.kind == "rating"), None)
+        rating = next((question for question in merged if question.kind == "rating"), None)
         if rating is not None:  # a judge that asks for a number is named after its one question
             low, high = rating.bounds
             asks = criteria_of(rating).definition
             settings: JsonDict = {"expression": asks, "min": low, "max": high, "imported": judge}
             return {"judge": rating.name, "settings": settings, "models": models, "criteria": []}
-        first = asked[0] if asked else RecordedQuestion(judge)
-        ties = {"tie_enabled": first.ties} if first.kind == "comparison" else {}
-        settings = {**first.settings, "imported": judge, **ties}
-        criteria = [plain(criteria_of(one)) for one in asked]
+        main_question = merged[0] if merged else RecordedQuestion(judge)
+        ties = {"tie_enabled": main_question.ties} if main_question.kind == "comparison" else {}
+        settings = {**main_question.settings, "imported": judge, **ties}
+        criteria = [plain(criteria_of(question)) for question in merged]
         return {"judge": IMPORTED, "settings": settings, "models": models, "criteria": criteria}
 
 
 def _by_words(question: RecordedQuestion) -> RecordedQuestion:
-    """An export tells the options, not their order, which without points says whose share is
-    measured.
-    """
+    """Sort options by their words if they have no scores."""
     if any(option.score is not None for option in question.options):
         return question
+    # An export has no order of options, and without scores the first one's share is measured.
     ordered = sorted(question.options, key=lambda option: goodness(option.name))
     return replace(question, options=tuple(ordered))
 
 
-def _with_answers(known: RecordedQuestion, row: RecordedRow) -> RecordedQuestion:
-    """A question, with what one more record tells of it."""
-    question = row.question
-    said = [
+def _with_answers(question: RecordedQuestion, row: RecordedRow) -> RecordedQuestion:
+    """Extend a question by the answers of one more record."""
+    row_question = row.question
+    answers = [
         *(vote.answer for vote in row.votes if vote.answer is not None),
         *(mark.answer for mark in row.marks),
     ]
-    if known.kind != question.kind and said:  # a failure does not tell what was asked
-        known = question
-    if question.kind == "rating":
-        return merge(known, question, numbers=tuple(map(float, said))) if said else known
-    return merge(known, question, tuple(map(str, said)) if question.kind == "choice" else ())
+    if question.kind != row_question.kind and answers:  # a failure does not tell what was asked
+        question = row_question
+    if row_question.kind == "rating":
+        return (
+            merge(question, row_question, numbers=tuple(map(float, answers)))
+            if answers
+            else question
+        )
+    return merge(
+        question, row_question, tuple(map(str, answers)) if row_question.kind == "choice" else ()
+    )
 
 
 @contextmanager
 def imported_run(
     target: Path, design: Design | None = None, unreadable: UnreadablePolicy = "drop"
 ) -> Iterator[ImportedRun]:
-    """A new run folder. It appears when all of it is written, and leaves
-    nothing behind otherwise.
-    """
+    """Make a new run folder. It appears only when complete; an error leaves nothing behind."""
     new = target.with_name(f".{target.name}{UNFINISHED}")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -295,20 +300,21 @@ def imported_run(
 
 @contextmanager
 def _whole_or_gone(new: Path) -> Iterator[None]:
-    """Empty at first, whatever an import that was killed left there; gone when this one fails."""
-    whole = False
+    """Empty the folder first, and delete it again if the import fails."""
+    is_complete = False
+    # An import that was killed may have left files here.
     shutil.rmtree(new, ignore_errors=True)
     new.mkdir()
     try:
         yield
-        whole = True
+        is_complete = True
     finally:
-        if not whole:
+        if not is_complete:
             shutil.rmtree(new, ignore_errors=True)
 
 
 def refuse_existing(target: Path) -> None:
-    """An import makes a new run: it adds to none."""
+    """Raise a RunError unless the target is missing or an empty folder."""
     if target.is_symlink() or (
         target.exists() and not (target.is_dir() and not any(target.iterdir()))
     ):

@@ -1,4 +1,4 @@
-"""What a reader of a foreign format is."""
+"""The interface of a reader of a foreign format."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from adjudge.features.importers.source import ForeignFile, Head
 
 @dataclass(frozen=True)
 class Format:
-    """One foreign format: how it is known by its structure, and how it is read."""
+    """A foreign format: how to recognise it by its structure, and how to read it."""
 
     name: str
     title: str
@@ -25,9 +25,7 @@ class Format:
     """
 
     def read_all(self, files: Sequence[ForeignFile], log: ImportLog) -> Iterator[RecordedRow]:
-        """The rows of all files: joined where the format joins them, else of one after the
-        other.
-        """
+        """Yield the rows of all files, joined if the format joins files."""
         if self.join is not None:
             yield from self.join(files, log)
             return

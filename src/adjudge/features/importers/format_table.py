@@ -1,4 +1,4 @@
-"""All formats, and which one a file is in: by its structure, never by its name."""
+"""All formats, and the recognition of a file's format by its structure, never by its name."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ FORMATS: Parts[Format] = Parts("importers")
 
 
 def detect(head: Head) -> Format | None:
-    """The format of a file that begins like this; None where none fits. Plugins are asked last."""
-    return next((one for one in FORMATS.load_all() if _matches(one, head)), None)
+    """Return the format of a file that begins like this, or None. Plugins are asked last."""
+    return next((candidate for candidate in FORMATS.load_all() if _matches(candidate, head)), None)
 
 
-def _matches(one: Format, head: Head) -> bool:
-    part = FORMATS.find(one.name)
+def _matches(candidate: Format, head: Head) -> bool:
+    part = FORMATS.find(candidate.name)
     with part.blamed() if part else nullcontext():
-        return one.matches(head)
+        return candidate.matches(head)

@@ -1,4 +1,4 @@
-"""A foreign file as a test case: its question, its rows, and what people expect of them."""
+"""Read a foreign file as a test case: its question, its rows, and people's expected answers."""
 
 from __future__ import annotations
 
@@ -20,12 +20,14 @@ _MOST_COMPARED = 26
 
 
 def case_in(path: Path, most: int) -> TestCase:
-    """The first question of a file, with at most so many of its rows."""
-    found = read_foreign(path)
-    rows = [one for one in found.rows if not one.only_marks]
+    """Return the first question of a file with at most `most` of its rows."""
+    recorded = read_foreign(path)
+    rows = [row for row in recorded.rows if not row.only_marks]
     if not rows:
         raise RunError(
-            "{name} was read as {title} and holds no row", name=path.name, title=found.format.title
+            "{name} was read as {title} and holds no row",
+            name=path.name,
+            title=recorded.format.title,
         )
     question = rows[0].question
     if question.kind == "rating":
@@ -33,54 +35,62 @@ def case_in(path: Path, most: int) -> TestCase:
             "{name} asks for a number, and a test case has options: nothing was brought in",
             name=path.name,
         )
-    own = [one for one in rows if one.question.name == question.name][:most]
-    entry = _entry(question, own)
+    question_rows = [row for row in rows if row.question.name == question.name][:most]
+    entry = _entry(question, question_rows)
     return TestCase(
-        entry=entry, settings=_settings(question), rows=tuple(_row(one, entry) for one in own)
+        entry=entry,
+        settings=_case_settings(question),
+        rows=tuple(_row(row, entry) for row in question_rows),
     )
 
 
-def _settings(question: RecordedQuestion) -> CaseSettings:
-    """How EvalAssist's judge was set, by our names; of any other file, as usual."""
+def _case_settings(question: RecordedQuestion) -> CaseSettings:
+    """Return the settings of EvalAssist's judge, or the defaults for any other file."""
     settings = ForeignRecord(question.settings)
     judge = settings.nested("judge")
-    given, own = judge.nested("params"), judge.nested("adjudge")
+    params, extras = judge.nested("params"), judge.nested("adjudge")
     votes, warmth, language = (
-        given.number("self_consistency"),
-        own.number("temperature"),
-        own.text("language"),
+        params.number("self_consistency"),
+        extras.number("temperature"),
+        extras.text("language"),
     )
-    invented = given.value("generate_synthetic_persona") is True
-    persona = INVENTED if invented else given.text("judge_description_prompt")
-    feedback = given.value("generate_feedback") is True and question.kind != "comparison"
+    invented = params.value("generate_synthetic_persona") is True
+    persona = INVENTED if invented else params.text("judge_description_prompt")
+    feedback = params.value("generate_feedback") is True and question.kind != "comparison"
     return CaseSettings(
         models=tuple(filter(None, settings.nested("evaluator").text("name").split(", "))),
         votes=min(max(int(votes or 1), 1), MOST_VOTES),
-        check_positional_bias=given.value("check_positional_bias") is True,
+        check_positional_bias=params.value("check_positional_bias") is True,
         feedback=feedback,
         persona=persona or None,
         temperature=None if warmth is None or warmth < 0 else warmth,
-        tie_enabled=own.value("tie_enabled") is not False,
+        tie_enabled=extras.value("tie_enabled") is not False,
         language=language if language in LANGUAGES else "en",
     )
 
 
 def _entry(question: RecordedQuestion, rows: Sequence[RecordedRow]) -> CatalogEntry:
     kind: Kind = "pairwise" if question.kind == "comparison" else "direct"
-    answers = [_answer(mark) for one in rows for mark in one.marks]
+    answers = [_answer(mark) for row in rows for mark in row.marks]
     return CatalogEntry(criteria_of(question, tuple(answers) if kind == "direct" else ()), kind)
 
 
-def _row(one: RecordedRow, entry: CatalogEntry) -> ExpectedRow:
+def _row(recorded: RecordedRow, entry: CatalogEntry) -> ExpectedRow:
     fields = {
         name: value if isinstance(value, str) else tuple(value)
-        for name, value in one.fields.items()
+        for name, value in recorded.fields.items()
     }
-    row = ExpectedRow(
-        fields=fields, id=one.id or "", expected=_answer(one.marks[0]) if one.marks else ""
+    expected_row = ExpectedRow(
+        fields=fields,
+        id=recorded.id or "",
+        expected=_answer(recorded.marks[0]) if recorded.marks else "",
     )
-    known = TestCase(entry=entry).choices(row)
-    return row if row.expected in ("", *known) else ExpectedRow(fields=fields, id=row.id)
+    choices = TestCase(entry=entry).choices(expected_row)
+    return (
+        expected_row
+        if expected_row.expected in ("", *choices)
+        else ExpectedRow(fields=fields, id=expected_row.id)
+    )
 
 
 def _answer(mark: Mark) -> str:

@@ -1,6 +1,4 @@
-"""``import``: a file or a folder → a run folder, and a report of what was read, as what, and what
-was left.
-"""
+"""Import a file or a folder as a run folder, and report what was read and what was left out."""
 
 from __future__ import annotations
 
@@ -47,7 +45,7 @@ _LOOKED_AT = 100
 
 
 class UnknownFormat(RunError):
-    """No reader takes a file for its own."""
+    """Raised if no reader recognises a file."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +68,7 @@ class ImportOptions:
 
 @dataclass(frozen=True)
 class ImportReport:
-    """What was read, as what, and what was left."""
+    """The result of an import: what was read, as which format, and what was left out."""
 
     source: str
     folder: str
@@ -107,23 +105,23 @@ def import_file(
     target: str | Path,
     options: ImportOptions = _DEFAULTS,
 ) -> ImportReport:
-    """Make the run folder ``target`` of a foreign file, of several of one format, or of a folder of
-    such files.
+    """Make the run folder `target` from a foreign file, several of one format, or a folder
+    of them.
     """
     paths, folder = _paths(source), Path(target)
     refuse_existing(folder)
-    files, chosen, others = _files(paths, options)
-    log, named = ImportLog(), ", ".join(map(str, paths))
+    files, file_format, other_files = _files(paths, options)
+    log, source_names = ImportLog(), ", ".join(map(str, paths))
     with imported_run(folder, options.design, options.unreadable) as run:
         run.origin, run.less_is_better = _digest(files), frozenset(options.less_is_better)
-        for together in [files] if chosen.join else [[file] for file in files]:
-            _read(together, chosen, run, log)
+        for group in [files] if file_format.join else [[file] for file in files]:
+            _read(group, file_format, run, log)
         tally = run.tally
         if not tally.judgments:
             raise RunError(
                 "{named} was read as {title} and holds no judgment: {reasons}",
-                named=named,
-                title=chosen.title,
+                named=source_names,
+                title=file_format.title,
                 reasons=join("; ", log.skipped) if log.skipped else Message("it is empty"),
             )
         for note in (
@@ -131,18 +129,18 @@ def import_file(
             *_notes(tally, options),
         ):
             log.note(note)
-        bad = [one for file in files for one in file.bad]
+        bad = [bad_row for file in files for bad_row in file.bad]
         if bad:
             log.skip(Message("rows that cannot be read"), len(bad))
-        broken = [file.unreadable for file in others if file.unreadable]
+        broken = [file.unreadable for file in other_files if file.unreadable]
         if broken:
             log.skip(Message("files that cannot be read"), len(broken))
         report = ImportReport(
-            source=named,
+            source=source_names,
             folder=str(folder),
-            kind=chosen.name,
-            title=chosen.title,
-            written_against=chosen.written_against,
+            kind=file_format.name,
+            title=file_format.title,
+            written_against=file_format.written_against,
             version=log.version,
             files=len(files),
             tally=tally,
@@ -150,11 +148,15 @@ def import_file(
             notes=[*log.notes, *broken[:_MOST_BAD_ROWS]],
             used=log.used,
             bad_rows=bad[:_MOST_BAD_ROWS],
-            ignored_files=[file.name for file in others if not file.unreadable],
+            ignored_files=[file.name for file in other_files if not file.unreadable],
         )
-        whole = {WHOLE: log.whole} if log.whole and len(files) == 1 else {}
+        whole_file = {WHOLE: log.whole} if log.whole and len(files) == 1 else {}
         run.finish(
-            {IMPORTED: report.to_dict(), "report": {"data": named, "notes": report.notes}, **whole}
+            {
+                IMPORTED: report.to_dict(),
+                "report": {"data": source_names, "notes": report.notes},
+                **whole_file,
+            }
         )
     return report
 
@@ -178,7 +180,7 @@ def _notes(tally: ImportTally, options: ImportOptions) -> Iterator[Message]:
 
 @dataclass(frozen=True)
 class RecordedFile:
-    """The rows of a foreign file, for who wants them and their labels and no run of it."""
+    """The rows of a foreign file, for callers that need rows and labels but no run."""
 
     format: Format
     rows: Iterator[RecordedRow]
@@ -186,85 +188,95 @@ class RecordedFile:
     files: Sequence[ForeignFile]
 
     def bad_rows(self) -> list[str]:
-        """Rows that could not be read, once all were."""
-        return [one for file in self.files for one in file.bad]
+        """Return the rows that could not be read. Complete only after all rows were read."""
+        return [row for file in self.files for row in file.bad]
 
 
 def read_foreign(source: str | Path, options: ImportOptions = _DEFAULTS) -> RecordedFile:
-    """What a foreign file, or a folder of such files of one format, recorded."""
-    files, chosen, _ = _files(_paths(source), options)
-    if chosen is OWN:
+    """Read the rows of a foreign file, or of a folder of files of one format."""
+    files, file_format, _ = _files(_paths(source), options)
+    if file_format is OWN:
         raise RunError(
             "{source} is an export of a run of ours: import it, and give the run folder instead",
             source=source,
         )
     log = ImportLog()
-    return RecordedFile(chosen, _read_all(chosen, files, log), log, files)
+    return RecordedFile(file_format, _read_all(file_format, files, log), log, files)
 
 
 def _paths(source: str | Path | Sequence[str | Path]) -> list[Path]:
-    return [Path(source)] if isinstance(source, str | Path) else [Path(one) for one in source]
+    return [Path(source)] if isinstance(source, str | Path) else [Path(path) for path in source]
 
 
 def _digest(files: Sequence[ForeignFile]) -> str:
-    """What tells a source from another one: its content, wherever it lies."""
-    found = hashlib.sha256()
+    """Identify a source by its content, wherever it is stored."""
+    digest = hashlib.sha256()
     for file in files:
         with file.path.open("rb") as content:
-            found.update(hashlib.file_digest(content, "sha256").digest())
-    return found.hexdigest()[:12]
+            digest.update(hashlib.file_digest(content, "sha256").digest())
+    return digest.hexdigest()[:12]
 
 
-def _read(files: Sequence[ForeignFile], chosen: Format, run: ImportedRun, log: ImportLog) -> None:
+def _read(
+    files: Sequence[ForeignFile], file_format: Format, run: ImportedRun, log: ImportLog
+) -> None:
     name = ", ".join(file.name for file in files[:_MOST_NAMED])
     try:
-        if chosen is OWN:
+        if file_format is OWN:
             read_own(files[0], run)
             return
-        for row in _read_all(chosen, files, log):
-            _add(row, name, chosen, run)
+        for row in _read_all(file_format, files, log):
+            _add(row, name, file_format, run)
     except RecursionError as error:
         raise RunError("{name} is nested too deep: nothing was imported", name=name) from error
 
 
-def _add(row: RecordedRow, name: str, chosen: Format, run: ImportedRun) -> None:
+def _add(row: RecordedRow, name: str, file_format: Format, run: ImportedRun) -> None:
     try:
         run.add(row)
     except SetupError as error:
         raise RunError(
             "{where} was read as {title} and cannot be a row: {error}",
             where=f"{name}, {row.id or 'a record'}",
-            title=chosen.title,
+            title=file_format.title,
             error=error,
         ) from error
 
 
 def _files(
-    given: Sequence[Path], options: ImportOptions
+    paths: Sequence[Path], options: ImportOptions
 ) -> tuple[list[ForeignFile], Format, list[ForeignFile]]:
-    """The files to read, their format, and files of a folder that are none of ours."""
+    """Return the files to read, their format, and the files of a folder in other formats."""
     if options.kind == TABLE:
-        tables = [file for path in given for file in _table_files(path, options)]
+        tables = [file for path in paths for file in _table_files(path, options)]
         return tables, table_format(options.table or TableColumns()), []
     if options.table is not None:
         raise SetupError("--text, --label, --judge and --id say what a table holds: add --as table")
-    wanted = _format(options.kind) if options.kind else None
-    found = [one for path in given for one in _found_in(path, wanted, options)]
-    named = ", ".join(map(str, given))
-    kinds = {format_.name: format_ for _, format_ in found if format_}
-    chosen = wanted or _one_format(named, list(kinds.values()))
-    own = [file for file, format_ in found if format_ is chosen]
-    if not own:
-        raise RunError("{named} holds no file of {title}", named=named, title=chosen.title)
-    return own, chosen, [file for file, format_ in found if format_ is not chosen]
+    named_format = _format(options.kind) if options.kind else None
+    candidates = [
+        candidate for path in paths for candidate in _detect_files(path, named_format, options)
+    ]
+    source_names = ", ".join(map(str, paths))
+    kinds = {format_.name: format_ for _, format_ in candidates if format_}
+    file_format = named_format or _one_format(source_names, list(kinds.values()))
+    matching = [file for file, format_ in candidates if format_ is file_format]
+    if not matching:
+        raise RunError(
+            "{named} holds no file of {title}", named=source_names, title=file_format.title
+        )
+    return (
+        matching,
+        file_format,
+        [file for file, format_ in candidates if format_ is not file_format],
+    )
 
 
 def _table_files(path: Path, options: ImportOptions) -> list[ForeignFile]:
-    """A file by its name, or those of a folder that hold rows."""
+    """Return a named file, or those files of a folder whose names look like tables."""
     files = [
-        one
-        for one in _files_at(path, options)
-        if path.is_file() or one.name.lower().endswith(ROW_FILES)
+        file
+        for file in _files_at(path, options)
+        if path.is_file() or file.name.lower().endswith(ROW_FILES)
     ]
     if not files:
         raise RunError(
@@ -278,25 +290,26 @@ def _table_files(path: Path, options: ImportOptions) -> list[ForeignFile]:
 def _files_at(path: Path, options: ImportOptions) -> Iterator[ForeignFile]:
     if not path.exists():
         raise RunError("{path} does not exist", path=path)
-    for one in [path] if path.is_file() else _inside(path):
-        yield ForeignFile(one, options.encoding, options.skip_bad_rows)
+    for file in [path] if path.is_file() else _inside(path):
+        yield ForeignFile(file, options.encoding, options.skip_bad_rows)
 
 
-def _found_in(
-    path: Path, wanted: Format | None, options: ImportOptions
+def _detect_files(
+    path: Path, named_format: Format | None, options: ImportOptions
 ) -> list[tuple[ForeignFile, Format | None]]:
-    """The files of a path, each with its format: a file that was named is of the wanted one,
-    whatever it looks like.
-    """
+    """Return the files of a path, each with its format."""
     alone = path.is_file()
-    found = [(file, _detected(file, wanted, alone=alone)) for file in _files_at(path, options)]
-    if wanted and alone:
-        return [(file, wanted) for file, _ in found]
-    if alone and found[0][1] is None:
+    candidates = [
+        (file, _detect(file, named_format, alone=alone)) for file in _files_at(path, options)
+    ]
+    # A file that was named is read as the requested format, whatever it looks like.
+    if named_format and alone:
+        return [(file, named_format) for file, _ in candidates]
+    if alone and candidates[0][1] is None:
         if not path.stat().st_size:
             raise RunError("{path} is empty", path=path)
         raise _unknown(str(path))
-    return found
+    return candidates
 
 
 def _unknown(named: str) -> UnknownFormat:
@@ -309,63 +322,66 @@ def _unknown(named: str) -> UnknownFormat:
     )
 
 
-def _one_format(named: str, found: Sequence[Format]) -> Format:
-    if not found:
+def _one_format(named: str, formats: Sequence[Format]) -> Format:
+    if not formats:
         raise _unknown(named)
-    if len(found) > 1:
+    if len(formats) > 1:
         raise RunError(
             "{named} holds files of several formats ({names}): import them one by one, or say "
             "which with --as",
             named=named,
-            names=", ".join(one.name for one in found),
+            names=", ".join(file_format.name for file_format in formats),
         )
-    return found[0]
+    return formats[0]
 
 
-def _detected(file: ForeignFile, wanted: Format | None, *, alone: bool) -> Format | None:
-    """A folder may hold other things; a file that was named must be what it is."""
+def _detect(file: ForeignFile, named_format: Format | None, *, alone: bool) -> Format | None:
+    """Return the format of a file and choose the head to read it by."""
     try:
         heads = file.heads()
     except RunError as error:
+        # A folder may hold other things; a file that was named must be readable.
         if alone:
             raise
         if file.path.suffix.lower() in _DATA:
             file.unreadable = str(error)
         return None
     for head in heads:
-        found = detect(head) if wanted is None or not wanted.matches(head) else wanted
-        if found is not None and wanted in (None, found):
+        detected = (
+            detect(head) if named_format is None or not named_format.matches(head) else named_format
+        )
+        if detected is not None and named_format in (None, detected):
             file.chosen = head
-            return found
+            return detected
     if alone and (trace := _trace_in(file)):
         raise RunError(refusal_of(file.name, trace))
     return None
 
 
 def _trace_in(file: ForeignFile) -> str | None:
-    """What trace a file of no known format begins with; None where it is none."""
+    """Return the kind of trace that a file of no known format begins with, or None."""
     with suppress(RunError):
-        first = islice(file.records(*((name,) for name in file.head.document)), _LOOKED_AT)
-        return next((trace for record in first if (trace := trace_of(record.raw))), None)
+        records = islice(file.records(*((name,) for name in file.head.document)), _LOOKED_AT)
+        return next((trace for record in records if (trace := trace_of(record.raw))), None)
     return None
 
 
 def _inside(folder: Path) -> list[Path]:
-    found = sorted(path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
-    if len(found) > _MOST_FILES:
+    paths = sorted(path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
+    if len(paths) > _MOST_FILES:
         raise RunError(
             "{folder} holds {count:,} files: import a folder of at most {most:,}",
             folder=folder,
-            count=len(found),
+            count=len(paths),
             most=_MOST_FILES,
         )
-    return found
+    return paths
 
 
 def _read_all(
-    chosen: Format, files: Sequence[ForeignFile], log: ImportLog
+    file_format: Format, files: Sequence[ForeignFile], log: ImportLog
 ) -> Iterator[RecordedRow]:
-    """The records of all files; what a plugin's format raises is one line."""
+    """Yield the records of all files; errors in a plugin's format name the plugin."""
     if mended := sum(file.mended for file in files):
         log.note(
             plural(
@@ -376,9 +392,9 @@ def _read_all(
                 mended,
             )
         )
-    part = None if chosen.name in (*FORMATS.ours, TABLE) else FORMATS.find(chosen.name)
+    part = None if file_format.name in (*FORMATS.ours, TABLE) else FORMATS.find(file_format.name)
     with part.blamed() if part else nullcontext():
-        yield from chosen.read_all(files, log)
+        yield from file_format.read_all(files, log)
 
 
 def _format(name: str) -> Format:

@@ -1,5 +1,6 @@
-"""Inspect AI: ``.eval`` archives and ``.json`` logs. Samples are read, never the aggregates, which
-hide what was not scored.
+"""Import logs of Inspect AI: ``.eval`` archives and ``.json`` logs.
+
+Samples are read, never the aggregates, which hide what was not scored.
 """
 
 from __future__ import annotations
@@ -24,10 +25,10 @@ from adjudge.features.importers.record import (
     RecordedQuestion,
     RecordedRow,
     RecordedVote,
+    as_verdict,
     exported_question,
     exported_system,
     pass_or_fail,
-    passed,
     question_for,
     rate,
 )
@@ -95,14 +96,14 @@ def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
 
 
 def _archive_head(file: ForeignFile) -> ForeignRecord:
-    found = dict(entries(file.path, lambda name: name in _HEADERS))
-    if not found:
+    entries_found = dict(entries(file.path, lambda name: name in _HEADERS))
+    if not entries_found:
         raise RunError(
             "{name} holds neither header.json nor _journal/start.json: it is not a log of Inspect",
             name=file.name,
         )
     header, start = _HEADERS
-    return _entry(found.get(header) or found[start], file, header).nested("entry")
+    return _entry(entries_found.get(header) or entries_found[start], file, header).nested("entry")
 
 
 def _archive_samples(file: ForeignFile) -> Iterator[ForeignRecord]:
@@ -110,35 +111,37 @@ def _archive_samples(file: ForeignFile) -> Iterator[ForeignRecord]:
         sample = _entry(content, file, name).nested("entry")
         if name.endswith(_SHELL):
             attached = b"attachment://" in content
-            sample = sample.merge(_beside(file, name.removesuffix(_SHELL), attached=attached))
+            sample = sample.merge(_read_chunks(file, name.removesuffix(_SHELL), attached=attached))
         yield sample
 
 
-def _beside(file: ForeignFile, folder: str, *, attached: bool) -> dict[str, Json]:
-    """What lies beside the shell of a sample that was written in chunks: its metadata, and texts by
-    their index.
-    """
-    kept = f"{folder}/metadata.json"
+def _read_chunks(file: ForeignFile, folder: str, *, attached: bool) -> dict[str, Json]:
+    """Return the metadata and texts of a sample that was written in chunks."""
+    metadata_name = f"{folder}/metadata.json"
     chunks = re.compile(rf"{re.escape(folder)}/attachments/(\d+)\.json")
 
     def is_wanted(name: str) -> bool:
-        return name == kept or (attached and bool(chunks.fullmatch(name)))
+        return name == metadata_name or (attached and bool(chunks.fullmatch(name)))
 
-    found: dict[str, Json] = {}
+    parts: dict[str, Json] = {}
     texts: dict[str, Json] = {}
-    wanted = any(map(is_wanted, file.head.names))
-    for name, content in entries(file.path, is_wanted) if wanted else ():
+    has_parts = any(map(is_wanted, file.head.names))
+    for name, content in entries(file.path, is_wanted) if has_parts else ():
         entry = _entry(content, file, name)
-        if start := chunks.fullmatch(name):
-            first = int(start[1])
-            texts |= {str(at): one for at, one in enumerate(entry.values("entry"), first)}
+        if match := chunks.fullmatch(name):
+            start_index = int(match[1])
+            # A chunk's name is the index of its first text.
+            texts |= {
+                str(at): chunk_text
+                for at, chunk_text in enumerate(entry.values("entry"), start_index)
+            }
         else:
-            found["metadata"] = entry.value("entry")
-    return {**found, **nonempty(attachments=texts)}
+            parts["metadata"] = entry.value("entry")
+    return {**parts, **nonempty(attachments=texts)}
 
 
 def _entry(content: bytes, file: ForeignFile, name: str) -> ForeignRecord:
-    """What an entry of an archive holds, under the key ``entry``."""
+    """Return an entry of an archive under the key ``entry``."""
     try:
         return ForeignRecord({"entry": json.loads(content)}, lambda: f"{file.name}, {name}")
     except ValueError as error:
@@ -170,62 +173,68 @@ def _sample(sample: ForeignRecord, about: ForeignRecord, log: ImportLog) -> Iter
     if sample.value("invalidation"):
         log.skip(Message("sample that was invalidated"))
         return
-    scorers = [one.text("name") for one in about.objects("scorers")] or ["scorer"]
+    scorers = [scorer_record.text("name") for scorer_record in about.objects("scorers")] or [
+        "scorer"
+    ]
     scores = named_objects(sample.nested("scores"))
     if not scores and isinstance(sample.value("score"), Mapping):
         scores = {scorers[0]: sample.nested("score")}  # of version 1, without its scorer's name
     for scorer, score in scores.items():
-        yield from _scored(scorer, score, sample, about, log)
+        yield from _score_rows(scorer, score, sample, about, log)
     error = sample.nested("error").value("message") or sample.value("error")
+    # The sample failed before it was scored: every scorer gets a failed vote.
     if not scores and error:
         for name in scorers:
-            vote = RecordedVote(model=_grader(about, name)).failed(error)
-            yield _row(sample, name, _graded(name), vote)
+            vote = RecordedVote(model=_grader(about, name)).with_failure(error)
+            yield _row(sample, name, _letter_question(name), vote)
     elif not scores:
         log.skip(Message("sample without scores"))
 
 
-def _scored(
+def _score_rows(
     scorer: str, score: ForeignRecord, sample: ForeignRecord, about: ForeignRecord, log: ImportLog
 ) -> Iterator[RecordedRow]:
-    """A scorer's value may be several under one name; each is a question of its own."""
+    """Yield the judgments of a scorer; several values under one name are separate questions."""
     original, edits = _history(score)
-    known = _known(original, sample, _grader(about, scorer))
+    vote_base = _vote_without_verdict(original, sample, _grader(about, scorer))
     value = original.value("value")
     several = original.nested("value").raw or {
-        str(place): one for place, one in enumerate(original.values("value"))
+        str(place): part for place, part in enumerate(original.values("value"))
     }
-    for key, one in several.items():
+    for key, part in several.items():
         name = f"{scorer}/{key}"
-        yield _row(sample, name, *_verdict(name, one, known))
+        yield _row(sample, name, *_verdict(name, part, vote_base))
     if several and edits:
         log.skip(Message("edit of a score that has several values"), len(edits))
     if not several:
-        question, vote = _exported(scorer, original, known) or _verdict(scorer, value, known)
-        changes = [one for one in edits if one.value("value") not in (None, _UNCHANGED)]
-        yield _row(sample, scorer, question, vote, tuple(_mark(one, question) for one in changes))
+        question, vote = _read_export(scorer, original, vote_base) or _verdict(
+            scorer, value, vote_base
+        )
+        changes = [part for part in edits if part.value("value") not in (None, _UNCHANGED)]
+        yield _row(sample, scorer, question, vote, tuple(_mark(part, question) for part in changes))
 
 
 def _history(score: ForeignRecord) -> tuple[ForeignRecord, Sequence[ForeignRecord]]:
-    """The judge's own score, and what people made of it: the first entry of a history is what stood
-    there before.
-    """
+    """Return the judge's own score, and people's edits of it."""
     history = score.objects("history")
-    people = [one for one in history if one.nested("provenance")]
-    own = next((one for one in history if not one.nested("provenance")), EMPTY)
+    # Entries with a provenance are people's edits; the one without is the judge's.
+    people = [entry for entry in history if entry.nested("provenance")]
+    judge_entry = next((entry for entry in history if not entry.nested("provenance")), EMPTY)
     if people and len(people) == len(history):
         lost = Message("the judge's own score was overwritten")
         return score.merge({"value": None, "explanation": lost}), people
-    changed = {name: value for name, value in own.raw.items() if value != _UNCHANGED}
+    changed = {name: value for name, value in judge_entry.raw.items() if value != _UNCHANGED}
     return score.merge(changed), people
 
 
-def _known(score: ForeignRecord, sample: ForeignRecord, grader: str) -> RecordedVote:
-    """What is known of a vote beside its verdict."""
+def _vote_without_verdict(score: ForeignRecord, sample: ForeignRecord, grader: str) -> RecordedVote:
+    """Return the vote without its verdict."""
     extra = score.nested("metadata")
     messages = extra.objects("grading")
-    reply = next((one for one in reversed(messages) if one.value("role") == "assistant"), EMPTY)
-    prompt = next((one for one in messages if one.value("role") == "user"), EMPTY)
+    reply = next(
+        (message for message in reversed(messages) if message.value("role") == "assistant"), EMPTY
+    )
+    prompt = next((message for message in messages if message.value("role") == "user"), EMPTY)
     more = ForeignRecord({**extra.rest("grading", OPTION_SCORES), "answer": score.value("answer")})
     return RecordedVote(
         model=reply.text("model") or grader,
@@ -236,45 +245,53 @@ def _known(score: ForeignRecord, sample: ForeignRecord, grader: str) -> Recorded
     )
 
 
-def _graded(name: str) -> RecordedQuestion:
+def _letter_question(name: str) -> RecordedQuestion:
     return RecordedQuestion(name, options=_GRADES)
 
 
-def _exported(
-    name: str, score: ForeignRecord, known: RecordedVote
+def _read_export(
+    name: str, score: ForeignRecord, vote_base: RecordedVote
 ) -> tuple[RecordedQuestion, RecordedVote] | None:
-    """The verdict of an export of ours, whose option may be in ``answer``; None of other scores."""
+    """Read the verdict of adjudge's own export; return None for other scores."""
     question = exported_question(name, score.nested("metadata").raw)
     words = {option.name for option in question.options} if question else set()
-    word = next((one for key in ("value", "answer") if (one := score.text(key)) in words), None)
-    return (question, known.said(word)) if question and word else None
+    # The option may be in ``answer`` if ``value`` is a number.
+    word = next(
+        (answer for key in ("value", "answer") if (answer := score.text(key)) in words), None
+    )
+    return (question, vote_base.with_answer(word)) if question and word else None
 
 
-def _verdict(name: str, value: Json, known: RecordedVote) -> tuple[RecordedQuestion, RecordedVote]:
+def _verdict(
+    name: str, value: Json, vote_base: RecordedVote
+) -> tuple[RecordedQuestion, RecordedVote]:
     if isinstance(value, bool):
-        return pass_or_fail(name), known.said(passed(value))
+        return pass_or_fail(name), vote_base.with_answer(as_verdict(value))
     points = number(value)
     if isinstance(value, str) and points is None and not is_missing(value):
         letter = value in _LETTERS
-        question, answer = (_graded(name), value) if letter else question_for(name, value)
-        return question, known.said(answer)
+        question, answer = (_letter_question(name), value) if letter else question_for(name, value)
+        return question, vote_base.with_answer(answer)
     if points is not None:
-        return rate(name), known.said(points)
-    again = grade(known.text) if known.text else None
-    if again is not None and again in _LETTERS:
-        return _graded(name), known.said(again, outcome=Outcome.REPAIRED)
+        return rate(name), vote_base.with_answer(points)
+    # Without a value, the grade may still be readable from the reply.
+    grade_read = grade(vote_base.text) if vote_base.text else None
+    if grade_read is not None and grade_read in _LETTERS:
+        return _letter_question(name), vote_base.with_answer(grade_read, outcome=Outcome.REPAIRED)
     missing = (
         Message("NaN: it was not scored")
         if isinstance(value, float)
         else Message("it has no value")
     )
-    unreadable = bool(known.text) or (isinstance(value, float) and math.isnan(value))
-    return _graded(name), known.failed(known.explanation or missing, unreadable=unreadable)
+    unreadable = bool(vote_base.text) or (isinstance(value, float) and math.isnan(value))
+    return _letter_question(name), vote_base.with_failure(
+        vote_base.explanation or missing, unreadable=unreadable
+    )
 
 
 def _mark(edit: ForeignRecord, question: RecordedQuestion) -> Mark:
     by, value = edit.nested("provenance"), edit.value("value")
-    words = passed(value) if isinstance(value, bool) else text(value)
+    words = as_verdict(value) if isinstance(value, bool) else text(value)
     points = edit.number("value") if question.kind == "rating" else None
     return Mark(
         answer=words if points is None else points,
@@ -292,11 +309,12 @@ def _row(
     vote: RecordedVote,
     marks: tuple[Mark, ...] = (),
 ) -> RecordedRow:
-    shown = fields_of(
+    inputs = fields_of(
         sample.merge({"input": _content(sample, "input")}).keep("input", "target", "choices")
     )
     fields = {
-        name: _resolve(one, sample) if isinstance(one, str) else one for name, one in shown.items()
+        name: _resolve(value, sample) if isinstance(value, str) else value
+        for name, value in inputs.items()
     }
     name, epoch = sample.text("id"), sample.value("epoch")
     return RecordedRow(
@@ -322,35 +340,39 @@ def _completion(output: ForeignRecord) -> str:
 
 
 def _content(record: ForeignRecord, key: str) -> str:
-    """A text, messages, or the parts of a message, as one text."""
+    """Return a text, messages, or the parts of a message as one text."""
     if not isinstance(record.value(key), list):
         return record.text(key)
     parts = record.objects(key)
-    said = []
-    for one in parts:
-        inner = next((name for name in ("content", "text", "reasoning") if one.value(name)), "")
-        role, words = one.text("role"), _content(one, inner)
+    lines = []
+    for part in parts:
+        inner = next((name for name in ("content", "text", "reasoning") if part.value(name)), "")
+        role, words = part.text("role"), _content(part, inner)
         if words:
-            said.append(f"{role}: {words}" if role and len(parts) > 1 else words)
-    return "\n".join(said)
+            lines.append(f"{role}: {words}" if role and len(parts) > 1 else words)
+    return "\n".join(lines)
 
 
 def _resolve(words: str, sample: ForeignRecord) -> str:
-    """Long texts stand once in a sample, and elsewhere a reference to them."""
+    """Replace references by the long texts that a sample stores only once."""
     attached = sample.nested("attachments").raw
     if not attached:
         return words
-    return _ATTACHMENT.sub(lambda found: text(attached.get(found[1], found[0])), words)
+    return _ATTACHMENT.sub(lambda match: text(attached.get(match[1], match[0])), words)
 
 
 def _grader(about: ForeignRecord, scorer: str) -> str:
-    """The model that a scorer asks: its option, else the role, else nobody says."""
-    own = (one for one in about.objects("scorers") if one.value("name") == scorer.partition("/")[0])
-    options = next(own, EMPTY).nested("options")
-    found = options if options.value("model") else about.nested("model_roles")
+    """Return the model of a scorer: from its options, else the role, else unknown."""
+    scorers = (
+        record
+        for record in about.objects("scorers")
+        if record.value("name") == scorer.partition("/")[0]
+    )
+    options = next(scorers, EMPTY).nested("options")
+    holder = options if options.value("model") else about.nested("model_roles")
     key = "model" if options.value("model") else "grader"
-    chosen = found.value(key)
-    return (chosen if isinstance(chosen, str) else found.nested(key).text("model")) or NOT_SAID
+    model = holder.value(key)
+    return (model if isinstance(model, str) else holder.nested(key).text("model")) or NOT_SAID
 
 
 INSPECT = Format(

@@ -1,7 +1,8 @@
-"""JUDGE-BENCH: texts with what people say of them by several properties, and replies of models that
-were asked the same (``prompt_model_json.py`` writes them beside the people's answers).
+"""Import JUDGE-BENCH: texts with people's answers by several properties, and replies of models to
+the same questions.
 
-A reply without a lone answer is unreadable; the authors draw one at random in its place.
+``prompt_model_json.py`` writes the replies next to the people's answers. A reply without a single
+answer is unreadable; the authors draw one at random instead.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ _INSTANCES = ("instances",)
 
 @dataclass(frozen=True)
 class _Property:
-    """A question that people answered, and how an answer to it is read."""
+    """A question that people answered, and how to read an answer to it."""
 
     question: RecordedQuestion
     labels: tuple[str, ...] = ()
@@ -43,27 +44,25 @@ class _Property:
     best: float = 1.0
 
     def answer(self, value: Json) -> RecordedAnswer | None:
-        """What somebody said, as an answer; a scale whose best end is the lower one is turned
-        round.
-        """
+        """Return a value as an answer; a scale whose best end is the lower one is turned round."""
         if self.question.kind == "comparison":
             return winner(value)
         if self.question.kind == "choice":
-            said = text(value).strip().casefold()
-            return next((one for one in self.labels if one.casefold() == said), None)
+            word = text(value).strip().casefold()
+            return next((label for label in self.labels if label.casefold() == word), None)
         points = number(value)
         if points is None or not min(self.question.bounds) <= points <= max(self.question.bounds):
             return None
         return points if self.worst <= self.best else self.worst + self.best - points
 
     def read(self, reply: str) -> RecordedAnswer | None:
-        """The one answer that a reply names; None where it names none or several."""
+        """Return the only answer in a reply; None if it has none or several."""
         if self.question.kind == "rating":
-            found = set(_NUMBER.findall(reply))
+            answers = set(_NUMBER.findall(reply))
         else:
             words = "|".join(map(re.escape, sorted(self.labels, key=len, reverse=True)))
-            found = {one.casefold() for one in re.findall(rf"(?i)\b(?:{words})\b", reply)}
-        return self.answer(found.pop()) if len(found) == 1 else None
+            answers = {word.casefold() for word in re.findall(rf"(?i)\b(?:{words})\b", reply)}
+        return self.answer(answers.pop()) if len(answers) == 1 else None
 
 
 def _matches(head: Head) -> bool:
@@ -75,12 +74,14 @@ def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
     log.use({"instance": "fields", "individual_human_scores": "labels", "MODEL": "votes"})
     about = file.document(("annotations",), ("expert_annotator",))
     kind: Kind = "expert" if about.text("expert_annotator") == "true" else "human"
-    known = {one.text("metric"): _property(one) for one in about.objects("annotations")}
+    properties = {
+        declared.text("metric"): _property(declared) for declared in about.objects("annotations")
+    }
     for record in file.records(_INSTANCES):
-        said = named_objects(record.nested("annotations"))
-        for name, asked in known.items():
-            if name in said:
-                yield from _rows(record, asked, said[name], kind)
+        answers = named_objects(record.nested("annotations"))
+        for name, property_asked in properties.items():
+            if name in answers:
+                yield from _rows(record, property_asked, answers[name], kind)
 
 
 def _property(declared: ForeignRecord) -> _Property:
@@ -95,7 +96,7 @@ def _property(declared: ForeignRecord) -> _Property:
         return _Property(question, labels)
     if labels:
         ends = {declared.text("worst"): 0.0, declared.text("best"): 1.0}
-        options = tuple(CriteriaOption(one, score=ends.get(one)) for one in labels)
+        options = tuple(CriteriaOption(label, score=ends.get(label)) for label in labels)
         question = RecordedQuestion(name, prompt, options=options, higher_is_better=upwards)
         return _Property(question, labels)
     bounds = (min(worst, best), max(worst, best))
@@ -104,50 +105,54 @@ def _property(declared: ForeignRecord) -> _Property:
 
 
 def _rows(
-    record: ForeignRecord, asked: _Property, said: ForeignRecord, kind: Kind
+    record: ForeignRecord, property_asked: _Property, answers: ForeignRecord, kind: Kind
 ) -> Iterator[RecordedRow]:
-    fields = _fields(record, asked.question.kind == "comparison")
-    judged = "response" if "response" in fields else next(iter(fields), "response")
+    fields = _fields(record, property_asked.question.kind == "comparison")
+    judged_field = "response" if "response" in fields else next(iter(fields), "response")
     row = RecordedRow(
-        judge=asked.question.name,
-        question=replace(asked.question, to_evaluate_field=judged),
+        judge=property_asked.question.name,
+        question=replace(property_asked.question, to_evaluate_field=judged_field),
         fields=fields,
         id=record.name("id"),
-        marks=tuple(_marks(asked, said, kind)),
+        marks=tuple(_marks(property_asked, answers, kind)),
         more=record.rest("id", "instance", "annotations"),
     )
     judges: dict[str, tuple[RecordedVote]] = {}
-    for model in (name for name in said if name not in _PEOPLE):
-        reply = said.text(model)
-        vote = RecordedVote(model=model, text=reply).said_or_failed(
-            asked.read(reply), NO_REPLY_VERDICT, unreadable=True
+    for model in (name for name in answers if name not in _PEOPLE):
+        reply = answers.text(model)
+        vote = RecordedVote(model=model, text=reply).with_answer_or_failure(
+            property_asked.read(reply), NO_REPLY_VERDICT, unreadable=True
         )
-        judges[by_model(asked.question.name, model)] = (vote,)
+        judges[by_model(property_asked.question.name, model)] = (vote,)
     return row.judged_by(judges)
 
 
 def _fields(record: ForeignRecord, compared: bool) -> Texts:
-    """One text is what is judged; of several, "response" or "translation" is, else the first."""
-    shown = record.nested("instance")
-    if not shown:
+    """Return the texts of a row."""
+    inputs = record.nested("instance")
+    if not inputs:
         return {"response": record.text("instance")}
     if compared:
         pair = tuple(
-            text(value) for side in _SIDES for name, value in shown.raw.items() if name[-2:] == side
+            text(value)
+            for side in _SIDES
+            for name, value in inputs.raw.items()
+            if name[-2:] == side
         )
-        rest = {name: value for name, value in shown.raw.items() if name[-2:] not in _SIDES}
-        return {**fields_of(rest), "response": pair}
+        shared = {name: value for name, value in inputs.raw.items() if name[-2:] not in _SIDES}
+        return {**fields_of(shared), "response": pair}
+    # The judged text is "response" or "translation" if there is one, else the first.
     return fields_of(
-        {"response" if name == "translation" else name: value for name, value in shown.raw.items()}
+        {"response" if name == "translation" else name: value for name, value in inputs.raw.items()}
     )
 
 
-def _marks(asked: _Property, said: ForeignRecord, kind: Kind) -> Iterator[Mark]:
-    """One for each person; where the file holds only what they say together, that."""
-    people = said.values("individual_human_scores")
-    given = people or [said.value("mean_human", "majority_human")]
-    for place, value in enumerate(given, 1):
-        answer = asked.answer(value)
+def _marks(property_asked: _Property, answers: ForeignRecord, kind: Kind) -> Iterator[Mark]:
+    """Yield one mark per person, or a single one if the file only has the joint answer."""
+    people = answers.values("individual_human_scores")
+    values = people or [answers.value("mean_human", "majority_human")]
+    for place, value in enumerate(values, 1):
+        answer = property_asked.answer(value)
         if answer is not None:
             who = f"annotator {place}" if people else "people together"
             yield Mark(answer=answer, annotator=who, kind=kind, design="random")

@@ -1,5 +1,5 @@
-"""Plain labelled records: a text or a pair, a ``label``, and what ``judges`` said, as many papers
-publish them.
+"""Import plain labelled records, as many papers publish them: a text or a pair, a ``label``, and
+verdicts of ``judges``.
 """
 
 from __future__ import annotations
@@ -62,9 +62,9 @@ def _matches(head: Head) -> bool:
     if head.has(*_ARENA) or head.has(*_CASCADE):
         return True
     record = head.record
-    judged = isinstance(record.value("judges"), Mapping) or record.has_any(*_RESPONSES)
-    labelled = (judged or record.has(*_PAIR)) and record.has_any(*_LABELS)
-    return labelled and head.form in ("lines", "list")
+    has_judgments = isinstance(record.value("judges"), Mapping) or record.has_any(*_RESPONSES)
+    is_labelled = (has_judgments or record.has(*_PAIR)) and record.has_any(*_LABELS)
+    return is_labelled and head.form in ("lines", "list")
 
 
 def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
@@ -73,52 +73,55 @@ def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
         yield from map(_arena, file.records())
     elif file.head.has(*_CASCADE):
         log.use({"preferences": "labels", "probs": "votes"})
-        said = (one.nested("preferences").raw.values() for one in file.records())
-        codes = find_codes(file.name, (value for each in said for value in each))
-        yield from (_cascade(one, codes) for one in file.records())
+        preferences = (record.nested("preferences").raw.values() for record in file.records())
+        codes = find_codes(file.name, (value for group in preferences for value in group))
+        yield from (_cascade(record, codes) for record in file.records())
     else:
         log.use({"label": "labels", "judges": "votes"})
-        yield from _labelled(file, log)
+        yield from _read_labelled(file, log)
 
 
-def _labelled(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
-    said = {one.text(*_LABELS) for one in file.records()}
-    pairs = said if file.head.has(*_PAIR) else ()
+def _read_labelled(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
+    labels = {record.text(*_LABELS) for record in file.records()}
+    pairs = labels if file.head.has(*_PAIR) else ()
     codes = find_codes(file.name, pairs, _pair_verdicts(file) if pairs else None)
-    scale = LabelMeaning(BETTER, frozenset(said - {""}), "" not in said, codes)
+    scale = LabelMeaning(BETTER, frozenset(labels - {""}), "" not in labels, codes)
     single = replace(scale, question=question_of(scale.words))
     for record in file.records():
         of_row = scale if record.has(*_PAIR) else single
         judges = list(_judges(record, of_row, log)) or [(UNJUDGED, of_row, ())]
-        for place, (judge, own, votes) in enumerate(judges):
-            again = ImportLog() if place else log  # one label, whoever judged its row
-            marks = tuple(_marks(record.value(*_LABELS), own, again))
-            yield _row(record, judge, own, votes, marks)
+        for place, (judge, judge_scale, votes) in enumerate(judges):
+            # Several judges of one row share its label: log it once.
+            judge_log = ImportLog() if place else log  # one label, whoever judged its row
+            marks = tuple(_marks(record.value(*_LABELS), judge_scale, judge_log))
+            yield _row(record, judge, judge_scale, votes, marks)
 
 
-def _parts(said: Json) -> list[ForeignRecord]:
-    """What a judge said of a row: once or several times, an object or the verdict alone."""
-    wrapped = ForeignRecord({"said": said})
-    return wrapped.objects("said") or [wrapped.nested("said") or ForeignRecord({"verdict": said})]
+def _parts(value: Json) -> list[ForeignRecord]:
+    """Return a judge's replies for a row: one or several, objects or bare verdicts."""
+    wrapped = ForeignRecord({"said": value})
+    return wrapped.objects("said") or [wrapped.nested("said") or ForeignRecord({"verdict": value})]
 
 
 def _pair_verdicts(file: ForeignFile) -> dict[str, set[str]]:
-    """What each judge says, all in all."""
-    found: dict[str, set[str]] = defaultdict(set)
+    """Return all verdicts of each judge."""
+    verdicts: dict[str, set[str]] = defaultdict(set)
     for record in file.records():
-        for judge, said in record.nested("judges").raw.items():
-            found[judge] |= {part.text(*_SAID) for part in _parts(said)}
-    return found
+        for judge, value in record.nested("judges").raw.items():
+            verdicts[judge] |= {part.text(*_SAID) for part in _parts(value)}
+    return verdicts
 
 
 def _arena(record: ForeignRecord) -> RecordedRow:
-    """What people and a judge preferred of two systems' answers, whose texts are elsewhere."""
+    """Read people's and a judge's preference between two systems whose texts are not in
+    the file.
+    """
     id, systems = record.text("id"), record.texts("model_a", "model_b")
     vote = RecordedVote(model=record.text("judge") or NOT_SAID)
     return RecordedRow(
         judge="judge",
         question=BETTER,
-        fields={"instruction": id, "response": tuple(f"{id}, {one}" for one in systems)},
+        fields={"instruction": id, "response": tuple(f"{id}, {system}" for system in systems)},
         id=id or None,
         systems=systems,
         votes=(pair_vote(record.value("judge_pick"), vote),),
@@ -129,17 +132,17 @@ def _arena(record: ForeignRecord) -> RecordedRow:
 
 
 def _cascade(record: ForeignRecord, codes: Codes) -> RecordedRow:
-    """Two outputs, whom each annotator prefers, and the probabilities that a judge gives them."""
-    probabilities = [number(one) for one in record.values("probs")]
-    vote = RecordedVote().failed(Message("no probabilities are recorded"))
+    """Read two outputs, each annotator's preference, and a judge's probabilities."""
+    probabilities = [number(value) for value in record.values("probs")]
+    vote = RecordedVote().with_failure(Message("no probabilities are recorded"))
     if len(probabilities) == 2 and None not in probabilities:
-        first, second = (one or 0.0 for one in probabilities)
+        share_a, share_b = (value or 0.0 for value in probabilities)
         vote = RecordedVote(
-            answer="tie" if first == second else int(second > first),
-            distribution={"0": first, "1": second},
+            answer="tie" if share_a == share_b else int(share_b > share_a),
+            distribution={"0": share_a, "1": share_b},
         )
-    said = record.nested("preferences").raw.items()
-    marks = [mark for name, one in said for mark in gold(response_of(one, codes), name)]
+    preferences = record.nested("preferences").raw.items()
+    marks = [mark for name, value in preferences for mark in gold(response_of(value, codes), name)]
     (instruction,) = record.texts("instruction")
     outputs = tuple(map(text, record.values("outputs")))
     return RecordedRow(
@@ -173,14 +176,15 @@ def _judges(
     }
     options = scale.question.options
     scored = len(options) == 2 and options[0].score is not None
-    for name, said in {**record.nested("judges").raw, **predicted}.items():
-        parts = _parts(said)
+    for name, value in {**record.nested("judges").raw, **predicted}.items():
+        parts = _parts(value)
+        # Judges may say true or false although the labels are other words.
         truths = any(part.has_any(*_TRUTHS) for part in parts) and not scored
         passes = replace(scale, question=pass_or_fail("pass", "Does it pass?"))
-        own = passes if truths else scale
-        votes = [_vote(part, name, sample, own) for sample, part in enumerate(parts)]
-        if known := tuple(vote for vote in votes if vote is not None):
-            yield name, own, known
+        judge_scale = passes if truths else scale
+        votes = [_vote(part, name, sample, judge_scale) for sample, part in enumerate(parts)]
+        if valid_votes := tuple(vote for vote in votes if vote is not None):
+            yield name, judge_scale, valid_votes
         else:
             log.skip(Message("judge {name!r}, whose records hold no verdict", name=name))
 
@@ -195,7 +199,7 @@ def _vote(part: ForeignRecord, judge: str, sample: int, scale: LabelMeaning) -> 
         more=part.rest("verdict", *_TRUTHS, "raw", "error", "reason"),
     )
     if error or (truth is None and part.has_any(*_TRUTHS)):
-        return vote.failed(error or NO_VERDICT)
+        return vote.with_failure(error or NO_VERDICT)
     if scale.question.kind == "comparison":
         alone = RecordedVote(model=judge, explanation=vote.explanation)
         return pair_vote(response_of(value, scale.codes), alone) if "verdict" in part else None
@@ -204,7 +208,7 @@ def _vote(part: ForeignRecord, judge: str, sample: int, scale: LabelMeaning) -> 
     if text(value) != "":
         return read_verdict(vote, text(value), scale.question)
     # a verdict that is empty is a failure; what holds none at all is not a judge of this
-    return vote.failed(NO_VERDICT) if part.has_any(*_SAID) else None
+    return vote.with_failure(NO_VERDICT) if part.has_any(*_SAID) else None
 
 
 def _row(

@@ -1,5 +1,5 @@
-"""Langfuse: scores as batch exports (CSV, JSON, JSONL) or pages of ``GET /api/public/v3/scores``
-have them.
+"""Import scores of Langfuse, from batch exports (CSV, JSON, JSONL) or pages of ``GET
+/api/public/v3/scores``.
 """
 
 from __future__ import annotations
@@ -43,18 +43,18 @@ def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
 
     def scores(log: ImportLog) -> Iterator[SubjectScore]:
         for record in file.records(("data",), ("scores",)):
-            for one in _scores(record):
-                yield from _score(one, log)
+            for score in _scores(record):
+                yield from _score(score, log)
 
     yield from join_scores(scores, log)
 
 
 def _scores(record: ForeignRecord) -> Iterator[ForeignRecord]:
-    """A score; or those of a trace, with its texts."""
+    """Yield the scores of a record: itself, or those of a trace with its texts."""
     inner = record.objects("scores")
     keys = {"traceId": "id", "input": "input", "output": "output"}
     trace = {name: record.value(key) for name, key in keys.items()}
-    yield from (one.with_values({**trace, **one.raw}) for one in inner)
+    yield from (score.with_values({**trace, **score.raw}) for score in inner)
     if not inner and record.has("name", "source"):
         yield record
 
@@ -83,14 +83,16 @@ def _score(record: ForeignRecord, log: ImportLog) -> Iterator[SubjectScore]:
         yield SubjectScore(row, value, Mark(answer="", annotator=author, note=why))
         return
     vote = RecordedVote(model="" if source == "EVAL" else source.lower(), explanation=why)
-    vote = vote if value is not None else vote.failed(why or Message("the score has no value"))
+    vote = (
+        vote if value is not None else vote.with_failure(why or Message("the score has no value"))
+    )
     yield SubjectScore(row, value, vote)
 
 
 def _subject(record: ForeignRecord) -> tuple[str, str]:
-    """What was scored, and its id."""
-    if found := record.nested("subject"):
-        return found.text("kind") or "trace", found.text("id")
+    """Return the kind and the id of what was scored."""
+    if subject := record.nested("subject"):
+        return subject.text("kind") or "trace", subject.text("id")
     for kind in _SUBJECTS:
         if record.value(f"{kind}Id", f"{kind}_id"):
             return kind, record.text(f"{kind}Id", f"{kind}_id")
@@ -102,8 +104,8 @@ def _value(record: ForeignRecord, kind: str) -> Json:
     if kind == "BOOLEAN":
         return truth(value if value not in (None, "") else words)
     if kind == "CATEGORICAL":
-        chosen = words if words not in (None, "") else value
-        return None if chosen in (None, "") else f"{chosen}"
+        category = words if words not in (None, "") else value
+        return None if category in (None, "") else f"{category}"
     return record.number("value")
 
 

@@ -1,5 +1,5 @@
-"""LangSmith: experiment results (``ExperimentResults.to_pandas()``) as CSV or JSON, and feedback
-rows.
+"""Import LangSmith: experiment results (``ExperimentResults.to_pandas()``) as CSV or JSON, and
+feedback rows.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ def _matches(head: Head) -> bool:
     record = head.first("data")
     if record.has("run_id", "key", "score") or record.has("run", "evaluation_results"):
         return True
-    shown = any(name.startswith(("inputs.", "outputs.")) for name in record)
-    return shown and any(name.startswith(_FEEDBACK) for name in record)
+    has_texts = any(name.startswith(("inputs.", "outputs.")) for name in record)
+    return has_texts and any(name.startswith(_FEEDBACK) for name in record)
 
 
 def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
@@ -62,7 +62,7 @@ def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
                 "evaluation_results": "votes and labels",
             }
         )
-        yield from join_scores(partial(_scores, file, "results", _evaluated), log)
+        yield from join_scores(partial(_scores, file, "results", _evaluation_scores), log)
     else:
         yield from _experiment(file, log)
 
@@ -89,30 +89,30 @@ def _experiment(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
                 values.see(key, value)
     for record in file.records():
         for key in keys:
-            yield _judged(record, key, values)
+            yield _experiment_row(record, key, values)
 
 
-def _judged(record: ForeignRecord, key: str, values: ValueKinds) -> RecordedRow:
+def _experiment_row(record: ForeignRecord, key: str, values: ValueKinds) -> RecordedRow:
     question, answer = values.read(key, record.value(_FEEDBACK + key))
     wrong = record.text("error") or Message("no feedback is recorded for this row")
-    given = fields_of(_part(record, "inputs."))
+    inputs = fields_of(_part(record, "inputs."))
     return RecordedRow(
         judge=key,
         question=question,
-        fields=_fields(given, _part(record, "reference."), _part(record, "outputs.")),
+        fields=_fields(inputs, _part(record, "reference."), _part(record, "outputs.")),
         id=record.name("example_id", "id"),
-        votes=(RecordedVote().said_or_failed(answer, wrong),),
-        more={name: one for name, one in record.rest().items() if "." not in name},
+        votes=(RecordedVote().with_answer_or_failure(answer, wrong),),
+        more={name: value for name, value in record.rest().items() if "." not in name},
     )
 
 
-def _fields(given: Texts, reference: JsonObject, outputs: JsonObject) -> Texts:
-    wanted = fields_of({"reference": only_value(reference or None)})
-    return with_response({**given, **wanted}, text(only_value(outputs or None)))
+def _fields(inputs: Texts, reference: JsonObject, outputs: JsonObject) -> Texts:
+    expected = fields_of({"reference": only_value(reference or None)})
+    return with_response({**inputs, **expected}, text(only_value(outputs or None)))
 
 
 def _part(record: ForeignRecord, start: str) -> dict[str, Json]:
-    """What stands under the columns that begin like this."""
+    """Return the values of the columns with this prefix."""
     return {
         name.removeprefix(start): value
         for name, value in record.raw.items()
@@ -120,30 +120,28 @@ def _part(record: ForeignRecord, start: str) -> dict[str, Json]:
     }
 
 
-def _evaluated(record: ForeignRecord, log: ImportLog) -> Iterator[SubjectScore]:
-    """A row of ``evaluate()``: a run, its example, and what evaluators said."""
+def _evaluation_scores(record: ForeignRecord, log: ImportLog) -> Iterator[SubjectScore]:
+    """Read a row of ``evaluate()``: a run, its example, and the evaluators' feedback."""
     run, example = record.nested("run"), record.nested("example")
-    given = fields_of((run.nested("inputs") or example.nested("inputs")).raw)
-    fields = _fields(given, example.nested("outputs").raw, run.nested("outputs").raw)
+    inputs = fields_of((run.nested("inputs") or example.nested("inputs")).raw)
+    fields = _fields(inputs, example.nested("outputs").raw, run.nested("outputs").raw)
     id = text(run.value("id") or example.value("id"))
-    for one in record.nested("evaluation_results").objects("results"):
-        for found in _feedback(one.with_values({"run_id": id, **one.raw}), log):
-            by = found.by
-            if found.value is None and isinstance(by, RecordedVote):
-                by = by.failed(one.value("comment", "error") or run.value("error"))
-            yield SubjectScore(replace(found.row, fields=fields, named_only=False), found.value, by)
-
-
-def _given(record: ForeignRecord) -> Json:
-    """The score, else the value; an empty cell is neither."""
-    found = (record.value(name) for name in ("score", "value"))
-    return next((one for one in found if not is_missing(one)), None)
+    for feedback in record.nested("evaluation_results").objects("results"):
+        for score in _feedback(feedback.with_values({"run_id": id, **feedback.raw}), log):
+            by = score.by
+            if score.value is None and isinstance(by, RecordedVote):
+                by = by.with_failure(feedback.value("comment", "error") or run.value("error"))
+            yield SubjectScore(replace(score.row, fields=fields, named_only=False), score.value, by)
 
 
 def _feedback(record: ForeignRecord, log: ImportLog) -> Iterator[SubjectScore]:
-    """A correction is a person's, and stands beside the score that it corrects."""
+    """Yield a score, and a person's correction of it as a label."""
     source, run = record.parsed("feedback_source"), record.text("run_id")
-    value, why = _given(record), record.text("comment")
+    values = (record.value(name) for name in ("score", "value"))
+    value, why = (
+        next((value for value in values if not is_missing(value)), None),
+        record.text("comment"),
+    )
     row = RecordedRow(
         question=RecordedQuestion(record.text("key")),
         fields=subject_fields("run", run),
@@ -156,7 +154,7 @@ def _feedback(record: ForeignRecord, log: ImportLog) -> Iterator[SubjectScore]:
     if not by_person:
         vote = RecordedVote(explanation=why)
         if value is None:
-            vote = RecordedVote().failed(why or Message("the feedback has no score"))
+            vote = RecordedVote().with_failure(why or Message("the feedback has no score"))
         yield SubjectScore(row, value, vote)
     corrected = bool(record.value("correction"))
     fixed = _correction(record, value)
@@ -171,7 +169,7 @@ def _feedback(record: ForeignRecord, log: ImportLog) -> Iterator[SubjectScore]:
 
 
 def _correction(record: ForeignRecord, value: Json) -> Json:
-    """The score that a person set right; None where they set right something else, or nothing."""
+    """Return the corrected score; None if something else was corrected, or nothing."""
     fixed = parse_cell(record.value("correction") or None)
     if isinstance(fixed, Mapping):
         fixed = record.parsed("correction").value("score", "value", record.text("key"))

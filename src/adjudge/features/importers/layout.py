@@ -1,4 +1,4 @@
-"""Benchmarks as data: which columns of their records are what."""
+"""Describe benchmarks as data: the meaning of their columns."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Layout:
     optional: tuple[str, ...] = ()
     """Fields that are left out if they are empty."""
     responses: tuple[Column, ...]
-    """The response that was judged, or those that were compared."""
+    """The response that was votes_by_judge, or those that were compared."""
     required: tuple[str, ...] = ()
     """Columns that every record must have, not only the first."""
     id: Column
@@ -97,11 +97,11 @@ class Layout:
         for record in records:
             filled = record.with_values({**from_path, **record.raw})
             self.report(filled, log)
-            yield from self._row(filled).judged_by(self.judged(filled))
+            yield from self._row(filled).judged_by(self.votes_by_judge(filled))
 
-    def judged(self, record: ForeignRecord) -> Judged:
+    def votes_by_judge(self, record: ForeignRecord) -> Judged:
         """Return the votes on a record, by judge."""
-        judged: dict[str, Sequence[RecordedVote]] = {
+        votes_by_judge: dict[str, Sequence[RecordedVote]] = {
             judge: samples(
                 self.question,
                 judge,
@@ -113,15 +113,15 @@ class Layout:
         votes = tuple(self.votes(record))
         for vote in votes:
             judge = self.judge(record, votes[0].model) if self.judge else vote.model
-            judged[judge] = (*judged.get(judge, ()), vote)
-        return judged
+            votes_by_judge[judge] = (*votes_by_judge.get(judge, ()), vote)
+        return votes_by_judge
 
     def _row(self, record: ForeignRecord) -> RecordedRow:
         record.texts(*self.required)
         fields: Texts = {
-            name: shown
+            name: value
             for name, column in self.fields.items()
-            if (shown := _text(record, column)) or name not in self.optional
+            if (value := _text(record, column)) or name not in self.optional
         }
         responses = tuple(_text(record, column) for column in self.responses)
         id = self.id(record) if callable(self.id) else record.name(*_names(self.id))
@@ -138,9 +138,11 @@ class Layout:
     def _marks(self, record: ForeignRecord) -> Iterator[Mark]:
         if self.label:
             yield from gold(record.value(self.label))
-        answers = (each for name in self._people_in(record) for each in _each(record.value(name)))
-        for place, answer in enumerate(answers, 1):
-            vote = read_verdict(self.question, answer, RecordedVote())
+        labels = (
+            answer for name in self._people_in(record) for answer in _as_list(record.value(name))
+        )
+        for place, label in enumerate(labels, 1):
+            vote = read_verdict(self.question, label, RecordedVote())
             if vote.answer is not None:
                 yield Mark(answer=vote.answer, annotator=f"annotator {place}", design="random")
         yield from self.marks(record)
@@ -158,7 +160,9 @@ class Layout:
             yield from [name for name in names if record.value(name) is not None][:1]
 
     def _people_in(self, record: ForeignRecord) -> list[str]:
-        columns = ([name for name in record if re.fullmatch(one, name)] for one in self.people)
+        columns = (
+            [name for name in record if re.fullmatch(pattern, name)] for pattern in self.people
+        )
         return next(filter(None, columns), [])
 
     def _judges_in(self, record: ForeignRecord) -> Iterator[tuple[str, str, str]]:
@@ -191,10 +195,10 @@ def read_verdict(question: RecordedQuestion, value: Json, vote: RecordedVote) ->
     if question.kind == "rating":
         points, (low, high) = number(value), question.bounds
         on_scale = points if points is not None and low <= points <= high else None
-        return vote.said_or_failed(on_scale, NO_REPLY_VERDICT, unreadable=True)
+        return vote.with_answer_or_failure(on_scale, NO_REPLY_VERDICT, unreadable=True)
     options = {option.name for option in question.options}
     unread = Message("{value!r} is none of the labels", value=text(value))
-    return vote.said_or_failed(
+    return vote.with_answer_or_failure(
         text(value) if text(value) in options else None, unread, unreadable=True
     )
 
@@ -203,18 +207,18 @@ def samples(
     question: RecordedQuestion, judge: str, values: Json, reasons: Json
 ) -> tuple[RecordedVote, ...]:
     """Return a judge's verdicts on a row: one, or a list of samples, with their reasons."""
-    explanations = [*map(text, _each(reasons))]
+    explanations = [*map(text, _as_list(reasons))]
     return tuple(
         read_verdict(
             question,
             value,
             RecordedVote(model=judge, sample=place, explanation="".join(explanations[place:][:1])),
         )
-        for place, value in enumerate(_each(values))
+        for place, value in enumerate(_as_list(values))
     )
 
 
-def _each(value: Json) -> Sequence[Json]:
+def _as_list(value: Json) -> Sequence[Json]:
     return value if isinstance(value, list | tuple) else [value]
 
 

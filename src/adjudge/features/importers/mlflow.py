@@ -1,4 +1,4 @@
-"""MLflow: assessments, with their traces or by themselves."""
+"""Import assessments of MLflow, with their traces or alone."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def _matches(head: Head) -> bool:
     record = head.first(*_LISTS)
     if "assessments" in record or "assessments" in record.nested("info"):
         return True
-    said = record.has_any("feedback", "expectation", "value")
-    return said and "source_type" in record.parsed("source")
+    has_value = record.has_any("feedback", "expectation", "value")
+    return has_value and "source_type" in record.parsed("source")
 
 
 def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
@@ -42,11 +42,17 @@ def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
             "response": "response",
         }
     )
-    names = {_name(one) for one, _ in _assessments(file) if _name(one) and not _is_gold(one)}
-    for one, _ in _assessments(file):
-        if _is_gold(one) and _name(one) not in names:
+    names = {
+        _name(assessment)
+        for assessment, _ in _assessments(file)
+        if _name(assessment) and not _is_gold(assessment)
+    }
+    for assessment, _ in _assessments(file):
+        if _is_gold(assessment) and _name(assessment) not in names:
             log.skip(
-                Message("expectation {name!r}, which no judge was asked about", name=_name(one))
+                Message(
+                    "expectation {name!r}, which no judge was asked about", name=_name(assessment)
+                )
             )
     yield from join_scores(
         lambda _: (_score(*both) for both in _assessments(file) if _name(both[0]) in names), log
@@ -54,33 +60,34 @@ def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
 
 
 def _assessments(file: ForeignFile) -> Iterator[tuple[ForeignRecord, ForeignRecord]]:
-    """Each assessment with its trace; an empty one, where it stands by itself."""
+    """Yield each assessment with its trace, or with an empty one if it is alone."""
     for record in file.records(*((name,) for name in _LISTS)):
-        written = record.merge({"assessments": parse_cell(record.value("assessments"))})
-        inner = written.objects("assessments") or record.nested("info").objects("assessments")
-        for one in inner:
-            yield one, record
+        parsed_record = record.merge({"assessments": parse_cell(record.value("assessments"))})
+        inner = parsed_record.objects("assessments") or record.nested("info").objects("assessments")
+        for assessment in inner:
+            yield assessment, record
         if not inner and "source" in record:
             yield record, EMPTY
 
 
 def _of_root(data: ForeignRecord, key: str) -> Json:
-    """Of the first span: the previews are cut short."""
+    """Return an attribute of the root span."""
+    # The previews of the trace are cut off, the root span is not.
     spans = data.objects("spans")
-    root = next((one for one in spans if not one.value("parent_span_id", "parent_id")), EMPTY)
+    root = next((span for span in spans if not span.value("parent_span_id", "parent_id")), EMPTY)
     return cast(Json, parsed(root.nested("attributes").value(key)))
 
 
-def _name(one: ForeignRecord) -> str:
-    return one.text("assessment_name", "name")
+def _name(assessment: ForeignRecord) -> str:
+    return assessment.text("assessment_name", "name")
 
 
-def _is_gold(one: ForeignRecord) -> bool:
-    return "expectation" in one
+def _is_gold(assessment: ForeignRecord) -> bool:
+    return "expectation" in assessment
 
 
 def _texts(trace: ForeignRecord) -> dict[str, Json]:
-    """What the trace was asked and what it answered, from where it is longest."""
+    """Return the input and output of the trace from wherever they are longest."""
     info, data = trace.nested("info"), trace.nested("data")
     request, response = (
         trace.value(name)
@@ -92,37 +99,37 @@ def _texts(trace: ForeignRecord) -> dict[str, Json]:
     return {"input": request, "response": response}
 
 
-def _score(one: ForeignRecord, trace: ForeignRecord) -> SubjectScore:
-    body = one.nested("feedback", "expectation") or one
-    source, texts, why = one.parsed("source"), _texts(trace), one.text("rationale")
+def _score(assessment: ForeignRecord, trace: ForeignRecord) -> SubjectScore:
+    body = assessment.nested("feedback", "expectation") or assessment
+    source, texts, why = assessment.parsed("source"), _texts(trace), assessment.text("rationale")
     subject = text(
-        one.value("trace_id")
+        assessment.value("trace_id")
         or trace.value("trace_id", "request_id")
         or trace.nested("info").value("trace_id", "request_id")
     )
     row = RecordedRow(
-        question=RecordedQuestion(_name(one)),
+        question=RecordedQuestion(_name(assessment)),
         fields=subject_fields("trace", subject, texts),
         named_only=not texts["response"],
         id=subject or None,
-        more=one.keep("metadata", "span_id", "overrides"),
-        at=seconds_of(one.value("create_time", "last_update_time")),
+        more=assessment.keep("metadata", "span_id", "overrides"),
+        at=seconds_of(assessment.value("create_time", "last_update_time")),
     )
-    value, error, is_gold = body.value("value"), body.value("error"), _is_gold(one)
+    value, error, is_gold = body.value("value"), body.value("error"), _is_gold(assessment)
     if source.text("source_type").upper() == _PEOPLE or is_gold:
         mark = Mark(
             answer="",
             annotator=source.text("source_id") or ("gold" if is_gold else "annotator"),
             kind="expert" if is_gold else "human",
-            judge_visible="overrides" in one,
+            judge_visible="overrides" in assessment,
             note=why,
         )
         return SubjectScore(row, value, mark)
     vote = RecordedVote(model=source.text("source_id"), explanation=why)
     if error or value is None:
-        known = body.nested("error").value("error_message", "error_code") or error
+        message = body.nested("error").value("error_message", "error_code") or error
         return SubjectScore(
-            row, None, vote.failed(text(known) or Message("the feedback has no value"))
+            row, None, vote.with_failure(text(message) or Message("the feedback has no value"))
         )
     return SubjectScore(row, value, vote)
 

@@ -1,5 +1,6 @@
-"""MT-bench: single and pairwise judgments of FastChat, and people's votes. Texts are taken from the
-judges' prompts.
+"""Import MT-bench: single and pairwise judgments of FastChat, and people's votes.
+
+Texts are taken from the judges' prompts.
 """
 
 from __future__ import annotations
@@ -53,8 +54,8 @@ def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
 
 
 def _judge(record: ForeignRecord) -> tuple[str, str]:
-    """(name, model): a judge is a pair of model and prompt."""
-    parts = [text(one) for one in record.values("judge")] or [record.text("judge")]
+    """Return (name, model): a judge is a pair of model and prompt."""
+    parts = [text(part) for part in record.values("judge")] or [record.text("judge")]
     return "/".join(parts), parts[0]
 
 
@@ -80,7 +81,7 @@ def _single(record: ForeignRecord) -> RecordedRow:
         score = rating(reply)
     vote = RecordedVote(model=model, text=reply)
     if score is None or score < 0:
-        vote = vote.failed(
+        vote = vote.with_failure(
             Message("no rating was read from the reply"), unreadable=_is_reply(reply)
         )
     else:
@@ -102,50 +103,49 @@ def _pair(record: ForeignRecord) -> RecordedRow:
     name, model = _judge(record)
     systems, prompt = record.texts("model_1", "model_2"), record.text("g1_user_prompt")
     answers = shown_answers(prompt)
-    shown = answers if len(answers) == 2 else tuple(_name(record, one) for one in systems)
-    rest = record.rest("judge")
+    responses = answers if len(answers) == 2 else tuple(_name(record, system) for system in systems)
+    remaining = record.rest("judge")
     return RecordedRow(
         judge=name,
         question=BETTER_ANSWER,
-        fields={"question": _question(record, prompt), "response": shown},
+        fields={"question": _question(record, prompt), "response": responses},
         id=_name(record, *systems),
         systems=systems,
         named_only=len(answers) != 2,
         votes=tuple(
             _game(record, game, model) for game in ("g1", "g2") if f"{game}_winner" in record
         ),
-        more={key: one for key, one in rest.items() if not key.startswith(("g1_", "g2_"))},
+        more={key: value for key, value in remaining.items() if not key.startswith(("g1_", "g2_"))},
         at=seconds_of(record.value("tstamp")),
     )
 
 
 def _game(record: ForeignRecord, game: str, model: str) -> RecordedVote:
-    """The winner is a model, so that the second game is put back already."""
-    said, reply = record.value(f"{game}_winner"), record.text(f"{game}_judgment")
+    """Read one of the two games."""
+    winner_name, reply = record.value(f"{game}_winner"), record.text(f"{game}_judgment")
+    # The winner is a model's name, so the second game needs no turning back.
     vote = RecordedVote(model=model, swapped=game == "g2", text=reply)
-    if said == "error":
+    if winner_name == "error":
         replied = reply if record.value(f"{game}_judgment") else ""
-        return vote.failed(Message("the verdict is 'error'"), unreadable=_is_reply(replied))
-    return pair_vote(said, vote)
+        return vote.with_failure(Message("the verdict is 'error'"), unreadable=_is_reply(replied))
+    return pair_vote(winner_name, vote)
 
 
 def _preference(record: ForeignRecord, log: ImportLog) -> RecordedRow:
-    """A vote of the published set.
-
-    One comparison is there several times, in either order: systems go by their names.
-    """
-    named = dict(zip("ab", record.texts("model_a", "model_b"), strict=True))
-    sides = sorted("ab", key=lambda side: named[side])
-    systems = tuple(named[side] for side in sides)
+    """Read a vote of the published set."""
+    system_of = dict(zip("ab", record.texts("model_a", "model_b"), strict=True))
+    # The same comparison is there several times, in either order: sort the systems by name.
+    sides = sorted("ab", key=lambda side: system_of[side])
+    systems = tuple(system_of[side] for side in sides)
     talks = [_until_turn(record, f"conversation_{side}") for side in sides]
-    texts = [_say(talk, "assistant") for talk in talks]
-    judge, given = record.text("judge") or "annotator", winner(record.value("winner"))
-    chosen = None if given is None else put_back(given, swapped=sides == ["b", "a"])
-    names = (_name(record, one) for one in systems)
-    response = tuple(said or name for said, name in zip(texts, names, strict=True))
+    texts = [_join_turns(talk, "assistant") for talk in talks]
+    judge, shown_winner = record.text("judge") or "annotator", winner(record.value("winner"))
+    answer = None if shown_winner is None else put_back(shown_winner, swapped=sides == ["b", "a"])
+    names = (_name(record, system) for system in systems)
+    response = tuple(reply or name for reply, name in zip(texts, names, strict=True))
     row = RecordedRow(
         question=BETTER_ANSWER,
-        fields={"question": _say(talks[0], "user") or _name(record), "response": response},
+        fields={"question": _join_turns(talks[0], "user") or _name(record), "response": response},
         id=_name(record, *systems),
         systems=systems,
         named_only=not all(texts),
@@ -154,26 +154,27 @@ def _preference(record: ForeignRecord, log: ImportLog) -> RecordedRow:
     )
     if judge.startswith("gpt"):
         unread = Message("{text!r} names no answer", text=record.text("winner"))
-        vote = RecordedVote(model=judge).said_or_failed(chosen, unread, unreadable=True)
+        vote = RecordedVote(model=judge).with_answer_or_failure(answer, unread, unreadable=True)
         return replace(row, judge=judge, votes=(vote,))
-    if chosen is None:
+    if answer is None:
         log.skip(Message("vote for {value!r}, which names no answer", value=record.value("winner")))
         return row
     kind: Kind = "expert" if judge.startswith(("expert", "author")) else "human"
-    return replace(row, marks=(Mark(answer=chosen, annotator=judge, kind=kind, design="random"),))
+    return replace(row, marks=(Mark(answer=answer, annotator=judge, kind=kind, design="random"),))
 
 
 def _until_turn(record: ForeignRecord, key: str) -> Sequence[ForeignRecord]:
-    """What had been said by a turn: the published votes of the first one hold the second, too,
-    which nobody judged yet.
-    """
+    """Return the conversation up to the judged turn."""
     talk, turns = record.objects(key), record.number("turn")
-    asked = [place for place, one in enumerate(talk) if one.value("role") == "user"]
-    return talk[: asked[int(turns)]] if turns is not None and 0 < turns < len(asked) else talk
+    questions = [place for place, turn in enumerate(talk) if turn.value("role") == "user"]
+    # Published votes on the first turn hold the second as well, which was not judged yet.
+    return (
+        talk[: questions[int(turns)]] if turns is not None and 0 < turns < len(questions) else talk
+    )
 
 
-def _say(talk: Sequence[ForeignRecord], role: str) -> str:
-    return "\n\n".join(one.text("content") for one in talk if one.value("role") == role)
+def _join_turns(talk: Sequence[ForeignRecord], role: str) -> str:
+    return "\n\n".join(turn.text("content") for turn in talk if turn.value("role") == role)
 
 
 MT_BENCH = Format(

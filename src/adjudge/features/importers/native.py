@@ -1,5 +1,5 @@
-"""Our own JSONL (``adjudge export --to jsonl``), without loss: exported again, it is the same to
-the last byte.
+"""Import adjudge's own JSONL (``adjudge export --to jsonl``) without loss: exported again, it is
+the same to the last byte.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ _BOUNDS = {
 
 
 def read_own(file: ForeignFile, run: ImportedRun) -> None:
-    """Keep every judgment as it stands."""
+    """Store every judgment unchanged."""
     for record in file.records():
         where = _check(record, file)
         judgment = _judgment(record, where)
-        labels = [_label(one.raw, where) for one in record.objects(LABELS)]
+        labels = [_label(entry.raw, where) for entry in record.objects(LABELS)]
         run.add_labels(labels)
         keys = [_key(vote.raw) for vote in record.objects("votes")]
         run.add_record(judgment, keys, _row(judgment, labels))
@@ -58,15 +58,15 @@ def read_own(file: ForeignFile, run: ImportedRun) -> None:
 def _judgment(record: ForeignRecord, where: str) -> JudgmentRecord:
     try:
         votes = tuple(read_exported_vote(vote.raw) for vote in record.objects("votes"))
-        found = {name: value for name, value in record.raw.items() if name != LABELS}
-        return replace(read_exported_judgment(found), votes=votes)
+        values = {name: value for name, value in record.raw.items() if name != LABELS}
+        return replace(read_exported_judgment(values), votes=votes)
     except WrongType as error:
         raise RunError("{where}: {reason}", where=where, reason=error) from error
 
 
-def _label(said: JsonObject, where: str) -> Label:
+def _label(entry: JsonObject, where: str) -> Label:
     try:
-        label = read_as(Label, said)
+        label = read_as(Label, entry)
         for name, (low, high) in _BOUNDS.items():
             value = getattr(label, name)
             if value not in (None, TIE) and not low < value < high:
@@ -79,7 +79,7 @@ def _label(said: JsonObject, where: str) -> Label:
 
 
 def _check(record: ForeignRecord, file: ForeignFile) -> str:
-    """Where the judgment stands, which must have its keys."""
+    """Return the place of a judgment for messages; raise a RunError if it lacks keys."""
     lacking = next((name for name in _KEYS if name not in record), None)
     if lacking:
         raise RunError(
@@ -108,12 +108,13 @@ def _check(record: ForeignRecord, file: ForeignFile) -> str:
 
 
 def _key(vote: JsonObject) -> bytes:
-    """Votes that judgments share are exported with each of them, and kept once."""
+    """Hash a vote."""
+    # Votes that judgments share are exported with each of them, and stored once.
     return hashlib.sha256(json.dumps(vote, sort_keys=True).encode()).digest()[:16]
 
 
 def _row(judgment: JudgmentRecord, labels: Sequence[Label]) -> RecordedRow:
-    """What was asked and who answered, as far as an export tells."""
+    """Return the question and the models of a judgment, as far as an export has them."""
     detail = judgment.detail
     compared, rated = detail.is_comparison, detail.rating_range is not None
     kind: QuestionKind = "comparison" if compared else "rating" if rated else "choice"
@@ -141,8 +142,11 @@ def _options(judgment: JudgmentRecord, labels: Sequence[Label]) -> tuple[Criteri
         return PASS_OR_FAIL
     if judgment.verdict is not None and judgment.score is not None:
         return (CriteriaOption(judgment.verdict, score=judgment.score),)
-    said = (one.option for one in labels)  # people may be the only ones who said one
-    return tuple(CriteriaOption(one) for one in dict.fromkeys(said) if one is not None)
+    # An option may occur only in people's labels.
+    label_options = (label.option for label in labels)  # people may be the only ones who said one
+    return tuple(
+        CriteriaOption(option) for option in dict.fromkeys(label_options) if option is not None
+    )
 
 
 def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:

@@ -1,4 +1,4 @@
-"""OpenAI Evals: output items of the API, and the event logs of the openai/evals repository."""
+"""Import OpenAI Evals: output items of the API, and event logs of the openai/evals repository."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from adjudge.features.importers.record import (
     RecordedQuestion,
     RecordedRow,
     RecordedVote,
+    as_verdict,
     by_model,
     pass_or_fail,
-    passed,
     rate,
 )
 from adjudge.features.importers.source import EMPTY, ForeignFile, ForeignRecord, Head, usage_in
@@ -43,7 +43,10 @@ def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
         return
     log.use({"datasource_item": "fields", "sample": "response", "results": "votes"})
     for item in file.records(("data",)):
-        wrong = _wrong(item)
+        ended = (
+            Message("its status is 'error'") if item.text("status").casefold() in _ERRORED else ""
+        )
+        wrong = _error(item.nested("sample")) or ended
         if not item.values("results"):
             skipped = Message("output item without results")
             log.skip(join(": ", (skipped, wrong)) if wrong else skipped)
@@ -66,16 +69,10 @@ def _item(item: ForeignRecord, wrong: str) -> Iterator[RecordedRow]:
         )
 
 
-def _wrong(item: ForeignRecord) -> str:
-    """How an item ended that was not answered; its graders did not judge an answer."""
-    ended = Message("its status is 'error'") if item.text("status").casefold() in _ERRORED else ""
-    return _error(item.nested("sample")) or ended
-
-
 def _vote(result: ForeignRecord, wrong: str, model: str) -> RecordedVote:
     sample, success = result.nested("sample"), result.value("passed")
-    said = result.nested("error").value("message") or result.value("error")
-    error = _error(sample) or wrong or text(said)
+    grader_error = result.nested("error").value("message") or result.value("error")
+    error = _error(sample) or wrong or text(grader_error)
     vote = RecordedVote(
         model=model,
         text=_output(sample),
@@ -83,13 +80,13 @@ def _vote(result: ForeignRecord, wrong: str, model: str) -> RecordedVote:
         more=result.rest("name", "passed", "score", "sample"),
     )
     if error or not isinstance(success, bool):
-        return vote.failed(error or Message("the grader gave no result"))
-    return vote.said(passed(success), result.number("score"))
+        return vote.with_failure(error or Message("the grader gave no result"))
+    return vote.with_answer(as_verdict(success), result.number("score"))
 
 
 def _error(sample: ForeignRecord) -> str:
-    found = sample.nested("error")
-    return found.text("message") or found.text("code")
+    error = sample.nested("error")
+    return error.text("message") or error.text("code")
 
 
 def _output(sample: ForeignRecord) -> str:
@@ -98,7 +95,7 @@ def _output(sample: ForeignRecord) -> str:
 
 
 def _events(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
-    """A sample's replies come before what was made of them."""
+    """Read an event log."""
     replies: dict[str, list[ForeignRecord]] = {}
     judge = "eval"
     for event in file.records():
@@ -107,25 +104,29 @@ def _events(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
             continue
         kind, sample = event.value("type"), event.text("sample_id")
         if kind == "sampling":
+            # A sample's replies come before the events that grade them.
             replies.setdefault(sample, []).append(event.nested("data"))
         elif kind in _GRADED:
-            yield from _graded(event, judge, replies.pop(sample, []))
+            yield from _graded_rows(event, judge, replies.pop(sample, []))
         elif kind is not None:
             log.skip(Message("event of type {kind!r}", kind=kind))
 
 
-def _graded(
+def _graded_rows(
     event: ForeignRecord, judge: str, replies: list[ForeignRecord]
 ) -> Iterator[RecordedRow]:
     data = event.nested("data")
-    shown, last = (replies[0], replies[-1]) if replies else (data, EMPTY)
-    said = {"": _choice(data, last)} if "choice" in data else _matched(data)
-    for name, (question, vote) in said.items():
+    shown_data, last = (replies[0], replies[-1]) if replies else (data, EMPTY)
+    verdicts = {"": _choice(data, last)} if "choice" in data else _match_verdicts(data)
+    for name, (question, vote) in verdicts.items():
         full_name = f"{judge}/{name}" if name else judge
         yield RecordedRow(
             judge=full_name,
             question=replace(question, name=full_name),
-            fields={**fields_of({"input": _prompt(shown)}), "response": _sampled(shown)},
+            fields={
+                **fields_of({"input": _prompt(shown_data)}),
+                "response": _reply_text(shown_data),
+            },
             id=event.text("sample_id"),
             votes=(vote,),
             more=data.rest("choice", "score", "sampled", "prompt", "correct"),
@@ -134,45 +135,42 @@ def _graded(
 
 
 def _choice(data: ForeignRecord, last: ForeignRecord) -> tuple[RecordedQuestion, RecordedVote]:
-    choice, vote = data.text("choice"), RecordedVote(text=_sampled(data) or _sampled(last))
+    choice, vote = data.text("choice"), RecordedVote(text=_reply_text(data) or _reply_text(last))
     if choice == _INVALID or not choice:
-        vote = vote.failed(Message("the reply names no choice"), unreadable=True)
+        vote = vote.with_failure(Message("the reply names no choice"), unreadable=True)
     else:
-        vote = vote.said(choice, data.number("score"))
+        vote = vote.with_answer(choice, data.number("score"))
     return RecordedQuestion(""), vote
 
 
-def _matched(data: ForeignRecord) -> dict[str, tuple[RecordedQuestion, RecordedVote]]:
-    """Whether it is correct; else each of its numbers, by its name where there are several.
-
-    A text that is a number is none.
-    """
+def _match_verdicts(data: ForeignRecord) -> dict[str, tuple[RecordedQuestion, RecordedVote]]:
+    """Return the verdict, else one score per number; a text is not a number."""
     vote, correct = RecordedVote(model="code"), data.value("correct")
     if isinstance(correct, bool):
-        return {"": (pass_or_fail(""), vote.said(passed(correct)))}
-    found = {
+        return {"": (pass_or_fail(""), vote.with_answer(as_verdict(correct)))}
+    numbers = {
         name: points
         for name, value in data.raw.items()
         if isinstance(value, int | float) and (points := number(value)) is not None
     }
-    if not found:
-        return {"": (rate(""), vote.failed(Message("the event holds no number")))}
+    if not numbers:
+        return {"": (rate(""), vote.with_failure(Message("the event holds no number")))}
     return {
-        name if len(found) > 1 else "": (rate(""), vote.said(points))
-        for name, points in found.items()
+        name if len(numbers) > 1 else "": (rate(""), vote.with_answer(points))
+        for name, points in numbers.items()
     }
 
 
-def _prompt(shown: ForeignRecord) -> str:
-    messages = shown.objects("prompt")
-    said = "\n".join(one.text("content") for one in messages)
-    return said if messages else shown.text("prompt")
+def _prompt(data: ForeignRecord) -> str:
+    messages = data.objects("prompt")
+    texts = "\n".join(message.text("content") for message in messages)
+    return texts if messages else data.text("prompt")
 
 
-def _sampled(shown: ForeignRecord) -> str:
-    """What was replied, which may stand alone in a list."""
-    every = shown.values("sampled")
-    return text(every[0]) if len(every) == 1 else shown.text("sampled")
+def _reply_text(data: ForeignRecord) -> str:
+    """Return the reply, which may be alone in a list."""
+    every = data.values("sampled")
+    return text(every[0]) if len(every) == 1 else data.text("sampled")
 
 
 OPENAI_EVALS = Format(

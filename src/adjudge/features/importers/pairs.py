@@ -1,4 +1,4 @@
-"""What records of compared responses have in common."""
+"""Shared parts of readers of compared responses."""
 
 from __future__ import annotations
 
@@ -46,53 +46,51 @@ _QUESTION = re.compile(
 
 
 def winner(value: object) -> Selection | None:
-    """The better of two by any of the usual words; None where it is none of them."""
+    """Return the better of two by any of the usual words, or None."""
     points = number(value) if not isinstance(value, str) else None
     word = text(value).strip().casefold() if points is None else f"{points:g}"
     return _WORDS.get(word.replace(" ", ""), _WORDS.get(word))
 
 
 def pair_vote(value: Json, vote: RecordedVote, *, relabelled: bool = False) -> RecordedVote:
-    """The vote with the verdict that a word for the winner is; a word that is none of the usual
-    ones is unreadable.
+    """Return the vote with the verdict that a word for the winner stands for.
 
-    ``relabelled``: where the responses were swapped, the word is by the labels as shown, and is put
-    back here.
+    Any other word is unreadable. With `relabelled`, the word is by the labels as shown, so it is
+    put back if the responses were swapped.
     """
-    chosen = winner(value)
-    if chosen is None:
-        named = value not in (None, "")
+    answer = winner(value)
+    if answer is None:
+        has_word = value not in (None, "")
         reason = (
             Message("{answer!r} names no response", answer=text(value))
-            if named
+            if has_word
             else NO_REPLY_VERDICT
         )
-        return vote.failed(reason, unreadable=True)
-    return vote.said(put_back(chosen, swapped=vote.swapped and relabelled))
+        return vote.with_failure(reason, unreadable=True)
+    return vote.with_answer(put_back(answer, swapped=vote.swapped and relabelled))
 
 
 def gold(value: Json, annotator: str = "gold") -> tuple[Mark, ...]:
-    """The right answer of a data set, by a word for the winner."""
+    """Return the right answer of a data set, from a word for the winner."""
     return gold_marks(winner(value), annotator)
 
 
 def gold_marks(chosen: Selection | None, annotator: str = "gold") -> tuple[Mark, ...]:
-    """The right answer of a data set: all of its rows have one, so they are no selection."""
+    """Return the right answer of a data set."""
     if chosen is None:
         return ()
+    # All of its rows have one, so they are not a selection.
     return (Mark(answer=chosen, annotator=annotator, kind="expert", design="random"),)
 
 
 def shown_question(prompt: str) -> str:
-    """The question in a prompt of FastChat or Arena-Hard; the whole prompt
-    where it is not found.
-    """
-    found = _QUESTION.search(prompt)
-    return found[1] if found else prompt
+    """Return the question in a prompt of FastChat or Arena-Hard, else the whole prompt."""
+    match = _QUESTION.search(prompt)
+    return match[1] if match else prompt
 
 
 def shown_answers(prompt: str) -> tuple[str, ...]:
-    """The answers in such a prompt, in the order they are shown."""
+    """Return the answers in such a prompt, in the order shown."""
     return tuple(match["said"] for match in _ANSWERS.finditer(prompt)) or tuple(
         _ONE_ANSWER.findall(prompt)
     )

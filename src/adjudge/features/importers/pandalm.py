@@ -1,5 +1,5 @@
-"""PandaLM: pairs with several people's votes, and what judges said of them, in the same file or in
-others by ``idx``.
+"""Import PandaLM: pairs with several people's votes, and judges' verdicts in the same file or in
+others, joined by ``idx``.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ _PAIRS = Layout(
 
 def _matches(head: Head) -> bool:
     pair = head.has("response1", "response2") or head.has("response_1", "response_2")
-    labelled = head.has("human_votes") or _has_column(head, _ANNOTATOR)
-    judged = _has_column(head, _RESULT)
-    return _is_judges(head) or (pair and head.has("instruction") and (labelled or judged))
+    has_labels = head.has("human_votes") or _has_column(head, _ANNOTATOR)
+    has_results = _has_column(head, _RESULT)
+    return _is_judges(head) or (pair and head.has("instruction") and (has_labels or has_results))
 
 
 def _has_column(head: Head, pattern: str) -> bool:
@@ -62,20 +62,22 @@ def _is_judges(head: Head) -> bool:
 
 
 def _join(files: Sequence[ForeignFile], log: ImportLog) -> Iterator[RecordedRow]:
-    beside = [file for file in files if _is_judges(file.head)]
-    clashes = Counter(judge for file in beside for judge in _PAIRS.judged(file.head.record))
+    result_files = [file for file in files if _is_judges(file.head)]
+    clashes = Counter(
+        judge for file in result_files for judge in _PAIRS.votes_by_judge(file.head.record)
+    )
     verdicts = SeparateVerdicts()
-    for file in beside:
+    for file in result_files:
         for record in file.records():
-            for judge, votes in _PAIRS.judged(record).items():
+            for judge, votes in _PAIRS.votes_by_judge(record).items():
                 name = judge if clashes[judge] < 2 else f"{judge} ({file.path.stem})"
                 for vote in votes:
                     verdicts.add(record.text("idx"), name, replace(vote, model=name))
-    if len(beside) == len(files):
+    if len(result_files) == len(files):
         log.use({"idx": "row", "result": "votes"})
         yield from verdicts.alone(log)
     else:
-        rows = (row for file in files if file not in beside for row in _read(file, log))
+        rows = (row for file in files if file not in result_files for row in _read(file, log))
         yield from verdicts.join(((row, (row.id,)) for row in rows), log)
 
 

@@ -1,4 +1,4 @@
-"""Phoenix: experiments as JSON, JSONL or CSV, with their annotations."""
+"""Import experiments of Phoenix as JSON, JSONL or CSV, with their annotations."""
 
 from __future__ import annotations
 
@@ -42,8 +42,9 @@ def _matches(head: Head) -> bool:
 
 
 def _is_separate(head: Head) -> bool:
-    """Whether annotations lie beside what they are about: pages of ``/v1/…/span_annotations``,
-    frames of annotations.
+    """Return True if annotations come without the texts that they are about.
+
+    These are pages of ``/v1/…/span_annotations`` and frames of annotations.
     """
     record = head.first("data")
     return record.has("annotator_kind", "name") and record.has_any(*_SPANS)
@@ -68,13 +69,13 @@ def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
             "annotations": "votes and labels",
         }
     )
-    rated = _rated(file)
+    rated = _number_names(file)
     for record in map(_with_annotations, file.records()):
         groups: dict[str, list[ForeignRecord]] = {}
-        for one in record.objects("annotations"):
-            groups.setdefault(one.text("name") or "annotation", []).append(one)
+        for annotation in record.objects("annotations"):
+            groups.setdefault(annotation.text("name") or "annotation", []).append(annotation)
         for name, group in groups.items():
-            yield _judged(record, name, group, name in rated)
+            yield _group_row(record, name, group, name in rated)
         if not groups:
             log.skip(Message("example without annotations"))
 
@@ -87,11 +88,11 @@ def _score(record: ForeignRecord) -> SubjectScore:
     result, about = record.parsed("result") or record, record.parsed("metadata")
     id, label, points = record.text(*_SPANS), result.text("label"), result.number("score")
     name = record.text("name")
-    known = exported_question(name, about.raw) or RecordedQuestion(
+    question = exported_question(name, about.raw) or RecordedQuestion(
         name, options=_contrary(label, points)
     )
     row = RecordedRow(
-        question=known,
+        question=question,
         fields=subject_fields("span", id),
         named_only=True,
         id=id,
@@ -109,15 +110,16 @@ def _score(record: ForeignRecord) -> SubjectScore:
     model = text(every[0]) if every else about.text("models", "model")
     vote = RecordedVote(model=model, score=points if label else None, explanation=why)
     if value is None:
-        vote = vote.failed(record.value("error") or _NOTHING_SAID)
+        vote = vote.with_failure(record.value("error") or _NOTHING_SAID)
     return SubjectScore(row, value, vote)
 
 
 def _contrary(label: str, points: float | None) -> tuple[CriteriaOption, ...]:
-    """A label such as No with the score that the file gives it, if the word alone would say the
-    contrary.
+    """Return the option with the file's score if the label alone would mean the contrary.
+
+    Example: the label No with a score of 1.
     """
-    options = {one.name.casefold(): one for one in question_for("", label)[0].options}
+    options = {option.name.casefold(): option for option in question_for("", label)[0].options}
     usual = options.get(label.strip().casefold())
     if usual is None or usual.score is None or points is None:
         return ()
@@ -125,54 +127,61 @@ def _contrary(label: str, points: float | None) -> tuple[CriteriaOption, ...]:
     return (CriteriaOption(label, score=points),) if is_contrary else ()
 
 
-def _rated(file: ForeignFile) -> set[str]:
-    """The annotations that are numbers alone; one that failed does not tell."""
+def _number_names(file: ForeignFile) -> set[str]:
+    """Return the annotations that are numbers alone."""
     labelled, scored = set[str](), set[str]()
     for record in map(_with_annotations, file.records()):
-        for one in record.objects("annotations"):
-            if one.text("label"):
-                labelled.add(one.text("name"))
-            elif one.number("score") is not None:
-                scored.add(one.text("name"))
+        for annotation in record.objects("annotations"):
+            # One that failed has neither a label nor a score, and shows nothing.
+            if annotation.text("label"):
+                labelled.add(annotation.text("name"))
+            elif annotation.number("score") is not None:
+                scored.add(annotation.text("name"))
     return scored - labelled
 
 
 def _with_annotations(record: ForeignRecord) -> ForeignRecord:
-    """A row of the CSV as the JSON has it."""
+    """Return a row of the CSV in the form of the JSON."""
     if "annotations" in record:
         return record
-    found: dict[str, dict[str, Json]] = {}
-    rest: dict[str, Json] = {}
+    annotations: dict[str, dict[str, Json]] = {}
+    other_columns: dict[str, Json] = {}
     for column, value in record.raw.items():
         match = _COLUMN.fullmatch(column)
         if match is None:
-            rest[column] = value
+            other_columns[column] = value
         elif value not in (None, ""):
-            found.setdefault(match[1], {"name": match[1]})[match[2]] = value
-    written = {name: parse_cell(rest.get(name)) for name in _IN_WRITING}
-    return ForeignRecord({**rest, **written, "annotations": list(found.values())})
+            annotations.setdefault(match[1], {"name": match[1]})[match[2]] = value
+    parsed_cells = {name: parse_cell(other_columns.get(name)) for name in _IN_WRITING}
+    return ForeignRecord(
+        {**other_columns, **parsed_cells, "annotations": list(annotations.values())}
+    )
 
 
-def _judged(
+def _group_row(
     record: ForeignRecord, name: str, group: Sequence[ForeignRecord], rated: bool
 ) -> RecordedRow:
-    votes = tuple(_vote(one, rated) for one in group if not _is_human(one))
-    people = [(one, _mark_of(one, group, rated)) for one in group if _is_human(one)]
-    given = record.value("input")
+    votes = tuple(_vote(annotation, rated) for annotation in group if not _is_human(annotation))
+    people = [
+        (annotation, _mark_of(annotation, group, rated))
+        for annotation in group
+        if _is_human(annotation)
+    ]
+    inputs = record.value("input")
     reference = only_value(record.value("reference_output"))
     return RecordedRow(
         judge=by_model(name, votes[0].model if votes else ""),
         question=rate(name) if rated else RecordedQuestion(name, options=_options(group)),
         fields={
-            **fields_of(given if isinstance(given, Mapping) else {"input": given}),
+            **fields_of(inputs if isinstance(inputs, Mapping) else {"input": inputs}),
             **fields_of({"reference": reference}),
             "response": text(only_value(record.value("output"))),
         },
-        id=_name(record),
+        id=_example_name(record),
         votes=votes,
         marks=tuple(
-            Mark(answer=answer, annotator="human", note=one.text("explanation"))
-            for one, answer in people
+            Mark(answer=answer, annotator="human", note=annotation.text("explanation"))
+            for annotation, answer in people
             if answer is not None
         ),
         more=record.rest(*_READ),
@@ -180,42 +189,50 @@ def _judged(
     )
 
 
-def _vote(one: ForeignRecord, rated: bool) -> RecordedVote:
-    answer, error = _answer(one, rated), one.value("error")
+def _vote(annotation: ForeignRecord, rated: bool) -> RecordedVote:
+    answer, error = _answer(annotation, rated), annotation.value("error")
     vote = RecordedVote(
-        model="code" if one.text("annotator_kind").upper() == "CODE" else "",
-        explanation=one.text("explanation"),
-        more=one.rest("name", "label", "score", "explanation", "error"),
+        model="code" if annotation.text("annotator_kind").upper() == "CODE" else "",
+        explanation=annotation.text("explanation"),
+        more=annotation.rest("name", "label", "score", "explanation", "error"),
     )
     if error or answer is None:
-        return vote.failed(error or _NOTHING_SAID)
-    return vote.said(answer, None if rated else one.number("score"))
+        return vote.with_failure(error or _NOTHING_SAID)
+    return vote.with_answer(answer, None if rated else annotation.number("score"))
 
 
-def _answer(one: ForeignRecord, rated: bool) -> RecordedAnswer | None:
-    """A number without a label, where others have labels, is an answer of its own."""
-    points = one.number("score")
-    return points if rated else one.text("label") or (None if points is None else f"{points:g}")
+def _answer(annotation: ForeignRecord, rated: bool) -> RecordedAnswer | None:
+    """Return the label, else the number."""
+    points = annotation.number("score")
+    # If others have labels, a number without one is a separate option.
+    return (
+        points if rated else annotation.text("label") or (None if points is None else f"{points:g}")
+    )
 
 
 def _mark_of(
-    one: ForeignRecord, group: Sequence[ForeignRecord], rated: bool
+    annotation: ForeignRecord, group: Sequence[ForeignRecord], rated: bool
 ) -> RecordedAnswer | None:
-    """A number alone, where the judge's labels have numbers: the label that has this one."""
-    points, said = one.number("score"), _answer(one, rated)
-    if rated or one.text("label") or points is None:
-        return said
-    labelled = (each for each in group if each.value("label"))
-    same = (each.text("label") for each in labelled if each.number("score") == points)
-    return next(same, said)
+    """Return a person's answer."""
+    points, answer = annotation.number("score"), _answer(annotation, rated)
+    if rated or annotation.text("label") or points is None:
+        return answer
+    # A number alone means the label to which the judge gave the same number.
+    labelled = (other for other in group if other.value("label"))
+    same = (other.text("label") for other in labelled if other.number("score") == points)
+    return next(same, answer)
 
 
 def _options(group: Sequence[ForeignRecord]) -> tuple[CriteriaOption, ...]:
-    found = {one.text("label"): one.number("score") for one in group if one.value("label")}
-    return tuple(CriteriaOption(name, score=score) for name, score in found.items())
+    scores = {
+        annotation.text("label"): annotation.number("score")
+        for annotation in group
+        if annotation.value("label")
+    }
+    return tuple(CriteriaOption(name, score=score) for name, score in scores.items())
 
 
-def _name(record: ForeignRecord) -> str:
+def _example_name(record: ForeignRecord) -> str:
     repetition, name = record.number("repetition_number"), record.text("example_id")
     return f"{name} (repetition {repetition:g})" if repetition and repetition > 1 else name
 

@@ -1,4 +1,4 @@
-"""What a file recorded → votes and a result as a judge of ours would have left them."""
+"""Turn recorded judgments into votes and results, as adjudge's own judges would have left them."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ _NOT_JUDGED = Message("no verdict is recorded for this row")
 
 
 class _Texts(BaseDirectJudge):
-    """Pools what was said of texts."""
+    """Pools votes on single texts."""
 
 
 class _Comparisons(BasePairwiseJudge):
-    """Pools what was said of compared responses."""
+    """Pools votes on compared responses."""
 
 
 _TEXTS = {bias: _Texts(check_positional_bias=bias) for bias in (False, True)}
@@ -44,7 +44,7 @@ _COMPARISONS = {
 
 @dataclass(frozen=True, kw_only=True)
 class UnjudgedRow(DirectInstanceResult):
-    """A row that the file holds without any verdict: it can be labelled, and judged anew."""
+    """A row without any verdict in the file. It can be labelled, and judged later."""
 
     @property
     def reason(self) -> str:
@@ -53,7 +53,7 @@ class UnjudgedRow(DirectInstanceResult):
 
 @dataclass(frozen=True, kw_only=True)
 class UnjudgedComparison(PairwiseInstanceResult):
-    """The same of responses that nobody compared."""
+    """Like UnjudgedRow, for responses to compare."""
 
     @property
     def reason(self) -> str:
@@ -61,14 +61,14 @@ class UnjudgedComparison(PairwiseInstanceResult):
 
 
 def instance_of(row: RecordedRow) -> Instance:
-    """The row, with whatever else the file says of it as the row that was read."""
-    known = nonempty(systems=row.systems)
+    """Return the row as an instance; other values of the file are kept in its metadata."""
+    systems = nonempty(systems=row.systems)
     more = {**row.more, **(NAMED_ONLY if row.named_only else {})}
-    return Instance(row.fields, row.id, FrozenDict({**known, **nonempty(row=more)}))
+    return Instance(row.fields, row.id, FrozenDict({**systems, **nonempty(row=more)}))
 
 
 def criteria_of(question: RecordedQuestion, answers: tuple[str, ...] = ()) -> Criteria:
-    """The question as criteria, with options for what was answered."""
+    """Return the question as criteria, with an option for every recorded answer."""
     description = (
         question.description.strip() or f"{question.name}, as the file that was imported asked it."
     )
@@ -86,7 +86,7 @@ def criteria_of(question: RecordedQuestion, answers: tuple[str, ...] = ()) -> Cr
 
 
 def result_of(row: RecordedRow, instance: Instance) -> Result:
-    """The votes pooled, by our own rules: both orders, failures and ties included."""
+    """Pool the votes by adjudge's own rules, including both orders, failures and ties."""
     answers = tuple(str(vote.answer) for vote in row.votes if vote.answer is not None)
     criteria = criteria_of(row.question, answers)
     votes = tuple(_vote(vote, row.question, criteria, instance) for vote in row.votes)
@@ -94,7 +94,7 @@ def result_of(row: RecordedRow, instance: Instance) -> Result:
     if row.question.kind == "comparison":
         compared: PairwiseInstanceResult = _COMPARISONS[both, row.question.ties].pool(case, votes)
         if votes:
-            return _as_stated(compared)
+            return _with_stated_rates(compared)
         return UnjudgedComparison(
             instance=instance,
             criteria=criteria,
@@ -104,102 +104,110 @@ def result_of(row: RecordedRow, instance: Instance) -> Result:
     if not votes:
         return UnjudgedRow(instance=instance, criteria=criteria, status=status_of((), False))
     if row.question.kind == "rating":
-        return _rated(row.question, criteria, instance, votes)
+        return _rating_result(row.question, criteria, instance, votes)
     return _TEXTS[both].pool(case, votes)
 
 
-def _as_stated(result: PairwiseInstanceResult) -> PairwiseInstanceResult:
-    """With the win rates of two responses as the votes state them, where they do: a preference of
-    .6 is not a whole win.
-    """
+def _with_stated_rates(result: PairwiseInstanceResult) -> PairwiseInstanceResult:
+    """Use the win rates that the votes state."""
     valid = [vote for vote in result.votes if vote.verdict is not None]
     if len(result.per_system_results) != 2 or not any(vote.distribution for vote in valid):
         return result
-    first = fmean(_stated(vote) for vote in valid)
-    systems = zip(result.per_system_results, (first, 1 - first), strict=True)
+    # A stated preference of .6 counts as .6 of a win, not as a whole one.
+    rate_a = fmean(_first_share(vote) for vote in valid)
+    systems = zip(result.per_system_results, (rate_a, 1 - rate_a), strict=True)
     return replace(
         result, per_system_results=tuple(replace(system, winrate=rate) for system, rate in systems)
     )
 
 
-def _stated(vote: Vote) -> float:
-    """How likely the first response is the better one, by a vote: a tie is half of it."""
-    said = vote.distribution or {vote.verdict.option if vote.verdict else TIE: 1.0}
-    return said.get("0", 0.0) + said.get(TIE, 0.0) / 2
+def _first_share(vote: Vote) -> float:
+    """Return the probability that the first response is better; a tie counts half."""
+    shares = vote.distribution or {vote.verdict.option if vote.verdict else TIE: 1.0}
+    return shares.get("0", 0.0) + shares.get(TIE, 0.0) / 2
 
 
 def keys_of(judge: str, number: int, votes: int) -> list[bytes]:
-    """What the votes of a judgment are found by.
-
-    No ballot of ours has such a key: nothing is reused by mistake.
-    """
-    asked = f"{TEMPLATE}\0{judge}\0{number}".encode("utf-8", "surrogatepass")
-    return [hashlib.sha256(asked + b"\0%d" % place).digest()[:16] for place in range(votes)]
+    """Return the ledger keys of a judgment's votes."""
+    # No real ballot has such a key, so an imported vote is never reused for one.
+    prefix = f"{TEMPLATE}\0{judge}\0{number}".encode("utf-8", "surrogatepass")
+    return [hashlib.sha256(prefix + b"\0%d" % place).digest()[:16] for place in range(votes)]
 
 
 def _vote(
-    said: RecordedVote, question: RecordedQuestion, criteria: Criteria, instance: Instance
+    recorded_vote: RecordedVote, question: RecordedQuestion, criteria: Criteria, instance: Instance
 ) -> Vote:
-    own = _own_score(said, criteria)
-    beside = {"recorded_score": said.score} if own != said.score else {}
-    prompt = said.prompt.encode("utf-8", "surrogatepass")
-    kind = _kind(said, question, criteria, instance)
+    own_score = _own_score(recorded_vote, criteria)
+    recorded = {"recorded_score": recorded_vote.score} if own_score != recorded_vote.score else {}
+    prompt = recorded_vote.prompt.encode("utf-8", "surrogatepass")
+    kind = _kind(recorded_vote, question, criteria, instance)
     return Vote(
-        ballot=Ballot(criteria, instance, kind, TEMPLATE, said.model, sample=said.sample),
-        outcome=said.outcome,
-        verdict=None if said.answer is None else _verdict(said, question, own),
-        reason=said.reason,
-        text=said.text or None,
-        usage=said.usage,
-        distribution=FrozenDict(said.distribution) if said.distribution else None,
+        ballot=Ballot(
+            criteria, instance, kind, TEMPLATE, recorded_vote.model, sample=recorded_vote.sample
+        ),
+        outcome=recorded_vote.outcome,
+        verdict=None
+        if recorded_vote.answer is None
+        else _verdict(recorded_vote, question, own_score),
+        reason=recorded_vote.reason,
+        text=recorded_vote.text or None,
+        usage=recorded_vote.usage,
+        distribution=FrozenDict(recorded_vote.distribution) if recorded_vote.distribution else None,
         prompt_hash=hashlib.sha256(prompt).hexdigest() if prompt else None,
-        metadata=FrozenDict({**nonempty(prompt=said.prompt), **beside, **said.more}),
+        metadata=FrozenDict(
+            {**nonempty(prompt=recorded_vote.prompt), **recorded, **recorded_vote.more}
+        ),
     )
 
 
 def _kind(
-    said: RecordedVote, question: RecordedQuestion, criteria: Criteria, instance: Instance
+    recorded_vote: RecordedVote, question: RecordedQuestion, criteria: Criteria, instance: Instance
 ) -> Question:
     if question.kind == "rating":
         return Rating(question.bounds)
     if question.kind == "comparison":
         order = tuple(range(len(instance.fields[question.to_evaluate_field])))
-        return Comparison(order[::-1] if said.swapped else order, question.ties)
+        return Comparison(order[::-1] if recorded_vote.swapped else order, question.ties)
     listed = Choice(criteria.option_names, criteria.points)
-    return listed.reversed() if said.swapped else listed
+    return listed.reversed() if recorded_vote.swapped else listed
 
 
-def _own_score(said: RecordedVote, criteria: Criteria) -> float | None:
-    """The judge's number beside its option, where it is on the scale of the options: 6 of 7 is no
-    score between FAIL and PASS.
-    """
-    known = {points for points in criteria.points if points is not None}
-    if said.score is None or len(known) < 2:
-        return said.score
-    return said.score if min(known) <= said.score <= max(known) else None
+def _own_score(recorded_vote: RecordedVote, criteria: Criteria) -> float | None:
+    """Return the judge's own number if it fits the options' scale."""
+    scale = {points for points in criteria.points if points is not None}
+    # For example, 6 of 7 is not a score between FAIL and PASS.
+    if recorded_vote.score is None or len(scale) < 2:
+        return recorded_vote.score
+    return recorded_vote.score if min(scale) <= recorded_vote.score <= max(scale) else None
 
 
-def _verdict(said: RecordedVote, question: RecordedQuestion, own: float | None) -> Verdict:
-    explanation = said.explanation or None
+def _verdict(
+    recorded_vote: RecordedVote, question: RecordedQuestion, own_score: float | None
+) -> Verdict:
+    explanation = recorded_vote.explanation or None
     if question.kind == "rating":
-        return Rated(float(said.answer or 0.0), explanation)
+        return Rated(float(recorded_vote.answer or 0.0), explanation)
     if question.kind == "comparison":
-        return Compared(None if said.answer == TIE else int(said.answer or 0), explanation)
-    return Chosen(str(said.answer), explanation, said.feedback or None, own)
+        return Compared(
+            None if recorded_vote.answer == TIE else int(recorded_vote.answer or 0), explanation
+        )
+    return Chosen(str(recorded_vote.answer), explanation, recorded_vote.feedback or None, own_score)
 
 
-def _rated(
+def _rating_result(
     question: RecordedQuestion, criteria: Criteria, instance: Instance, votes: tuple[Vote, ...]
 ) -> QuantitativeResult:
     numbers = numbers_of(votes)
-    said = [vote.verdict for vote in votes if vote.verdict]
+    verdicts = [vote.verdict for vote in votes if vote.verdict]
     return QuantitativeResult(
         instance=instance,
         criteria=criteria,
         status=status_of(votes, bool(numbers)),
         votes=votes,
         score=aggregate(numbers, "avg") if numbers else None,
-        explanation=next((one.explanation for one in said if one.explanation), None),
+        explanation=next(
+            (verdict.explanation for verdict in verdicts if verdict.explanation), None
+        ),
         distribution=FrozenDict(shares(votes)),
         numbers=numbers,
         spread=spread(numbers),
@@ -213,9 +221,7 @@ def merge(
     answers: tuple[str, ...] = (),
     numbers: tuple[float, ...] = (),
 ) -> RecordedQuestion:
-    """A question by what several rows tell of it: all options that were seen, bounds that hold all
-    numbers.
-    """
+    """Combine what several rows show of a question: all options, and bounds around all numbers."""
     options = {option.name: option for option in (*one.options, *two.options)}
     if one.kind == "choice":
         options |= {name: CriteriaOption(name) for name in answers if name not in options}

@@ -1,6 +1,7 @@
-"""Prometheus' benchmark files: a whole prompt per row, with GPT-4's scores from 1 to 5
-(``gpt4_score``), people's (``human_score``) and those of Prometheus itself; or two prompts, of
-which one holds the response that people chose.
+"""Import Prometheus' benchmark files: a whole prompt per row.
+
+They hold GPT-4's scores from 1 to 5 (``gpt4_score``), people's (``human_score``) and those of
+Prometheus itself; or two prompts, one of which holds the response that people chose.
 """
 
 from __future__ import annotations
@@ -32,13 +33,13 @@ _PAIR = ("chosen_instruction", "rejected_instruction")
 
 
 def _sections(prompt: str) -> dict[str, str]:
-    """The parts of a prompt by our names for them."""
-    found = [*_HEADER.finditer(prompt)]
-    ends = [*(one.start() for one in found[1:]), len(prompt)]
+    """Return the parts of a prompt by field name."""
+    matches = [*_HEADER.finditer(prompt)]
+    ends = [*(match.start() for match in matches[1:]), len(prompt)]
     return {
-        _SECTIONS[one[1]]: prompt[one.end() : end].strip()
-        for one, end in zip(found, ends, strict=True)
-        if one[1] in _SECTIONS
+        _SECTIONS[match[1]]: prompt[match.end() : end].strip()
+        for match, end in zip(matches, ends, strict=True)
+        if match[1] in _SECTIONS
     }
 
 
@@ -85,22 +86,22 @@ _SCORED = Layout(
 def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
     if file.head.has(*_PAIR):
         log.use({"chosen_instruction": "response 1, the better one", "source": "column"})
-        yield from map(_compared, file.records())
+        yield from map(_comparison_row, file.records())
     else:
         yield from _SCORED.rows(file.records(), file.path, log)
 
 
-def _compared(record: ForeignRecord) -> RecordedRow:
-    chosen, rejected = (_sections(record.text(name)) for name in _PAIR)
+def _comparison_row(record: ForeignRecord) -> RecordedRow:
+    chosen_parts, rejected_parts = (_sections(record.text(name)) for name in _PAIR)
     better: Selection = "tie" if record.number("tie") == 1 else 0
     scores = [record.number(name) for name in ("chosen_score", "rejected_score")]
-    shown = {name: text for name, text in chosen.items() if name != "response"}
+    shared = {name: text for name, text in chosen_parts.items() if name != "response"}
     return RecordedRow(
         judge="prometheus" if None not in scores else UNJUDGED,
         question=BETTER,
         fields={
-            **fields_of(shown),
-            "response": (chosen.get("response", ""), rejected.get("response", "")),
+            **fields_of(shared),
+            "response": (chosen_parts.get("response", ""), rejected_parts.get("response", "")),
         },
         id=f"row {record.row}",
         votes=_votes(*scores),
@@ -110,12 +111,12 @@ def _compared(record: ForeignRecord) -> RecordedRow:
 
 
 def _votes(chosen: float | None, rejected: float | None) -> tuple[RecordedVote, ...]:
-    """Prometheus' own comparison, if it scored both responses."""
+    """Return Prometheus' own comparison, if it scored both responses."""
     if chosen is None or rejected is None:
         return ()
     better: Selection = "tie" if chosen == rejected else int(rejected > chosen)
     vote = RecordedVote(model="prometheus", more={"scores": [chosen, rejected]})
-    return (vote.said(better),)
+    return (vote.with_answer(better),)
 
 
 PROMETHEUS = Format(

@@ -1,5 +1,5 @@
-"""promptfoo: ``promptfoo eval -o out.json`` (results versions 2 and 3), ``.yaml``, ``.jsonl`` and
-``.csv``.
+"""Import results of promptfoo: ``promptfoo eval -o out.json`` (results versions 2 and 3),
+``.yaml``, ``.jsonl`` and ``.csv``.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from adjudge.features.importers.record import (
     RecordedQuestion,
     RecordedRow,
     RecordedVote,
+    as_verdict,
     by_model,
     pass_or_fail,
-    passed,
     shorten_name,
 )
 from adjudge.features.importers.source import EMPTY, ForeignFile, ForeignRecord, Head, usage_in
@@ -83,8 +83,8 @@ def _matches(head: Head) -> bool:
     if head.form in ("lines", "list"):
         return head.has("promptIdx", "testIdx") or head.has("gradingResult", "vars", "success")
     inside = head.at("results", "results") or head.at("data", "results", "results")
-    known = ("gradingResult", "promptIdx", "testCase", "failureReason", "namedScores")
-    listed = inside.has_any(*known) or old.has_any(*known)
+    keys = ("gradingResult", "promptIdx", "testCase", "failureReason", "namedScores")
+    listed = inside.has_any(*keys) or old.has_any(*keys)
     return listed or (old.has_any("table", "prompts") and "version" in old)
 
 
@@ -95,6 +95,7 @@ def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
     default = NOT_SAID
     if file.head.form == "object":
         _check_version(file, log)
+        # The default provider comes after the results, so the document is read once for it alone.
         # it stands behind the results, so the document is walked through once for it
         test = file.document(("config", "defaultTest")).nested("defaultTest")
         default = _provider(test.nested("options"), "provider") or NOT_SAID
@@ -102,8 +103,12 @@ def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
     # of outputs with one assertion each, the overall verdict is that of the assertion
     overall, outputs = False, dict[str, tuple[str, str]]()
     for record in file.records(*_LISTS):
-        overall = overall or len(_checked(record)) != 1
-        outputs.setdefault(record.text("promptIdx"), _made_by(record))
+        overall = overall or len(_graded_parts(record)) != 1
+        prompt = record.nested("prompt")
+        outputs.setdefault(
+            record.text("promptIdx"),
+            (_provider(record, "provider"), shorten_name(prompt.text("label", "raw"))),
+        )
     systems = _system_names(outputs)
     for record in file.records(*_LISTS):
         system = systems.get(record.text("promptIdx"))
@@ -111,15 +116,11 @@ def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
             yield _of_system(row, system, record.text("testIdx"))
 
 
-def _made_by(record: ForeignRecord) -> tuple[str, str]:
-    """Return the provider of an output, and what its prompt is called."""
-    prompt = record.nested("prompt")
-    return _provider(record, "provider"), shorten_name(prompt.text("label", "raw"))
-
-
 def _system_names(outputs: Mapping[str, tuple[str, str]]) -> dict[str, str]:
-    """Return what answered: each prompt of each provider is a system of its own, as promptfoo shows
-    them. Nothing if there is one. ``outputs``: number of the column → provider and prompt.
+    """Name each system: each prompt of each provider is one, as promptfoo shows them.
+
+    Return nothing if there is only one. `outputs` maps the number of a column to (provider,
+    prompt).
     """
     if len(outputs) < 2:
         return {}
@@ -137,7 +138,7 @@ def _system_names(outputs: Mapping[str, tuple[str, str]]) -> dict[str, str]:
 
 
 def _of_system(row: RecordedRow, system: str | None, answered: str) -> RecordedRow:
-    """Return the row with the system that answered, and the test that it answered."""
+    """Return the row with the system that answered and the test that it answered."""
     if system is None:
         return row
     return replace(row, more={**row.more, "system": system, ROW: answered})
@@ -146,11 +147,11 @@ def _of_system(row: RecordedRow, system: str | None, answered: str) -> RecordedR
 _LISTS = (("results", "results"), ("results",), ("data", "results", "results"))
 
 
-def _checked(record: ForeignRecord) -> Sequence[ForeignRecord]:
-    """The assertions of an output, with their results if it was graded."""
-    if _reason_not_graded(record):
+def _graded_parts(record: ForeignRecord) -> Sequence[ForeignRecord]:
+    """Return the assertions of an output, with their results if it was graded."""
+    if _find_failure(record):
         return [*_assertions(record.nested("testCase"))]
-    return [one for one in _results(record) if _type(one) and not _is_human(one)]
+    return [part for part in _results(record) if _type(part) and not _is_human(part)]
 
 
 def _results(record: ForeignRecord) -> Sequence[ForeignRecord]:
@@ -173,18 +174,27 @@ def _check_version(file: ForeignFile, log: ImportLog) -> None:
 def _result(
     record: ForeignRecord, default: str, log: ImportLog, *, overall: bool
 ) -> Iterator[RecordedRow]:
-    """Each assertion as a judgment, and with ``overall`` the verdict of all of them together."""
-    if (reason := _reason_not_graded(record)) is not None:
-        yield from _not_graded(record, default, reason, overall=overall)
+    """Yield each assertion as a judgment, and with `overall` also the verdict of all of them."""
+    if (reason := _find_failure(record)) is not None:
+        yield from _failed_rows(record, default, reason, overall=overall)
         return
-    grading, parts, checked = record.nested("gradingResult"), _results(record), _checked(record)
-    marks = tuple(_mark(one, grading) for one in parts if _is_human(one))
-    for one in checked:
-        if _MODEL_GRADED.fullmatch(_type(one)):
+    grading, parts, checked = (
+        record.nested("gradingResult"),
+        _results(record),
+        _graded_parts(record),
+    )
+    marks = tuple(_mark(part, grading) for part in parts if _is_human(part))
+    for part in checked:
+        if _MODEL_GRADED.fullmatch(_type(part)):
             alone = len(checked) == 1 and not overall
-            yield _judged(record, one, default, marks if alone else (), log)
+            yield _model_row(record, part, default, marks if alone else (), log)
         else:
-            yield _by_code(record, one, marks if not overall else ())
+            kind = _type(part)
+            vote = _vote(record, part, _CODE, inverted=False)
+            question = _rule(kind, part.nested("assertion"))
+            yield _row(
+                record, by_model(kind, _CODE), question, (vote,), marks if not overall else ()
+            )
     unnamed = len(parts) - len(marks) - len(checked)
     if unnamed and grading.text("reason").strip() != _NO_ASSERTIONS:
         log.skip(Message("result of an assertion that the file does not name"), unnamed)
@@ -192,25 +202,22 @@ def _result(
         yield _overall(record, checked, marks)
 
 
-def _reason_not_graded(record: ForeignRecord) -> str | None:
-    """Say why an output has no verdicts; None if it was graded.
-
-    If the provider failed, promptfoo may have checked its empty output nevertheless: that is no
-    verdict either.
-    """
+def _find_failure(record: ForeignRecord) -> str | None:
+    """Say why an output has no verdicts; return None if it was graded."""
     response, error = record.nested("response"), record.text("error")
+    # If the provider failed, promptfoo may have graded the empty output: that is not a verdict.
     failed = record.value("failureReason") == _ERROR or response.value("error")
     graded = record.nested("gradingResult")
     if (failed or (error and not graded)) and not response.text("output"):
-        said = error or response.text("error") or Message("no reason is recorded")
-        return Message("the provider call failed: {error}", error=said)
+        provider_error = error or response.text("error") or Message("no reason is recorded")
+        return Message("the provider call failed: {error}", error=provider_error)
     return None if graded else error or Message("it was not graded")
 
 
-def _not_graded(
+def _failed_rows(
     record: ForeignRecord, default: str, reason: str, *, overall: bool
 ) -> Iterator[RecordedRow]:
-    """The assertions of an output that was not graded: none of them has a verdict."""
+    """Yield the assertions of an output that was not graded, without verdicts."""
     for assertion in _assertions(record.nested("testCase")):
         kind = assertion.text("type")
         base = kind.removeprefix("not-")
@@ -221,29 +228,21 @@ def _not_graded(
             )
         else:
             base, model, question = kind, _CODE, _rule(kind, assertion)
-        vote = RecordedVote(model=model).failed(reason)
+        vote = RecordedVote(model=model).with_failure(reason)
         yield _row(record, by_model(base, model), question, (vote,))
     if overall:
-        vote = RecordedVote(model=_ASSERTIONS).failed(reason)
-        has_failed = record.value("error") or _checked(record)
+        vote = RecordedVote(model=_ASSERTIONS).with_failure(reason)
+        has_failed = record.value("error") or _graded_parts(record)
         yield _row(record, _ALL_ASSERTIONS, _OVERALL, (vote,) if has_failed else ())
 
 
 def _assertions(test: ForeignRecord) -> Iterator[ForeignRecord]:
-    """Those of a test case, also inside sets."""
+    """Yield the assertions of a test case, also those inside sets."""
     for assertion in test.objects("assert"):
         if assertion.text("type") == _SET:
             yield from _assertions(assertion)
         elif assertion.text("type"):
             yield assertion
-
-
-def _by_code(record: ForeignRecord, part: ForeignRecord, marks: tuple[Mark, ...]) -> RecordedRow:
-    """What an assertion says that needs no model."""
-    kind = _type(part)
-    vote = _vote(record, part, _CODE, inverted=False)
-    question = _rule(kind, part.nested("assertion"))
-    return _row(record, by_model(kind, _CODE), question, (vote,), marks)
 
 
 def _rule(kind: str, assertion: ForeignRecord) -> RecordedQuestion:
@@ -253,15 +252,16 @@ def _rule(kind: str, assertion: ForeignRecord) -> RecordedQuestion:
 
 
 def _parts(grading: ForeignRecord) -> list[ForeignRecord]:
-    """The results of all assertions; those of a set stand inside it, in some versions beside it as
-    well.
-    """
-    found = grading.objects("componentResults")
-    for one in list(found):
-        known = [each.raw for each in found]
-        found += [inner for inner in _parts(one) if inner.raw not in known]
+    """Return the results of all assertions."""
+    parts = grading.objects("componentResults")
+    # Results of a set are inside it; some versions also list them next to it.
+    for part in list(parts):
+        raw_parts = [other.raw for other in parts]
+        parts += [inner for inner in _parts(part) if inner.raw not in raw_parts]
     return [
-        one for one in found if not one.values("componentResults") or _type(one) not in ("", _SET)
+        part
+        for part in parts
+        if not part.values("componentResults") or _type(part) not in ("", _SET)
     ]
 
 
@@ -270,7 +270,7 @@ def _is_human(part: ForeignRecord) -> bool:
     return overridden or _type(part) == _BY_A_PERSON
 
 
-def _judged(
+def _model_row(
     record: ForeignRecord,
     part: ForeignRecord,
     default: str,
@@ -286,7 +286,7 @@ def _judged(
                 "criteria as it is written"
             )
         )
-        marks = tuple(replace(one, answer=passed(one.answer != PASS)) for one in marks)
+        marks = tuple(replace(mark, answer=as_verdict(mark.answer != PASS)) for mark in marks)
     vote = _vote(record, part, _provider(assertion, "provider") or default, inverted)
     base = kind.removeprefix("not-")
     question = _question(base, assertion, part)
@@ -304,16 +304,19 @@ def _vote(record: ForeignRecord, part: ForeignRecord, model: str, inverted: bool
         more=part.rest("pass", "score", "reason", "tokensUsed", "metadata", "componentResults"),
     )
     if wrong := _failure(record, part):
-        return vote.failed(reason or record.value("error"), unreadable=wrong is Outcome.UNREADABLE)
+        return vote.with_failure(
+            reason or record.value("error"), unreadable=wrong is Outcome.UNREADABLE
+        )
     points = part.number("score")
     score = None if points is None else 1 - points if inverted else points
-    return vote.said(passed(bool(part.value("pass")) is not inverted), score)
+    return vote.with_answer(as_verdict(bool(part.value("pass")) is not inverted), score)
 
 
 def _failure(record: ForeignRecord, part: ForeignRecord) -> Outcome | None:
-    """A judge that failed looks like one that said no."""
-    said, reason = part.value("pass"), part.text("reason")
-    if said is True:
+    """Return how a judge failed; None if it gave a verdict."""
+    # promptfoo records a grader that failed as "pass: false".
+    passes, reason = part.value("pass"), part.text("reason")
+    if passes is True:
         return None
     if _UNREADABLE.match(reason):
         return Outcome.UNREADABLE
@@ -321,7 +324,7 @@ def _failure(record: ForeignRecord, part: ForeignRecord) -> Outcome | None:
         part.nested("metadata").value("graderError")
         or record.value("failureReason") == _ERROR
         or _NOT_GRADED.match(reason)
-        or not isinstance(said, bool)
+        or not isinstance(passes, bool)
     )
     return Outcome.MODEL_ERROR if errored else None
 
@@ -329,24 +332,24 @@ def _failure(record: ForeignRecord, part: ForeignRecord) -> Outcome | None:
 def _overall(
     record: ForeignRecord, parts: Sequence[ForeignRecord], marks: tuple[Mark, ...]
 ) -> RecordedRow:
-    """The verdict on the output. promptfoo's own knows of weights and thresholds; a person's mark
-    takes its place in the file, and then it is what all assertions together said before.
-    """
+    """Return the verdict on the output as a whole."""
     vote = RecordedVote(model=_ASSERTIONS)
-    said = record.value("success")
-    if any(_failure(record, one) for one in parts):
-        vote = vote.failed(Message("an assertion ended without a verdict"))
-    elif marks or not isinstance(said, bool):
-        vote = vote.said(passed(all(one.value("pass") for one in parts)))
+    success = record.value("success")
+    if any(_failure(record, part) for part in parts):
+        vote = vote.with_failure(Message("an assertion ended without a verdict"))
+    # A person's mark replaces promptfoo's own verdict, which knows weights and thresholds: then the
+    # verdict is computed from the assertions.
+    elif marks or not isinstance(success, bool):
+        vote = vote.with_answer(as_verdict(all(part.value("pass") for part in parts)))
     else:
-        vote = vote.said(passed(said), record.number("score"))
+        vote = vote.with_answer(as_verdict(success), record.number("score"))
     return _row(record, _ALL_ASSERTIONS, _OVERALL, (vote,) if parts else (), marks)
 
 
 def _mark(part: ForeignRecord, grading: ForeignRecord) -> Mark:
     comment = text(part.value("comment") or grading.value("comment"))
     return Mark(
-        answer=passed(part.value("pass")),
+        answer=as_verdict(part.value("pass")),
         annotator=_BY_A_PERSON,
         judge_visible=True,
         note=comment.removeprefix(_HIGHLIGHT).strip(),
@@ -373,13 +376,13 @@ def _row(
 ) -> RecordedRow:
     variables = record.nested("vars") or record.nested("testCase").nested("vars")
     prompt = record.nested("prompt").text("raw")
-    shown: Texts = fields_of(variables.raw) or ({"prompt": prompt} if prompt else {})
+    fields: Texts = fields_of(variables.raw) or ({"prompt": prompt} if prompt else {})
     places = [record.value("testIdx"), record.value("promptIdx")]
     name = "-".join(str(place) for place in places if place is not None)
     return RecordedRow(
         judge=judge,
         question=question,
-        fields=with_response(shown, record.nested("response").text("output")),
+        fields=with_response(fields, record.nested("response").text("output")),
         id=name or record.text("id") or None,
         votes=votes,
         marks=marks,
@@ -392,12 +395,12 @@ def _type(part: ForeignRecord) -> str:
 
 
 def _provider(record: ForeignRecord, key: str) -> str:
-    """A name, or an object with one, or one for each kind of grading."""
+    """Return a provider's name, which may be inside an object, or in one per kind of grading."""
     value = record.value(key)
     if isinstance(value, str):
         return value
-    found = record.nested(key)
-    return found.text("label", "id") or (_provider(found, "text") if found else "")
+    options = record.nested(key)
+    return options.text("label", "id") or (_provider(options, "text") if options else "")
 
 
 # -- CSV -----------------------------------------------------------------------------
@@ -418,7 +421,10 @@ def _table(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
         )
     )
     for row in file.records():
-        cells = {name: _cell(value) for name, value in row.raw.items()}
+        cells = {
+            name: (text_of(value) if isinstance(value, str) else text(value))
+            for name, value in row.raw.items()
+        }
         columns = list(cells)
         starts = [place for place, name in enumerate(columns) if _GROUP.match(name)]
         variables = fields_of({name: cells[name] for name in columns[: starts[0]]})
@@ -430,36 +436,32 @@ def _table(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
 
 
 def _output(group: Mapping[str, str], variables: Texts, id: str) -> RecordedRow:
-    """An output, and what stands in the columns behind it."""
-    (provider, output), *behind = group.items()
-    cells = {_NUMBERED.sub("", name): value for name, value in behind}
-    if "Status" not in cells and (found := _STATUS.match(output)):
-        reason, _, output = output[found.end() :].rpartition("\n---\n")
-        cells = {"Status": found[1], "Score": found[2] or "", "Grader Reason": reason.strip()}
-    said = ForeignRecord(cells)
-    status, reason = said.text("Status").upper(), said.text("Grader Reason")
+    """Read an output and the columns that follow it."""
+    (provider, output), *columns = group.items()
+    cells = {_NUMBERED.sub("", name): value for name, value in columns}
+    # Older tables put status, score and reason into the cell of the output.
+    if "Status" not in cells and (match := _STATUS.match(output)):
+        reason, _, output = output[match.end() :].rpartition("\n---\n")
+        cells = {"Status": match[1], "Score": match[2] or "", "Grader Reason": reason.strip()}
+    record = ForeignRecord(cells)
+    status, reason = record.text("Status").upper(), record.text("Grader Reason")
     by_person = reason.startswith(_OVERRIDDEN)
     checked = not by_person and reason.strip() != _NO_ASSERTIONS
     mark = Mark(
-        answer=status, annotator=_BY_A_PERSON, judge_visible=True, note=said.text("Comment")
+        answer=status, annotator=_BY_A_PERSON, judge_visible=True, note=record.text("Comment")
     )
     return RecordedRow(
         judge=_ALL_ASSERTIONS,
         question=_OVERALL,
         fields=with_response(variables, output),
         id=id,
-        votes=(_status_vote(status, said.number("Score"), reason),) if checked else (),
+        votes=(_status_vote(status, record.number("Score"), reason),) if checked else (),
         marks=(mark,) if by_person and status in (PASS, FAIL) else (),
         more={
             "provider": _NUMBERED.sub("", provider),
-            **said.rest("Status", "Score", "Grader Reason"),
+            **record.rest("Status", "Score", "Grader Reason"),
         },
     )
-
-
-def _cell(value: Json) -> str:
-    """What was written into a cell, without what defuses it."""
-    return text_of(value) if isinstance(value, str) else text(value)
 
 
 def _status_vote(status: str, score: float | None, reason: str) -> RecordedVote:
@@ -467,7 +469,7 @@ def _status_vote(status: str, score: float | None, reason: str) -> RecordedVote:
     graded = not _NOT_GRADED.match(reason) and not _UNREADABLE.match(reason)
     if status == PASS or (status == FAIL and graded):
         return replace(vote, answer=status, score=score, explanation=reason)
-    return vote.failed(reason or Message("its status is {status}", status=status or "empty"))
+    return vote.with_failure(reason or Message("its status is {status}", status=status or "empty"))
 
 
 PROMPTFOO = Format(

@@ -1,5 +1,5 @@
-"""Ragas: result tables (``result.to_pandas()``, experiments) as CSV, JSON or JSONL, and annotations
-of verdicts.
+"""Import results of Ragas: tables (``result.to_pandas()``, experiments) as CSV, JSON or JSONL, and
+annotations of verdicts.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from adjudge.features.importers.record import (
     RecordedQuestion,
     RecordedRow,
     RecordedVote,
+    as_verdict,
     pass_or_fail,
-    passed,
     rate,
 )
 from adjudge.features.importers.source import EMPTY, ForeignFile, ForeignRecord, Head, named_objects
@@ -96,16 +96,22 @@ def _matches(head: Head) -> bool:
         "metric", "is_accepted", "judge_verdict"
     ):
         return True
-    asked = record.value("user_input")
-    turns = isinstance(parse_cell(asked), list) or text(asked).startswith("[HumanMessage(")
-    known = turns or (record.has_any(*_QUESTIONS) and record.has_any(*_ANSWERS))
-    ragas = (
-        turns
+    user_input = record.value("user_input")
+    is_conversation = isinstance(parse_cell(user_input), list) or text(user_input).startswith(
+        "[HumanMessage("
+    )
+    has_sample = is_conversation or (record.has_any(*_QUESTIONS) and record.has_any(*_ANSWERS))
+    has_ragas_columns = (
+        is_conversation
         or record.has("user_input", "response")
         or record.has("retrieved_contexts")
         or record.has("question", "answer", "contexts")
     )
-    return known and ragas and any(_is_metric(name, record.value(name)) for name in record)
+    return (
+        has_sample
+        and has_ragas_columns
+        and any(_is_metric(name, record.value(name)) for name in record)
+    )
 
 
 def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
@@ -137,34 +143,33 @@ def _table(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
 
 
 def _cell_vote(value: Json, question: RecordedQuestion) -> RecordedVote:
-    points, said, vote = number(value), text(value).strip(), RecordedVote()
+    points, word, vote = number(value), text(value).strip(), RecordedVote()
     if question.kind == "choice":
         empty = Message("the cell is empty: the metric ended without a verdict")
-        return vote.said_or_failed(said.upper() or None, empty)
+        return vote.with_answer_or_failure(word.upper() or None, empty)
     if points is None:
-        other = said and not _is_number(value)
-        return vote.failed(
-            Message("{value!r} is not a number", value=said)
-            if other
+        is_other_text = word and not _is_number(value)
+        return vote.with_failure(
+            Message("{value!r} is not a number", value=word)
+            if is_other_text
             else Message("NaN: the metric ended without a number")
         )
-    return vote.said(points if question.higher_is_better else 1 - points)
+    return vote.with_answer(points if question.higher_is_better else 1 - points)
 
 
 def _metrics(file: ForeignFile, log: ImportLog) -> dict[str, RecordedQuestion]:
-    """The columns that are judgments: a metric may have failed on the first rows, or on all of
-    them.
-    """
+    """Return the columns that are judgments."""
+    # All rows are read: a metric may have failed on the first ones.
     columns: dict[str, _Column] = {}
     for record in file.records():
         for name, value in record.raw.items():
             if name not in _SAMPLE:
                 columns.setdefault(name, _Column()).see(value)
-    found: dict[str, RecordedQuestion] = {}
+    metrics: dict[str, RecordedQuestion] = {}
     for name, column in columns.items():
         question, reason = _question_in(name, column)
         if question is not None:
-            found[name] = question
+            metrics[name] = question
         elif reason:
             log.skip(reason)
         if question is not None and not question.higher_is_better:
@@ -175,19 +180,19 @@ def _metrics(file: ForeignFile, log: ImportLog) -> dict[str, RecordedQuestion]:
                     name=name,
                 )
             )
-    return found
+    return metrics
 
 
 @dataclass
 class _Column:
-    """What the cells of a column are."""
+    """The kinds of values in a column."""
 
     numbers: bool = False
     verdicts: bool = False
     others: bool = False
 
     def see(self, value: Json) -> None:
-        """One more cell; an empty one tells nothing."""
+        """Count one more cell; an empty one tells nothing."""
         if value in (None, ""):
             return
         if _is_number(value):
@@ -199,19 +204,21 @@ class _Column:
 
 
 def _question_in(name: str, column: _Column) -> tuple[RecordedQuestion | None, str]:
-    """What a column asks; else why it is not a judgment, where somebody might take it for one."""
-    known = name.partition("(")[0]
+    """Return the question of a column, or the reason why it is not a judgment if it looks
+    like one.
+    """
+    metric = name.partition("(")[0]
     about = f"{name}, a metric of Ragas."
     words = (word.casefold() for word in _WORDS.findall(name))
-    if known not in _METRICS and any(map(_TAKEN.fullmatch, words)):
-        taken = Message(
+    if metric not in _METRICS and any(map(_TAKEN.fullmatch, words)):
+        reason = Message(
             "column {name!r}, which says what an answer took, not how good it is", name=name
         )
-        return None, taken if column.numbers else ""
+        return None, reason if column.numbers else ""
     if column.verdicts and not column.numbers and not column.others:
         return pass_or_fail(name, about), ""
-    if known in _METRICS or (column.numbers and not column.others and not column.verdicts):
-        less = known in _LESS_IS_BETTER
+    if metric in _METRICS or (column.numbers and not column.others and not column.verdicts):
+        less = metric in _LESS_IS_BETTER
         about += " Less of it is better." if less else ""
         return rate(name, about, less_is_better=less), ""
     if column.numbers:
@@ -229,7 +236,7 @@ def _is_verdict(value: Json) -> bool:
 
 
 def _is_number(value: Json) -> bool:
-    """Whether the cell holds a number; NaN counts as one."""
+    """Return True if the cell holds a number; NaN counts as one."""
     try:
         float(value)  # type: ignore[arg-type]  # whatever it is, it is asked
     except (TypeError, ValueError):
@@ -249,16 +256,16 @@ def _fields(record: ForeignRecord) -> Texts:
     return fields_of(parts) or {"response": ""}
 
 
-def _turn(one: Json) -> str:
-    said = ForeignRecord({"turn": one}).nested("turn")
-    return f"{said.text('type', 'role')}: {said.text('content')}" if said else text(one)
+def _turn(value: Json) -> str:
+    turn = ForeignRecord({"turn": value}).nested("turn")
+    return f"{turn.text('type', 'role')}: {turn.text('content')}" if turn else text(value)
 
 
 # -- annotations ---------------------------------------------------------------------
 
 
 def _annotations(file: ForeignFile, log: ImportLog, metric: str) -> Iterator[RecordedRow]:
-    """Verdicts that people accepted or corrected: both the judge's and theirs are there."""
+    """Yield verdicts that people accepted or corrected, with both answers."""
     log.use(
         {
             "metric_output": "votes",
@@ -268,26 +275,31 @@ def _annotations(file: ForeignFile, log: ImportLog, metric: str) -> Iterator[Rec
         }
     )
     paths = ((metric,),) if metric else ()
-    found = (_Annotation(record) for record in file.records(*paths))
-    binary = all(one in (0, 1, None) for each in found for one in (each.verdict, each.result))
+    annotations = (_Annotation(record) for record in file.records(*paths))
+    # Numbers other than 0 and 1 on any row mean that the metric is not pass or fail.
+    binary = all(
+        number in (0, 1, None)
+        for annotation in annotations
+        for number in (annotation.verdict, annotation.result)
+    )
     for record in file.records(*paths):
         name = metric or record.text("metric") or "metric"
-        yield _annotated(name, _Annotation(record), binary, log)
+        yield _annotated_row(name, _Annotation(record), binary, log)
 
 
-def _annotated(name: str, annotation: _Annotation, binary: bool, log: ImportLog) -> RecordedRow:
-    record, said = annotation.record, annotation.verdict
-    theirs = annotation.corrected(binary)
-    if theirs is None and record.value("is_accepted") is not True:
+def _annotated_row(name: str, annotation: _Annotation, binary: bool, log: ImportLog) -> RecordedRow:
+    record, verdict = annotation.record, annotation.verdict
+    correction = annotation.correction(binary)
+    if correction is None and record.value("is_accepted") is not True:
         log.skip(Message("annotation that rejects a verdict and gives no other"))
     why = record.text("judge_reason") or annotation.output.text("reason")
     lost = Message(
         "a person edited what the metric is made of, and the judge's own result is not in the file"
     )
     wrong = lost if annotation.is_edited else Message("the metric has no output")
-    vote = RecordedVote(explanation="" if said is None else why)
+    vote = RecordedVote(explanation="" if verdict is None else why)
     mark = Mark(
-        answer=_answer(theirs, binary) or 0.0,
+        answer=_answer(correction, binary) or 0.0,
         judge_visible=True,
         note=annotation.edited.text("reason"),
     )
@@ -296,18 +308,18 @@ def _annotated(name: str, annotation: _Annotation, binary: bool, log: ImportLog)
         question=pass_or_fail(name) if binary else rate(name),
         fields=fields_of(record.nested("metric_input", "input").raw) or {"response": ""},
         id=record.text("id") or f"{name} {record.row}",
-        votes=(vote.said_or_failed(_answer(said, binary), wrong),),
-        marks=() if theirs is None else (mark,),
+        votes=(vote.with_answer_or_failure(_answer(verdict, binary), wrong),),
+        marks=() if correction is None else (mark,),
         more=record.rest("metric_input", "input", "id", "is_accepted"),
     )
 
 
 def _answer(value: float | None, binary: bool) -> RecordedAnswer | None:
-    return passed(value) if binary and value is not None else value
+    return as_verdict(value) if binary and value is not None else value
 
 
 class _Annotation:
-    """What a metric gave for a row, and what a person made of it."""
+    """A metric's verdict on a row, and a person's correction."""
 
     def __init__(self, record: ForeignRecord) -> None:
         self.record = record
@@ -315,21 +327,25 @@ class _Annotation:
         prompt = next(iter(prompts.values()), EMPTY)
         edited = record if record.value("edited_output") else prompt
         self.edited, self.output = edited.nested("edited_output"), prompt.nested("prompt_output")
-        self.is_edited = any(one.value("edited_output") for one in (record, *prompts.values()))
+        self.is_edited = any(
+            record_or_prompt.value("edited_output")
+            for record_or_prompt in (record, *prompts.values())
+        )
         self.result = record.number("metric_output", "judge_verdict")
-        own = record.number("judge_verdict")
-        if own is None and len(prompts) == 1:
-            own = self.output.number("verdict")
-        self.verdict = self.result if own is None and not self.is_edited else own
+        verdict = record.number("judge_verdict")
+        if verdict is None and len(prompts) == 1:
+            verdict = self.output.number("verdict")
+        # After an edit, the output is the person's: the judge's own verdict may be lost.
+        self.verdict = self.result if verdict is None and not self.is_edited else verdict
         """The judge's own: the output is what a person made of it, once somebody edited it."""
 
-    def corrected(self, binary: bool) -> float | None:
-        """What the person says; None where they reject the verdict and give no other."""
-        said, edited, record = self.verdict, self.edited.number("verdict"), self.record
+    def correction(self, binary: bool) -> float | None:
+        """Return the person's verdict; None if they reject the judge's and give no other."""
+        verdict, edited, record = self.verdict, self.edited.number("verdict"), self.record
         if record.value("is_accepted") is True:
             return edited if edited is not None else self.result
         value = edited if record.value("target") is None else record.number("target")
-        return 1 - said if value is None and binary and said is not None else value
+        return 1 - verdict if value is None and binary and verdict is not None else value
 
 
 RAGAS = Format("ragas", Message("Ragas results or annotations"), "ragas 0.4.3", _matches, _read)

@@ -1,5 +1,5 @@
-"""What every reader of a foreign format gives: judgments with their votes, and what people said of
-the same rows.
+"""The common form of foreign records: judgments with their votes, and people's labels of the same
+rows.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _PAIRS = ((PASS, FAIL), ("yes", "no"), ("true", "false"), ("correct", "incorrect
 
 @dataclass(frozen=True)
 class RecordedQuestion:
-    """The question that was judged by, as far as the file tells."""
+    """The question that was judged, as far as the file describes it."""
 
     name: str
     description: str = ""
@@ -65,7 +65,7 @@ class RecordedQuestion:
 
 @dataclass(frozen=True, kw_only=True)
 class RecordedVote:
-    """One verdict as the file has it, in the row's own order; or why there is none."""
+    """One verdict of the file, in the row's own order, or why there is none."""
 
     answer: RecordedAnswer | None = None
     score: float | None = None
@@ -89,15 +89,16 @@ class RecordedVote:
     more: JsonObject = NOTHING
     """Whatever else the file says of it."""
 
-    def said(
+    def with_answer(
         self, answer: RecordedAnswer, score: float | None = None, outcome: Outcome = Outcome.OK
     ) -> RecordedVote:
-        """This vote with its verdict."""
+        """Return this vote with a verdict."""
         return replace(self, answer=answer, score=score, outcome=outcome)
 
-    def failed(self, reason: Json, *, unreadable: bool = False) -> RecordedVote:
-        """This vote without one: a failure, never a verdict. ``unreadable``: whether the model
-        replied, and nobody can tell what it meant.
+    def with_failure(self, reason: Json, *, unreadable: bool = False) -> RecordedVote:
+        """Return this vote as failed.
+
+        With `unreadable`, the model replied but no verdict could be read.
         """
         return replace(
             self,
@@ -106,18 +107,18 @@ class RecordedVote:
             reason=text(reason) or Message("no reason is recorded"),
         )
 
-    def said_or_failed(
+    def with_answer_or_failure(
         self, answer: RecordedAnswer | None, reason: Json, *, unreadable: bool = False
     ) -> RecordedVote:
-        """This vote with its verdict; where there is none, with the reason why not."""
+        """Return this vote with the answer, or as failed if the answer is None."""
         if answer is None:
-            return self.failed(reason, unreadable=unreadable)
-        return self.said(answer)
+            return self.with_failure(reason, unreadable=unreadable)
+        return self.with_answer(answer)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Mark:
-    """What a person said of the row."""
+    """A person's answer for a row."""
 
     answer: RecordedAnswer | Winner
     annotator: str = "annotator"
@@ -130,7 +131,7 @@ class Mark:
 
 @dataclass(frozen=True, kw_only=True)
 class RecordedRow:
-    """One row under one question: what a judge said of it, and what people did."""
+    """One row under one question: a judge's votes and people's marks."""
 
     judge: str = UNJUDGED
     """What its judgments are filed under."""
@@ -154,7 +155,7 @@ class RecordedRow:
     """
 
     def judged_by(self, judges: Mapping[str, Sequence[RecordedVote]]) -> Iterator[RecordedRow]:
-        """The row once for each judge, with its votes; as it is where nobody judged it."""
+        """Yield the row once per judge with its votes; unchanged if there is no judge."""
         for judge, votes in judges.items():
             yield replace(self, judge=judge, votes=tuple(votes))
         if not judges:
@@ -163,7 +164,7 @@ class RecordedRow:
 
 @dataclass
 class ImportLog:
-    """What a reader passed over, and why; what it took for what."""
+    """Notes of a reader: what it skipped and why, and what became of the keys."""
 
     skipped: Counter[str] = field(default_factory=Counter)
     notes: dict[str, None] = field(default_factory=dict)
@@ -174,40 +175,41 @@ class ImportLog:
     """What the file says of all its rows, for an export to the same tool."""
 
     def skip(self, what: str, count: int = 1) -> None:
-        """Say that something was not taken."""
+        """Count something that was not imported."""
         self.skipped[what] += count
 
     def note(self, text: str) -> None:
-        """Say what a reader of the import must know, once."""
+        """Tell the user something about the import, once."""
         self.notes[text] = None
 
     def use(self, names: Mapping[str, str]) -> None:
-        """Say what became of keys of the file."""
+        """Record what became of keys of the file."""
         self.used.update(names)
 
 
 def pass_or_fail(name: str, description: str = "") -> RecordedQuestion:
-    """A question that is passed or failed."""
+    """Return a pass-or-fail question."""
     return RecordedQuestion(name, description, options=PASS_OR_FAIL)
 
 
 def rate(name: str, description: str = "", *, less_is_better: bool = False) -> RecordedQuestion:
-    """A question that a number answers."""
+    """Return a question that is answered by a number."""
     return RecordedQuestion(name, description, "rating", higher_is_better=not less_is_better)
 
 
-def passed(value: object) -> str:
-    """The answer to a question that is passed or failed."""
+def as_verdict(value: object) -> str:
+    """Return PASS or FAIL."""
     return PASS if value else FAIL
 
 
 def question_for(name: str, value: Json) -> tuple[RecordedQuestion, RecordedAnswer]:
-    """The question that a value answers, and the value as its answer: a truth, a number, or one of
-    some words.
+    """Return the question that a value answers, and the value as its answer.
+
+    The value may be a truth value, a number, or one of several words.
     """
     word = value.strip().casefold() if isinstance(value, str) else ""
     if isinstance(value, bool):
-        return pass_or_fail(name), passed(value)
+        return pass_or_fail(name), as_verdict(value)
     for good, bad in _PAIRS:
         if word in (good.casefold(), bad.casefold()):
             options = (CriteriaOption(good, score=1.0), CriteriaOption(bad, score=0.0))
@@ -218,14 +220,15 @@ def question_for(name: str, value: Json) -> tuple[RecordedQuestion, RecordedAnsw
 
 
 def exported_system(about: JsonObject) -> JsonObject:
-    """Return which system answered which row, if an export of ours says so."""
+    """Return which system answered which row, if adjudge exported the file."""
     system, row = about.get("system"), about.get(ROW)
     return {"system": system, ROW: row} if isinstance(system, str) and row is not None else {}
 
 
 def exported_question(name: str, about: JsonObject) -> RecordedQuestion | None:
-    """The question with the options and scores that an export of ours names; None if ``about``, the
-    metadata of a score, names none.
+    """Return the question with the options and scores that adjudge's own export names.
+
+    Return None if `about`, the metadata of a score, has no options.
     """
     scores = about.get(OPTION_SCORES)
     if not isinstance(scores, Mapping) or not scores:
@@ -235,9 +238,7 @@ def exported_question(name: str, about: JsonObject) -> RecordedQuestion | None:
 
 
 def shorten_name(text: str) -> str:
-    """A question's name where the file has only its words: those, shortened so that different ones
-    stay different.
-    """
+    """Shorten a question's text to a name; a hash keeps different texts different."""
     line = " ".join(text.split())
     if len(line) <= _LONGEST_NAME:
         return line
@@ -246,7 +247,5 @@ def shorten_name(text: str) -> str:
 
 
 def by_model(question: str, model: str) -> str:
-    """What the judgments of a judge are filed under: its question, and its model where that is
-    known.
-    """
+    """Return the name to store judgments under: the question, and the model if known."""
     return question if model in ("", NOT_SAID) else f"{question} ({model})"

@@ -1,9 +1,9 @@
-"""ReIFE: a data set with its winners, and results of judges
-(``results/DATASET.MODEL.PROTOCOL[_swap].jsonl``), winners put back.
+"""Import ReIFE: a data set with its winners, and results of judges
+(``results/DATASET.MODEL.PROTOCOL[_swap].jsonl``).
 
-A judge's results in the two orders lie in two files, of which one is called ``_swap``. Where the
-reply had no verdict (``fail``) or was even (``tie``), the file holds a winner that was drawn at
-random: none here, unless ``--unreadable recorded``.
+A judge's results in the two orders are in two files, one with ``_swap`` in its name; winners are
+put back already. If the reply had no verdict (``fail``) or was even (``tie``), the file holds a
+winner drawn at random: it is not imported, unless ``--unreadable recorded``.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ def _is_predictions(head: Head) -> bool:
 
 
 def _is_results(head: Head) -> bool:
-    judged = head.has("winner", "response") and "winner" in head.record.nested("result")
-    return judged and (head.has("data") or head.has(*_TEXTS))
+    has_verdict = head.has("winner", "response") and "winner" in head.record.nested("result")
+    return has_verdict and (head.has("data") or head.has(*_TEXTS))
 
 
 def _join(files: Sequence[ForeignFile], log: ImportLog) -> Iterator[RecordedRow]:
@@ -72,83 +72,85 @@ def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
 def _rows(files: Sequence[ForeignFile], *, labelled: bool) -> _Rows:
     place = 0
     for file in files:
-        seen: Counter[Hashable] = Counter()
+        text_counts: Counter[Hashable] = Counter()
         for record in file.records():
             place += 1
-            own = _own(record)
+            data = _row_data(record)
             row = RecordedRow(
                 question=BETTER,
                 fields={
-                    "instruction": own.text("instruction"),
-                    "response": own.texts("output_1", "output_2"),
+                    "instruction": data.text("instruction"),
+                    "response": data.texts("output_1", "output_2"),
                 },
                 id=f"row {place}",
-                marks=gold(own.value("winner")) if labelled else (),
-                more=own.rest(*_TEXTS, "winner") if labelled else {},
+                marks=gold(data.value("winner")) if labelled else (),
+                more=data.rest(*_TEXTS, "winner") if labelled else {},
             )
-            yield row, (_key(own, seen), f"row {place}")
+            yield row, (_key(data, text_counts), f"row {place}")
 
 
 def _first_of_each(results: Sequence[ForeignFile]) -> _Rows:
-    """The rows of results without their data set: each once, though every file holds them."""
-    known: set[Hashable] = set()
+    """Yield the rows of results without their data set, each once."""
+    seen_keys: set[Hashable] = set()
+    # Every file of results holds all rows.
     for row, keys in _rows(results, labelled=False):
-        if keys[0] not in known:
-            known.add(keys[0])
+        if keys[0] not in seen_keys:
+            seen_keys.add(keys[0])
             yield row, keys[:1]
 
 
-def _own(record: ForeignRecord) -> ForeignRecord:
-    """The row itself, which some protocols put into ``data``."""
+def _row_data(record: ForeignRecord) -> ForeignRecord:
+    """Return the row itself, which some protocols put into ``data``."""
     return record.nested("data") if "output_1" not in record else record
 
 
-def _key(own: ForeignRecord, seen: Counter[Hashable]) -> Hashable:
-    """The texts of a row; a data set may hold them twice, and then the first is joined with the
-    first.
-    """
-    texts = hash(tuple(map(own.text, _TEXTS)))
-    seen[texts] += 1
-    return texts, seen[texts]
+def _key(data: ForeignRecord, text_counts: Counter[Hashable]) -> Hashable:
+    """Identify a row by its texts and how often they came before."""
+    # A data set may hold the same texts twice: then the first is joined with the first.
+    texts = hash(tuple(map(data.text, _TEXTS)))
+    text_counts[texts] += 1
+    return texts, text_counts[texts]
 
 
 def _add_results(file: ForeignFile, verdicts: SeparateVerdicts, log: ImportLog) -> None:
     name = file.path.name.removesuffix(".jsonl").removesuffix(".json")
     judge, swapped = name.partition(".")[2].replace(_SWAPPED, "") or name, _SWAPPED in name
-    seen: Counter[Hashable] = Counter()
+    text_counts: Counter[Hashable] = Counter()
     for record in file.records():
-        vote = RecordedVote(model=judge, swapped=swapped, text=_reply(record))
-        verdicts.add(_key(_own(record), seen), judge, _vote(record, vote, log))
-
-
-def _reply(record: ForeignRecord) -> str:
-    replies = record.objects("response")
-    return replies[0].text("text") if len(replies) == 1 else ""
+        replies = record.objects("response")
+        vote = RecordedVote(
+            model=judge,
+            swapped=swapped,
+            text=(replies[0].text("text") if len(replies) == 1 else ""),
+        )
+        verdicts.add(_key(_row_data(record), text_counts), judge, _vote(record, vote, log))
 
 
 def _vote(record: ForeignRecord, vote: RecordedVote, log: ImportLog) -> RecordedVote:
-    found, said = record.nested("result"), record.value("winner")
-    if not (found.value("fail") or found.value("tie")):
-        return pair_vote(said, vote)
+    verdict, drawn_winner = record.nested("result"), record.value("winner")
+    if not (verdict.value("fail") or verdict.value("tie")):
+        return pair_vote(drawn_winner, vote)
     log.note(
         Message(
             "a winner that the file drew at random is not a verdict: --unreadable recorded "
             "counts it as published figures do"
         )
     )
-    drawn = replace(vote, stand_in=winner(said))
-    failed = found.value("fail")
-    return drawn.failed(NO_REPLY_VERDICT, unreadable=True) if failed else drawn.said(TIE)
+    drawn = replace(vote, stand_in=winner(drawn_winner))
+    failed = verdict.value("fail")
+    return (
+        drawn.with_failure(NO_REPLY_VERDICT, unreadable=True) if failed else drawn.with_answer(TIE)
+    )
 
 
 def _add_predictions(file: ForeignFile, verdicts: SeparateVerdicts) -> None:
-    """Of the published data set: all winners of a judge in one record, by the place of the row."""
+    """Add the published predictions: one record per judge, its winners in the order of rows."""
     for record in file.records():
         judge = f"{record.text('base_LLM')}.{record.text('evaluation_protocol')}"
         for name, swapped in (("predictions", False), ("swap_predictions", True)):
             vote = RecordedVote(model=judge, swapped=swapped)
-            for place, one in enumerate(record.values(name), 1):
-                verdicts.add(f"row {place}", judge, pair_vote(one, vote))
+            for place, winner_name in enumerate(record.values(name), 1):
+                verdicts.add(f"row {place}", judge, pair_vote(winner_name, vote))
                 verdicts.by_place[f"{file.name} ({judge}, {name})"] = place
 
 

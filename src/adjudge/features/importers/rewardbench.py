@@ -1,5 +1,5 @@
-"""RewardBench 2 (and 1): prompts with right and wrong completions; where scores are there, the best
-scored is chosen.
+"""Import RewardBench 2 (and 1): prompts with right and wrong completions; with scores, the
+completion with the best score is chosen.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ _BEST = RecordedQuestion("best completion", "Which completion is the best?", "co
 
 
 def _matches(head: Head) -> bool:
-    known = head.record.has_any("subset", "num_correct", "total_completions")
-    return known and head.has("prompt", "chosen", "rejected")
+    has_counts = head.record.has_any("subset", "num_correct", "total_completions")
+    return has_counts and head.has("prompt", "chosen", "rejected")
 
 
 def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
@@ -47,9 +47,10 @@ def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
 def _row(record: ForeignRecord, log: ImportLog) -> RecordedRow:
     good, bad = _completions(record["chosen"]), _completions(record["rejected"])
     id, model = record.name("id"), record.text("model") or "reward model"
+    # By a hash, so that the order is stable and does not show which one is right.
     order = sorted(
         range(len(good) + len(bad)),
-        key=lambda one: hashlib.sha256(f"{id}\0{one}".encode()).digest(),
+        key=lambda place: hashlib.sha256(f"{id}\0{place}".encode()).digest(),
     )
     if len(good) != 1:
         log.skip(
@@ -61,7 +62,7 @@ def _row(record: ForeignRecord, log: ImportLog) -> RecordedRow:
         question=_BEST,
         fields={
             "prompt": _prompt(record),
-            "response": tuple((*good, *bad)[one] for one in order),
+            "response": tuple((*good, *bad)[place] for place in order),
         },
         id=id,
         votes=(_vote(scores, model, order),) if scores else (),
@@ -71,25 +72,33 @@ def _row(record: ForeignRecord, log: ImportLog) -> RecordedRow:
 
 
 def _completions(value: Json) -> list[str]:
-    return [text(one) for one in value] if isinstance(value, list) else [text(value)]
+    return [text(completion) for completion in value] if isinstance(value, list) else [text(value)]
 
 
 def _prompt(record: ForeignRecord) -> str:
     if not isinstance(record["prompt"], list):
         return record.text("prompt")
-    return "\n".join(one.text("content") for one in record.objects("prompt") if one)
+    return "\n".join(message.text("content") for message in record.objects("prompt") if message)
 
 
 def _vote(scores: Sequence[Json], model: str, order: list[int]) -> RecordedVote:
-    """The first scores are of the right completions."""
-    flat = [one[0] if isinstance(one, list) and one else one for one in scores]
-    known = [points for one in flat if (points := number(one)) is not None]
-    if len(known) != len(order):
-        return RecordedVote(model=model).failed(Message("a completion has no score"))
-    best = [one for one, score in enumerate(known) if score == max(known)]
+    """Return the choice of the completion with the best score."""
+    # The first scores are those of the right completions.
+    flat = [
+        completion_score[0]
+        if isinstance(completion_score, list) and completion_score
+        else completion_score
+        for completion_score in scores
+    ]
+    numbers = [
+        points for completion_score in flat if (points := number(completion_score)) is not None
+    ]
+    if len(numbers) != len(order):
+        return RecordedVote(model=model).with_failure(Message("a completion has no score"))
+    best = [place for place, score in enumerate(numbers) if score == max(numbers)]
     answer = order.index(best[0]) if len(best) == 1 else TIE
-    kept = [known[one] for one in order]
-    return RecordedVote(answer=answer, model=model, more={"scores": kept})
+    ordered_scores = [numbers[place] for place in order]
+    return RecordedVote(answer=answer, model=model, more={"scores": ordered_scores})
 
 
 REWARDBENCH = Format("rewardbench", "RewardBench", "allenai/reward-bench 2", _matches, _read)

@@ -1,5 +1,5 @@
-"""What labels and verdicts mean that are words or codes: all of a file tells it, one of them does
-not.
+"""Find out what labels and verdicts mean that are words or codes. One of them is not enough: all
+values of a file are needed.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Codes = Mapping[str, str]
 
 @dataclass(frozen=True)
 class LabelMeaning:
-    """What the labels of a whole file tell of each of them."""
+    """The meaning of a file's labels."""
 
     question: RecordedQuestion
     words: frozenset[str]
@@ -49,7 +49,7 @@ class LabelMeaning:
         return "random" if self.every else "chosen"
 
     def read(self, label: Json) -> RecordedAnswer | None:
-        """The answer that a label is; None where it is none."""
+        """Return the answer that a label stands for, or None."""
         if self.question.kind == "comparison":
             return winner(response_of(label, self.codes))
         if self.question.kind == "rating":
@@ -59,21 +59,24 @@ class LabelMeaning:
         return _option(self.question, text(label))
 
     def _passes(self, label: Json) -> str | None:
-        """PASS or FAIL, where the labels are such; of words that name the good one, every other is
-        a FAIL.
-        """
-        word, words = text(label).strip().casefold(), {one.strip().casefold() for one in self.words}
-        graded = all(number(one) is not None for one in words)
+        """Return PASS or FAIL, if the labels are of that kind."""
+        word, words = (
+            text(label).strip().casefold(),
+            {other.strip().casefold() for other in self.words},
+        )
+        graded = all(number(other) is not None for other in words)
         if graded and not words <= {*GOOD, *BAD}:
             return None
+        # If one of the labels is a word for good, every other word is a FAIL.
         if word in GOOD:
             return PASS
         return FAIL if word in BAD or (not graded and words & {*GOOD}) else None
 
 
 def question_of(words: Collection[str]) -> RecordedQuestion:
-    """What the labels answer: numbers, or words, the better of two first, where one of them is
-    known to be good or bad.
+    """Return the question that these labels answer: a rating if all are numbers, else a choice.
+
+    Of two options, the better one comes first if one of them is known to be good or bad.
     """
     points = [points for word in words if (points := number(word)) is not None]
     if len(points) == len(set(words)):
@@ -83,89 +86,92 @@ def question_of(words: Collection[str]) -> RecordedQuestion:
     apart = {word.strip().casefold(): word.strip() for word in sorted(words, reverse=True)}.values()
     ordered = sorted(apart, key=goodness)
     ends = [(word.casefold() in GOOD, word.casefold() in BAD) for word in ordered]
-    told = len(ordered) == 2 and ends[0] != ends[1]
-    scores = (1.0, 0.0) if told else (None,) * len(ordered)
-    options = (CriteriaOption(name, score=one) for name, one in zip(ordered, scores, strict=True))
+    has_ends = len(ordered) == 2 and ends[0] != ends[1]
+    scores = (1.0, 0.0) if has_ends else (None,) * len(ordered)
+    options = (
+        CriteriaOption(name, score=score) for name, score in zip(ordered, scores, strict=True)
+    )
     return RecordedQuestion("verdict", "What is to be said of it?", options=tuple(options))
 
 
 def goodness(word: str) -> tuple[bool, bool, str]:
-    """Words by what is known of them, the good ones first: whatever a file begins with, the same
-    one is measured.
-    """
+    """Return a sort key for words: good ones first, bad ones last."""
+    # So the same option is measured, whatever a file begins with.
     return word.casefold() not in GOOD, word.casefold() in BAD, word
 
 
 def read_verdict(vote: RecordedVote, value: str, question: RecordedQuestion) -> RecordedVote:
-    """A verdict on the scale of the labels; one that is not on it is not a further option of it."""
+    """Read a verdict on the scale of the labels; any other word is unreadable, not a further
+    option.
+    """
     if question.kind == "rating":
-        return vote.said_or_failed(
+        return vote.with_answer_or_failure(
             number(value), Message("{value!r} is not a number", value=value), unreadable=True
         )
-    known = ", ".join(one.name for one in question.options)
-    unknown = Message("{value!r} is none of the labels ({known})", value=value, known=known)
-    return vote.said_or_failed(_option(question, value), unknown, unreadable=True)
+    names = ", ".join(option.name for option in question.options)
+    unknown = Message("{value!r} is none of the labels ({known})", value=value, known=names)
+    return vote.with_answer_or_failure(_option(question, value), unknown, unreadable=True)
 
 
 def read_truth(vote: RecordedVote, truth: str, question: RecordedQuestion) -> RecordedVote:
-    """What is true or false, as the better or the worse of two options."""
+    """Read a truth value as the better or the worse of two options."""
     if truth.casefold() not in (*GOOD, *BAD):
-        return vote.failed(
+        return vote.with_failure(
             Message("{value!r} is neither true nor false", value=truth), unreadable=True
         )
-    return vote.said(question.options[0 if truth.casefold() in GOOD else 1].name)
+    return vote.with_answer(question.options[0 if truth.casefold() in GOOD else 1].name)
 
 
 def _option(question: RecordedQuestion, word: str) -> str | None:
-    """The option that a word names, in any case; None where it names none."""
-    names = {one.name.casefold(): one.name for one in reversed(question.options)}
+    """Return the option that a word names in any case, or None."""
+    names = {option.name.casefold(): option.name for option in reversed(question.options)}
     return names.get(word.strip().casefold())
 
 
 def find_codes(
     source: str, labels: Iterable[Json], verdicts: Mapping[str, Iterable[Json]] | None = None
 ) -> Codes:
-    """Responses are counted from 0 or from 1: what the labels say decides, and where they do not,
-    what judges say.
+    """Find out if responses are counted from 0 or from 1.
 
-    ``verdicts``: what each judge said. A third number may be a tie, a grade or an error, and so
-    tells nothing.
+    The labels decide, and if they do not, the judges' `verdicts`. A third number may be a tie, a
+    grade or an error, so it decides nothing.
     """
-    given = _numbers(labels)
-    said = {judge: _numbers(words) for judge, words in (verdicts or {}).items()}
-    known = given if given - {"1"} else given.union(*said.values())
-    if not (known <= _FROM_NOUGHT or known <= _FROM_ONE):
+    label_codes = _numbers(labels)
+    codes_by_judge = {judge: _numbers(words) for judge, words in (verdicts or {}).items()}
+    # A lone 1 may be the first or the second response.
+    seen_codes = label_codes if label_codes - {"1"} else label_codes.union(*codes_by_judge.values())
+    if not (seen_codes <= _FROM_NOUGHT or seen_codes <= _FROM_ONE):
         raise RunError(
             "{source}: pairs are labelled {labels}, and nobody says which of them is a "
             "tie: write 'tie' for it, and 1 and 2 for the responses",
             source=source,
-            labels=_join(known),
+            labels=_join(seen_codes),
         )
-    other = _FROM_ONE if "0" in known else _FROM_NOUGHT
-    for judge, codes in said.items():
-        if known - {"1"} and codes - {"1"} and codes <= other:
+    other_codes = _FROM_ONE if "0" in seen_codes else _FROM_NOUGHT
+    for judge, codes in codes_by_judge.items():
+        if seen_codes - {"1"} and codes - {"1"} and codes <= other_codes:
             raise RunError(
                 "{source}: pairs are labelled {labels}, and {judge!r} says {verdicts}: "
                 "nobody says which responses are the same ones: write 1 and 2 in both, and "
                 "'tie'",
                 source=source,
-                labels=_join(known),
+                labels=_join(seen_codes),
                 judge=judge,
                 verdicts=_join(codes),
             )
-    return {"0": "model_1", "1": "model_2", "2": ""} if "0" in known else {}
+    return {"0": "model_1", "1": "model_2", "2": ""} if "0" in seen_codes else {}
 
 
 def _numbers(words: Iterable[Json]) -> set[str]:
-    return {f"{code:g}" for one in words if (code := number(one)) is not None}
+    return {f"{code:g}" for word in words if (code := number(word)) is not None}
 
 
 def _join(codes: Iterable[str]) -> str:
-    each = sorted(codes, key=float)
-    return ", ".join(each if len(each) <= _MOST_SHOWN else [*each[:_MOST_SHOWN], "…"])
+    ordered = sorted(codes, key=float)
+    return ", ".join(ordered if len(ordered) <= _MOST_SHOWN else [*ordered[:_MOST_SHOWN], "…"])
 
 
 def response_of(value: Json, codes: Codes) -> Json:
-    """What names a response, in the usual words."""
+    """Return the usual word for a response that is named by a code."""
     code = number(value)
     return value if code is None else codes.get(f"{code:g}", f"{code:g}")

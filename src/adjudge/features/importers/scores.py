@@ -1,5 +1,5 @@
-"""Scores that lie beside what they are about, as platforms export them: the judge's and people's
-are joined by their subject.
+"""Join scores that platforms export separately from their subjects: the judge's and people's, by
+subject.
 """
 
 from __future__ import annotations
@@ -51,37 +51,37 @@ class SubjectScore:
 
     @property
     def key(self) -> int:
-        """What the judge's and people's scores are joined by: small, since a file may hold very
-        many.
-        """
+        """The key for joining the judge's and people's scores."""
+        # A hash is small, and a file may hold very many.
         return hash((self.row.id, self.name))
 
 
 def join_scores(
     scores: Callable[[ImportLog], Iterable[SubjectScore]], log: ImportLog
 ) -> Iterator[RecordedRow]:
-    """Judgments, and labels on them; a subject that people alone scored is a row without a verdict.
+    """Yield judgments with the labels on them.
 
-    Reads the scores twice; what is passed over is reported once.
+    A subject that only people scored is a row without a verdict. The scores are read twice; only
+    the second time is logged.
     """
-    judged, values = set[int](), ValueKinds()
-    for one in scores(ImportLog()):
-        if isinstance(one.by, RecordedVote):
-            judged.add(one.key)
-        values.see(one.name, one.value)
-    for one in scores(log):
-        yield _row(one, values, one.key in judged)
+    judged_keys, values = set[int](), ValueKinds()
+    for score in scores(ImportLog()):
+        if isinstance(score.by, RecordedVote):
+            judged_keys.add(score.key)
+        values.see(score.name, score.value)
+    for score in scores(log):
+        yield _row(score, values, score.key in judged_keys)
 
 
 class ValueKinds:
-    """What the values of each question are, by all of them: truths, numbers or words."""
+    """The kinds of values of each question, from all of them: truth values, numbers or words."""
 
     def __init__(self) -> None:
         self._kinds: dict[str, set[str]] = defaultdict(set)
         self._questions: dict[str, RecordedQuestion] = {}
 
     def see(self, name: str, value: Json) -> None:
-        """One more value; one that is missing, or holds several, tells nothing."""
+        """Count one more value; a missing one, or one that holds several, tells nothing."""
         if _tells_nothing(value):
             return
         truth, points = isinstance(value, bool), number(value)
@@ -89,7 +89,7 @@ class ValueKinds:
         self._questions.setdefault(name, question_for(name, value)[0])
 
     def read(self, name: str, value: Json) -> tuple[RecordedQuestion, RecordedAnswer | None]:
-        """The question, and the value as its answer; None where it is none."""
+        """Return the question, and the value as its answer or None."""
         kinds, points = self._kinds[name], number(value)
         mixed = rate(name) if kinds == {"truth", "number"} else RecordedQuestion(name)
         if _tells_nothing(value):
@@ -110,29 +110,31 @@ def _is_several(value: Json) -> bool:
     return isinstance(value, Mapping | list | tuple)
 
 
-def _row(one: SubjectScore, values: ValueKinds, judged: bool) -> RecordedRow:
-    question, answer = values.read(one.name, one.value)
-    if one.row.question.options:  # the file says what they score
-        question = one.row.question
-        answer = None if _tells_nothing(one.value) else text(one.value)
-    if isinstance(one.by, RecordedVote):
-        vote = one.by
+def _row(score: SubjectScore, values: ValueKinds, is_judged: bool) -> RecordedRow:
+    question, answer = values.read(score.name, score.value)
+    if score.row.question.options:  # the file says what they score
+        question = score.row.question
+        answer = None if _tells_nothing(score.value) else text(score.value)
+    if isinstance(score.by, RecordedVote):
+        vote = score.by
         if vote.reason is None and answer is not None:
-            vote = vote.said(answer, vote.score)
+            vote = vote.with_answer(answer, vote.score)
         elif vote.reason is None:
-            several = _is_several(one.value)
+            several = _is_several(score.value)
             why = (
                 Message("the value is neither a number nor a word")
                 if several
                 else Message("the value is missing")
             )
-            vote = vote.failed(why, unreadable=several)
-        judge = by_model(one.name, vote.model)
-        return replace(one.row, judge=judge, question=question, votes=(vote,))
-    marks = () if answer is None else (replace(one.by, answer=answer),)
-    return replace(one.row, judge=one.name, question=question, marks=marks, only_marks=judged)
+            vote = vote.with_failure(why, unreadable=several)
+        judge = by_model(score.name, vote.model)
+        return replace(score.row, judge=judge, question=question, votes=(vote,))
+    marks = () if answer is None else (replace(score.by, answer=answer),)
+    return replace(
+        score.row, judge=score.name, question=question, marks=marks, only_marks=is_judged
+    )
 
 
-def subject_fields(kind: str, id: str, known: JsonObject = NOTHING) -> Texts:
-    """The texts of what was scored; where the file has none, what it is called."""
-    return fields_of(known) or {"response": f"{kind} {id}"}
+def subject_fields(kind: str, id: str, texts: JsonObject = NOTHING) -> Texts:
+    """Return the texts of what was scored, or its name if the file has none."""
+    return fields_of(texts) or {"response": f"{kind} {id}"}

@@ -1,4 +1,4 @@
-"""Verdicts that lie in other files than the rows they are about: joined by what both call a row."""
+"""Verdicts in other files than their rows, joined by the row's key."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from adjudge.messages import Message
 
 @dataclass
 class SeparateVerdicts:
-    """What judges said of rows, by the key of each row. They are held while the rows pass."""
+    """Verdicts of judges by row key. They are held in memory while the rows are streamed."""
 
-    said: dict[Hashable, dict[str, list[RecordedVote]]] = field(
+    votes_by_row: dict[Hashable, dict[str, list[RecordedVote]]] = field(
         default_factory=lambda: defaultdict(dict)
     )
     """Key → judge → its votes."""
@@ -24,37 +24,42 @@ class SeparateVerdicts:
     """File → how many verdicts it holds, where a verdict is about the row at the same place."""
 
     def add(self, key: Hashable, judge: str, vote: RecordedVote) -> None:
-        """One more; what a judge says again of a row in the same order is a further sample."""
-        known = self.said[key].setdefault(judge, [])
-        known.append(replace(vote, sample=sum(one.swapped == vote.swapped for one in known)))
+        """Add a vote; a judge's further verdict on a row in the same order is a further sample."""
+        votes = self.votes_by_row[key].setdefault(judge, [])
+        votes.append(
+            replace(vote, sample=sum(earlier.swapped == vote.swapped for earlier in votes))
+        )
 
     def join(
         self, rows: Iterable[tuple[RecordedRow, tuple[Hashable, ...]]], log: ImportLog
     ) -> Iterator[RecordedRow]:
-        """Each row (with its keys) once for every judge of it; as it is where nobody judged it, or
-        its own file says who did.
+        """Yield each row (given with its keys) once per judge.
+
+        A row without verdicts is yielded unchanged, and so is one whose own file has verdicts.
         """
         count = 0
         for row, keys in rows:
             count += 1
-            judged = {
-                judge: votes for key in keys for judge, votes in self.said.pop(key, {}).items()
+            votes_by_judge = {
+                judge: votes
+                for key in keys
+                for judge, votes in self.votes_by_row.pop(key, {}).items()
             }
-            if row.votes and judged:
+            if row.votes and votes_by_judge:
                 yield row
-            yield from row.judged_by(judged)
+            yield from row.judged_by(votes_by_judge)
         self._check(count)
-        if self.said:
-            log.skip(Message("verdict about a row that no file holds"), len(self.said))
+        if self.votes_by_row:
+            log.skip(Message("verdict about a row that no file holds"), len(self.votes_by_row))
 
     def alone(self, log: ImportLog) -> Iterator[RecordedRow]:
-        """The rows by their names, where no file holds them."""
+        """Yield the rows by their names, if no file holds them."""
         log.note(NAMED_BY_ID)
-        for key, judged in self.said.items():
+        for key, votes_by_judge in self.votes_by_row.items():
             response = (f"{key}, response 1", f"{key}, response 2")
             fields = {"instruction": f"{key}", "response": response}
             row = RecordedRow(question=BETTER, fields=fields, id=f"{key}", named_only=True)
-            yield from row.judged_by(judged)
+            yield from row.judged_by(votes_by_judge)
 
     def _check(self, rows: int) -> None:
         for file, count in self.by_place.items():

@@ -1,6 +1,4 @@
-"""A foreign file: how it begins, by which its format is known, and its records, one after the
-other.
-"""
+"""A foreign file: its beginning, which shows the format, and its records, read one by one."""
 
 from __future__ import annotations
 
@@ -40,9 +38,11 @@ _ARCHIVE, _PARQUET = b"PK\x03\x04", b"PAR1"
 class ForeignRecord:
     """An object of a foreign file.
 
-    Of several names, the first that holds something counts. What holds something else than it
-    should is empty, as if it were not there; only what is asked for by ``[]``, or by ``texts``,
-    must be there.
+    Of several names, the first that has a value counts. A value of the wrong type reads as empty;
+    only ``[]`` and ``texts`` require their keys.
+
+    Example:
+        record.text("judge", "reviewer")  # the first of both that is there, else ""
     """
 
     __slots__ = ("_path", "_where", "raw", "row")
@@ -84,46 +84,48 @@ class ForeignRecord:
         return any(name in self.raw for name in names)
 
     def value(self, *names: str) -> Json:
-        """The value as it stands; None where there is none."""
-        return next((found for name in names if (found := self.raw.get(name)) is not None), None)
+        """Return the raw value, or None."""
+        return next(
+            (candidate for name in names if (candidate := self.raw.get(name)) is not None), None
+        )
 
     def text(self, *names: str) -> str:
         return text(self.value(*names))
 
     def texts(self, *names: str) -> tuple[str, ...]:
-        """The texts of all these keys. A RunError names the one that is not there."""
+        """Return the texts of all these keys; raise a RunError that names a missing one."""
         return tuple(text(self[name]) for name in names)
 
     def number(self, *names: str) -> float | None:
         return number(self.value(*names))
 
     def values(self, *names: str) -> Sequence[Json]:
-        """The items of the list of the first of these names; none where it is not a list."""
-        found = self.value(*names)
-        return found if isinstance(found, list | tuple) else ()
+        """Return the items of the list at the first of these names, or none if it is not a list."""
+        value = self.value(*names)
+        return value if isinstance(value, list | tuple) else ()
 
     def nested(self, *names: str) -> ForeignRecord:
-        """The object of the first of these names, as a record."""
+        """Return the object at the first of these names as a record."""
         return self._inside(self.value(*names), *names)
 
     def parsed(self, *names: str) -> ForeignRecord:
-        """An object, also one that a cell holds in writing."""
+        """Return an object, also one that is written as JSON or Python in a cell."""
         return self._inside(parse_cell(self.value(*names)), *names)
 
     def objects(self, *names: str) -> list[ForeignRecord]:
-        """The objects of a list; what is not one among them is an empty one."""
-        return [self._inside(one, *names) for one in self.values(*names)]
+        """Return the objects of a list; other items become empty records."""
+        return [self._inside(item, *names) for item in self.values(*names)]
 
     def merge(self, values: JsonObject) -> ForeignRecord:
-        """The same record with other values beside its own, or in their place."""
+        """Return a copy with additional or replaced values."""
         return self.with_values({**self.raw, **values})
 
     def with_values(self, raw: JsonObject) -> ForeignRecord:
-        """The same record with these values alone."""
+        """Return a copy with these values instead."""
         return ForeignRecord(raw, self._where, self.row, self._path)
 
     def rest(self, *names: str) -> dict[str, Json]:
-        """What the record holds beside what was read of it."""
+        """Return the values under all other names, without empty ones."""
         return {
             name: value
             for name, value in self.raw.items()
@@ -131,30 +133,30 @@ class ForeignRecord:
         }
 
     def keep(self, *names: str) -> dict[str, Json]:
-        """Of these keys, those that hold something."""
+        """Return the values under these names, without empty ones."""
         return {name: value for name in names if not is_empty(value := self.value(name))}
 
     def name(self, *names: str) -> str:
-        """What the record calls itself, else which one it is."""
+        """Return the record's own name, else its number."""
         return self.text(*names) or f"row {self.row}"
 
     def _inside(self, value: Json, *names: str) -> ForeignRecord:
-        """An object below this one; an empty one, where it is something else."""
+        """Return an object below this one; an empty one if the value is not an object."""
         inner = value if isinstance(value, Mapping) else {}
         return ForeignRecord(inner, self._where, self.row, f"{self._path}{names[0]}.")
 
 
 def named_objects(record: ForeignRecord) -> dict[str, ForeignRecord]:
-    """The objects of an object, by their keys."""
+    """Return the objects of an object, by their keys."""
     return {name: record.nested(name) for name in record}
 
 
 def usage_in(record: ForeignRecord, prompt: str, completion: str) -> Usage:
-    """What a reply took in tokens, where the file says so."""
-    asked, answered = record.number(prompt), record.number(completion)
-    if asked is None and answered is None:
+    """Return the tokens of a reply, if the file records them."""
+    prompt_tokens, completion_tokens = record.number(prompt), record.number(completion)
+    if prompt_tokens is None and completion_tokens is None:
         return Usage()
-    return Usage(1, int(asked or 0), int(answered or 0))
+    return Usage(1, int(prompt_tokens or 0), int(completion_tokens or 0))
 
 
 EMPTY = ForeignRecord({})
@@ -162,6 +164,8 @@ EMPTY = ForeignRecord({})
 
 @dataclass(frozen=True)
 class Head:
+    """The beginning of a file, by which its format is recognised."""
+
     form: Form
     document: ForeignRecord = EMPTY
     """Of a JSON object: its keys; of each list only the first item."""
@@ -171,24 +175,24 @@ class Head:
     """Of an archive: its entries."""
 
     def has(self, *names: str) -> bool:
-        """Whether the first record has all these keys."""
+        """Return True if the first record has all these keys."""
         return self.record.has(*names)
 
     def at(self, *path: str) -> ForeignRecord:
-        """The object at a path of the document; of a list its first item."""
-        found = self.document
+        """Return the object at a path of the document; of a list, its first item."""
+        record = self.document
         for name in path:
-            found = next(iter(found.objects(name)), found.nested(name))
-        return found
+            record = next(iter(record.objects(name)), record.nested(name))
+        return record
 
     def first(self, *lists: str) -> ForeignRecord:
-        """The first record of the file, or of the first of these lists of the document."""
-        return self.record or next((one for name in lists if (one := self.at(name))), EMPTY)
+        """Return the first record of the file, or of the first of these lists of the document."""
+        return self.record or next((record for name in lists if (record := self.at(name))), EMPTY)
 
 
 @dataclass
 class ForeignFile:
-    """A file to import. Its records pass; none is kept."""
+    """A file to import. Its records are streamed; none is kept in memory."""
 
     path: Path
     encoding: str | None = None
@@ -210,13 +214,16 @@ class ForeignFile:
 
     @property
     def head(self) -> Head:
-        """How the file begins: as it was chosen to be read, else the likeliest way."""
+        """The chosen way to read the beginning, else the likeliest."""
         if self.chosen is None:
             self.chosen = self.heads()[0]
         return self.chosen
 
     def heads(self) -> list[Head]:
-        """The ways to read how the file begins: one object may be a document or the only line."""
+        """Return the possible ways to read the beginning.
+
+        A single object may be a document, or the only line of JSONL.
+        """
         try:
             return self._heads()
         except RunError:
@@ -235,12 +242,14 @@ class ForeignFile:
             return [Head("list", record=_first_row(self._parquet()))]
         self._as_json = self._as_json or self._yaml()
         with self._text() as text:
+            # The first character tells a list, an object and a table apart; Excel may add a byte-
+            # order mark.
             start = text.head.lstrip()[:1]
             if start == "[":
                 return [Head("list", record=_first_item(text))]
-            lines = start == "{" and is_lines(text.head) and "\n" in text.head.strip()
-            if start != "{" or lines:
-                form: Form = "lines" if lines else "table"
+            is_jsonl = start == "{" and is_lines(text.head) and "\n" in text.head.strip()
+            if start != "{" or is_jsonl:
+                form: Form = "lines" if is_jsonl else "table"
                 return [Head(form, record=_first_row(self._rows(text, form)))]
             keys, goes_on = _outline(text)
             if not self._as_json and is_frame(keys):
@@ -251,8 +260,8 @@ class ForeignFile:
             return [line] if goes_on else [Head("object", document=document), line]
 
     def records(self, *paths: KeyPath) -> Iterator[ForeignRecord]:
-        """The objects of the lists at ``paths``; of a file that is a list, lines or a table, its
-        records.
+        """Yield the objects of the lists at `paths`, or the records of a list, of lines or of a
+        table.
         """
         for place, (line, _, record) in enumerate(self._walk(paths, ()), 1):
             if not isinstance(record, Mapping):
@@ -264,12 +273,12 @@ class ForeignFile:
             yield ForeignRecord(record, partial(self._origin.where, line), place)
 
     def document(self, *paths: KeyPath) -> ForeignRecord:
-        """What stands at these paths of the document, by the last key of each."""
-        found = {path[-1]: value for _, path, value in self._walk((), paths)}
-        return ForeignRecord(found, partial(str, self.name))
+        """Return the values at these paths of the document, by the last key of each."""
+        values = {path[-1]: value for _, path, value in self._walk((), paths)}
+        return ForeignRecord(values, partial(str, self.name))
 
     def refuse(self, row: BadRow, *, counted: bool = True) -> None:
-        """A row that cannot be read ends the import, unless such rows are to be skipped."""
+        """Stop the import at a bad row, unless bad rows are to be skipped."""
         if not self.skip_bad_rows:
             raise RunError(
                 "{row}; nothing was imported. Mend the file, or leave such rows out "
@@ -282,8 +291,10 @@ class ForeignFile:
     def _walk(
         self, lists: tuple[KeyPath, ...], values: tuple[KeyPath, ...]
     ) -> Iterator[tuple[int, KeyPath, Json]]:
-        """(line, path, item) of every item of these lists, and (0, path, value) of these values, as
-        they stand in the document.
+        """Yield (line, path, item) for the items of these lists and (0, path, value) for these
+        values.
+
+        They come in the order of the document, so one pass is enough.
         """
         form = self.head.form
         rows_wanted = bool(lists) or not values
@@ -293,8 +304,8 @@ class ForeignFile:
         with self._text() as text:
             if form in ("list", "object"):
                 document = JsonDocument(text)
-                own = {()} if form == "list" else set[KeyPath]()
-                yield from _walk(document, (), own.union(lists), frozenset(values))
+                own_lists = {()} if form == "list" else set[KeyPath]()
+                yield from _walk(document, (), own_lists.union(lists), frozenset(values))
                 if document.peek():
                     raise document.wrong("the document goes on after its end")
             elif rows_wanted:
@@ -331,8 +342,8 @@ class ForeignFile:
 
     def _yaml(self) -> bytes | None:
         with self._text() as text:
-            found = is_yaml(text.head)
-        return yaml_as_json(self.path) if found else None
+            looks_like_yaml = is_yaml(text.head)
+        return yaml_as_json(self.path) if looks_like_yaml else None
 
     def _begins_with(self, mark: bytes) -> bool:
         with self._opened() as file:
@@ -340,7 +351,7 @@ class ForeignFile:
 
 
 class _HeadIsRead(Exception):
-    """Enough was seen of a document."""
+    """Raised to stop reading once the head of a document has been read."""
 
 
 class _Head(PeekableText):
@@ -351,11 +362,11 @@ class _Head(PeekableText):
         self._whole = whole
 
     def chunks(self) -> Iterator[str]:
-        left = _HEAD
+        characters_left = _HEAD
         for chunk in self._whole.chunks():
             yield chunk
-            left -= len(chunk)
-            if left < 0:
+            characters_left -= len(chunk)
+            if characters_left < 0:
                 raise _HeadIsRead
 
 
@@ -377,21 +388,22 @@ def _first_item(text: PeekableText) -> ForeignRecord:
 
 
 def _outline(text: PeekableText) -> tuple[JsonObject, bool]:
-    """The keys of a document, as far as its head goes; and whether another
-    object stands behind it.
+    """Return the keys of a document as far as its head goes, and True if another object
+    follows it.
     """
-    found: list[Json] = []
+    documents: list[Json] = []
     document = JsonDocument(_Head(text))
     try:
-        _fill(document, found.append, _DEEPEST_OF_HEAD)
+        _fill(document, documents.append, _DEEPEST_OF_HEAD)
         goes_on = document.peek() == "{"
+    # The values candidate so far are kept: _fill stores each before it is read completely.
     except _HeadIsRead:
         goes_on = False
-    return cast(JsonObject, found[0]), goes_on
+    return cast(JsonObject, documents[0]), goes_on
 
 
 def _fill(document: JsonDocument, keep: Callable[[Json], None], depth: int) -> None:
-    """Keep the value that begins here, before all of it was read; of a list only its first item."""
+    """Store the value that begins here before all of it is read; of a list, only the first item."""
     start = document.peek()
     if start == "{" and depth:
         inner: dict[str, Json] = {}
@@ -422,7 +434,7 @@ def _walk(
             yield line, path, cast(Json, item)
     elif path in values and path not in lists:
         yield 0, path, cast(Json, document.value())
-    elif start == "{" and any(one[: len(path)] == path for one in lists | values):
+    elif start == "{" and any(target[: len(path)] == path for target in lists | values):
         for key in _keys(document):
             yield from _walk(document, (*path, key), lists, values)
     else:
@@ -430,7 +442,9 @@ def _walk(
 
 
 def _keys(document: JsonDocument) -> Iterator[str]:
-    """Each key of the object that begins here; whoever asks reads the value before the next."""
+    """Yield each key of the object that begins here. The caller must read its value before the
+    next.
+    """
     for _ in _members(document, "{", "}", "an object"):
         if document.peek() != '"':
             raise document.wrong("a key in quotes should stand here")
@@ -440,7 +454,7 @@ def _keys(document: JsonDocument) -> Iterator[str]:
 
 
 def _members(document: JsonDocument, opening: str, closing: str, what: str) -> Iterator[int]:
-    """The place of each member of what begins here; whoever asks reads it before the next."""
+    """Yield the place of each member. The caller must read the member before the next."""
     document.take(opening, what)
     place = 0
     if document.peek() != closing:
@@ -454,5 +468,5 @@ def _members(document: JsonDocument, opening: str, closing: str, what: str) -> I
 
 
 def _delimiter(text: PeekableText) -> str:
-    first = text.head.partition("\n")[0]
-    return "\t" if first.count("\t") > first.count(",") else ","
+    first_line = text.head.partition("\n")[0]
+    return "\t" if first_line.count("\t") > first_line.count(",") else ","

@@ -73,7 +73,7 @@ _LOOKED_AT = 100
 
 @dataclass(frozen=True, kw_only=True)
 class TableColumns:
-    """Which columns of a table are what."""
+    """The meaning of a table's columns."""
 
     texts: tuple[str, ...] = ()
     """What was judged; several are responses that were compared."""
@@ -82,7 +82,7 @@ class TableColumns:
     id: str | None = None
 
     def check(self) -> None:
-        """Say what is not named yet."""
+        """Raise a SetupError if a required column is missing."""
         if not self.texts:
             raise SetupError(
                 "--as table needs --text COLUMN, the text that was judged; twice for two "
@@ -101,11 +101,11 @@ class TableColumns:
 
 
 def table_format(columns: TableColumns) -> Format:
-    """How a table with these columns is read."""
+    """Return the format of a table with these columns."""
     columns.check()
 
     def read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
-        yield from _Table(file, columns).recorded(log)
+        yield from _Table(file, columns).read_rows(log)
 
     return Format(
         TABLE,
@@ -117,7 +117,7 @@ def table_format(columns: TableColumns) -> Format:
 
 
 class _Table:
-    """A table that is being read: once for what its values mean, and once for its rows."""
+    """A table, read once to learn what its values mean and once for its rows."""
 
     def __init__(self, file: ForeignFile, columns: TableColumns) -> None:
         self._file = file
@@ -129,35 +129,39 @@ class _Table:
         self._columns = Columns({"response": self._named.texts[0]}, (), self._named.id)
         self._meaning = self._find_meaning()
 
-    def recorded(self, log: ImportLog) -> Iterator[RecordedRow]:
-        """Each row under each judge."""
-        named = self._named
-        every = (*named.texts, *named.labels, *named.judges)
-        for columns, use in zip(
-            (named.texts, named.labels, named.judges), ("response", "labels", "votes"), strict=True
+    def read_rows(self, log: ImportLog) -> Iterator[RecordedRow]:
+        """Yield each row once per judge."""
+        columns = self._named
+        every = (*columns.texts, *columns.labels, *columns.judges)
+        for names, use in zip(
+            (columns.texts, columns.labels, columns.judges),
+            ("response", "labels", "votes"),
+            strict=True,
         ):
-            log.use(dict.fromkeys(columns, use))
+            log.use(dict.fromkeys(names, use))
         for record in self._rows(counted=True):
             row = RecordedRow(
                 question=self._meaning.question,
                 fields=self._fields(record),
                 id=self._columns.name(record.raw) or f"row {record.row}",
-                systems=named.texts if len(named.texts) > 1 else (),
+                systems=columns.texts if len(columns.texts) > 1 else (),
                 marks=tuple(
-                    mark for column in named.labels for mark in self._marks(record, column, log)
+                    mark for column in columns.labels for mark in self._marks(record, column, log)
                 ),
                 more=record.rest(*every, *self._columns.chosen.values()),
             )
-            yield from row.judged_by({one: [self._vote(record, one)] for one in named.judges})
+            yield from row.judged_by(
+                {judge: [self._vote(record, judge)] for judge in columns.judges}
+            )
 
-    def _find(self, wanted: TableColumns) -> TableColumns:
-        """The columns as the table writes them."""
-        first = islice(self._rows(), _LOOKED_AT)
-        names = list(dict.fromkeys(name for record in first for name in record))
+    def _find(self, named: TableColumns) -> TableColumns:
+        """Return the columns by the names that the table has."""
+        records = islice(self._rows(), _LOOKED_AT)
+        names = list(dict.fromkeys(name for record in records for name in record))
 
         def column(name: str, option: str) -> str:
-            found = column_in(names, name)
-            if found is None:
+            match = column_in(names, name)
+            if match is None:
                 raise RunError(
                     "{name} has no column {column!r} ({option}); it has: {names}",
                     name=self._file.name,
@@ -165,26 +169,28 @@ class _Table:
                     option=option,
                     names=", ".join(names),
                 )
-            return found
+            return match
 
-        found = TableColumns(
-            texts=tuple(column(one, "--text") for one in wanted.texts),
-            labels=tuple(column(one, "--label") for one in wanted.labels),
-            judges=tuple(column(one, "--judge") for one in wanted.judges),
-            id=None if wanted.id is None else column(wanted.id, "--id"),
+        columns = TableColumns(
+            texts=tuple(column(column_name, "--text") for column_name in named.texts),
+            labels=tuple(column(column_name, "--label") for column_name in named.labels),
+            judges=tuple(column(column_name, "--judge") for column_name in named.judges),
+            id=None if named.id is None else column(named.id, "--id"),
         )
-        (most, count), *_ = Counter((*found.texts, *found.labels, *found.judges)).most_common(1)
+        (repeated, count), *_ = Counter(
+            (*columns.texts, *columns.labels, *columns.judges)
+        ).most_common(1)
         if count > 1:
             raise RunError(
                 "{name}: column {twice!r} is named twice: a text, a label and a verdict are "
                 "three columns",
                 name=self._file.name,
-                twice=most,
+                twice=repeated,
             )
-        return found
+        return columns
 
     def _rows(self, *, counted: bool = False) -> Iterator[ForeignRecord]:
-        """``counted``: rows that cannot be read are kept account of."""
+        """Yield the rows; with `counted`, report the ones that cannot be read."""
         place = 0
         for row in open_source(self._file.path, FileFormat(encoding=self._file.encoding))[1]:
             if not isinstance(row, Row):
@@ -196,35 +202,36 @@ class _Table:
                 yield ForeignRecord(cast(JsonObject, cells), row=place)
 
     def _find_meaning(self) -> LabelMeaning:
-        """What the labels and verdicts of the whole table are."""
-        named = self._named
-        seen: dict[str, set[str]] = {name: set() for name in (*named.labels, *named.judges)}
+        """Find out what labels and verdicts mean, from all rows."""
+        columns = self._named
+        words_by_column: dict[str, set[str]] = {
+            name: set() for name in (*columns.labels, *columns.judges)
+        }
         for record in self._rows():
-            for name, words in seen.items():
+            for name, words in words_by_column.items():
                 words.add(_word(record, name))
-        for name, words in seen.items():
-            told = {word for word in words if word and word.casefold() not in _NO_NUMBER}
-            for pattern, columns in ((_PERCENT, self._percent), (_WITH_COMMA, self._with_comma)):
-                if all(map(pattern.fullmatch, told)):
-                    columns.add(name)
-            if all(number(self._in_figures(word, name)) is not None for word in told):
+        for name, words in words_by_column.items():
+            informative = {word for word in words if word and word.casefold() not in _NO_NUMBER}
+            for pattern, marked in ((_PERCENT, self._percent), (_WITH_COMMA, self._with_comma)):
+                if all(map(pattern.fullmatch, informative)):
+                    marked.add(name)
+            if all(number(self._in_figures(word, name)) is not None for word in informative):
                 self._numbers.add(name)
-            seen[name] = {self._in_figures(word, name) for word in words}
+            words_by_column[name] = {self._in_figures(word, name) for word in words}
         labels, verdicts = (
-            {word for name in names for word in seen[name] - {""}}
-            for names in (named.labels, named.judges)
+            {word for name in group for word in words_by_column[name] - {""}}
+            for group in (columns.labels, columns.judges)
         )
-        every = not any("" in seen[name] for name in named.labels)
+        every = not any("" in words_by_column[name] for name in columns.labels)
         meaning = LabelMeaning(BETTER, frozenset(labels or verdicts), every, {})
-        if len(named.texts) > 1:
-            said = {name: seen[name] for name in named.judges}
-            return replace(meaning, codes=find_codes(self._file.name, labels, said))
+        if len(columns.texts) > 1:
+            verdicts_by_judge = {name: words_by_column[name] for name in columns.judges}
+            return replace(meaning, codes=find_codes(self._file.name, labels, verdicts_by_judge))
         return replace(meaning, question=_question(labels, verdicts))
 
     def _in_figures(self, word: str, column: str) -> str:
-        """Of a column of percentages, parts of one; a percentage among other numbers stays what it
-        is.
-        """
+        """Return a number as a plain decimal."""
+        # In a column of percentages only; elsewhere a percentage stays a word.
         if column in self._numbers and word.casefold() in _NO_NUMBER:
             return ""
         percent = _PERCENT.fullmatch(word) if column in self._percent else None
@@ -233,35 +240,37 @@ class _Table:
         return word.replace(",", ".") if column in self._with_comma else word
 
     def _value(self, record: ForeignRecord, column: str) -> Json:
-        """A label or a verdict in writing; empty where there is none. A response may be called by
-        the name of its column.
-        """
+        """Return a label or a verdict as a word; empty if there is none."""
         value = self._in_figures(_word(record, column), column)
+        # A verdict may name a response by its column.
         names = [name.casefold() for name in self._named.texts]
         if len(names) > 1 and value.casefold() in names:
             return ("model_1", "model_2")[names.index(value.casefold())]
         return value
 
     def _fields(self, record: ForeignRecord) -> Texts:
-        named = self._named
-        hidden = (*named.labels, *named.judges, *named.texts[1:])  # what no judge may see
+        columns = self._named
+        hidden = (*columns.labels, *columns.judges, *columns.texts[1:])  # what no judge may see
         try:
-            texts = [text_of(record.value(name), name) for name in named.texts]
-            beside = self._columns.fields(
+            texts = [text_of(record.value(name), name) for name in columns.texts]
+            other_fields = self._columns.fields(
                 {name: value for name, value in record.raw.items() if name not in hidden}
             )
         except ValueError as error:
             raise RunError("{name}: {error}", name=self._file.name, error=error) from error
-        judged = tuple("" if one is None else text(one) for one in texts)
-        shown = {name: one if isinstance(one, str) else tuple(one) for name, one in beside.items()}
-        shown.pop("response", None)
-        return {**shown, "response": judged[0] if len(judged) == 1 else judged}
+        responses = tuple("" if value is None else text(value) for value in texts)
+        fields = {
+            name: value if isinstance(value, str) else tuple(value)
+            for name, value in other_fields.items()
+        }
+        fields.pop("response", None)
+        return {**fields, "response": responses[0] if len(responses) == 1 else responses}
 
     def _vote(self, record: ForeignRecord, judge: str) -> RecordedVote:
         value, question = self._value(record, judge), self._meaning.question
         vote = RecordedVote(model=NOT_SAID if judge.casefold() in _NO_NAMES else judge)
         if not value:
-            return vote.failed(NO_VERDICT)
+            return vote.with_failure(NO_VERDICT)
         if question.kind == "comparison":
             return pair_vote(response_of(value, self._meaning.codes), vote)
         read = read_truth if question == _PASSES else read_verdict
@@ -273,28 +282,28 @@ class _Table:
             return
         answer = meaning.read(value)
         if answer is None:
-            said = self._in_figures(_word(record, column), column)
+            word = self._in_figures(_word(record, column), column)
             log.skip(
-                Message("label {value!r}, which is not an answer to what was judged", value=said)
+                Message("label {value!r}, which is not an answer to what was judged", value=word)
             )
             return
         yield Mark(answer=answer, annotator=column, kind="human", design=meaning.design)
 
 
 def _question(labels: set[str], verdicts: set[str]) -> RecordedQuestion:
-    """By the labels; what judges say in other words for true and false is the same question."""
-    both = {one.casefold() for one in labels | verdicts}
-    if both and both <= {*GOOD, *BAD} and not _is_one_pair(both):
+    """Return the question that the labels answer."""
+    # Judges may use other words for true and false than people do; that is the same question.
+    both = {word.casefold() for word in labels | verdicts}
+    if (
+        both
+        and both <= {*GOOD, *BAD}
+        and not (not both & {"1", "0", "1.0", "0.0", "true", "false"} and len(both) <= 2)
+    ):
         return _PASSES
     question = question_of(labels or verdicts)
     if question.kind != "rating":
         return question
-    return question_of({*labels, *(one for one in verdicts if number(one) is not None)})
-
-
-def _is_one_pair(words: set[str]) -> bool:
-    """Whether all of them are written in one way, such as yes and no."""
-    return not words & {"1", "0", "1.0", "0.0", "true", "false"} and len(words) <= 2
+    return question_of({*labels, *(word for word in verdicts if number(word) is not None)})
 
 
 def _word(record: ForeignRecord, column: str) -> str:

@@ -1,5 +1,5 @@
-"""Recorded runs of agents with what was found about them: rewards of tau-bench and tau2, what
-people marked in Who&When, TRAIL, MAST and AgentRewardBench.
+"""Recorded runs of agents and their labels: rewards of tau-bench and tau2, and annotations of
+Who&When, TRAIL, MAST and AgentRewardBench.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from adjudge.features.importers.record import (
     Mark,
     RecordedQuestion,
     RecordedRow,
+    as_verdict,
     pass_or_fail,
-    passed,
 )
 from adjudge.features.importers.source import ForeignFile, Head
 from adjudge.features.importers.values import number, text
@@ -35,12 +35,12 @@ _Rows = Callable[[ForeignFile, ImportLog], Iterator[RecordedRow]]
 
 
 def _row(
-    place: str, found: TraceRow, question: RecordedQuestion, mark: Mark | None, *taken: str
+    place: str, trace: TraceRow, question: RecordedQuestion, mark: Mark | None, *taken: str
 ) -> RecordedRow:
-    columns = found.columns
+    columns = trace.columns
     return RecordedRow(
         question=question,
-        fields={"response": "", **found.trajectory.fields},
+        fields={"response": "", **trace.trajectory.fields},
         id=text(columns["id"]) if columns.get("id") is not None else place,
         marks=() if mark is None else (mark,),
         more={name: value for name, value in columns.items() if name not in ("id", *taken)},
@@ -51,23 +51,25 @@ def _traces(file: ForeignFile, format: str) -> Iterator[tuple[str, TraceRow]]:
     return placed_traces(file.path, format, on_bad_row=file.refuse)
 
 
-def _rewarded(format: str) -> _Rows:
+def _read_rewards(format: str) -> _Rows:
     def read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
         log.use({"reward": "labels", "messages": "steps"})
-        for place, found in _traces(file, format):
-            reward = number(found.columns.get("reward"))
-            mark = None if reward is None else Mark(answer=passed(reward >= 1), annotator=format)
-            yield _row(place, found, _REWARD, mark)
+        for place, trace in _traces(file, format):
+            reward = number(trace.columns.get("reward"))
+            mark = (
+                None if reward is None else Mark(answer=as_verdict(reward >= 1), annotator=format)
+            )
+            yield _row(place, trace, _REWARD, mark)
 
     return read
 
 
-def _blamed(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
+def _read_blame(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
     log.use({"history": "steps", "mistake_step": "labels of blame"})
     log.use({"mistake_agent": "labels of blame_agent"})
     log.note(Message("steps are counted from 1: the file counts them from 0"))
-    for place, found in _traces(file, "who-and-when"):
-        columns = found.columns
+    for place, trace in _traces(file, "who-and-when"):
+        columns = trace.columns
         step, note = number(columns.get("mistake_step")), text(columns.get("mistake_reason"))
         marks = {
             _BLAME: None if step is None else str(int(step) + 1),
@@ -75,54 +77,54 @@ def _blamed(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
         }
         for question, answer in marks.items():
             mark = None if answer is None else Mark(answer=answer, note=note)
-            yield _row(place, found, question, mark)
+            yield _row(place, trace, question, mark)
 
 
-def _marked(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
+def _read_mast(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
     log.use({"trajectory": "steps", "note.options": "labels"})
-    for place, found in _traces(file, "mast"):
-        for kind, said in object_in(found.columns.get("labels")).items():
-            answer = text(said).strip().lower()
+    for place, trace in _traces(file, "mast"):
+        for kind, value in object_in(trace.columns.get("labels")).items():
+            answer = text(value).strip().lower()
             if answer not in ("yes", "no"):
                 log.skip(Message("{answer!r} is neither yes nor no", answer=answer))
                 continue
             question = RecordedQuestion(kind, options=_YES_OR_NO, higher_is_better=False)
-            yield _row(place, found, question, Mark(answer=answer), "labels")
+            yield _row(place, trace, question, Mark(answer=answer), "labels")
 
 
-def _annotated(files: Sequence[ForeignFile], log: ImportLog) -> Iterator[RecordedRow]:
-    """Traces, each with the annotations in the file of the same name."""
+def _read_trail(files: Sequence[ForeignFile], log: ImportLog) -> Iterator[RecordedRow]:
+    """Join traces with the annotations in the file of the same name."""
     log.use({"spans": "steps", "scores": "labels", "errors": "errors, with their steps"})
     notes = {file.path.stem: file for file in files if not _is_trace(file.head)}
     for file in files:
         if not _is_trace(file.head):
             continue
         note = notes.pop(file.path.stem, None)
-        for place, found in _traces(file, "trail"):
+        for place, trace in _traces(file, "trail"):
             if note is None:
                 log.skip(Message("a trace without annotations"))
                 continue
-            yield from _scored(place, found, note)
+            yield from _score_rows(place, trace, note)
     for _ in notes:
         log.skip(Message("annotations without their trace"))
 
 
-def _scored(place: str, found: TraceRow, note: ForeignFile) -> Iterator[RecordedRow]:
+def _score_rows(place: str, trace: TraceRow, note: ForeignFile) -> Iterator[RecordedRow]:
     document = note.document(("errors",), ("scores",)).raw
-    steps = {step.source: step.number for step in found.trajectory.steps if step.source}
+    steps = {step.source: step.number for step in trace.trajectory.steps if step.source}
     errors: list[JsonValue] = [
         {**error, "step": steps.get(text(error.get("location")))}
         for error in objects_in(document.get("errors"))
     ]
-    told = TraceRow(found.trajectory, {**found.columns, "errors": errors})
+    trace_with_errors = TraceRow(trace.trajectory, {**trace.columns, "errors": errors})
     for scores in objects_in(document.get("scores")):
-        for name, said in scores.items():
-            points = number(said)
+        for name, value in scores.items():
+            points = number(value)
             if points is not None:
                 question = RecordedQuestion(
                     name.removesuffix("_score"), kind="rating", bounds=_STARS
                 )
-                yield _row(place, told, question, Mark(answer=points))
+                yield _row(place, trace_with_errors, question, Mark(answer=points))
 
 
 _REWARDS: Mapping[str, RecordedQuestion] = {
@@ -152,29 +154,30 @@ _REWARDS: Mapping[str, RecordedQuestion] = {
 
 
 def _reward_marks(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
-    """What people say of runs that lie elsewhere; the first who marked a run brings its row."""
+    """Import people's labels on runs that are not in the file."""
     log.use(dict.fromkeys(_REWARDS, "labels"))
     log.note(NAMED_BY_ID)
-    seen: set[str] = set()
+    labelled: set[str] = set()
     for record in file.records():
         id = f"{record.text('exp_name')}, {record.text('task_id')}"
         annotator = record.text("annotator_name").strip() or "annotator"
         for column, question in _REWARDS.items():
-            said = record.text(column).strip()
-            known = {one.name.lower(): one.name for one in question.options}
-            if said.lower() not in known:
-                log.skip(Message("{answer!r} is not an answer that counts", answer=said))
+            answer = record.text(column).strip()
+            names = {option.name.lower(): option.name for option in question.options}
+            if answer.lower() not in names:
+                log.skip(Message("{answer!r} is not an answer that counts", answer=answer))
                 continue
             yield RecordedRow(
                 question=question,
                 fields={"response": id},
                 id=id,
-                marks=(Mark(answer=known[said.lower()], annotator=annotator),),
+                marks=(Mark(answer=names[answer.lower()], annotator=annotator),),
                 named_only=True,
-                only_marks=f"{column} {id}" in seen,
+                # The first annotator of a run brings its row; later ones only add labels.
+                only_marks=f"{column} {id}" in labelled,
                 more=record.rest("annotator_name", *_REWARDS),
             )
-            seen.add(f"{column} {id}")
+            labelled.add(f"{column} {id}")
 
 
 def _refuse_expected_calls(file: ForeignFile, log: ImportLog) -> NoReturn:  # noqa: ARG001
@@ -210,28 +213,28 @@ TAU_BENCH = Format(
     Message("tau-bench trajectories"),
     "sierra-research/tau-bench 59a200c",
     lambda head: head.has("task_id", "reward", "traj"),
-    _rewarded("tau-bench"),
+    _read_rewards("tau-bench"),
 )
 TAU2 = Format(
     "tau2",
     Message("tau2-bench results"),
     "sierra-research/tau2-bench a2c0247",
     lambda head: head.at("simulations").has("messages", "task_id"),
-    _rewarded("tau2"),
+    _read_rewards("tau2"),
 )
 WHO_AND_WHEN = Format(
     "who-and-when",
     Message("Who&When logs"),
     "ag2ai/Agents_Failure_Attribution f4d2b6d",
     lambda head: {"history", "mistake_agent", "mistake_step"} <= _first(head).keys(),
-    _blamed,
+    _read_blame,
 )
 MAST = Format(
     "mast",
     Message("MAST traces"),
     "multi-agent-systems-failure-taxonomy/MAST 77b76fe",
     lambda head: "trajectory" in _first(head) and head.at("note").has("options"),
-    _marked,
+    _read_mast,
 )
 TRAIL = Format(
     "trail",
@@ -239,7 +242,7 @@ TRAIL = Format(
     "patronus-ai/trail-benchmark 0ffbed9",
     lambda head: _is_trace(head) or _is_annotation(head),
     _refuse_half,
-    _annotated,
+    _read_trail,
 )
 AGENT_REWARD_BENCH = Format(
     "agent-reward-bench",

@@ -1,4 +1,4 @@
-"""Values of a foreign file, whatever they turn out to be, as what a reader needs."""
+"""Values of a foreign file, of any type, in the form that a reader needs."""
 
 from __future__ import annotations
 
@@ -19,45 +19,45 @@ _YES, _NO = ("1", "1.0", "true", "yes", "pass"), ("0", "0.0", "false", "no", "fa
 
 
 def is_empty(value: Json) -> bool:
-    """Whether there is nothing in a value: null, or an empty text, list or object."""
+    """Return True for null, an empty text, list or object."""
     return value in (None, "", [], {})
 
 
 def is_missing(value: Json) -> bool:
-    """Whether a value stands for none: null, an empty text, NaN, also in writing."""
+    """Return True for null, an empty text and NaN, also as a word."""
     if isinstance(value, float):
         return math.isnan(value)
     return value is None or (isinstance(value, str) and value.strip().casefold() in _NOTHING)
 
 
 def truth(value: Json) -> bool | None:
-    """Whether a value says yes or no, in any of the usual ways; None where it says neither."""
+    """Return True or False for any of the usual words, else None."""
     word = text(value).strip().casefold()
     return True if word in _YES else False if word in _NO else None
 
 
 def number(value: object) -> float | None:
-    """A finite number of the file, also one in writing; else None."""
+    """Return a finite number, also one that is written as text; else None."""
     if isinstance(value, bool):
         return float(value)
     if isinstance(value, str) and "_" in value:  # Python would read 1_2 as 12
         return None
     try:
-        found = float(value)  # type: ignore[arg-type]  # whatever it is, it is asked
+        parsed = float(value)  # type: ignore[arg-type]  # whatever it is, it is asked
     except (TypeError, ValueError, OverflowError):
         return None
-    return found if math.isfinite(found) else None
+    return parsed if math.isfinite(parsed) else None
 
 
 def text(value: object) -> str:
-    """A value of the file as a text that a judge can read."""
+    """Return a value as text that a judge can read."""
     if value is None:
         return ""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
 def fields_of(pairs: JsonObject) -> Texts:
-    """Fields of an instance, without those that the file leaves empty."""
+    """Return the fields of an instance, without empty ones."""
     return {
         str(name): tuple(map(text, value)) if isinstance(value, list | tuple) else text(value)
         for name, value in pairs.items()
@@ -66,21 +66,21 @@ def fields_of(pairs: JsonObject) -> Texts:
 
 
 def with_response(given: Texts, response: str) -> Texts:
-    """What was given and what was answered; something given under the answer's own name is kept
-    beside it.
-    """
-    beside = {"given_response" if name == "response" else name: one for name, one in given.items()}
-    return {**beside, "response": response}
+    """Add the response; an input of that name becomes ``given_response``."""
+    inputs = {
+        "given_response" if name == "response" else name: value for name, value in given.items()
+    }
+    return {**inputs, "response": response}
 
 
 def only_value(value: Json) -> Json:
-    """Of an object with one key, what that holds; anything else as it is."""
+    """Return the value of an object with a single key; any other value unchanged."""
     return next(iter(value.values())) if isinstance(value, Mapping) and len(value) == 1 else value
 
 
 def parse_cell(value: Json) -> Json:
-    """A cell that holds an object or a list, as JSON or as Python writes it; anything else as it
-    is.
+    """Parse a cell that holds an object or a list, as JSON or as Python writes it; return others
+    unchanged.
     """
     if not isinstance(value, str) or value[:1] not in ("{", "[") or len(value) > _LONGEST_CELL:
         return value

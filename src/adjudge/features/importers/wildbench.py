@@ -1,7 +1,8 @@
-"""WildBench: scores from 1 to 10 of a model's answers, and comparisons with a reference model.
+"""Import WildBench: scores from 1 to 10 of a model's answers, and comparisons with a reference
+model.
 
-Both the files under ``eval_results`` and those that ``src/eval.py`` writes. The judge is named by
-the folder ``eval=MODEL`` only.
+Reads the files under ``eval_results`` and those that ``src/eval.py`` writes. Only the folder
+``eval=MODEL`` names the judge.
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ _WINNERS: Mapping[str, Selection] = {"A++": 0, "A+": 0, "A=B": "tie", "B+": 1, "
 
 
 def _matches(head: Head) -> bool:
-    told = head.record.has_any("model_test", "generator", "model_A")
-    return told and head.has("session_id", "parsed_result")
+    names_model = head.record.has_any("model_test", "generator", "model_A")
+    return names_model and head.has("session_id", "parsed_result")
 
 
 def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
@@ -47,32 +48,31 @@ def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
         is_pair = record.has_any("model_A", "assignment")
         if not record.has_any("last_query", "history"):
             log.note(Message("the conversations are not in the file: rows are named by their id"))
-        yield _pair(record, judge) if is_pair else _scored(record, judge)
+        yield _pair(record, judge) if is_pair else _score_row(record, judge)
 
 
-def _asked(record: ForeignRecord) -> dict[str, str]:
-    """The conversation, or its id if the file has nothing else: equal answers to other questions
-    must stay other rows.
-    """
-    asked = fields_of({name: record.value(name) for name in ("history", "last_query")})
-    return {name: str(value) for name, value in asked.items()} or {
+def _conversation(record: ForeignRecord) -> dict[str, str]:
+    """Return the conversation, or its id if the file does not hold it."""
+    texts = fields_of({name: record.value(name) for name in ("history", "last_query")})
+    # Equal answers to different questions must stay different rows.
+    return {name: str(value) for name, value in texts.items()} or {
         "conversation": record.text("session_id")
     }
 
 
 def _vote(record: ForeignRecord, judge: str) -> RecordedVote:
-    said = record.nested("parsed_result")
-    parts = [said.text(name) for name in ("reason", "strengths", "weaknesses")]
+    verdict = record.nested("parsed_result")
+    parts = [verdict.text(name) for name in ("reason", "strengths", "weaknesses")]
     usage = usage_in(
         record.nested("meta_data").nested("usage"), "prompt_tokens", "completion_tokens"
     )
-    text = record.text("result") or json.dumps(dict(said.raw), ensure_ascii=False)
+    text = record.text("result") or json.dumps(dict(verdict.raw), ensure_ascii=False)
     return RecordedVote(
         model=judge, explanation="\n".join(filter(None, parts)), text=text, usage=usage
     )
 
 
-def _scored(record: ForeignRecord, judge: str) -> RecordedRow:
+def _score_row(record: ForeignRecord, judge: str) -> RecordedRow:
     system = record.text("model_test", "generator")
     points = number(record.value("score"))
     if points is None:
@@ -81,36 +81,46 @@ def _scored(record: ForeignRecord, judge: str) -> RecordedRow:
     return RecordedRow(
         judge=judge,
         question=_SCORE,
-        fields={**_asked(record), "response": record.text("model_output")},
+        fields={**_conversation(record), "response": record.text("model_output")},
         id=f"{record.text('session_id')} {system}".strip(),
-        votes=(_vote(record, judge).said_or_failed(readable, NO_REPLY_VERDICT, unreadable=True),),
+        votes=(
+            _vote(record, judge).with_answer_or_failure(
+                readable, NO_REPLY_VERDICT, unreadable=True
+            ),
+        ),
         more=record.rest(*_READ),
     )
 
 
 def _pair(record: ForeignRecord, judge: str) -> RecordedRow:
-    """A comparison as it was shown: which model is A was drawn at random."""
+    """Read a comparison as it was shown; which model is A was drawn at random."""
     names = record.nested("assignment")
-    first = record.text("model_A") or names.text("A")
-    second = record.text("model_B") or names.text("B")
-    own = {
+    model_a = record.text("model_A") or names.text("A")
+    model_b = record.text("model_B") or names.text("B")
+    output_of = {
         record.text("generator"): record.text("model_output"),
         record.text("ref_generator"): record.text("ref_output"),
     }
     outputs = record.nested("model_outputs")
-    named: dict[str, Selection] = {first: 0, second: 1, "tie": "tie"}
-    said, choice = record.text("winner"), record.nested("parsed_result").text("choice")
-    chosen = _WINNERS.get(choice) if not said or first == second else named.get(said)
+    places: dict[str, Selection] = {model_a: 0, model_b: 1, "tie": "tie"}
+    winner_name, choice = record.text("winner"), record.nested("parsed_result").text("choice")
+    answer = (
+        _WINNERS.get(choice) if not winner_name or model_a == model_b else places.get(winner_name)
+    )
     return RecordedRow(
         judge=judge,
         question=BETTER_ANSWER,
         fields={
-            **_asked(record),
-            "response": tuple(outputs.text(name) or own.get(name, "") for name in (first, second)),
+            **_conversation(record),
+            "response": tuple(
+                outputs.text(name) or output_of.get(name, "") for name in (model_a, model_b)
+            ),
         },
-        id=f"{record.text('session_id')} {first} {second}",
-        votes=(_vote(record, judge).said_or_failed(chosen, NO_REPLY_VERDICT, unreadable=True),),
-        systems=(first, second),
+        id=f"{record.text('session_id')} {model_a} {model_b}",
+        votes=(
+            _vote(record, judge).with_answer_or_failure(answer, NO_REPLY_VERDICT, unreadable=True),
+        ),
+        systems=(model_a, model_b),
         more=record.rest(*_READ, "model_A", "model_B", "generator", "ref_generator"),
     )
 
