@@ -106,7 +106,7 @@ class ModelError(AdjudgeError):
 
     @property
     def full_message(self) -> Message:
-        """Which model it was, what went wrong, and what may help."""
+        """Return the model's name, the error and the hint as one message."""
         where = "/".join(part for part in (self.provider, self.model) if part)
         text = join(": ", (where, self.message)) if where else self.message
         return join("", (text, " (", self.hint, ")")) if self.hint else text

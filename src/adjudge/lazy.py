@@ -8,7 +8,7 @@ from importlib import import_module
 
 
 def loader(package: str, home_of: Mapping[str, str]) -> Callable[[str], object]:
-    """The ``__getattr__`` of ``package``.
+    """Return a ``__getattr__`` for ``package``.
 
     ``home_of``: the module below ``adjudge`` in which each name lives.
     """

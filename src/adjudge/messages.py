@@ -26,7 +26,7 @@ _PUNCTUATION = re.compile(r"(?:[^{}A-Za-z]|\{\w+(?:!r)?(?::[+]?\.?\d?[%,defg]?)?
 
 
 class Message(str):
-    """A sentence of ours. Without values its text is taken as it stands, braces included."""
+    """A translatable sentence. Without values its text is taken as it is, braces included."""
 
     __slots__ = ("context", "plural", "template", "values")
 
@@ -41,11 +41,13 @@ class Message(str):
         cls, template: str, plural: str = "", context: str = "", /, **values: object
     ) -> Self:
         values = {
-            name: _said_by(value) if isinstance(value, BaseException) else value
+            name: _error_text(value) if isinstance(value, BaseException) else value
             for name, value in values.items()
         }
-        said = plural if plural and values["count"] != 1 else template
-        message = super().__new__(cls, said.format_map(values) if values else said)
+        chosen_template = plural if plural and values["count"] != 1 else template
+        message = super().__new__(
+            cls, chosen_template.format_map(values) if values else chosen_template
+        )
         message.template, message.plural, message.context = template, plural, context
         message.values = values
         return message
@@ -54,12 +56,12 @@ class Message(str):
         return render(self, language)
 
     def localize(self, language: str) -> str:
-        """The same in a language other than English."""
+        """Return the message in ``language``, which is not English."""
         catalogue = read_catalogue(language)
         values = {name: _localize(value, language) for name, value in self.values.items()}
-        found = catalogue.look_up(self.template, self.context, values.get("count"))
-        said = found or self._pick()
-        return said.format_map(values) if values else said
+        translation = catalogue.look_up(self.template, self.context, values.get("count"))
+        localized_template = translation or self._pick()
+        return localized_template.format_map(values) if values else localized_template
 
     def _pick(self) -> str:
         return self.plural if self.plural and self.values["count"] != 1 else self.template
@@ -69,24 +71,24 @@ class Message(str):
         return self
 
     def __reduce__(self) -> tuple[object, ...]:
-        given = self.template, self.plural, self.context
-        return (partial(Message, *given, **self.values), ())
+        templates = self.template, self.plural, self.context
+        return (partial(Message, *templates, **self.values), ())
 
 
 def plural(one: str, many: str, /, count: int, **values: object) -> Message:
-    """A message whose wording depends on ``count``: ``plural("{count} row",
+    """Return a message whose wording depends on ``count``: ``plural("{count} row",
     "{count} rows", 3)``.
     """
     return Message(one, many, count=count, **values)
 
 
 def term(context: str, text: str, /, **values: object) -> Message:
-    """A message that other languages translate differently in ``context``."""
+    """Return a message that other languages translate differently in ``context``."""
     return Message(text, "", context, **values)
 
 
 class Joined(Message):
-    """Messages and texts in a row; each is rendered by itself."""
+    """Several messages and texts in a row; each is rendered separately."""
 
     __slots__ = ("parts", "separator")
 
@@ -116,7 +118,7 @@ class Capitalized(Message):
 
 
 class Abridged(Message):
-    """A text without what is of one row only: quotations, ids and large numbers."""
+    """A text without quotations, ids and large numbers, which differ from row to row."""
 
     __slots__ = ("text",)
 
@@ -130,11 +132,12 @@ class Abridged(Message):
 
 
 class StoredMessage(Message):
-    """A message that was kept, such as a reason in a ledger: its English text, and what ``pack``
-    said it is made of.
+    """A message read back from a file, such as a reason in a ledger: its English text, and the
+    parts that ``pack`` stored.
 
-    That may come from anybody, and is looked at once another language is asked for: unless each
-    template is one of ours and all of it makes exactly the text, the text is shown as it is.
+    The file may come from anybody, so the parts are checked before they are translated. If a
+    template is
+    unknown or the parts do not make exactly the text, the text is shown as it is.
     """
 
     __slots__ = ("packed",)
@@ -160,7 +163,7 @@ class StoredMessage(Message):
 
 
 def pack(value: object) -> object:
-    """A message, or a value inside one, as JSON; ``StoredMessage`` reads it back."""
+    """Return a message, or a value inside one, as JSON. ``StoredMessage`` reads it back."""
     match value:
         case StoredMessage():
             return value.packed
@@ -181,6 +184,7 @@ def pack(value: object) -> object:
 def _unpack(packed: object, catalogue: Translations, depth: int = _DEEPEST) -> Any:
     if not isinstance(packed, dict):
         return packed
+    # a file of a stranger must not exhaust the stack
     if not depth:
         raise ValueError("messages are nested too deep")
     inner = partial(_unpack, catalogue=catalogue, depth=depth - 1)
@@ -200,14 +204,14 @@ def _unpack(packed: object, catalogue: Translations, depth: int = _DEEPEST) -> A
 
 
 def capitalize(text: str) -> Message:
-    """``text`` with a capital letter, in every language."""
+    """Return ``text`` with a capital letter, in every language."""
     capitalized = Capitalized(_upper_first(text))
     capitalized.text = text
     return capitalized
 
 
 def abridge(text: str) -> str:
-    """``text`` without what is of one row only, so that equal reasons are counted together."""
+    """Remove quotations, ids and large numbers, so that equal reasons are counted together."""
     if not isinstance(text, Message):
         return _abridge(text)
     abridged = Abridged(_abridge(text))
@@ -225,7 +229,7 @@ def _upper_first(text: str) -> str:
 
 
 def join(separator: str, parts: Iterable[str]) -> Message:
-    """``separator.join(parts)`` that remembers which of its parts are messages."""
+    """Like ``separator.join(parts)``, but remembers which parts are messages."""
     parts = tuple(parts)
     joined = Joined(separator.join(parts))
     joined.separator, joined.parts = separator, parts
@@ -233,14 +237,14 @@ def join(separator: str, parts: Iterable[str]) -> Message:
 
 
 def render(text: object, language: str) -> str:
-    """``text`` in ``language``: a message, or an error that carries one; anything else as it is."""
+    """Return ``text`` in ``language``. Only messages and errors that carry one are translated."""
     if isinstance(text, Message):
         return str.__str__(text) if language == "en" else text.localize(language)
     return text if isinstance(text, str) else str(_localize(text, language))
 
 
 def reason_of(error: OSError) -> Message:
-    """What the operating system says went wrong."""
+    """Return the operating system's reason for an error."""
     return Message(error.strerror) if error.strerror else Message("{reason}", reason=str(error))
 
 
@@ -254,7 +258,9 @@ class Translations(NamedTuple):
     plural_form: Callable[[int], int]
 
     def plural_of(self, template: str, context: str = "") -> str | None:
-        """The template for any number but one, or an empty text; None of an unknown template."""
+        """Return the template for any number but one, or an empty text. None for an unknown
+        template.
+        """
         return self.plurals.get((context, template))
 
     def look_up(self, template: str, context: str = "", count: object = None) -> str | None:
@@ -270,7 +276,7 @@ class Translations(NamedTuple):
 
 @cache
 def read_catalogue(language: str) -> Translations:
-    """The catalogue of ``language``; an empty one where there is none."""
+    """Read the catalogue of ``language``. It is empty if there is no such file."""
     from pathlib import Path
 
     path = Path(__file__).parent / "locales" / language / "LC_MESSAGES" / "adjudge.po"
@@ -282,7 +288,7 @@ def read_catalogue(language: str) -> Translations:
 
 
 def parse_po(text: str) -> Translations:
-    """The translations in a gettext file; fuzzy and obsolete ones are left out."""
+    """Return the translations of a gettext file, without fuzzy and obsolete ones."""
     from ast import literal_eval
     from gettext import c2py
 
@@ -335,9 +341,9 @@ class _SpacedNumber(int):
 _DECIMAL_COMMA = frozenset({"ru"})
 
 
-def _said_by(error: BaseException) -> str:
-    """An error stands for what it says: it would keep its traceback alive."""
+def _error_text(error: BaseException) -> str:
     try:
+        # only the text is kept: an error object would keep its traceback, and all its frames, alive
         return getattr(error, "full_message", None) or getattr(error, "message", None) or str(error)
     except BaseException:  # noqa: BLE001 - an error of somebody's own
         return type(error).__name__

@@ -274,7 +274,7 @@ _loaded_packages: dict[str, set[str]] = {}
 
 
 class Part(NamedTuple):
-    """One part of one kind: where it is, and who brings it."""
+    """One part of one kind: its address and the package that brings it."""
 
     kind: str
     name: str
@@ -286,7 +286,7 @@ class Part(NamedTuple):
     """Why it cannot be used, as far as that is known without loading it."""
 
     def error(self, problem: str) -> SetupError:
-        """One line: which package is broken, and how."""
+        """Return an error of one line that names the package and its problem."""
         return SetupError(
             "plugin {package} {version} (adjudge.{kind}: {name}): {problem}",
             package=self.package,
@@ -297,25 +297,25 @@ class Part(NamedTuple):
         )
 
     def load(self) -> object:
-        """Import it and check what it is; a SetupError says what is wrong with a plugin."""
+        """Import the part and check its type and name. A broken plugin raises a SetupError."""
         if not self.package:
             return resolve(self.target)
         if self.problem:
             raise self.error(self.problem)
-        with self.blamed():
-            found = resolve(self.target)
-        wanted = cast(type, resolve(KINDS[self.kind]))
-        is_class = isinstance(found, type) and issubclass(found, wanted)
-        if not (is_class if self.kind in _NAMED_BY else isinstance(found, wanted)):
+        with self.blame_package():
+            loaded = resolve(self.target)
+        expected_type = cast(type, resolve(KINDS[self.kind]))
+        is_class = isinstance(loaded, type) and issubclass(loaded, expected_type)
+        if not (is_class if self.kind in _NAMED_BY else isinstance(loaded, expected_type)):
             raise self.error(
                 Message(
                     "{target} is a {found}, not a {wanted}",
                     target=self.target,
-                    found=type(found).__name__,
-                    wanted=wanted.__name__,
+                    found=type(loaded).__name__,
+                    wanted=expected_type.__name__,
                 )
             )
-        name = getattr(found, _NAMED_BY.get(self.kind, "name"), None)
+        name = getattr(loaded, _NAMED_BY.get(self.kind, "name"), None)
         if isinstance(name, str) and name != self.name:
             raise self.error(
                 Message(
@@ -325,15 +325,15 @@ class Part(NamedTuple):
                     entry=self.name,
                 )
             )
-        if problem := getattr(found, "problem_as_plugin", str)():
+        if problem := getattr(loaded, "problem_as_plugin", str)():
             raise self.error(problem)
         top = self.target.partition(":")[0].partition(".")[0]
         _loaded_packages.setdefault(top, set()).add(f"{self.package} {self.version}")
-        return found
+        return loaded
 
     @contextmanager
-    def blamed(self) -> Iterator[None]:
-        """Whatever a plugin raises inside is one line that names it; our own errors pass."""
+    def blame_package(self) -> Iterator[None]:
+        """Turn any exception of a plugin into a SetupError that names it. Our own errors pass."""
         try:
             yield
         except AdjudgeError:
@@ -355,13 +355,13 @@ class Parts(Mapping[str, T], Generic[T]):
         """Names that come with adjudge."""
 
     def find(self, name: str) -> Part | None:
-        """The part of this name; of two packages that bring it, one that says so."""
+        """Return the part of this name. If two packages bring it, the part has a ``problem``."""
         if name in OURS[self.kind]:
             return Part(self.kind, name, OURS[self.kind][name])
-        return next((one for one in installed() if one[:2] == (self.kind, name)), None)
+        return next((part for part in installed_parts() if part[:2] == (self.kind, name)), None)
 
     def load_all(self) -> Iterator[T]:
-        """All that can be used; a broken plugin is one warning."""
+        """Load all usable parts. A broken plugin is one warning."""
         for name in self:
             try:
                 yield self[name]
@@ -381,42 +381,42 @@ class Parts(Mapping[str, T], Generic[T]):
 
     def __iter__(self) -> Iterator[str]:
         yield from self.ours
-        foreign = (one.name for one in installed() if one.kind == self.kind)
+        foreign = (part.name for part in installed_parts() if part.kind == self.kind)
         yield from (name for name in dict.fromkeys(foreign) if name not in self.ours)
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
 
-def installed() -> tuple[Part, ...]:
-    """The parts that installed packages bring; none is imported."""
+def installed_parts() -> tuple[Part, ...]:
+    """Return the parts that installed packages bring, without importing them."""
     return _scan(tuple(sys.path))
 
 
 @cache
 def _scan(_path: tuple[str, ...]) -> tuple[Part, ...]:
-    found: dict[tuple[str, str, str], Part] = {}  # of two copies of a package the first counts
+    parts: dict[tuple[str, str, str], Part] = {}  # of two copies of a package the first counts
     for package, one in entry_points():
         if one.group.startswith(_PREFIX):
             # a part without the name of its package would pass for one of ours
             name, version = package.metadata["Name"], package.metadata["Version"]
             kind = one.group.removeprefix(_PREFIX)
             part = Part(kind, one.name, one.value, name or _place_of(package), version or "?")
-            found.setdefault((kind, one.name, part.package), part)
+            parts.setdefault((kind, one.name, part.package), part)
     return tuple(
-        one._replace(problem=_problem(one, found.values())) for one in sorted(found.values())
+        one._replace(problem=_problem(one, parts.values())) for one in sorted(parts.values())
     )
 
 
 def entry_points() -> Iterator[tuple[Distribution, EntryPoint]]:
-    """The entry points of all installed packages. A package whose list cannot be read is one
-    warning: one that was installed halfway does not take the others away.
+    """Yield the entry points of all installed packages. An unreadable package, such as a
+    half-installed one, is one warning and does not hide the others.
     """
     from importlib.metadata import distributions  # takes long to load
 
     for package in distributions():
         try:
-            listed = [*package.entry_points]
+            package_entries = [*package.entry_points]
         except Exception as error:  # noqa: BLE001 - whatever files of strangers hold
             warn(
                 Message(
@@ -426,24 +426,23 @@ def entry_points() -> Iterator[tuple[Distribution, EntryPoint]]:
                 )
             )
             continue
-        yield from ((package, one) for one in listed)
+        yield from ((package, entry_point) for entry_point in package_entries)
 
 
 def _place_of(package: Distribution) -> str:
-    """The folder of its metadata, if that is known."""
     return str(getattr(package, "_path", package.locate_file("")))
 
 
 def package_of(made: type) -> str:
-    """The plugin that a class comes from, with its version; empty for all other classes."""
+    """Return the plugin that a class comes from, with its version; empty for all other classes."""
     return ", ".join(sorted(_loaded_packages.get(made.__module__.partition(".")[0], ())))
 
 
 def resolve(target: str) -> object:
-    """What ``module:attribute``, or ``module``, names."""
-    module, _, attribute = target.partition(":")
-    found: object = import_module(module)
-    return getattr(found, attribute) if attribute else found
+    """Return the object that ``module:attribute`` or ``module`` names."""
+    module_name, _, attribute = target.partition(":")
+    module_object: object = import_module(module_name)
+    return getattr(module_object, attribute) if attribute else module_object
 
 
 _load = cache(Part.load)
@@ -451,11 +450,11 @@ _load = cache(Part.load)
 
 @cache
 def warn(line: str) -> None:
-    """Log a line, once a process."""
+    """Log a line, once per process."""
     _LOG.warning(line)
 
 
-def _problem(part: Part, found: Collection[Part]) -> str:
+def _problem(part: Part, parts: Collection[Part]) -> str:
     if part.kind not in KINDS:
         return Message(
             "unknown kind {kind!r}; known: {kinds}", kind=part.kind, kinds=", ".join(KINDS)
@@ -464,11 +463,14 @@ def _problem(part: Part, found: Collection[Part]) -> str:
         return Message("a name may hold lower-case letters, digits, hyphens, underscores and dots")
     if part.name in OURS[part.kind]:
         return Message("adjudge has a part of this name: ours is used")
-    others = sorted({one.package for one in found if one[:2] == part[:2] and one[2:] != part[2:]})
+    other_packages = sorted(
+        {other.package for other in parts if other[:2] == part[:2] and other[2:] != part[2:]}
+    )
     return (
         Message(
-            "{packages} brings the same name: uninstall one of them", packages=", ".join(others)
+            "{packages} brings the same name: uninstall one of them",
+            packages=", ".join(other_packages),
         )
-        if others
+        if other_packages
         else ""
     )

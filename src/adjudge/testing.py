@@ -1,15 +1,16 @@
-"""What every judge promises, as checks that any judge can be put through: ours, and one of your
-own.
+"""Checks of the promises that every judge makes, for built-in and custom judges.
 
     from adjudge.testing import DIRECT_PROMISES, check_direct_judge
-    check_direct_judge(lambda **settings: MyJudge(**settings))          # all at once, or one test a
-                                                                        promise:
-    @pytest.mark.parametrize("promise", DIRECT_PROMISES)                # def test_it(promise):
-                                                                        promise(make_judge)
 
-``make_judge`` is called with ``self_consistency``, ``check_positional_bias`` and ``seed`` and gives
-a new judge. A promise that is not kept is an AssertionError that says what happened. What is not
-covered: whether the judge judges well.
+    check_direct_judge(lambda **settings: MyJudge(**settings))   # all promises at once
+
+    @pytest.mark.parametrize("promise", DIRECT_PROMISES)         # or one test per promise
+    def test_it(promise):
+        promise(make_judge)
+
+``make_judge`` is called with ``self_consistency``, ``check_positional_bias`` and ``seed``, and
+returns a new judge. A broken promise is an AssertionError that says what happened. The checks do
+not cover whether the judge judges well.
 """
 
 from __future__ import annotations
@@ -88,48 +89,51 @@ def check_pairwise_judge(make_judge: MakePairwiseJudge, criteria: Criteria = CRI
 
 
 def direct_failures_stay_alone(make_judge: MakeDirectJudge, criteria: Criteria = CRITERIA) -> None:
-    """A case that breaks the judge has a failed result without any number; the others are judged as
-    if it were not there.
+    """A case that breaks the judge has a failed result without a number. The other cases are
+    judged as if it were not there.
     """
     broken = _failures_stay_alone(make_judge, _TEXTS, _BREAKS, criteria)
-    _promised(
+    _check(
         (broken.option, broken.mean_score) == (None, None),
         f"a failed case got {broken.option!r}, {broken.mean_score!r}",
     )
 
 
 def direct_order_is_undone(make_judge: MakeDirectJudge, criteria: Criteria = CRITERIA) -> None:
-    """Options shown in reversed order are judged as the reversed criteria is: votes name options,
-    never places.
+    """Options shown in reversed order are judged like a criterion with reversed options. Votes
+    name options, never positions.
     """
     turned = replace(criteria, options=criteria.options[::-1])
     listed = make_judge(check_positional_bias=True, seed=3)(_TEXTS, criteria)
-    for one, other in zip(listed, make_judge(seed=3)(_TEXTS, turned), strict=True):
-        back = _reversed_result(one)
-        _promised(
-            back.option == other.option,
-            f"the reversed order says {back.option!r}, the reversed criteria {other.option!r}",
+    for result, turned_result in zip(listed, make_judge(seed=3)(_TEXTS, turned), strict=True):
+        reversed_result = _reversed_result(result)
+        _check(
+            reversed_result.option == turned_result.option,
+            f"the reversed order says {reversed_result.option!r}, "
+            f"the reversed criteria {turned_result.option!r}",
         )
-        strange = {vote.verdict.option for vote in one.votes if vote.verdict} - set(
+        unknown_names = {vote.verdict.option for vote in result.votes if vote.verdict} - set(
             criteria.option_names
         )
-        _promised(not strange, f"votes name {strange}, which are not options")
+        _check(not unknown_names, f"votes name {unknown_names}, which are not options")
 
 
 def direct_votes_are_counted(make_judge: MakeDirectJudge, criteria: Criteria = CRITERIA) -> None:
-    """``self_consistency`` votes a model, twice as many with the positional-bias check."""
+    """There are ``self_consistency`` votes per model, twice as many with the positional-bias
+    check.
+    """
     _votes_are_counted(make_judge, _TEXTS, criteria, lambda judge, instance: 1)  # noqa: ARG005
 
 
 def direct_input_is_left_alone(make_judge: MakeDirectJudge, criteria: Criteria = CRITERIA) -> None:
-    """What the caller gave is as it was."""
+    """The judge does not change the caller's instances and criteria."""
     _input_is_left_alone(make_judge, list(_TEXTS), criteria)
 
 
 def direct_same_seed_same_result(
     make_judge: MakeDirectJudge, criteria: Criteria = CRITERIA
 ) -> None:
-    """Two judges with the same seed say the same."""
+    """Two judges with equal seeds give equal results."""
     _same_seed_same_result(
         make_judge, _TEXTS, criteria, lambda result: (result.option, result.score, result.status)
     )
@@ -141,8 +145,8 @@ def direct_same_seed_same_result(
 def pairwise_failures_stay_alone(
     make_judge: MakePairwiseJudge, criteria: Criteria = CRITERIA
 ) -> None:
-    """A case that breaks the judge has a failed result without any number; the others are judged as
-    if it were not there.
+    """A case that breaks the judge has a failed result without a number. The other cases are
+    judged as if it were not there.
     """
     broken = _failures_stay_alone(make_judge, _RESPONSES, [_BREAKS, _BREAKS], criteria)
     numbers = [
@@ -150,21 +154,23 @@ def pairwise_failures_stay_alone(
         broken.certainty,
         *(system.winrate for system in broken.per_system_results),
     ]
-    _promised(set(numbers) == {None}, f"a failed case got {numbers}")
+    _check(set(numbers) == {None}, f"a failed case got {numbers}")
 
 
 def pairwise_order_is_undone(make_judge: MakePairwiseJudge, criteria: Criteria = CRITERIA) -> None:
-    """Responses shown in reversed order are judged as the reversed instance is, and named by their
-    own index.
+    """Responses shown in reversed order are judged like the reversed instance. Votes name
+    responses by their index in the instance.
     """
-    listed = make_judge(check_positional_bias=True, seed=3)(_RESPONSES, criteria)
-    turned = make_judge(seed=3)([_turned(item) for item in _RESPONSES], criteria)
-    for one, other in zip(listed, turned, strict=True):
-        _reversed_result(one)
-        last = len(one.per_system_results) - 1
-        back = sorted(_named_by(one, range(last + 1), reverse=True))
-        ahead = sorted(_named_by(other, range(last, -1, -1)))
-        _promised(
+    results = make_judge(check_positional_bias=True, seed=3)(_RESPONSES, criteria)
+    turned_results = make_judge(seed=3)(
+        [_reversed_responses(item) for item in _RESPONSES], criteria
+    )
+    for result, turned_result in zip(results, turned_results, strict=True):
+        _reversed_result(result)
+        last = len(result.per_system_results) - 1
+        back = sorted(_named_by(result, range(last + 1), reverse=True))
+        ahead = sorted(_named_by(turned_result, range(last, -1, -1)))
+        _check(
             back == ahead,
             f"shown in reversed order the votes name {back}; the reversed instance's name {ahead}",
         )
@@ -173,7 +179,7 @@ def pairwise_order_is_undone(make_judge: MakePairwiseJudge, criteria: Criteria =
 def pairwise_votes_are_counted(
     make_judge: MakePairwiseJudge, criteria: Criteria = CRITERIA
 ) -> None:
-    """``self_consistency`` votes a model and contest, twice as many with the
+    """There are ``self_consistency`` votes per model and contest, twice as many with the
     positional-bias check.
     """
 
@@ -190,14 +196,14 @@ def pairwise_votes_are_counted(
 def pairwise_input_is_left_alone(
     make_judge: MakePairwiseJudge, criteria: Criteria = CRITERIA
 ) -> None:
-    """What the caller gave is as it was."""
+    """The judge does not change the caller's instances and criteria."""
     _input_is_left_alone(make_judge, list(_RESPONSES), criteria)
 
 
 def pairwise_same_seed_same_result(
     make_judge: MakePairwiseJudge, criteria: Criteria = CRITERIA
 ) -> None:
-    """Two judges with the same seed say the same."""
+    """Two judges with equal seeds give equal results."""
     _same_seed_same_result(
         make_judge,
         _RESPONSES,
@@ -228,25 +234,28 @@ PAIRWISE_PROMISES = (
 def _failures_stay_alone(
     make_judge: Callable[..., CaseJudge[R, M]], items: Sequence[T], breaking: T, criteria: Criteria
 ) -> R:
-    alone = make_judge(seed=1)(items, criteria)
+    alone_results = make_judge(seed=1)(items, criteria)
     judge = make_judge(seed=1)
-    with _sabotaged(judge):
-        *together, broken = judge([*items, breaking], criteria)
-    for before, after in zip(alone, together, strict=True):
-        same = before.to_dict() | {"votes": None} == after.to_dict() | {"votes": None}
-        _promised(
-            same,
-            f"a failed case changed its neighbour: {before.to_dict()} became {after.to_dict()}",
+    with _sabotage(judge):
+        *joint_results, broken = judge([*items, breaking], criteria)
+    for alone_result, joint_result in zip(alone_results, joint_results, strict=True):
+        is_same = alone_result.to_dict() | {"votes": None} == joint_result.to_dict() | {
+            "votes": None
+        }
+        _check(
+            is_same,
+            f"a failed case changed its neighbour: "
+            f"{alone_result.to_dict()} became {joint_result.to_dict()}",
         )
-    _promised(
+    _check(
         broken.status is Status.FAILED,
         f"a case that breaks the judge is {broken.status.value}, not failed",
     )
-    _promised(
+    _check(
         (broken.score, broken.votes_valid) == (None, 0),
         f"a failed case got the score {broken.score!r}",
     )
-    _promised(all(vote.reason for vote in broken.votes), "a failed vote does not say why")
+    _check(all(vote.reason for vote in broken.votes), "a failed vote does not say why")
     return broken
 
 
@@ -259,15 +268,15 @@ def _votes_are_counted(
     for samples, orders in ((1, 1), (3, 1), (2, 2)):
         judge = make_judge(self_consistency=samples, check_positional_bias=orders == 2, seed=1)
         for result in judge(items, criteria):
-            wanted = samples * orders * (len(judge.panel) or 1) * contests(judge, result)
-            _promised(
-                (result.votes_requested, len(result.votes)) == (wanted, wanted),
-                f"self_consistency={samples} in {orders} orders takes {wanted} votes, not "
+            expected_votes = samples * orders * (len(judge.panel) or 1) * contests(judge, result)
+            _check(
+                (result.votes_requested, len(result.votes)) == (expected_votes, expected_votes),
+                f"self_consistency={samples} in {orders} orders takes {expected_votes} votes, not "
                 f"{result.votes_requested}",
             )
             numbers = {vote.sample for vote in result.votes}
-            _promised(numbers == set(range(samples)), f"the samples are numbered {sorted(numbers)}")
-            _promised(
+            _check(numbers == set(range(samples)), f"the samples are numbered {sorted(numbers)}")
+            _check(
                 result.votes_valid <= result.votes_requested,
                 "there are more valid votes than votes",
             )
@@ -276,25 +285,28 @@ def _votes_are_counted(
 def _input_is_left_alone(
     make_judge: Callable[..., Direct | Pairwise], items: list[T], criteria: Criteria
 ) -> None:
-    before = deepcopy((items, criteria))
+    input_copy = deepcopy((items, criteria))
     make_judge(self_consistency=2, check_positional_bias=True, seed=1)(items, criteria)
-    _promised((items, criteria) == before, f"what was given is now {items}, {criteria}")
+    _check((items, criteria) == input_copy, f"what was given is now {items}, {criteria}")
 
 
 def _same_seed_same_result(
     make_judge: Callable[..., CaseJudge[R, M]],
     items: Sequence[T],
     criteria: Criteria,
-    said: Callable[[R], object],
+    essence: Callable[[R], object],
 ) -> None:
-    one, again = (
-        [said(result) for result in make_judge(seed=11, self_consistency=3)(items, criteria)]
+    first_results, second_results = (
+        [essence(result) for result in make_judge(seed=11, self_consistency=3)(items, criteria)]
         for _ in range(2)
     )
-    _promised(one == again, f"with the same seed the judge says {one} and then {again}")
+    _check(
+        first_results == second_results,
+        f"with the same seed the judge says {first_results} and then {second_results}",
+    )
 
 
-def _promised(kept: bool, what_happened: str) -> None:
+def _check(kept: bool, what_happened: str) -> None:
     if not kept:
         raise AssertionError(what_happened)
 
@@ -308,15 +320,14 @@ def _reversed_result(result: R) -> R:
     return back
 
 
-def _turned(item: Mapping[str, str | list[str]] | list[str]) -> PairwiseLike:
-    """The same responses from the last to the first."""
+def _reversed_responses(item: Mapping[str, str | list[str]] | list[str]) -> PairwiseLike:
     return {**item, "response": item["response"][::-1]} if isinstance(item, Mapping) else item[::-1]
 
 
 def _named_by(
     result: Result, names: Sequence[int], *, reverse: bool = False
 ) -> Iterator[tuple[tuple[int, ...], str]]:
-    """Which responses a vote compares and which it names, each response by its
+    """Yield the responses that each vote compares and its winner, each response by its
     entry in ``names``.
     """
     for vote in result.votes:
@@ -330,20 +341,22 @@ def _named_by(
 
 
 @contextmanager
-def _sabotaged(judge: CaseJudge[R, M]) -> Iterator[None]:
-    """Whatever is asked about the text that breaks the judge fails: in its models, or in its own
-    ``_run``.
+def _sabotage(judge: CaseJudge[R, M]) -> Iterator[None]:
+    """Make every request about the breaking text fail: in the judge's models, or in its own
+    ``_run`` if it has no models.
     """
     with ExitStack() as stack:
         for model in judge.panel.values():
-            stack.enter_context(_replaced(model, "complete", _breaking_model(model.complete)))
+            stack.enter_context(
+                _replace_attribute(model, "complete", _breaking_model(model.complete))
+            )
         if isinstance(judge, OwnJudge) and not judge.panel:
-            stack.enter_context(_replaced(judge, "_run", _breaking_run(judge._run)))
+            stack.enter_context(_replace_attribute(judge, "_run", _breaking_run(judge._run)))
         yield
 
 
 @contextmanager
-def _replaced(owner: object, name: str, value: object) -> Iterator[None]:
+def _replace_attribute(owner: object, name: str, value: object) -> Iterator[None]:
     object.__setattr__(owner, name, value)
     try:
         yield
@@ -370,7 +383,7 @@ def _breaking_run(run: Run) -> Run:
         return run(instances, criteria)
 
     async def broken_async(instances: list[Instance], criteria: list[Criteria]) -> object:
-        said = broken(instances, criteria)
-        return await said if inspect.isawaitable(said) else said
+        outcome = broken(instances, criteria)
+        return await outcome if inspect.isawaitable(outcome) else outcome
 
     return broken_async if inspect.iscoroutinefunction(run) else broken

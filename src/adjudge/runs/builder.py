@@ -1,4 +1,4 @@
-"""Eval file → its judges, ready to run."""
+"""The judges of an eval file, ready to run."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ Models = Sequence[ModelLike] | None
 
 
 def look_up_criteria(file: EvalFile) -> EvalFile:
-    """Return the file with the criteria that its direct judges name: neither the judges nor a pass
-    over the rows look for them again.
+    """Return the file with the criteria of its direct judges looked up once, for the judges and for
+    every pass over the rows.
     """
     return replace(
         file,
@@ -73,9 +73,9 @@ def look_up_criteria(file: EvalFile) -> EvalFile:
 
 
 def make_judges(file: EvalFile, opened: OpenEntry, prices: PriceTable) -> list[ReadyJudge]:
-    """Return every judge of the file, with its models opened; equal models are opened once.
+    """Return every judge of the file with its models opened. Equal models are opened once.
 
-    ``opened`` makes a model of an entry. ``prices``: what the answers of targets cost.
+    ``opened`` opens the model of an entry. ``prices``: for the cost of targets' answers.
     """
     shared: dict[ModelEntry, ModelLike] = {}
 
@@ -94,16 +94,19 @@ def make_judges(file: EvalFile, opened: OpenEntry, prices: PriceTable) -> list[R
                 raise where.wrong("{error}", error=error) from error
         return shared[entry]
 
-    each = [(entry, ready) for entry in file.judges for ready in _ready(file, entry, model)]
-    made = [
-        _after_checks(file, entry, ready, each) if entry.after else ready for entry, ready in each
+    judges_by_entry = [
+        (entry, ready) for entry in file.judges for ready in _ready(file, entry, model)
+    ]
+    judges = [
+        _after_checks(file, entry, ready, judges_by_entry) if entry.after else ready
+        for entry, ready in judges_by_entry
     ]
     talking = next((entry for entry in file.judges if entry.talks_to_target), None)
     if talking is not None:
-        made = talking.after_targets(file, made, model, prices)
+        judges = talking.after_targets(file, judges, model, prices)
     elif file.target:
-        made = _after_targets(file, made, model, prices)
-    for name, count in Counter(ready.name for ready in made).items():
+        judges = _after_targets(file, judges, model, prices)
+    for name, count in Counter(ready.name for ready in judges).items():
         if count > 1:
             raise SetupError(
                 "{path}: {count} judges are called {name!r}: give each a name of its own",
@@ -111,27 +114,29 @@ def make_judges(file: EvalFile, opened: OpenEntry, prices: PriceTable) -> list[R
                 count=count,
                 name=name,
             )
-    return made
+    return judges
 
 
 def _after_checks(
     file: EvalFile,
     entry: JudgeEntry,
     ready: ReadyJudge,
-    each: Sequence[tuple[JudgeEntry, ReadyJudge]],
+    judges_by_entry: Sequence[tuple[JudgeEntry, ReadyJudge]],
 ) -> ReadyJudge:
     from adjudge.runs.check_filter import after_checks
 
     try:
-        return after_checks(ready, [one for own, one in each if own.after is None])
+        return after_checks(
+            ready, [judge for other_entry, judge in judges_by_entry if other_entry.after is None]
+        )
     except SetupError as error:
         raise Place(str(file.path), line=entry.line).wrong("{error}", error=error) from error
 
 
 def _after_targets(
-    file: EvalFile, made: Sequence[ReadyJudge], model: OpenEntry, prices: PriceTable
+    file: EvalFile, judges: Sequence[ReadyJudge], model: OpenEntry, prices: PriceTable
 ) -> list[ReadyJudge]:
-    """Judges of answers that a target gives first."""
+    """Return the judges with targets that answer first."""
     from adjudge.runs.targets import SharedAnswers, answered_first
     from adjudge.runs.variants import variants_of
 
@@ -140,14 +145,16 @@ def _after_targets(
         variants = variants_of(file, model)
         return [
             answered_first(ready, variants, answers, prices, first=number == 0)
-            for number, ready in enumerate(made)
+            for number, ready in enumerate(judges)
         ]
     except SetupError as error:
         raise Place(str(file.path), field="target").wrong("{error}", error=error) from error
 
 
 def _own_model(file: EvalFile, entry: ModelEntry) -> OpenModel:
-    """A function of the user's, ``prompt -> text``: once its file was edited, another model."""
+    """Open a function of the user's, ``prompt -> text``, as a model. Its identity changes with its
+    file.
+    """
     function = load_code(beside(entry.model, file.path.parent))
 
     @wraps(function)
@@ -171,10 +178,11 @@ def open_entry(
     prices: PriceTable | None = None,
     dry_run: bool = False,
 ) -> OpenModel:
-    """The model that an entry describes.
+    """Open the model of an entry.
 
-    A key of its own is given beside it: none belongs in a file. ``dry_run``: nobody will be asked,
-    so its key may be missing.
+    ``api_key``: replaces the entry's variable; keys do not belong in files. ``dry_run``: the model
+    will
+    not be asked, so its key may be missing.
     """
     opened = partial(
         open_model,
@@ -184,9 +192,9 @@ def open_entry(
         prices=prices,
         **_settings(entry),
     )
-    own = entry.api_key_env if api_key is None else None
+    key_variable = entry.api_key_env if api_key is None else None
     try:
-        return opened(api_key=key_in(own) if own else api_key)
+        return opened(api_key=key_in(key_variable) if key_variable else api_key)
     except KeyMissing as error:
         if not dry_run:
             raise
@@ -195,23 +203,29 @@ def open_entry(
 
 
 def _settings(entry: ModelEntry) -> dict[str, Any]:
-    """What is said of how it is asked."""
-    given = {
-        one.name: getattr(entry, one.name)
-        for one in fields(entry)
-        if one.name not in ("model", "api_key_env", "headers")
+    """Return the entry's settings that are set, as arguments of ``open_model``."""
+    values = {
+        setting.name: getattr(entry, setting.name)
+        for setting in fields(entry)
+        if setting.name not in ("model", "api_key_env", "headers")
     }
-    return {name: value for name, value in given.items() if value is not None}
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def _ready(file: EvalFile, entry: JudgeEntry, model: OpenEntry) -> list[ReadyJudge]:
     try:
-        made = (
+        judges = (
             _cascades(file, entry, model)
             if isinstance(entry, CascadeEntry) and entry.cascade
-            else _made(file, entry, model)
+            else _make_judges(file, entry, model)
         )
-        return [_asked_with(one, entry.asked_with) for one in made] if entry.asked_with else made
+        if not entry.asked_with:
+            return judges
+        mark = f"[{entry.asked_with}]"
+        return [
+            replace(judge, name=f"{judge.name} {mark}", label=f"{judge.label} {mark}")
+            for judge in judges
+        ]
     except WrongValue:
         raise
     except SetupError as error:
@@ -220,45 +234,45 @@ def _ready(file: EvalFile, entry: JudgeEntry, model: OpenEntry) -> list[ReadyJud
         raise Place(str(file.path), line=entry.line).wrong(str(error)) from error
 
 
-def _made(file: EvalFile, entry: JudgeEntry, model: OpenEntry) -> list[ReadyJudge]:
+def _make_judges(file: EvalFile, entry: JudgeEntry, model: OpenEntry) -> list[ReadyJudge]:
     models = (
-        None if entry.asks_no_model else [model(one) for one in entry.models or file.models] or None
+        None
+        if entry.asks_no_model
+        else [model(model_entry) for model_entry in entry.models or file.models] or None
     )
     entry.check_calibration()
     part = _KINDS.find(entry.kind)
     if part is None:
         raise SetupError("unknown kind of judge {kind!r}", kind=entry.kind)
-    with part.blamed():
+    with part.blame_package():
         return list(_KINDS[entry.kind].make(file, entry, models))
 
 
 def _cascades(file: EvalFile, entry: CascadeEntry, model: OpenEntry) -> list[ReadyJudge]:
-    """A cascade for each judge that the entry would be with one model: its steps are these, with
-    one model each.
+    """Return a cascade for each judge that the entry would be with one model. Its steps are these
+    judges, one model each.
     """
     from adjudge.core.judges.cascade import Cascade
 
     entry.check_calibration()
-    own = replace(entry, cascade=(), calibration=None)
-    each = [
-        _made(
+    plain_entry = replace(entry, cascade=(), calibration=None)
+    judges_by_step = [
+        _make_judges(
             file,
-            replace(own, models=(one.asked,), votes=one.votes or own.votes),
+            replace(plain_entry, models=(step.asked,), votes=step.votes or plain_entry.votes),
             model,
         )
-        for one in entry.cascade
+        for step in entry.cascade
     ]
     path = file.beside(entry.calibration) if entry.calibration else None
-    made = []
-    for steps in zip(*each, strict=True):
-        cascade = Cascade([one.judge for one in steps], calibration=path, otherwise=entry.otherwise)
+    cascades = []
+    for steps in zip(*judges_by_step, strict=True):
+        cascade = Cascade(
+            [step.judge for step in steps], calibration=path, otherwise=entry.otherwise
+        )
         cascade.check_criteria(steps[0].criteria)
-        made.append(replace(steps[0], judge=cascade, first_step=steps[0].judge))
-    return made
-
-
-def _asked_with(ready: ReadyJudge, model: str) -> ReadyJudge:
-    return replace(ready, name=f"{ready.name} [{model}]", label=f"{ready.label} [{model}]")
+        cascades.append(replace(steps[0], judge=cascade, first_step=steps[0].judge))
+    return cascades
 
 
 def common_settings(file: EvalFile, entry: JudgeEntry) -> dict[str, Any]:
@@ -268,10 +282,10 @@ def common_settings(file: EvalFile, entry: JudgeEntry) -> dict[str, Any]:
 
 
 def kind_settings(file: EvalFile, entry: JudgeEntry, but: Collection[str] = ()) -> dict[str, Any]:
-    """Return ``common_settings``, the votes, and the settings that the entry's own kind declares:
-    for a judge whose parameters have the same names. Paths are seen from here.
+    """Return ``common_settings``, the votes, and the settings that the entry's own kind declares.
 
-    ``but``: settings that the judge is not made with.
+    For judges whose parameters have the same names. Paths are made relative to the working folder.
+    ``but``: settings that are left out.
     """
     kind, shared = cast(type, type(entry)), keys_of(JudgeEntry)
     values = {
@@ -288,28 +302,28 @@ def kind_settings(file: EvalFile, entry: JudgeEntry, but: Collection[str] = ()) 
 def _aspects(file: EvalFile, entry: AspectEntry, models: Models) -> list[ReadyJudge]:
     from adjudge.core.judges.aspect import AspectCritic
 
-    found = [_definition(said, file.language) for said in entry.criteria]
-    made = []
-    for name, definition in found:
-        whole = (
+    definitions = [_definition(criterion, file.language) for criterion in entry.criteria]
+    judges = []
+    for name, definition in definitions:
+        judge_name = (
             name
             if entry.name is None
             else entry.name
-            if len(found) == 1
+            if len(definitions) == 1
             else f"{entry.name}: {name}"
         )
         critic = AspectCritic(
             definition,
             models,
             entry.votes,
-            name=whole,
+            name=judge_name,
             early_stop=entry.early_stop,
             min_valid=entry.min_valid,
             weights=_weights(file, entry),
             **common_settings(file, entry),
         )
-        made.append(ready_judge(file, entry, whole, critic))
-    return made
+        judges.append(ready_judge(file, entry, judge_name, critic))
+    return judges
 
 
 def _weights(file: EvalFile, entry: AspectEntry) -> Mapping[str, float] | Path | None:
@@ -323,27 +337,27 @@ def _weights(file: EvalFile, entry: AspectEntry) -> Mapping[str, float] | Path |
     return file.beside(entry.calibration)
 
 
-def _definition(said: CriteriaEntry, language: str) -> tuple[str, str]:
-    """(name, what must be met) of an aspect."""
-    if isinstance(said.what, Aspect):
-        return said.what
-    if isinstance(said.what, Criteria):
-        return said.what.name, said.what.description
-    if not isinstance(said.what, str):
-        return str(said.what["name"]).strip(), str(said.what["description"]).strip()
-    if said.what in aspects(language) or len(said.what.split()) == 1:
+def _definition(criterion: CriteriaEntry, language: str) -> tuple[str, str]:
+    """Return the name and the requirement of an aspect."""
+    if isinstance(criterion.what, Aspect):
+        return criterion.what
+    if isinstance(criterion.what, Criteria):
+        return criterion.what.name, criterion.what.description
+    if not isinstance(criterion.what, str):
+        return str(criterion.what["name"]).strip(), str(criterion.what["description"]).strip()
+    if criterion.what in aspects(language) or len(criterion.what.split()) == 1:
         try:
-            return said.what, aspect(said.what, language)
+            return criterion.what, aspect(criterion.what, language)
         except SetupError as error:
-            raise said.place.wrong(str(error)) from error
-    return said.what, said.what
+            raise criterion.place.wrong(str(error)) from error
+    return criterion.what, criterion.what
 
 
 def _direct(file: EvalFile, entry: DirectEntry, models: Models) -> list[ReadyJudge]:
     from adjudge.core.judges.direct import DirectJudge
 
     invented = entry.persona == INVENTED
-    own = DirectJudge(
+    judge = DirectJudge(
         models,
         generate_feedback=entry.feedback,
         judge_description_prompt=None if invented else entry.persona,
@@ -351,16 +365,16 @@ def _direct(file: EvalFile, entry: DirectEntry, models: Models) -> list[ReadyJud
         early_stop=entry.early_stop,
         **_asked_as(file, entry),
     )
-    return _with_criteria(file, entry, own)
+    return _with_criteria(file, entry, judge)
 
 
 def _pairwise(file: EvalFile, entry: PairwiseEntry, models: Models) -> list[ReadyJudge]:
     from adjudge.core.judges.pairwise import PairwiseJudge
 
-    own = PairwiseJudge(
+    judge = PairwiseJudge(
         models, contests=entry.contests, tie_enabled=entry.tie_enabled, **_asked_as(file, entry)
     )
-    return _with_criteria(file, entry, own)
+    return _with_criteria(file, entry, judge)
 
 
 def _asked_as(file: EvalFile, entry: DirectEntry | PairwiseEntry) -> dict[str, Any]:
@@ -373,7 +387,7 @@ def _checks(file: EvalFile, entry: CheckEntry, models: Models) -> list[ReadyJudg
     from adjudge.core.judges.checks import CheckJudge
 
     name = entry.name or "checks"
-    checks = [one.ready(file.path.parent) for one in entry.checks]
+    checks = [expectation.ready(file.path.parent) for expectation in entry.checks]
     code = file.code.of_judge(entry)
     judge = CheckJudge(checks, name=name, threshold=entry.threshold, code=code)
     return [
@@ -390,7 +404,7 @@ def _python(file: EvalFile, entry: PythonEntry, models: Models) -> list[ReadyJud
     if not isinstance(judge, CaseJudge):
         return [ready_judge(file, entry, name, judge)]
     criteria = criteria_said(entry.criteria, judge.kind, file.language, file.beside)
-    name = entry.name or ", ".join(one.name for one in criteria)
+    name = entry.name or ", ".join(criterion.name for criterion in criteria)
     return [
         replace(ready_judge(file, entry, name, judge), criteria=criteria, compares=entry.compares)
     ]
@@ -398,7 +412,7 @@ def _python(file: EvalFile, entry: PythonEntry, models: Models) -> list[ReadyJud
 
 @light_dataclass(frozen=True)
 class JudgeKind:
-    """A kind of judge in eval files: its keys, and how judges are made of them."""
+    """A kind of judge in eval files: its keys, and a function that makes its judges."""
 
     entry: type[JudgeEntry]
     make: Callable[[EvalFile, Any, Models], Sequence[ReadyJudge]]
@@ -410,7 +424,7 @@ class JudgeKind:
         return Record(self.entry).schema()
 
     def problem_as_plugin(self) -> str:
-        """Other entries lack what every judge of an eval file has."""
+        """Return the problem of a plugin whose entry lacks the settings of all judges."""
         fits = isinstance(self.entry, type) and issubclass(self.entry, JudgeEntry)
         return "" if fits else Message("its entry is not a subclass of JudgeEntry")
 
@@ -430,13 +444,16 @@ def _with_criteria(
     criteria = criteria_said(
         entry.criteria, "pairwise" if compares else "direct", file.language, file.beside
     )
-    ready = ready_judge(file, entry, entry.name or ", ".join(one.name for one in criteria), judge)
+    ready = ready_judge(
+        file, entry, entry.name or ", ".join(criterion.name for criterion in criteria), judge
+    )
     return [replace(ready, criteria=criteria, compares=compares)]
 
 
 def ready_judge(file: EvalFile, entry: JudgeEntry, name: str, judge: Judge[Any, Any]) -> ReadyJudge:
-    """A judge of a command has always been filed under its class, one that has a name of its own
-    under that.
+    """Return the judge with its label.
+
+    Judges typed on a command line have always been filed under their class unless they have a name.
     """
     entry.check_per()
     by_class = file.typed and entry.name is None

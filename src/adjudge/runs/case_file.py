@@ -1,7 +1,7 @@
-"""A test case: a criterion and others beside it, a judge's settings, and instances with what is
-expected of them; as a file, and ready to be judged.
+"""Test cases as files: a criterion and alternatives, a judge's settings, and instances with
+expected verdicts.
 
-The dataclasses are the format of the settings; criteria stand in the file as in a file of criteria.
+The dataclasses are the format of the settings. Criteria have the format of criteria files.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ _HERE = Message("the test case")
 
 @dataclass(frozen=True, kw_only=True)
 class CaseSettings:
-    """How a test case is judged."""
+    """The judge's settings in a test case."""
 
     models: tuple[str, ...] = key(Many(Text()), "Who judges; several are a panel.", ())
     votes: int = key(
@@ -88,7 +88,7 @@ class CaseSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class CaseAgreement:
-    """How many instances were judged as expected when the test case was saved."""
+    """The number of instances judged as expected when the test case was saved."""
 
     agreed: int = key(WholeNumber(least=0), "Instances judged as expected.")
     count: int = key(WholeNumber(least=1), "Instances of which something is expected.")
@@ -96,7 +96,7 @@ class CaseAgreement:
 
 @dataclass(frozen=True, kw_only=True)
 class ExpectedRow:
-    """An instance, and what a good judge says of it."""
+    """An instance and the verdict expected of a good judge."""
 
     fields: Mapping[str, str | tuple[str, ...]]
     expected: str = ""
@@ -109,14 +109,14 @@ class ExpectedRow:
     """Where it comes from, or why it is hard."""
 
     def as_file(self) -> JsonDict:
-        """As the file has it, without what is empty."""
-        found = some_of(self, "id", "fields", "expected", "note")
-        return {name: value for name, value in found.items() if value}
+        """Return the row as the file has it, without empty keys."""
+        keys = some_of(self, "id", "fields", "expected", "note")
+        return {name: value for name, value in keys.items() if value}
 
 
 @dataclass(frozen=True, kw_only=True)
 class TestCase:
-    """What is tried: edited in the page, saved as a file, judged as an eval file."""
+    """A test case: edited in the page, saved as a file, judged as an eval file."""
 
     __test__: ClassVar[bool] = False  # no test of ours, whatever its name
 
@@ -133,12 +133,14 @@ class TestCase:
     def __post_init__(self) -> None:
         if len(self.beside) > MOST_BESIDE:
             raise SetupError(MANY_BESIDE)
-        if other := next((one for one in self.beside if one.kind != self.entry.kind), None):
+        if mismatch := next(
+            (entry for entry in self.beside if entry.kind != self.entry.kind), None
+        ):
             raise SetupError(
                 "{name!r} and {other!r} cannot judge the same instances: one judges a text, the "
                 "other compares responses",
                 name=self.criteria.name,
-                other=other.criteria.name,
+                other=mismatch.criteria.name,
             )
 
     @property
@@ -147,43 +149,45 @@ class TestCase:
 
     @property
     def compares(self) -> bool:
-        """Whether responses are compared."""
+        """Return True if responses are compared."""
         return self.entry.kind == "pairwise"
 
     def choices(self, row: ExpectedRow) -> tuple[str, ...]:
-        """What may be expected of a row."""
+        """Return the verdicts that may be expected of a row."""
         scale = LabelScale(self.criteria, compares=self.compares, ties=self.settings.tie_enabled)
         value = row.fields.get(self.criteria.to_evaluate_field, ())
         return scale.choices(2 if isinstance(value, str) else max(2, len(value)))
 
     def field_names(self) -> tuple[str, ...]:
-        """The fields of its instances: what the criteria reads, what rows have beside that, and the
-        judged one last.
+        """Return the fields of its instances: those of the criterion, further ones of rows, and the
+        judged field last.
         """
         read = self.criteria.context_fields or ()
-        named = dict.fromkeys((*read, *(name for row in self.rows for name in row.fields)))
+        names = dict.fromkeys((*read, *(name for row in self.rows for name in row.fields)))
         return (
-            *(name for name in named if name != self.criteria.to_evaluate_field),
+            *(name for name in names if name != self.criteria.to_evaluate_field),
             self.criteria.to_evaluate_field,
         )
 
     @property
     def asked(self) -> TestCase:
-        """What models are asked: without what is expected, and what people call it."""
+        """The test case without what models are not shown: expectations, ids and notes."""
         rows = tuple(ExpectedRow(fields=row.fields) for row in self.rows)
         return replace(self, rows=rows, note="", agreement=None)
 
     def by_criterion(self) -> dict[str, TestCase]:
-        """A test case for each criterion by its label, the edited one first, equal ones once. Of
-        the others, something is expected of those of its name alone: they are wordings of it.
+        """Return a test case per criterion by its label, the edited one first, equal ones once.
+
+        Expectations are kept only for criteria with the edited criterion's name: they are wordings
+        of it.
         """
-        found: dict[str, TestCase] = {}
+        cases: dict[str, TestCase] = {}
         entries = (self.entry, *self.beside)
-        labels = criterion_labels([one.criteria.name for one in entries])
+        labels = criterion_labels([case_entry.criteria.name for case_entry in entries])
         for label, entry in zip(labels, entries, strict=True):
-            if all(entry.criteria != case.criteria for case in found.values()):
-                found[label] = self._by(entry)
-        return found
+            if all(entry.criteria != case.criteria for case in cases.values()):
+                cases[label] = self._by(entry)
+        return cases
 
     def _by(self, entry: CatalogEntry) -> TestCase:
         same = entry.criteria.name == self.criteria.name
@@ -191,14 +195,18 @@ class TestCase:
         return with_choices_only(replace(self, entry=entry, beside=(), rows=rows))
 
     def instances(self) -> tuple[Instance, ...]:
-        """The rows as they are judged, each called by its number: two may hold the same texts."""
+        """Return the rows as they are judged. Each is named by its number, since two may hold equal
+        texts.
+        """
         return tuple(
             Instance(row.fields, str(number), {"place": f"instance {number}"})
             for number, row in enumerate(self.rows, 1)
         )
 
     def eval_file(self, models: Sequence[ModelEntry]) -> EvalFile:
-        """What judges it. A row that cannot be judged does not keep the others from it."""
+        """Return the eval file that judges it. A row that cannot be judged does not stop the
+        others.
+        """
         return EvalFile(
             data=DataEntry(path=_HERE),
             judges=(self.judge_entry(),),
@@ -209,98 +217,93 @@ class TestCase:
         )
 
     def judge_entry(self) -> JudgeEntry:
-        """Its judge, without models: the file names them."""
-        one, said = self.settings, (CriteriaEntry(self.criteria),)
+        """Return its judge without models, which the file names."""
+        settings, criteria = self.settings, (CriteriaEntry(self.criteria),)
         common: dict[str, Any] = {
             "kind": self.entry.kind,
-            "criteria": said,
-            "votes": one.votes,
-            "temperature": one.temperature,
+            "criteria": criteria,
+            "votes": settings.votes,
+            "temperature": settings.temperature,
         }
         if self.compares:
-            return PairwiseEntry(**common, tie_enabled=one.tie_enabled, order=one.order)
+            return PairwiseEntry(**common, tie_enabled=settings.tie_enabled, order=settings.order)
         return DirectEntry(
             **common,
-            feedback=one.feedback,
-            persona=one.persona,
-            check_positional_bias=one.check_positional_bias,
+            feedback=settings.feedback,
+            persona=settings.persona,
+            check_positional_bias=settings.check_positional_bias,
         )
 
     @property
     def both_orders(self) -> bool:
-        """Whether everything is asked in two orders: of compared responses, or of options."""
+        """Return True if everything is asked in two orders: of compared responses, or of options."""
         return (
             self.settings.order == "both" if self.compares else self.settings.check_positional_bias
         )
 
     def to_yaml(self) -> str:
-        found: JsonDict = {
+        content: JsonDict = {
             "test_case": FORMAT,
             "criteria": as_file(self.entry),
         }
-        found |= {"beside": [as_file(one) for one in self.beside]} if self.beside else {}
-        found["judge"] = settings_data(self.settings)
-        found |= {"note": self.note} if self.note else {}
-        found |= {"agreement": asdict(self.agreement)} if self.agreement else {}
-        found["instances"] = [row.as_file() for row in self.rows]
-        return dumped(found)
+        content |= {"beside": [as_file(entry) for entry in self.beside]} if self.beside else {}
+        content["judge"] = settings_data(self.settings)
+        content |= {"note": self.note} if self.note else {}
+        content |= {"agreement": asdict(self.agreement)} if self.agreement else {}
+        content["instances"] = [row.as_file() for row in self.rows]
+        return dump_yaml(content)
 
 
 def criterion_labels(names: Sequence[str]) -> list[str]:
-    """What criteria are called beside each other: by their names, those of one name numbered, each
-    otherwise.
-    """
-    found: list[str] = []
+    """Return a label per criterion: its name, with a number if several have that name."""
+    labels: list[str] = []
     for name in names:
         numbered = (f"{name} ({number})" for number in count(1))
-        taken = {*found, *names}
-        found.append(
+        taken = {*labels, *names}
+        labels.append(
             name if names.count(name) == 1 else next(filterfalse(taken.__contains__, numbered))
         )
-    return found
+    return labels
 
 
-def dumped(value: object) -> str:
-    """YAML as people write it."""
+def dump_yaml(value: object) -> str:
+    """Return YAML in the style that people write."""
     return str(yaml.safe_dump(value, sort_keys=False, allow_unicode=True, width=100))
 
 
 def settings_data(settings: CaseSettings) -> JsonDict:
-    """The settings that are not as they would be anyway."""
+    """Return the settings that differ from the defaults."""
     usual = CaseSettings()
-    names = [one.name for one in fields(usual)]
+    names = [setting.name for setting in fields(usual)]
     return some_of(
         settings, *(name for name in names if getattr(settings, name) != getattr(usual, name))
     )
 
 
 def parse_case(content: str, file: str) -> TestCase:
-    """The test case whose text is ``content``.
-
-    A SetupError names the line that is wrong; ``file`` is what it calls the file.
-    """
+    """Return the test case in ``content``. A SetupError names the wrong line of ``file``."""
     place = load_yaml(content, Place(file))
     if "&" in content and unfolded_size(place.value) > _MOST_VALUES:
         raise place.wrong("its aliases unfold to more than {most:,} values", most=_MOST_VALUES)
-    given = mapping(place.value, place, _KEYS, ("test_case", "criteria"))
-    if (version := str(given["test_case"])) != str(FORMAT):
+    keys = mapping(place.value, place, _KEYS, ("test_case", "criteria"))
+    if (version := str(keys["test_case"])) != str(FORMAT):
         raise place.at("test_case").wrong(
             "is {version}: this version of adjudge reads test cases of format {format}",
             version=version,
             format=FORMAT,
         )
-    entry = parse_entry(given["criteria"], place.at("criteria"))
+    entry = parse_entry(keys["criteria"], place.at("criteria"))
     beside = tuple(
         parse_entry(value, at, kind=entry.kind)
-        for at, value in list_of(given.get("beside") or [], place.at("beside"))
+        for at, value in list_of(keys.get("beside") or [], place.at("beside"))
     )
-    judge = given.get("judge") or {}
+    judge = keys.get("judge") or {}
     settings = Record(CaseSettings).read(judge, place.at("judge")) if judge else CaseSettings()
     rows = tuple(
         _row(value, at, entry)
-        for at, value in list_of(given.get("instances") or [], place.at("instances"))
+        for at, value in list_of(keys.get("instances") or [], place.at("instances"))
     )
-    note, agreement = given.get("note"), given.get("agreement")
+    note, agreement = keys.get("note"), keys.get("agreement")
     return TestCase(
         entry=entry,
         beside=beside,
@@ -314,36 +317,34 @@ def parse_case(content: str, file: str) -> TestCase:
 
 
 def _row(value: object, place: Place, entry: CatalogEntry) -> ExpectedRow:
-    given = mapping(value, place, _ROW_KEYS, ("fields",))
-    fields = mapping(given["fields"], place.at("fields"))
+    keys = mapping(value, place, _ROW_KEYS, ("fields",))
+    fields = mapping(keys["fields"], place.at("fields"))
     words = {
-        name: text(given[name], place.at(name))
+        name: text(keys[name], place.at(name))
         for name in ("id", "expected", "note")
-        if given.get(name) is not None
+        if keys.get(name) is not None
     }
     values = {
-        name: tuple(texts(one, place.at(name)))
-        if isinstance(one, list)
-        else text(one, place.at(name))
-        for name, one in fields.items()
+        name: tuple(texts(field_value, place.at(name)))
+        if isinstance(field_value, list)
+        else text(field_value, place.at(name))
+        for name, field_value in fields.items()
     }
     if not values:
         raise place.at("fields").wrong("is empty: give at least the text that is judged")
     row = ExpectedRow(fields=values, **words)
-    known = TestCase(entry=entry).choices(row)
-    if row.expected and row.expected not in known:
+    choices = TestCase(entry=entry).choices(row)
+    if row.expected and row.expected not in choices:
         raise place.at("expected").wrong(
             "is {expected!r}, which is none of {known}",
             expected=row.expected,
-            known=", ".join(known),
+            known=", ".join(choices),
         )
     return row
 
 
 def with_choices_only(case: TestCase) -> TestCase:
-    """Without expectations that the criteria no longer offer: an option may have been renamed
-    since.
-    """
+    """Remove expectations that the criteria no longer offer, e.g. of an option renamed since."""
     rows = tuple(
         row if row.expected in ("", *case.choices(row)) else replace(row, expected="")
         for row in case.rows
@@ -352,7 +353,7 @@ def with_choices_only(case: TestCase) -> TestCase:
 
 
 def letter_of(chosen: int | str | None) -> str | None:
-    """What was chosen of compared responses, as it is expected: a letter, or a tie."""
+    """Return the choice between compared responses as it is expected: a letter, or a tie."""
     if chosen is None or chosen == TIE:
         return None if chosen is None else TIE
     return letters(int(chosen) + 1)[int(chosen)]

@@ -1,4 +1,4 @@
-"""``after: checks``: a judge is asked only about rows that pass what a program can tell."""
+"""``after: checks``: a judge is asked only about rows that pass the checks of a program."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from adjudge.runs.ready_judge import ReadyJudge
 
 @dataclass(frozen=True)
 class CheckedRow:
-    """What a judge would look at, and the row that is checked before."""
+    """An item for a judge, and the row that is checked first."""
 
     instance: Instance
     item: Any
@@ -33,24 +33,26 @@ class CheckedRow:
 
     @cached_property
     def refusal(self) -> str | None:
-        """Which check does not pass, and why; None where all that must pass do."""
+        """The check that fails, and its reason; None if all required checks pass."""
         return next(
-            (found for one in self.checks if (found := one.refusal(self.instance)) is not None),
+            (
+                reason
+                for check in self.checks
+                if (reason := check.refusal(self.instance)) is not None
+            ),
             None,
         )
 
 
 @dataclass(frozen=True)
 class AfterChecks(JudgeAround[CheckedRow]):
-    """A judge of the rows whose required checks pass; the others are skipped, which costs
-    nothing.
-    """
+    """A judge of the rows whose required checks pass. Other rows are skipped, which costs nothing."""
 
     checks: tuple[CheckJudge, ...] = ()
 
     def rows(self, instance: Instance) -> list[CheckedRow]:
-        """What the judge takes of a row, each with its checks."""
-        return [CheckedRow(instance, one, self.checks) for one in self.ready.items(instance)]
+        """Return the judge's items of a row, each with its checks."""
+        return [CheckedRow(instance, item, self.checks) for item in self.ready.items(instance)]
 
     def check(self, item: CheckedRow) -> None:
         if item.refusal is None:
@@ -67,8 +69,8 @@ class AfterChecks(JudgeAround[CheckedRow]):
 
     def pool(self, item: CheckedRow, votes: Sequence[Vote]) -> Result:
         if item.refusal is None:
-            judged: Result = self.judge.pool(item.item, votes)
-            return judged
+            result: Result = self.judge.pool(item.item, votes)
+            return result
         empty: Result = self.judge.pool(item.item, ())
         return replace(
             without_verdict(empty, Status.SKIPPED),
@@ -77,19 +79,19 @@ class AfterChecks(JudgeAround[CheckedRow]):
         )
 
     def configuration(self, criteria: Sequence[Criteria] = ()) -> JsonDict:
-        """The judge's own, and the checks that come first."""
+        """Return the judge's configuration with the checks that come first."""
         own = self.judge.configuration(criteria)
-        return {**own, "after": [one.configuration(one.criteria) for one in self.checks]}
+        return {**own, "after": [check.configuration(check.criteria) for check in self.checks]}
 
 
 def after_checks(ready: ReadyJudge, checks: Sequence[ReadyJudge]) -> ReadyJudge:
-    """The same judge, asked only where the checks of the file pass."""
-    made = [one.judge for one in checks if isinstance(one.judge, CheckJudge)]
-    if not made:
+    """Return the judge, asked only if the checks of the file pass."""
+    check_judges = [check.judge for check in checks if isinstance(check.judge, CheckJudge)]
+    if not check_judges:
         raise SetupError("after: checks needs checks: add checks to the file")
     if ready.compares:
         raise SetupError(
             "a judge that compares responses reads several at once: leave after: checks out"
         )
-    judge = AfterChecks(replace(ready, per="row"), checks=tuple(made))
+    judge = AfterChecks(replace(ready, per="row"), checks=tuple(check_judges))
     return replace(ready, judge=judge, first_step=None, columns=None, each_row=judge.rows)

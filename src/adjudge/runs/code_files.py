@@ -71,35 +71,38 @@ class CodeFiles:
         return not self.file.typed and self._is_function(entry.model)
 
     def of_model(self, entry: ModelEntry) -> str:
-        """Return a hash over the files of a model that is a function; empty if it is none."""
+        """Return a hash over the files of a model that is a function; empty for other models."""
         return self._version([entry.model] if self._is_function(entry.model) else [])
 
     def of_judge(self, entry: JudgeEntry) -> str:
-        """Like ``of_model``, but of the code that a judge names, and of its own models."""
-        models = (one.model for one in entry.own_models if self._is_function(one.model))
+        """Like ``of_model``, but for the code and the models that a judge names."""
+        models = (model.model for model in entry.own_models if self._is_function(model.model))
         return self._version([*(code for _, code in entry.named_code()), *models])
 
     def of_target(self, entry: TargetEntry) -> str:
-        """Like ``of_model``, but of the code of a target."""
+        """Like ``of_model``, but for the code of a target."""
         return self._version(self._code_of_target(entry))
 
     @cached_property
     def hashes(self) -> dict[str, str]:
         """Path → hash of each file."""
-        return self._hashed(self._code)
+        return self._hash_files(self._code)
 
     @cached_property
     def programs(self) -> dict[str, str]:
-        """Path → hash of each file that the code may load: the modules that a Python file imports,
-        and theirs, and those next to it, which stand before installed ones of the same name. A
-        command, or code that loads more than its imports show, may use every file below the eval
-        file's folder.
+        """Path → hash of each file that the code may load.
+
+        These are the modules that a Python file imports, recursively, and those next to it, which
+        take
+        precedence over installed modules of the same name. For a command, or code that loads more
+        than its
+        imports show, it is every file below the eval file's folder.
         """
         return _program_files(self.file, self._code) if self._code else {}
 
     @cached_property
     def _code(self) -> tuple[str, ...]:
-        """Each command, reference and expression, as the file says it."""
+        """Each command, reference and expression, as the file has it."""
         file = self.file
         return (
             *(code for target in file.target for code in self._code_of_target(target)),
@@ -122,10 +125,10 @@ class CodeFiles:
         return self._functions[model]
 
     def _version(self, code: Iterable[str]) -> str:
-        hashes = sorted(self._hashed(code).values())
+        hashes = sorted(self._hash_files(code).values())
         return text_hash(" ".join(hashes)) if hashes else ""
 
-    def _hashed(self, code: Iterable[str]) -> dict[str, str]:
+    def _hash_files(self, code: Iterable[str]) -> dict[str, str]:
         paths = (path for path in _paths_in(code, self.file) if path.is_file())
         return {str(path): self._hash_of(path) for path in paths}
 
@@ -137,24 +140,28 @@ class CodeFiles:
 
 def _program_files(file: EvalFile, code: Sequence[str]) -> dict[str, str]:
     folder = file.path.absolute().parent.resolve()
-    named = [path.resolve() for path in _paths_in(code, file) if path.is_file()]
-    found = {*named, *_installed_elsewhere(filter(is_reference, code), folder)}
-    imported = _imported_files([path for path in named if path.suffix == ".py"], folder)
+    named_files = [path.resolve() for path in _paths_in(code, file) if path.is_file()]
+    programs = {*named_files, *_installed_elsewhere(filter(is_reference, code), folder)}
+    imported = _imported_files([path for path in named_files if path.suffix == ".py"], folder)
     has_commands = any(target.command for target in file.target)
     expressions = [text for text in code if not is_reference(text)]
     if imported is None or has_commands or any(map(_is_dynamic, expressions)):
-        found |= set(_files_below(folder, _written_or_read(file)))
+        programs |= set(_files_below(folder, _data_files(file)))
     else:
-        found |= imported
-        for place in {folder, *(path.parent for path in named)}:
-            found |= set(_importable(place))
-    if len(found) > _MOST_PROGRAMS or sum(path.stat().st_size for path in found) > _MOST_BYTES:
+        programs |= imported
+        for place in {folder, *(path.parent for path in named_files)}:
+            programs |= set(_importable(place))
+    if (
+        len(programs) > _MOST_PROGRAMS
+        or sum(path.stat().st_size for path in programs) > _MOST_BYTES
+    ):
+        # a random hash never matches a remembered one
         return {TOO_MANY: text_hash(os.urandom(16).hex())}
-    return {str(path): sha256(path) for path in sorted(found)}
+    return {str(path): sha256(path) for path in sorted(programs)}
 
 
 def _paths_in(code: Iterable[str], file: EvalFile) -> Iterator[Path]:
-    """Yield the paths that code names, whether or not they are there."""
+    """Yield the paths that code names, even if they do not exist."""
     for text in code:
         if is_reference(text):
             yield Path(beside(text, file.path.parent).rpartition(":")[0])
@@ -163,8 +170,8 @@ def _paths_in(code: Iterable[str], file: EvalFile) -> Iterator[Path]:
 
 
 def _installed_elsewhere(references: Iterable[str], folder: Path) -> Iterator[Path]:
-    """Yield the programs of modules that are imported by name, unless they are installed: with
-    ``python -m adjudge`` those of the working folder can be.
+    """Yield the programs of modules that are imported by name from outside of site-packages. With
+    ``python -m adjudge`` these may be in the working folder.
     """
     for reference in references:
         place = beside(reference, folder).rpartition(":")[0]
@@ -183,16 +190,16 @@ def _installed_elsewhere(references: Iterable[str], folder: Path) -> Iterator[Pa
 
 
 def _imported_files(files: Iterable[Path], folder: Path) -> set[Path] | None:
-    """Return the local modules that Python files import, and theirs; None if an import cannot be
-    told from the text.
+    """Return the local modules that Python files import, recursively. None if an import cannot be
+    read from the text.
     """
-    seen: set[Path] = set()
+    modules: set[Path] = set()
     waiting = list(files)
     while waiting:
         path = waiting.pop()
-        if path in seen or not path.is_file():
+        if path in modules or not path.is_file():
             continue
-        seen.add(path)
+        modules.add(path)
         if path.suffix != ".py":
             continue
         try:
@@ -203,8 +210,8 @@ def _imported_files(files: Iterable[Path], folder: Path) -> set[Path] | None:
         if names & _DYNAMIC:
             return None
         for place in {path.parent, folder}:
-            waiting += _modules_called(names, place)
-    return seen
+            waiting += _local_modules(names, place)
+    return modules
 
 
 def _is_dynamic(expression: str) -> bool:
@@ -216,22 +223,25 @@ def _is_dynamic(expression: str) -> bool:
 
 
 def _names_in(tree: ast.AST) -> set[str]:
-    """Return the names of imported modules, their first part, and those of ``_DYNAMIC``."""
-    found: set[str] = set()
+    """Return the first parts of imported modules' names, and all names in ``_DYNAMIC``."""
+    names: set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            found |= {alias.name.partition(".")[0] for alias in node.names}
+            names |= {alias.name.partition(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
-            found |= {(node.module or "").partition(".")[0], *(one.name for one in node.names)}
-            found |= {f"{node.module}.{one.name}" for one in node.names} & _DYNAMIC
+            names |= {
+                (node.module or "").partition(".")[0],
+                *(imported.name for imported in node.names),
+            }
+            names |= {f"{node.module}.{imported.name}" for imported in node.names} & _DYNAMIC
         elif isinstance(node, ast.Name) and node.id in _DYNAMIC:
-            found.add(node.id)
+            names.add(node.id)
         elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-            found |= {f"{node.value.id}.{node.attr}"} & _DYNAMIC
-    return found
+            names |= {f"{node.value.id}.{node.attr}"} & _DYNAMIC
+    return names
 
 
-def _modules_called(names: set[str], folder: Path) -> Iterator[Path]:
+def _local_modules(names: set[str], folder: Path) -> Iterator[Path]:
     """Yield the files of a folder that Python would load for one of these names."""
     try:
         entries = list(folder.iterdir())
@@ -247,8 +257,8 @@ def _modules_called(names: set[str], folder: Path) -> Iterator[Path]:
 
 
 def _importable(folder: Path) -> Iterator[Path]:
-    """Yield the modules and packages of a folder, which also libraries could be given instead of
-    those that they mean. Folders without ``__init__`` stand behind installed modules.
+    """Yield the modules and packages of a folder. Libraries that the code uses may import them by
+    accident. Folders without ``__init__`` cannot hide an installed module.
     """
     for path in folder.iterdir():
         if path.is_dir():
@@ -270,10 +280,10 @@ def _programs_below(folder: Path) -> Iterator[Path]:
 
 
 def _files_below(folder: Path, but: Collection[Path]) -> Iterator[Path]:
-    """Yield the files that a program could use as code, hidden ones among them. Of folders that
-    runs are kept in only programs.
+    """Yield the files that a program could use as code, hidden ones included. Of run folders, yield
+    only programs.
     """
-    kept = {folder / name for name in _OURS}
+    run_folders = {folder / name for name in _OURS}
     count = 0
     for parent, folders, files in os.walk(folder):
         place = Path(parent)
@@ -282,10 +292,12 @@ def _files_below(folder: Path, but: Collection[Path]) -> Iterator[Path]:
             for name in folders
             if name not in (".git", "__pycache__") and not _is_environment(parent, name)
         ]
-        if place != folder and (LEDGER in files or place.parent in kept):
-            kept.add(place)
+        if place != folder and (LEDGER in files or place.parent in run_folders):
+            run_folders.add(place)
         for path in (place / name for name in files):
-            is_code = place not in kept and path.suffix.lower() not in _KEPT and path not in but
+            is_code = (
+                place not in run_folders and path.suffix.lower() not in _KEPT and path not in but
+            )
             if (is_code and path.is_file()) or _is_program(path):
                 count += 1
                 yield path
@@ -298,14 +310,14 @@ def _is_program(path: Path) -> bool:
 
 
 def _is_environment(parent: str, name: str) -> bool:
-    """Return True of the environment that the user has activated, or runs adjudge in. Others may
-    have come along.
+    """Return True for the user's active environment, or the one that runs adjudge. Others may have
+    come with the folder.
     """
-    own = (sys.prefix, os.environ.get("VIRTUAL_ENV"))
-    return any(folder and Path(folder).resolve() == Path(parent, name) for folder in own)
+    environments = (sys.prefix, os.environ.get("VIRTUAL_ENV"))
+    return any(folder and Path(folder).resolve() == Path(parent, name) for folder in environments)
 
 
-def _written_or_read(file: EvalFile) -> set[Path]:
+def _data_files(file: EvalFile) -> set[Path]:
     """Return the files that are rows of an eval file, or its results."""
     paths = [file.source, *file.output_paths] if file.data.path else file.output_paths
     return {path.resolve() for path in paths if isinstance(path, Path)}

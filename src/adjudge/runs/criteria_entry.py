@@ -1,6 +1,4 @@
-"""What stands under ``criteria`` in an eval file: a text, or a criterion written out; and the
-criteria that are meant.
-"""
+"""Entries under ``criteria`` in an eval file, and the criteria that they name."""
 
 from __future__ import annotations
 
@@ -23,7 +21,7 @@ _ASPECT_KEYS = ("name", "description")
 
 
 class Aspect(NamedTuple):
-    """What a response must meet, and what reports call that."""
+    """The requirement for a response, and its name in reports."""
 
     name: str
     definition: str
@@ -31,9 +29,7 @@ class Aspect(NamedTuple):
 
 @light_dataclass(frozen=True)
 class CriteriaEntry:
-    """What stands under ``criteria``, one of them; a command has looked up
-    already what was typed.
-    """
+    """One entry under ``criteria``. A command has already looked up what the user typed."""
 
     what: str | Mapping[str, object] | Criteria | Aspect
     place: Place = Place("")
@@ -48,10 +44,10 @@ class CriteriaType:
     def read(self, value: object, place: Place) -> CriteriaEntry:
         if not isinstance(value, Mapping):
             return CriteriaEntry(Text().read(value, place), place)
-        given = mapping(value, place)
-        written = given if self.kind == "aspect" else {"kind": self.kind, **given}
-        self._check(written, place)
-        return CriteriaEntry(written, place)
+        keys = mapping(value, place)
+        entry_keys = keys if self.kind == "aspect" else {"kind": self.kind, **keys}
+        self._check(entry_keys, place)
+        return CriteriaEntry(entry_keys, place)
 
     def schema(self) -> Schema:
         keys = {"aspect": _ASPECT_KEYS, "direct": KEYS, "pairwise": PAIRWISE_KEYS}[self.kind]
@@ -59,13 +55,13 @@ class CriteriaType:
         properties = {name: _PROPERTIES.get(name, Text().schema()) for name in keys}
         if "kind" in properties:
             properties["kind"] = {"const": self.kind}
-        written = {
+        object_schema = {
             "type": "object",
             "properties": properties,
             "required": needed,
             "additionalProperties": False,
         }
-        return {"anyOf": [Text().schema(), written]}
+        return {"anyOf": [Text().schema(), object_schema]}
 
     def _check(self, given: Mapping[str, object], place: Place) -> None:
         if self.kind == "aspect":
@@ -86,48 +82,50 @@ class CriteriaType:
 def criteria_said(
     said: Sequence[CriteriaEntry], kind: Kind, language: str, beside: Callable[[str], Path]
 ) -> tuple[Criteria, ...]:
-    """The criteria that are meant, wherever they stand; ``beside``: where a
-    file is that is named.
-    """
-    found = [(one.place, each) for one in said for each in _entries(one, kind, language, beside)]
-    for place, each in found:
-        if each.kind != kind:
+    """Look up the criteria of all entries. ``beside``: returns the path of a file that is named."""
+    entries = [
+        (named.place, entry) for named in said for entry in _entries(named, kind, language, beside)
+    ]
+    for place, entry in entries:
+        if entry.kind != kind:
             raise place.wrong(
                 "criterion {name!r} is for {kind} judges, and this one is {kind2}",
-                name=each.criteria.name,
-                kind=each.kind,
+                name=entry.criteria.name,
+                kind=entry.kind,
                 kind2=kind,
             )
-    names = [each.criteria.name for _, each in found]
-    for index, (place, each) in enumerate(found):
-        if each.criteria.name in names[:index]:
-            raise place.wrong("criterion {name!r} stands here twice", name=each.criteria.name)
-    return tuple(each.criteria for _, each in found)
+    names = [entry.criteria.name for _, entry in entries]
+    for index, (place, entry) in enumerate(entries):
+        if entry.criteria.name in names[:index]:
+            raise place.wrong("criterion {name!r} stands here twice", name=entry.criteria.name)
+    return tuple(entry.criteria for _, entry in entries)
 
 
 def fields_of_criteria(criteria: Sequence[Criteria]) -> tuple[str, ...]:
     """Return the fields that criteria judge and read."""
     return tuple(
-        name for one in criteria for name in (one.to_evaluate_field, *(one.context_fields or ()))
+        name
+        for criterion in criteria
+        for name in (criterion.to_evaluate_field, *(criterion.context_fields or ()))
     )
 
 
 def _entries(
-    said: CriteriaEntry, kind: Kind, language: str, beside: Callable[[str], Path]
+    criteria_entry: CriteriaEntry, kind: Kind, language: str, beside: Callable[[str], Path]
 ) -> list[CatalogEntry]:
-    """A file's, one of the catalogue, one written out, or a question."""
-    if isinstance(said.what, Criteria):
-        return [CatalogEntry(said.what, kind, language)]
-    if not isinstance(said.what, str):
-        return [parse_entry(said.what, said.place, language)]
+    """Return the entries of a file, of the catalogue, of a written-out criterion, or of a question."""
+    if isinstance(criteria_entry.what, Criteria):
+        return [CatalogEntry(criteria_entry.what, kind, language)]
+    if not isinstance(criteria_entry.what, str):
+        return [parse_entry(criteria_entry.what, criteria_entry.place, language)]
     try:
-        if Path(said.what).suffix.lower() in CRITERIA_FILES:
-            return read_entries(beside(said.what), kind)
-        if len(said.what.split()) == 1:
-            return [from_catalog(said.what, language)]
+        if Path(criteria_entry.what).suffix.lower() in CRITERIA_FILES:
+            return read_entries(beside(criteria_entry.what), kind)
+        if len(criteria_entry.what.split()) == 1:
+            return [from_catalog(criteria_entry.what, language)]
     except SetupError as error:
-        raise said.place.wrong(str(error)) from error
-    return [CatalogEntry(criteria_of(said.what, kind, language), kind, language)]
+        raise criteria_entry.place.wrong(str(error)) from error
+    return [CatalogEntry(criteria_of(criteria_entry.what, kind, language), kind, language)]
 
 
 _TEXTS: Schema = {"type": "array", "items": Text().schema()}

@@ -22,23 +22,25 @@ def own_judge(
     models: Sequence[ModelLike] | None,
     common: Mapping[str, object],
 ) -> Judge[Any, Any]:
-    """The judge, made with its options, and with those of ``common`` that it takes."""
+    """Make the judge with its options and with the settings of ``common`` that it accepts."""
     if not is_reference(entry.judge):
         raise SetupError(
             "a judge is named file.py:Class or module:Class, not {judge!r}", judge=entry.judge
         )
-    made = load_code(beside(entry.judge, file.path.parent))
-    if not (isinstance(made, type) and issubclass(made, Judge)):
+    judge_class = load_code(beside(entry.judge, file.path.parent))
+    if not (isinstance(judge_class, type) and issubclass(judge_class, Judge)):
         raise SetupError(
             "{judge} is not a judge: write a class below adjudge.BaseDirectJudge or "
             "adjudge.BasePairwiseJudge",
             judge=entry.judge,
         )
-    takes = inspect.signature(made).parameters
+    takes = inspect.signature(judge_class).parameters
     also = {"models": models} if models and "models" in takes else {}
-    given = {name: value for name, value in common.items() if name in takes and value is not None}
+    common_settings = {
+        name: value for name, value in common.items() if name in takes and value is not None
+    }
     try:
-        judge: Judge[Any, Any] = made(**{**given, **also, **dict(entry.options)})
+        judge: Judge[Any, Any] = judge_class(**{**common_settings, **also, **dict(entry.options)})
     except TypeError as error:
         raise SetupError(
             "{judge} cannot be made with these options: {error}",
@@ -51,7 +53,7 @@ def own_judge(
 
 
 def _check_kind(entry: PythonEntry, judge: Judge[Any, Any]) -> None:
-    """Whether it takes criteria, and whether it compares, is as the file says."""
+    """Raise if the class needs criteria or comparisons, or refuses them, contrary to the file."""
     takes_criteria = isinstance(judge, CaseJudge)
     if isinstance(judge, OwnJudge) and not judge.panel and type(judge)._run is OwnJudge._run:
         raise SetupError("{name} has to write _run(instances, criteria)", name=entry.judge)

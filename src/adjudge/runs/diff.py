@@ -1,9 +1,9 @@
-"""How two runs differ: their settings, and what became of their rows.
+"""Comparison of two runs: their settings and the results of their rows.
 
-Rows are paired here, once for every command, gate and page: by their id; else by the fields that
-are not judged, where these name one row; else by a text that no other row has; else by place, where
-as many rows are left in both runs. The keys of both runs lie in a temporary file and pairs are read
-in the order of what belongs together: memory does not grow with rows.
+Every command, gate and page pairs rows here: by their id; else by the fields that are not judged,
+if these identify one row; else by a text that no other row has; else by position, if both runs
+have the same number of rows left. The keys of both runs are in a temporary SQLite file, and pairs
+are read group by group, so memory does not grow with the number of rows.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _TABLE = (
 
 
 class JudgmentSummary(NamedTuple):
-    """What a judgment came to."""
+    """The outcome of a judgment."""
 
     status: str
     score: float | None
@@ -88,7 +88,7 @@ class JudgedRow:
 
 @dataclass(frozen=True)
 class Change:
-    """A row that came out otherwise."""
+    """A row whose outcome changed."""
 
     before: JudgedRow
     after: JudgedRow
@@ -120,19 +120,19 @@ class Pair(NamedTuple):
 
     @property
     def names(self) -> tuple[str, str]:
-        """The row's id in either run, or else its place, from 1."""
+        """Return the row's id in each run, or its position from 1 if it has none."""
         rows = (self.before.row, self.after.row)
-        first, second = (id or str(row) for id, row in zip(self.ids, rows, strict=True))
-        return first, second
+        name_before, name_after = (id or str(row) for id, row in zip(self.ids, rows, strict=True))
+        return name_before, name_after
 
     @property
     def is_alone(self) -> bool:
-        """Return True if no other row can belong together with this one."""
+        """Return True if the row belongs to no group of rows."""
         return self.cluster.startswith(_ALONE)
 
 
 class OutcomeCount(NamedTuple):
-    """Pairs that are alike in both outcomes."""
+    """The number of pairs with one outcome in the first run and one in the second."""
 
     judges: tuple[str, str]
     before: JudgmentSummary
@@ -151,7 +151,7 @@ class LoneRow(NamedTuple):
 
 
 class RunDiff:
-    """How two runs differ. Rows are read as they are asked for."""
+    """The differences of two runs. Rows are read from the table when they are asked for."""
 
     def __init__(
         self,
@@ -175,29 +175,30 @@ class RunDiff:
 
     @property
     def compared(self) -> int:
-        """Judgments that both runs have."""
+        """The number of judgments that both runs have."""
         return self._count("side = 0 AND partner IS NOT NULL")
 
     @property
     def changed(self) -> int:
-        """Those of them that came out otherwise."""
+        """The number of compared judgments whose outcome changed."""
         (count,) = self._table.execute(f"SELECT count(*) {_CHANGED}").fetchone()
         return int(count)
 
     def alone(self, side: Side) -> int:
-        """Judgments that only the first (0) or the second (1) run has."""
+        """Count the judgments that only the first (0) or the second (1) run has."""
         return self._count(f"side = {side} AND partner IS NULL")
 
     def changes(self) -> Iterator[Change]:
-        """The judgments that came out otherwise, in the order of the first run."""
-        for *values, same in self._table.execute(
+        """Yield the judgments whose outcome changed, in the order of the first run."""
+        for *values, is_same_content in self._table.execute(
             f"SELECT {_BOTH}, a.content = b.content {_CHANGED} ORDER BY a.place"
         ):
-            yield Change(*_two(values), bool(same))
+            yield Change(*_two(values), bool(is_same_content))
 
     def lines(self) -> list[str]:
-        """The judges and criteria that both runs have, in the order of the first run; where several
-        targets answered, those of each by itself.
+        """Return the judges and criteria that both runs have, in the order of the first run. If
+        several
+        targets answered, each target is a line of its own.
         """
         both = (
             "SELECT line FROM judged GROUP BY line HAVING count(DISTINCT side) = 2 ORDER BY "
@@ -206,91 +207,101 @@ class RunDiff:
         return [line for (line,) in self._table.execute(both)]
 
     def judges(self) -> set[str]:
-        """Those whose judgments both runs have."""
+        """Return the judges with judgments in both runs."""
         return {json.loads(line)[0] for line in self.lines()}
 
     def pairing(self, line: str) -> Pairing:
-        """How the rows of one judge and criteria were paired."""
+        """Count how the rows of one judge and criterion were paired."""
         rows = [self._count(f"side = {side} AND line = ?", line) for side in (0, 1)]
         counts = (
             "SELECT way, count(*) FROM judged WHERE side = 0 AND line = ? AND partner IS NOT "
             "NULL GROUP BY way"
         )
-        found = dict(self._table.execute(counts, (line,)))
+        pairs_by_way = dict(self._table.execute(counts, (line,)))
         # a row that both runs have is one row
         shared = max(self._count(f"side = {side} AND shared AND line = ?", line) for side in (0, 1))
-        others = (
+        other_questions = (
             f"SELECT count(*) {_PAIRED} AND a.line = ? AND a.question IS NOT NULL AND "
             "a.question <> b.question"
         )
-        (asked,) = self._table.execute(others, (line,)).fetchone()
-        ways = {way: found[way] for way in WAYS if way in found}
+        (changed_questions,) = self._table.execute(other_questions, (line,)).fetchone()
+        ways = {way: pairs_by_way[way] for way in WAYS if way in pairs_by_way}
         skipped = self._count("partner IS NULL AND line = ? AND status = ?", line, SKIPPED)
-        return Pairing((rows[0], rows[1]), ways, shared, asked, skipped)
+        return Pairing((rows[0], rows[1]), ways, shared, changed_questions, skipped)
 
     def systems(self, line: str) -> tuple[list[tuple[str, ...]], list[tuple[str, ...]]]:
-        """What the rows of either run compare, by one judge and criteria: each
-        that there is once.
+        """Return the systems that the rows of each run compare, by one judge and criterion, each
+        combination once.
         """
         once = (
             "SELECT systems FROM judged WHERE line = ? AND side = ? GROUP BY systems ORDER BY "
             "min(place)"
         )
-        one, two = (
-            [tuple(json.loads(own)) for (own,) in self._table.execute(once, (line, side))]
+        old_systems, new_systems = (
+            [tuple(json.loads(names)) for (names,) in self._table.execute(once, (line, side))]
             for side in (0, 1)
         )
-        return one, two
+        return old_systems, new_systems
 
     def gone(self) -> list[tuple[str, str, str]]:
-        """The judges, criteria and systems that only the first run has."""
-        first = "SELECT line FROM judged GROUP BY line HAVING max(side) = 0 ORDER BY min(place)"
-        return [tuple(json.loads(line)) for (line,) in self._table.execute(first)]
+        """Return the judges, criteria and systems that only the first run has."""
+        query = "SELECT line FROM judged GROUP BY line HAVING max(side) = 0 ORDER BY min(place)"
+        return [tuple(json.loads(line)) for (line,) in self._table.execute(query)]
 
     def added(self) -> list[tuple[str, str, str]]:
-        """The judges, criteria and systems that only the second run has."""
-        second = "SELECT line FROM judged GROUP BY line HAVING min(side) = 1 ORDER BY min(place)"
-        return [tuple(json.loads(line)) for (line,) in self._table.execute(second)]
+        """Return the judges, criteria and systems that only the second run has."""
+        query = "SELECT line FROM judged GROUP BY line HAVING min(side) = 1 ORDER BY min(place)"
+        return [tuple(json.loads(line)) for (line,) in self._table.execute(query)]
 
     def pairs(self, line: str | None = None) -> Iterator[Pair]:
-        """The rows of one judge and criteria that both runs judged; those that belong together
-        follow each other. Without ``line`` all of them, in the order of the first run.
+        """Yield the rows of one judge and criterion that both runs judged, group by group. Without
+        ``line``, yield all rows in the order of the first run.
         """
-        together = (
+        unit_of_pair = (
             "coalesce(a.cluster, b.cluster, CASE WHEN a.shared OR b.shared THEN a.name END, "
             f"'{_ALONE}' || a.place)"
         )
-        wanted = (
+        query = (
             f"SELECT {_BOTH}, a.identity, b.identity, a.id, b.id, a.number, b.number, a.slice, "
-            f"b.slice, {together} AS unit {_PAIRED} AND (:line IS NULL OR a.line = :line) "
+            f"b.slice, {unit_of_pair} AS unit {_PAIRED} AND (:line IS NULL OR a.line = :line) "
             f"ORDER BY {'unit, ' if line else ''}a.place"
         )
         for (
             *values,
-            one,
-            two,
-            id_one,
-            id_two,
-            number_one,
-            number_two,
+            old_identity,
+            new_identity,
+            old_id,
+            new_id,
+            old_number,
+            new_number,
             slice,
             slice_after,
             cluster,
-        ) in self._table.execute(wanted, {"line": line}):
-            ids, numbers = (id_one, id_two), (number_one, number_two)
-            yield Pair(*_two(values), (one, two), cluster, slice, slice_after, ids, numbers)
+        ) in self._table.execute(query, {"line": line}):
+            ids, numbers = (old_id, new_id), (old_number, new_number)
+            yield Pair(
+                *_two(values),
+                (old_identity, new_identity),
+                cluster,
+                slice,
+                slice_after,
+                ids,
+                numbers,
+            )
 
     def outcomes(self, line: str) -> Iterator[OutcomeCount]:
-        """Return how often each outcome was paired with each, in the order of ``pairs``, if no row
-        belongs together with another, none is without a counterpart, and no panel lost votes; else
-        nothing.
+        """Count how often each outcome of the first run became each outcome of the second.
+
+        Yields nothing if counts are not enough: if rows belong to groups, a row has no counterpart,
+        or a
+        panel lost votes. The order is that of ``pairs``.
         """
-        together = (
+        uncountable_rows = (
             "SELECT 1 FROM judged WHERE line = :line AND (cluster IS NOT NULL OR shared "
             "OR (partner IS NULL AND status <> :skipped) "
             "OR least IS NOT NULL OR left_out <> '[]') LIMIT 1"
         )
-        if self._table.execute(together, {"line": line, "skipped": SKIPPED}).fetchone():
+        if self._table.execute(uncountable_rows, {"line": line, "skipped": SKIPPED}).fetchone():
             return
         columns = ", ".join(f"{run}.{name}" for run in "ab" for name in _OUTCOME)
         for *values, other_texts, times in self._table.execute(
@@ -298,58 +309,56 @@ class RunDiff:
             f"{_PAIRED} AND a.line = ? GROUP BY {columns} ORDER BY min('{_ALONE}' || a.place)",
             (line,),
         ):
-            before, after = values[:4], values[4:]
+            old_outcome, new_outcome = values[:4], values[4:]
             yield OutcomeCount(
-                (str(before[0]), str(after[0])),
-                JudgmentSummary(before[1], before[2], _verdict_in(before[3])),
-                JudgmentSummary(after[1], after[2], _verdict_in(after[3])),
+                (str(old_outcome[0]), str(new_outcome[0])),
+                JudgmentSummary(old_outcome[1], old_outcome[2], _verdict_in(old_outcome[3])),
+                JudgmentSummary(new_outcome[1], new_outcome[2], _verdict_in(new_outcome[3])),
                 other_texts,
                 times,
             )
 
     def places(self, line: str, most: int) -> list[tuple[int, int]]:
-        """Return the places in either run, from 1, of the first pairs that ``pairs`` gives."""
-        wanted = (
+        """Return the positions in either run, from 1, of the first pairs that ``pairs`` gives."""
+        query = (
             f"SELECT a.row, b.row {_PAIRED} AND a.line = ? AND a.status = 'scored' "
             f"AND b.status = 'scored' ORDER BY '{_ALONE}' || a.place LIMIT ?"
         )
-        return [(one, two) for one, two in self._table.execute(wanted, (line, most))]
+        return [(old_row, new_row) for old_row, new_row in self._table.execute(query, (line, most))]
 
     def units(self, line: str) -> Iterator[list[Pair | LoneRow]]:
-        """The rows of one judge and criteria, those that belong together at once: pairs, and rows
+        """Yield the rows of one judge and criterion in groups that belong together: pairs, and rows
         without a counterpart that their run did not skip.
         """
-        together = f"coalesce(cluster, CASE WHEN shared THEN name END, '{_ALONE}' || place)"
-        wanted = (
-            f"SELECT {together} AS unit, slice FROM judged "  # noqa: S608
+        unit_of_row = f"coalesce(cluster, CASE WHEN shared THEN name END, '{_ALONE}' || place)"
+        query = (
+            f"SELECT {unit_of_row} AS unit, slice FROM judged "  # noqa: S608
             "WHERE partner IS NULL AND line = ? AND status <> ? ORDER BY unit"
         )
-        alone = (LoneRow(*values) for values in self._table.execute(wanted, (line, SKIPPED)))
-        rows: Iterator[Pair | LoneRow] = merge(self.pairs(line), alone, key=_cluster_of)
+        lone_rows = (LoneRow(*values) for values in self._table.execute(query, (line, SKIPPED)))
+        rows: Iterator[Pair | LoneRow] = merge(self.pairs(line), lone_rows, key=_cluster_of)
         for _, unit in groupby(rows, _cluster_of):
             yield list(unit)
 
     def slices(self, line: str | None = None) -> tuple[Counter[str], Counter[str]]:
-        """How many rows of either run hold what in the column; ``line``: of one judge and
-        criteria.
-        """
+        """Count the rows of each run per value of the column ``by``, of all lines or of one."""
         counts = (
             "SELECT slice, count(*) FROM judged WHERE side = ? AND (? IS NULL OR line = ?) "
             "GROUP BY slice"
         )
-        one, two = (
+        old_counts, new_counts = (
             Counter(dict(self._table.execute(counts, (side, line, line)))) for side in (0, 1)
         )
-        return one, two
+        return old_counts, new_counts
 
     def only_in(self, side: Side) -> Iterator[JudgedRow]:
-        """The judgments that only one run has."""
-        wanted = (
+        """Yield the judgments that only one run has."""
+        query = (
             f"SELECT {', '.join(_COLUMNS)} FROM judged "  # noqa: S608
             "WHERE side = ? AND partner IS NULL ORDER BY place"
         )
-        for values in self._table.execute(wanted, (side,)):
-            yield _judged(*values)
+        for values in self._table.execute(query, (side,)):
+            yield _judged_row(*values)
 
     def _count(self, which: str, *values: str) -> int:
         (count,) = self._table.execute(
@@ -384,26 +393,33 @@ def run_diff(
     id: str | None = None,
     by: str | None = None,
 ) -> Iterator[RunDiff]:
-    """Compare two run folders. ``cluster``: the column whose rows belong together. ``id``: the
-    column that names the rows, where the runs do not name it. ``by``: the column that rows are
-    told apart by.
+    """Compare two run folders.
+
+    ``cluster``: the column whose equal values make a group of rows. ``id``: the column that names
+    rows,
+    if the runs themselves do not. ``by``: the column whose values are reported separately.
     """
     infos = [run_facts(folder) for folder in (one, two)]
-    before, now = (info.configuration for info in infos)
-    settings = list(change_lines(differences(before, now), before, now))
+    old_configuration, new_configuration = (info.configuration for info in infos)
+    settings = list(
+        change_lines(
+            differences(old_configuration, new_configuration), old_configuration, new_configuration
+        )
+    )
     systems = _Systems(info.judge_configurations for info in infos)
     units = _Units(cluster or "")
     with closing(sqlite3.connect("")) as table:  # a file that is gone with the process
         table.execute("PRAGMA journal_mode = OFF")  # nothing of it outlives the process
         table.execute(_TABLE)
         for side, folder in enumerate((one, two)):
-            judged = defaultdict[tuple[str, str], Iterator[int]](count)
+            # `next` gives a judgment's number within its judge and criterion
+            row_numbers = defaultdict[tuple[str, str], Iterator[int]](count)
             rows = (
                 (
                     *_values(side, systems.as_in_the_first_run(row), systems, units.add(row), id),
                     value_in(row, by) if by else "",
                     row.id,
-                    next(judged[row.judge, row.criterion]),
+                    next(row_numbers[row.judge, row.criterion]),
                 )
                 for row in records_of(folder)
             )
@@ -419,13 +435,13 @@ def run_diff(
                 "no row of {one} or {two} has anything in a column {id!r}", one=one, two=two, id=id
             )
         _join_single_systems(table)
-        _join_renamed_judges(table, renamed_judges(before, now))
+        _join_renamed_judges(table, renamed_judges(old_configuration, new_configuration))
         _pair(table)
         yield RunDiff(settings, table, cluster=cluster, by=by, without_group=units.without)
 
 
 class _Units:
-    """Collects what the rows of both runs share with other rows of their run."""
+    """Collects the groups that the rows of both runs belong to."""
 
     def __init__(self, column: str) -> None:
         self._column, self._joined = column, JoinedUnits()
@@ -443,102 +459,107 @@ class _Units:
         return unit
 
     def count_side(self) -> None:
-        """Count the rows of a run once all of them are added."""
+        """Count the rows without a group, after all rows of a run were added."""
         self.without = max(self.without, len(self._empty))
         self._empty.clear()
 
     def join(self, table: sqlite3.Connection) -> None:
-        """Give rows of one cluster the same text there."""
+        """Give rows of one group the same text in the table."""
         table.create_function("joined", 1, self._joined.cluster, deterministic=True)
         table.execute("UPDATE judged SET cluster = joined(cluster) WHERE cluster IS NOT NULL")
 
 
 class _Systems:
-    """Has responses that are known by their systems' names stand in the order in which the first
-    run compared them.
-    """
+    """Orders responses with named systems as the first run compared them."""
 
     def __init__(self, made: Iterable[Mapping[str, JudgeConfiguration]]) -> None:
         self._judged: dict[tuple[str, str], str] = {}
         """(judge, criteria) → the field with the responses."""
         self._ranges: dict[tuple[str, str], tuple[float, float]] = {}
-        for judge, own in (entry for run in made for entry in run.items()):
-            for one in own.criteria:
-                line = (judge, str(one.get("name", "")))
-                self._judged.setdefault(line, str(one.get("to_evaluate_field", _ANSWER)))
-                self._ranges.setdefault(line, own.score_range(line[1]))
+        for judge, configuration in (entry for run in made for entry in run.items()):
+            for criterion in configuration.criteria:
+                line = (judge, str(criterion.get("name", "")))
+                self._judged.setdefault(line, str(criterion.get("to_evaluate_field", _ANSWER)))
+                self._ranges.setdefault(line, configuration.score_range(line[1]))
         self._order: dict[tuple[str, str], list[str]] = {}
 
     def judged_field(self, line: tuple[str, str]) -> str:
-        """What a judge judges by one of its criteria."""
+        """Return the field that a judge judges by one of its criteria."""
         return self._judged.get(line, _ANSWER)
 
     def score_range(self, line: tuple[str, str]) -> tuple[float, float]:
-        """Return the least and the most that a judge can score by one of its criteria."""
+        """Return the lowest and highest score that a judge can give by one of its criteria."""
         return self._ranges.get(line, (0.0, 1.0))
 
     def as_in_the_first_run(self, row: JudgmentRecord) -> JudgmentRecord:
-        """The judgment, its responses and its winner put into that order; as it is where the names
-        are others.
+        """Return the judgment with its responses and winner in the first run's order. It is
+        returned
+        unchanged if the systems are other ones.
         """
         detail, line = row.detail, (row.judge, row.criterion)
         if not detail.is_comparison:
             return row
-        own = list(detail.named_systems)
-        if len(set(own)) < len(own):
+        systems = list(detail.named_systems)
+        if len(set(systems)) < len(systems):
             return row
-        order, field = _in_the_order_of(self._first(line, own), own), self.judged_field(line)
+        order, field = (
+            _in_the_order_of(self._first(line, systems), systems),
+            self.judged_field(line),
+        )
         texts = row.fields.get(field, "")
-        if order == own or isinstance(texts, str) or len(texts) != len(own):
+        if order == systems or isinstance(texts, str) or len(texts) != len(systems):
             return row
-        fields = {**row.fields, field: tuple(texts[own.index(name)] for name in order)}
+        fields = {**row.fields, field: tuple(texts[systems.index(name)] for name in order)}
         return replace(row, fields=fields, detail=detail.reordered(order))
 
-    def _first(self, line: tuple[str, str], own: list[str]) -> list[str]:
-        """The order to follow: that of the line's first row, or of the one judge that has the same
-        criteria by another name.
+    def _first(self, line: tuple[str, str], systems: list[str]) -> list[str]:
+        """Return the order to follow: that of the line's first row, or that of the only other judge
+        with the same criterion.
         """
         if line not in self._order:
-            renamed = [order for (_, criteria), order in self._order.items() if criteria == line[1]]
-            self._order[line] = renamed[0] if len(renamed) == 1 else own
+            orders_of_namesakes = [
+                order for (_, criteria), order in self._order.items() if criteria == line[1]
+            ]
+            self._order[line] = orders_of_namesakes[0] if len(orders_of_namesakes) == 1 else systems
         return self._order[line]
 
 
-def _in_the_order_of(first: list[str], own: list[str]) -> list[str]:
-    """``own`` in the order of ``first``; of two, one that both name stands where it stood, whatever
-    it is compared with now.
+def _in_the_order_of(order: list[str], systems: list[str]) -> list[str]:
+    """Return ``systems`` in ``order``. If only one of two systems is in both lists, it keeps its
+    position.
     """
-    if sorted(first) == sorted(own):
-        return first
-    shared = [name for name in first if name in own]
+    if sorted(order) == sorted(systems):
+        return order
+    shared = [name for name in order if name in systems]
     moved = (
-        len(first) == len(own) == 2
+        len(order) == len(systems) == 2
         and len(shared) == 1
-        and first.index(shared[0]) != own.index(shared[0])
+        and order.index(shared[0]) != systems.index(shared[0])
     )
-    return own[::-1] if moved else own
+    return systems[::-1] if moved else systems
 
 
 def _values(
     side: int, row: JudgmentRecord, systems: _Systems, unit: Unit, id: str | None
 ) -> tuple[object, ...]:
     criterion, fields = row.criterion, row.fields
-    judged = {_ANSWER, systems.judged_field((row.judge, criterion))}
-    beside = {name: value for name, value in fields.items() if name not in judged}
-    name, named = _name(row, id)
+    judged_fields = {_ANSWER, systems.judged_field((row.judge, criterion))}
+    other_fields = {name: value for name, value in fields.items() if name not in judged_fields}
+    name, name_rank = _name(row, id)
     identity = row.identity
-    question = _question_digest(beside.get(_QUESTION))
+    question_text = other_fields.get(_QUESTION)
+    question = _digest({_QUESTION: question_text}) if question_text else None
     keys = (
         question,
-        (question if [*beside] == [_QUESTION] and question else _digest(beside))
-        if beside
+        (question if [*other_fields] == [_QUESTION] and question else _digest(other_fields))
+        if other_fields
         else None,
         # a digest of sorted fields, so that of two runs with another order of fields is the same
         (bytes.fromhex(identity) if [*fields] == sorted(fields) else _digest(fields))
         if fields
         else None,
     )
-    said = (row.status, row.score, _json_text(row.choice))
+    outcome = (row.status, row.score, _json_text(row.choice))
     line = _json_text((row.judge, criterion, row.answered_by))
     compared = row.detail.named_systems
     return (
@@ -548,9 +569,9 @@ def _values(
         line,
         row.row,
         name,
-        named,
+        name_rank,
         *keys,
-        *said,
+        *outcome,
         identity,
         unit[0] if unit else None,
         _json_text(compared),
@@ -561,8 +582,8 @@ def _values(
 def _possible(
     row: JudgmentRecord, scale: tuple[float, float]
 ) -> tuple[float | None, float | None, str]:
-    """Return what lost votes could make of the number that a row is compared by, and the models
-    that they are of.
+    """Return the bounds that lost votes allow for the compared number, and the models that were
+    lost.
     """
     if not row.excluded_models:
         return None, None, "[]"
@@ -572,7 +593,7 @@ def _possible(
 
 @lru_cache(maxsize=1024, typed=True)
 def _json_text(value: str | int | tuple[str, ...] | None) -> str:
-    """Return a verdict, or names, as JSON: most rows share one of a few."""
+    """Return a verdict or names as JSON. Cached, since most rows share one of a few."""
     return json.dumps(value)
 
 
@@ -584,18 +605,13 @@ def _verdict_in(text: str) -> str | int | None:
 
 
 def _digest(fields: Fields) -> bytes:
-    """Return what is the same for the same fields, in any order."""
+    """Return a digest that does not depend on the order of the fields."""
     return bytes.fromhex(identity_of({name: fields[name] for name in sorted(fields)}))
 
 
-def _question_digest(question: str | tuple[str, ...] | None) -> bytes | None:
-    """Return what is the same for the same question; None if there is none."""
-    return _digest({_QUESTION: question}) if question else None
-
-
 def _name(row: JudgmentRecord, column: str | None) -> tuple[str, int]:
-    """What a row is called, and whether that names it: 2 by ``column``, 1 by its own id, 0 where it
-    is called by its place.
+    """Return a row's name and how well it names the row: 2 by ``column``, 1 by its own id, 0 by its
+    position only.
     """
     if column:
         with suppress(SetupError):
@@ -605,26 +621,26 @@ def _name(row: JudgmentRecord, column: str | None) -> tuple[str, int]:
 
 
 def is_named(row: JudgmentRecord) -> bool:
-    """Return True if a row has an id that is more than its place in a file."""
+    """Return True if a row's id is more than its position in a file."""
     if not row.id:
         return False
     return not is_place(row.id) or row.id in map(str, row.input.values())
 
 
 def is_place(id: str) -> bool:
-    """Return True if an id reads like a place in a file, as rows without a name are called."""
+    """Return True if an id reads like a position in a file, which rows without an id get."""
     return _PLACE.fullmatch(id) is not None
 
 
 def _of_system(name: str, row: JudgmentRecord) -> str:
-    """A row that several systems answered is a row of each."""
+    """Return a name that includes the system and repeat of an answered row."""
     if "answered_row" not in row.input:
         return name
     return json.dumps([name, row.input.get("system"), row.input.get("repeat")])
 
 
 def _join_single_systems(table: sqlite3.Connection) -> None:
-    """A system that answers alone in either run need not be called the same in both."""
+    """Ignore the systems' names if each run has only one."""
     count = "SELECT count(DISTINCT json_extract(line, '$[2]')) AS number FROM judged"
     query = f"SELECT max(number) FROM ({count} GROUP BY side, judge, criteria)"  # noqa: S608
     (most,) = table.execute(query).fetchone()
@@ -633,8 +649,9 @@ def _join_single_systems(table: sqlite3.Connection) -> None:
 
 
 def _join_renamed_judges(table: sqlite3.Connection, renamed: Mapping[str, str]) -> None:
-    """Criteria that one judge of each run has, and under another name: the judges are compared.
-    ``renamed``: the judges that are only called otherwise, old name → new.
+    """Compare a criterion that one judge of each run has, under different judge names.
+
+    ``renamed``: judges that were only renamed, old name → new.
     """
     for old, new in renamed.items():
         table.execute(
@@ -643,31 +660,37 @@ def _join_renamed_judges(table: sqlite3.Connection, renamed: Mapping[str, str]) 
             (old, new, old, new),
         )
     for (line,) in table.execute("SELECT DISTINCT line FROM judged").fetchall():
-        plain = json.dumps(json.loads(line))  # as it is written elsewhere
-        table.execute("UPDATE judged SET line = ? WHERE line = ?", (plain, line))
-    asked = "SELECT DISTINCT side, criteria, json_extract(line, '$[2]'), line FROM judged"
-    lines = table.execute(asked).fetchall()
-    both = {one[3] for one in lines if one[0] == 0} & {one[3] for one in lines if one[0] == 1}
-    left = [one for one in lines if one[3] not in both]
-    for _, *what, line in [one for one in left if one[0] == 0]:
-        own, others = ([one for one in left if one[:3] == (side, *what)] for side in (0, 1))
-        if len(own) == len(others) == 1:
+        normal_text = json.dumps(json.loads(line))  # as it is written elsewhere
+        table.execute("UPDATE judged SET line = ? WHERE line = ?", (normal_text, line))
+    query = "SELECT DISTINCT side, criteria, json_extract(line, '$[2]'), line FROM judged"
+    lines = table.execute(query).fetchall()
+    common_lines = {line_row[3] for line_row in lines if line_row[0] == 0} & {
+        line_row[3] for line_row in lines if line_row[0] == 1
+    }
+    unpaired = [line_row for line_row in lines if line_row[3] not in common_lines]
+    for _, *criterion_and_system, line in [line_row for line_row in unpaired if line_row[0] == 0]:
+        old_lines, new_lines = (
+            [line_row for line_row in unpaired if line_row[:3] == (side, *criterion_and_system)]
+            for side in (0, 1)
+        )
+        if len(old_lines) == len(new_lines) == 1:
             table.execute(
-                "UPDATE judged SET line = ? WHERE side = 1 AND line = ?", (line, others[0][3])
+                "UPDATE judged SET line = ? WHERE side = 1 AND line = ?", (line, new_lines[0][3])
             )
 
 
 def _pair(table: sqlite3.Connection) -> None:
-    """Give every row its counterpart in the other run, where there is one.
+    """Give every row its counterpart in the other run, if it has one.
 
-    Rows that share an id are paired in the order in which they stand, those with the same text or
-    question first: whichever of them are partners, they count together. By fields and texts only
-    what is one of its kind is paired, or copies of one row; the rest by place, among rows that have
-    the same other fields, if both runs have as many of them.
+    Rows that share an id are paired in order, those with the same text or question first. By fields
+    and texts, only unique rows and copies of one row are paired. The rest is paired by position
+    among
+    rows with the same other fields, if both runs have as many of them.
     """
     alone = "SELECT line FROM judged WHERE named GROUP BY line HAVING count(DISTINCT side) = 1"
     # ids of one run alone
     table.execute(f"UPDATE judged SET named = 0 WHERE named AND line IN ({alone})")  # noqa: S608
+    # the usual case; one indexed join instead of four grouped ones
     if _ids_are_unique(table):
         _join_unique_ids(table)
     else:
@@ -702,9 +725,7 @@ def _pair(table: sqlite3.Connection) -> None:
 
 
 def _ids_are_unique(table: sqlite3.Connection) -> bool:
-    """Make the index of ids that ``_join_unique_ids`` uses; return False if rows of a run share an
-    id.
-    """
+    """Create the index for ``_join_unique_ids``. Return False if rows of a run share an id."""
     table.execute("CREATE INDEX by_id ON judged (name, side, line) WHERE named")
     shared = (
         "SELECT 1 FROM judged WHERE named GROUP BY name, side, line HAVING count(*) > 1 LIMIT 1"
@@ -716,7 +737,7 @@ def _ids_are_unique(table: sqlite3.Connection) -> bool:
 
 
 def _join_unique_ids(table: sqlite3.Connection) -> None:
-    """Like ``_join`` by id, in one step, since nothing else can matter."""
+    """Like ``_join`` by id, but in one step: with unique ids no other key matters."""
     table.executescript(
         "CREATE TEMP TABLE pair AS SELECT a.place AS one, b.place AS two FROM judged a "
         "CROSS JOIN judged b ON b.name = a.name AND b.side = 1 AND b.line = a.line AND b.named "
@@ -735,11 +756,11 @@ _COPIES = (
 
 
 def _join(table: sqlite3.Connection, way: Way, keys: str, which: str, count: str = "TRUE") -> None:
-    """Make partners of rows that have none yet and are alike in ``keys``; equal ones in the order
-    in which they stand.
+    """Pair rows without a partner that are equal in ``keys``, in the order of their positions.
 
-    ``count``: what must hold of how many rows have them in either run (``own`` in the first,
-    ``others`` in the second).
+    ``count``: SQL condition on the number of equal rows in the first (``own``) and second
+    (``others``)
+    run.
     """
     names = keys.replace("kind", "coalesce(beside, x'') AS kind")
     script = (
@@ -763,10 +784,10 @@ def _join(table: sqlite3.Connection, way: Way, keys: str, which: str, count: str
 
 def _two(values: list[Any]) -> tuple[JudgedRow, JudgedRow]:
     half = len(_COLUMNS)
-    return _judged(*values[:half]), _judged(*values[half:])
+    return _judged_row(*values[:half]), _judged_row(*values[half:])
 
 
-def _judged(
+def _judged_row(
     judge: str,
     criteria: str,
     row: int,

@@ -1,4 +1,4 @@
-"""``eval.yaml``: what is judged, by what, by whom, at which price.
+"""The format of ``eval.yaml``: rows, judges, models and limits.
 
 The dataclasses are the format: the reader and the schema both follow their fields.
 """
@@ -123,13 +123,13 @@ class DataEntry:
 
     @property
     def name_column(self) -> str | None:
-        """The column with the names of the rows, where one was named in either way."""
+        """The column with the names of the rows, if ``id`` or ``columns`` names one."""
         return self.id or dict(self.columns).get("id")
 
     def named_by(self, column: str) -> DataEntry:
-        """The same rows, by other names."""
+        """Return the entry with ``column`` as the rows' names."""
         return replace(
-            self, id=column, columns=tuple(one for one in self.columns if one[0] != "id")
+            self, id=column, columns=tuple(pair for pair in self.columns if pair[0] != "id")
         )
 
 
@@ -139,7 +139,7 @@ M = TypeVar("M", bound=ModelEntry)
 
 @light_dataclass(frozen=True)
 class WeightsType:
-    """Numbers by model, or the words that let a calibration say them."""
+    """Numbers by model, or the words that take them from a calibration."""
 
     def read(self, value: object, place: Place) -> Weights:
         if isinstance(value, Mapping):
@@ -173,8 +173,9 @@ class FieldsRead(NamedTuple):
 class JudgeEntry:
     """The settings of every kind of judge.
 
-    A kind declares its own settings in a subclass. The properties and methods below say what a plan
-    has to know about a judge before there is one; a kind overrides those that differ.
+    A kind declares its own settings in a subclass. The properties and methods below describe a
+    judge
+    before it is made; a kind overrides those that differ.
     """
 
     kind: str = key(
@@ -227,7 +228,7 @@ class JudgeEntry:
 
     @property
     def own_models(self) -> tuple[ModelEntry, ...]:
-        """The models that the judge names itself, the steps of a cascade among them."""
+        """The models that the judge names itself, including the steps of a cascade."""
         return self.models
 
     @property
@@ -236,11 +237,11 @@ class JudgeEntry:
         return ()
 
     def with_steps(self, steps: tuple[StepEntry, ...]) -> JudgeEntry:
-        """Return the cascade with these steps; without any it is a plain judge."""
+        """Return the cascade with these steps. Without steps it is a plain judge."""
         raise NotImplementedError
 
     def check_calibration(self) -> None:
-        """Refuse a calibration that nothing uses, and steps next to what does not go with them."""
+        """Refuse an unused calibration, and settings that a cascade cannot have."""
 
     @property
     def asks_no_model(self) -> bool:
@@ -265,8 +266,9 @@ class JudgeEntry:
 
     @property
     def talks_to_target(self) -> bool:
-        """True if the judge has its own way to get answers from the file's targets, which then
-        holds for all judges of the file.
+        """True if the judge has its own way to get answers from the file's targets. All judges of
+        the
+        file then use it.
         """
         return False
 
@@ -285,7 +287,7 @@ class JudgeEntry:
         return FieldsRead(needed=("response",))
 
     def named_models(self) -> Iterator[tuple[str, Sequence[ModelEntry]]]:
-        """Yield each setting that names models, with them. ``--model`` replaces those of
+        """Yield each setting that names models, with the models. ``--model`` replaces those of
         ``models`` and ``cascade``.
         """
         yield "models", self.models
@@ -318,7 +320,7 @@ class JudgeEntry:
 
 @light_dataclass(frozen=True, kw_only=True)
 class CascadeEntry(JudgeEntry):
-    """What judges have that may be a cascade."""
+    """The settings of judges that may be a cascade."""
 
     cascade: tuple[StepEntry, ...] = key(
         Many(Record(StepEntry, short="model")),
@@ -424,7 +426,7 @@ class DirectEntry(CascadeEntry):
 
 @light_dataclass(frozen=True, kw_only=True)
 class PairwiseEntry(JudgeEntry):
-    """Which of several responses is better."""
+    """A judge that says which of several responses is better."""
 
     criteria: tuple[CriteriaEntry, ...] = key(
         Many(CriteriaType("pairwise")), "A question, a ready-made criteria, a file, or written out."
@@ -460,7 +462,7 @@ class PairwiseEntry(JudgeEntry):
 
     @property
     def both_orders(self) -> bool:
-        """Whether every comparison is asked in both orders."""
+        """Return True if every comparison is asked in both orders."""
         if self.check_positional_bias and self.order == "one":
             raise SetupError(
                 "order: one and check_positional_bias: true contradict each other: leave "
@@ -475,7 +477,7 @@ class PairwiseEntry(JudgeEntry):
 
 @light_dataclass(frozen=True, kw_only=True)
 class CheckEntry(JudgeEntry):
-    """What a program can tell without a model."""
+    """Checks by a program, without a model."""
 
     checks: tuple[Expectation, ...] = key(
         LazyType("adjudge.core.checks.kinds", "EXPECTATIONS"),
@@ -490,9 +492,11 @@ class CheckEntry(JudgeEntry):
         return True
 
     def fields_read(self, file: EvalFile) -> FieldsRead:  # noqa: ARG002
-        also = [name for one in self.checks for name in one.check.reads]
-        also += [one.rows_with for one in self.checks if one.rows_with]
-        return FieldsRead(needed=tuple(one.field for one in self.checks), also=tuple(also))
+        also = [name for expectation in self.checks for name in expectation.check.reads]
+        also += [expectation.rows_with for expectation in self.checks if expectation.rows_with]
+        return FieldsRead(
+            needed=tuple(expectation.field for expectation in self.checks), also=tuple(also)
+        )
 
     def named_files(self) -> Iterator[tuple[str, str]]:
         from adjudge.core.checks.structure import IsJson  # not loaded if nothing is checked
@@ -536,7 +540,7 @@ class PythonEntry(JudgeEntry):
 
 @light_dataclass(frozen=True, kw_only=True)
 class BudgetEntry:
-    """Where a run stops; it can be resumed later."""
+    """The limits of a run. A stopped run can be resumed."""
 
     max_usd: float | None = key(_ABOVE_ZERO, "Money, in US dollars.", None)
     max_calls: int | None = key(_COUNT, "Requests to models.", None)
@@ -545,7 +549,7 @@ class BudgetEntry:
 
 @light_dataclass(frozen=True, kw_only=True)
 class Gates:
-    """What a run must reach; else the exit code says so."""
+    """The numbers that a run must reach. Otherwise the exit code is not 0."""
 
     fail_under: FailUnder | None = key(
         _BARS,
@@ -657,13 +661,13 @@ class EvalFile:
 
     @cached_property
     def source(self) -> Path | ObjectFile:
-        """The rows; ``-`` stays what it is."""
+        """The place of the rows; ``-`` is standard input."""
         path = self.data.path
         return Path(STDIN) if path == STDIN else location_of(path, self.path.parent)
 
     @property
     def local_source(self) -> Path:
-        """The same, for those who read more than one file of rows."""
+        """Like ``source``, but refuses addresses: for readers of several files."""
         source = self.source
         if isinstance(source, ObjectFile):
             raise SetupError(
@@ -675,36 +679,37 @@ class EvalFile:
 
     @property
     def run_folder(self) -> Path | None:
-        """Where the run is kept, if it is."""
+        """The folder of the run; None if the run is not kept."""
         if self.typed and self.run is None:
             return None
         return self.beside(self.run or f"runs/{self.path.stem}")
 
     @property
     def output_paths(self) -> tuple[Path | ObjectFile, ...]:
-        """What is written at the end."""
-        return tuple(location_of(one, self.path.parent) for one in self.outputs)
+        """The files that are written at the end."""
+        return tuple(location_of(output, self.path.parent) for output in self.outputs)
 
     def beside(self, path: str) -> Path:
-        """A path of the file, seen from where we are."""
+        """Return a path of the file relative to the working folder."""
         return self.path.parent / path
 
 
 class ReadEval(NamedTuple):
-    """An eval file as its text says it, before the defaults of a project."""
+    """An eval file as it was written, before the defaults of a project."""
 
     file: EvalFile
     names_language: bool
 
     def completed(self, project: Project) -> EvalFile:
-        """Return the file with the project's defaults for what it leaves open; checks of the whole
-        file are its first judge.
+        """Return the file with the project's defaults. Checks of the whole file become its first
+        judge.
         """
         file = self.file
         if not file.judges and not file.checks:
             raise Place(str(file.path), line=1).wrong("the key {name!r} is missing", name="judges")
         if file.checks:
             checks = CheckEntry(kind="check", checks=file.checks, line=file.checks[0].place.line)
+            # judges with ``after: checks`` need them before themselves
             file = replace(file, judges=(checks, *file.judges), checks=())
         models = file.models
         if not models and project.model:
@@ -714,7 +719,7 @@ class ReadEval(NamedTuple):
         return replace(
             file,
             models=tuple(map(project.with_defaults, models)),
-            judges=tuple(with_models(one, project.with_defaults) for one in file.judges),
+            judges=tuple(with_models(judge, project.with_defaults) for judge in file.judges),
             language=language,
         )
 
@@ -722,18 +727,20 @@ class ReadEval(NamedTuple):
 def load_eval(
     path: str | Path, project: Project | None = None, data: Path | ObjectFile | None = None
 ) -> EvalFile:
-    """Read the eval file at ``path``. A SetupError names the wrong line and suggests what may have
-    been meant.
+    """Read the eval file at ``path``. A SetupError names the wrong line and suggests a correction.
 
     This only reads it. To run a file that may come from others, use
-    ``runs.trusted_folders.open_eval``, which asks the user first. ``project``: the defaults for
-    what the file leaves open. ``data``: the rows to judge if it names none.
+    ``runs.trusted_folders.open_eval``, which asks the user first. ``project``: its defaults for
+    missing
+    keys. ``data``: the rows to judge if the file names none.
     """
     return parse_eval(eval_text(path), path, project, data)
 
 
 def eval_text(path: str | Path) -> str:
-    """Return the text of the eval file at ``path``; a SetupError if it is missing or holds rows."""
+    """Return the text of the eval file at ``path``. Raise a SetupError if it is missing or holds
+    rows.
+    """
     path = Path(path)
     if not path.exists():
         raise SetupError(
@@ -751,8 +758,11 @@ def parse_eval(
     data: Path | ObjectFile | None = None,
     environ: Mapping[str, str] | None = None,
 ) -> EvalFile:
-    """The eval file whose text is ``content``; ``path`` is what errors call it, and what its paths
-    are relative to. ``environ``: what its variables hold, by default those of this process.
+    """Parse the eval file ``content``.
+
+    ``path``: its name in errors, and the base of its paths. ``environ``: the values of its
+    variables,
+    by default the environment of this process.
     """
     return read_eval_text(content, path, data, environ).completed(project or Project())
 
@@ -778,11 +788,17 @@ def read_eval_text(
         if "$" in content:
             filled = with_variables(place.value, place, WITHOUT_VARIABLES, environ)
             place = replace(place, value=filled)
-        found: EvalFile = Record(EvalFile).read(_with_data(place.value, data), place)
+        content_value: object = place.value
+        if data and isinstance(content_value, Mapping):
+            content_value = {
+                "data": str(data.absolute()),
+                **content_value,
+            }  # unless the file has it
+        file: EvalFile = Record(EvalFile).read(content_value, place)
     except RecursionError as error:
         raise SetupError("{path}: is nested too deep", path=path) from error
     names_language = isinstance(place.value, Mapping) and "language" in place.value
-    return ReadEval(replace(found, path=Path(path)), names_language)
+    return ReadEval(replace(file, path=Path(path)), names_language)
 
 
 def _holds_rows(place: Place) -> SetupError:
@@ -808,18 +824,14 @@ def _refuse_promptfoo(place: Place) -> None:
         )
 
 
-def _with_data(value: object, data: Path | ObjectFile | None) -> object:
-    return {"data": str(data.absolute()), **value} if data and isinstance(value, Mapping) else value
-
-
 class ChangeModel(Protocol):
-    """A model, or a step, with something else about it."""
+    """A function that changes a model entry, or a step."""
 
     def __call__(self, entry: M, /) -> M: ...
 
 
 def with_models(judge: JudgeEntry, change: ChangeModel) -> JudgeEntry:
-    """``judge`` with each of its models, or steps, changed so."""
+    """Return ``judge`` with ``change`` applied to each of its models or steps."""
     changed: dict[str, Any] = (
         {"cascade": tuple(map(change, judge.cascade_steps))} if judge.cascade_steps else {}
     )
@@ -827,10 +839,10 @@ def with_models(judge: JudgeEntry, change: ChangeModel) -> JudgeEntry:
 
 
 def schema() -> Schema:
-    """The format as JSON schema, for editors."""
-    about = {
+    """Return the format as JSON schema, for editors."""
+    header = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "adjudge eval file",
         "anyOf": [{"required": ["judges"]}, {"required": ["checks"]}],
     }
-    return {**about, **Record(EvalFile).schema()}
+    return {**header, **Record(EvalFile).schema()}

@@ -1,5 +1,6 @@
-"""Plan → run: every judge over every row. Every command that judges goes through here, and loops
-over the events of its run.
+"""Execution of a plan: every judge over every row.
+
+Every command that judges goes through here and loops over the events of its run.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ class JudgeStarted:
 
 @light_dataclass(frozen=True)
 class JudgmentDone:
-    """A judgment is there: its votes are in the ledger, and it follows in a moment."""
+    """A judgment was made. Its votes are in the ledger; the judgment itself is written next."""
 
     judge: str
     number: int
@@ -64,26 +65,26 @@ class JudgmentDone:
 
 @light_dataclass(frozen=True)
 class ColumnsChosen:
-    """Which columns the rows of a RAG assistant were taken from."""
+    """The columns that the rows of a RAG assistant were taken from."""
 
     columns: Mapping[str, str]
 
 
 @light_dataclass(frozen=True)
 class VoteCast:
-    """A model was asked and answered, or failed to; a judgment may take many."""
+    """A model was asked and answered, or failed to. A judgment may take many votes."""
 
     vote: Vote
 
 
 @light_dataclass(frozen=True)
 class Stopping:
-    """Somebody interrupted the run: nothing more is sent, and what is under way is waited for."""
+    """The user interrupted the run: nothing more is sent, and open requests are waited for."""
 
 
 @light_dataclass(frozen=True)
 class RowsReadable:
-    """The data can be read. Nothing was asked and no folder was made before the next event."""
+    """The data can be read. Nothing is asked and no folder is made before this event is handled."""
 
 
 @light_dataclass(frozen=True)
@@ -93,17 +94,17 @@ class RowsEnded:
 
 @light_dataclass(frozen=True)
 class Called:
-    """A model was called, where these events are asked for."""
+    """A model was called. Only yielded if ``execute`` is called with ``calls=True``."""
 
     call: Call
 
 
 class BackendNews:
-    """Something that a backend has to tell, such as a batch that was sent."""
+    """A message of a backend, such as a batch that was sent."""
 
     @property
     def is_always_told(self) -> bool:
-        """True if it is told even by a quiet command, because it is about money."""
+        """Return True if a quiet command prints it, too, because it is about money."""
         return False
 
     @property
@@ -135,29 +136,29 @@ Kept = Callable[[], JsonObject]
 
 
 class RoundsBackend(Backend, Protocol):
-    """A backend that has the answers when the rows pass again."""
+    """A backend that has its answers only when the rows pass again."""
 
     async def begin(self) -> None:
-        """Read what was sent before."""
+        """Read what was sent earlier."""
 
     def begin_pass(self) -> None:
-        """All rows are about to pass."""
+        """Prepare for the next pass over all rows."""
 
     async def next_round(self) -> None:
         """Send what was asked in this pass, and wait for answers."""
 
     async def cancel(self) -> None:
-        """Cancel what is under way."""
+        """Cancel open batches."""
 
     def discard(self) -> None:
-        """Let go of everything that was not sent."""
+        """Drop everything that was not sent."""
 
 
 class Rounds(Protocol):
     """A way to ask in rounds instead of at once: providers' batches."""
 
     def check(self, models: Sequence[OpenModel]) -> None:
-        """Refuse models that cannot be asked so, before there is a run."""
+        """Refuse models without a batch API, before there is a run."""
 
     def open(
         self, models: Sequence[OpenModel], run: OpenRun, folder: Path, tell: Listen
@@ -167,7 +168,7 @@ class Rounds(Protocol):
 
 
 def _ignore(event: Event) -> None:
-    """Events of a row are told by the first judge that reads it."""
+    """Ignore an event: the first judge that reads a row has reported it already."""
 
 
 @contextmanager
@@ -180,11 +181,11 @@ def execute(
     batch: Rounds | None = None,
     calls: bool = False,
 ) -> Iterator[Iterator[Event]]:
-    """Judge: yield what happens, as it happens. BudgetSpent or RunStopped is raised if it ends
-    before the end. Leaving the block before that cancels the run.
+    """Judge all rows, and yield events as they happen. Leaving the block early cancels the run.
 
-    ``kept``: further facts about the run, asked for when it begins and when all its events were
-    handled. ``batch``: ask in providers' batches. ``calls``: yield ``Called``, too.
+    ``kept``: returns facts to store with the run; called at its start and after its last event was
+    handled. ``batch``: ask in providers' batches. ``calls``: yield ``Called``, too. Raises
+    BudgetSpent or RunStopped if the run ends early.
     """
     run = (
         RunSettings(plan.folder, fork_of, retry_failed, {**plan.facts, **kept()}, batch is not None)
@@ -201,6 +202,7 @@ def execute(
         with OpenedSession(replace(session(), on_call=on_call)):
             await _execute(plan, run, outbox, kept, batch)
 
+    # the events come from another thread; a caller that leaves the block cancels it
     with event_loop.stream(work) as events:
         yield events
 
@@ -212,21 +214,23 @@ def estimate(
     fork_of: Path | None = None,
     retry_failed: bool = False,
 ) -> CostEstimate:
-    """Return what is left of the run would take; nothing is asked.
+    """Estimate what the unanswered rest of a run would take, without asking any model.
 
     ``listen`` is called with the rows that could not be judged.
     """
     from adjudge.runs.stored_votes import KnownVotes  # reads run folders: not loaded to judge
 
     has_begun = plan.folder is not None and holds_run(plan.folder)
-    answered = plan.folder if has_begun or fork_of is None else fork_of
-    known = KnownVotes(answered, retry_failed=retry_failed) if answered else None
+    answered_folder = plan.folder if has_begun or fork_of is None else fork_of
+    known_votes = (
+        KnownVotes(answered_folder, retry_failed=retry_failed) if answered_folder else None
+    )
     passes = [
         judgeable_rows(plan, ready, _ignore if number else listen)
         for number, ready in enumerate(plan.judges)
     ]
     estimates = [
-        ready.judge.estimate((item for _, item in items), known, plan.prices)
+        ready.judge.estimate((item for _, item in items), known_votes, plan.prices)
         for ready, items in zip(plan.judges, passes, strict=True)
     ]
     return sum(estimates[1:], start=estimates[0])
@@ -239,72 +243,77 @@ async def _execute(
     kept: Kept,
     batch: Rounds | None,
 ) -> None:
-    first, listen = plan.judges[0], outbox.put
-    rows = _begun(judgeable_rows(plan, first, listen))
+    first_judge, listen = plan.judges[0], outbox.put
+    rows = judgeable_rows(plan, first_judge, listen)
+    # unreadable data must raise before a folder is made or a model is asked
+    if (first_row := next(rows, None)) is not None:
+        rows = chain([first_row], rows)
     listen(RowsReadable())
     await outbox.drained()
     limits = None if plan.limits == Budget() else plan.limits
     judges = plan.configuration if run or limits else {}
     async with (
-        open_run(run, judges, limits, plan.prices) as under_way,
+        open_run(run, judges, limits, plan.prices) as open_run_or_none,
         _stopped_gently(listen, kept=run is not None),
     ):
         try:
-            if under_way and batch:
-                await _judge_in_rounds(plan, batch, rows, under_way, listen)
+            if open_run_or_none and batch:
+                await _judge_in_rounds(plan, batch, rows, open_run_or_none, listen)
             else:
                 for ready in plan.judges:
                     listen(JudgeStarted(ready.name))
-                    items = rows if ready is first else judgeable_rows(plan, ready, _ignore)
+                    items = rows if ready is first_judge else judgeable_rows(plan, ready, _ignore)
                     with beside(_asked_beside(plan, ready)):
-                        await _judge(ready, items, under_way, listen)
+                        await _judge(ready, items, open_run_or_none, listen)
             listen(RowsEnded())
         finally:
-            if run and under_way:
+            if run and open_run_or_none:
                 await outbox.drained()
                 facts = kept()
                 if not facts.items() <= run.facts.items():  # else they are there since it began
-                    await under_way.ledger.note_all(facts)
+                    await open_run_or_none.ledger.note_all(facts)
 
 
 def _asked_beside(plan: Plan, ready: ReadyJudge) -> list[Asked]:
-    """The judges that are asked about the same part of a row."""
+    """Return the judges that are asked about the same part of a row."""
     if ready.each_row is not None:
         return []
     return [
-        (other.judge, other.criteria)
-        for other in plan.judges
-        if other.per == ready.per and other.each_row is None
+        (neighbour.judge, neighbour.criteria)
+        for neighbour in plan.judges
+        if neighbour.per == ready.per and neighbour.each_row is None
     ]
 
 
 async def _judge_in_rounds(
     plan: Plan,
     rounds: Rounds,
-    first: Iterator[tuple[int, object]] | None,
+    begun_rows: Iterator[tuple[int, object]] | None,
     run: OpenRun,
     listen: Listen,
 ) -> None:
-    """Let the rows pass again and again, until all have their answers; each time those of all
-    judges are sent together.
+    """Pass over the rows until all have their answers. Each round sends the requests of all
+    judges together.
 
-    ``first``: the rows of the first judge, of which the first one is read.
+    ``begun_rows``: the rows of the first judge, whose first row is already read.
     """
     backend = rounds.open(plan.models, run, run.ledger.path.parent, listen)
-    left = [(ready, DeferredItems()) for ready in plan.judges]
+    open_judges = [(ready, DeferredItems()) for ready in plan.judges]
     for ready in plan.judges:
         listen(JudgeStarted(ready.name))
     with OpenedSession(replace(session(), backend=backend)):
         try:
             await backend.begin()
-            while left:
+            while open_judges:
                 backend.begin_pass()
-                for ready, deferred in left:
-                    rows = first or judgeable_rows(plan, ready, _ignore)
+                for ready, deferred in open_judges:
+                    rows = begun_rows or judgeable_rows(plan, ready, _ignore)
                     await _judge(ready, rows, run, listen, deferred)
-                    first = None
-                left = [(ready, deferred) for ready, deferred in left if deferred.left]
-                if left:
+                    begun_rows = None
+                open_judges = [
+                    (ready, deferred) for ready, deferred in open_judges if deferred.left
+                ]
+                if open_judges:
                     await backend.next_round()
         except asyncio.CancelledError:  # interrupted twice
             await backend.cancel()
@@ -326,10 +335,10 @@ async def _judge(
         deferred.begin(under_way.pop)
 
     def items() -> Iterator[object]:
-        for number, (row, item) in enumerate(rows):
+        for number, (row, judged_item) in enumerate(rows):
             if not deferred or not deferred.is_done(number):
                 under_way[number] = row
-            yield item
+            yield judged_item
 
     open_budget = run.open_budget if run else caller().budget
 
@@ -360,8 +369,9 @@ async def _judge(
 
 
 def judgeable_rows(plan: Plan, ready: ReadyJudge, listen: Listen) -> Iterator[tuple[int, object]]:
-    """Yield the number of each row, with what the judge takes of it; ``listen`` is called with rows
-    that cannot be judged.
+    """Yield the number of each row and the items that the judge makes of it.
+
+    ``listen`` is called with rows that cannot be judged.
     """
     file = plan.file
     for row, instance in enumerate(plan.reader.read(listen, plan.limit)):
@@ -389,7 +399,7 @@ def _judgeable(
 
 
 def _skip(file: EvalFile, instance: Instance, error: SetupError, listen: Listen) -> None:
-    """Tell of a row that cannot be judged; raise if it was typed, or is to stop the run."""
+    """Report a row that cannot be judged. Raise if the user typed it, or with ``on_bad_row: stop``."""
     if file.rows and not file.data.path:
         raise error
     row = BadRow(str(instance.metadata.get("place", instance.id)), str(error))
@@ -400,7 +410,9 @@ def _skip(file: EvalFile, instance: Instance, error: SetupError, listen: Listen)
 
 @asynccontextmanager
 async def _stopped_gently(listen: Listen, *, kept: bool) -> AsyncIterator[None]:
-    """The first interrupt is reported, and ends also a run that is not kept at a good place."""
+    """Report the first interrupt. A run without a folder has no ledger to stop it, so its
+    budget does.
+    """
     open_budget = None if kept else caller().budget
 
     def stop() -> None:
@@ -410,8 +422,3 @@ async def _stopped_gently(listen: Listen, *, kept: bool) -> AsyncIterator[None]:
 
     with event_loop.stoppable(stop):
         yield
-
-
-def _begun(rows: Iterator[tuple[int, object]]) -> Iterator[tuple[int, object]]:
-    """The same rows, with the first one read."""
-    return chain([first], rows) if (first := next(rows, None)) else rows

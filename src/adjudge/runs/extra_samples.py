@@ -1,4 +1,4 @@
-"""A judge asked again: further samples of what it says of the same rows."""
+"""A judge asked again: further samples for the same rows."""
 
 from __future__ import annotations
 
@@ -31,22 +31,26 @@ class WithOtherBallots(JudgeAround[Any]):
         return self.change(self.judge.plan_all(item))
 
     def pool(self, item: Any, votes: Sequence[Vote]) -> Result:
-        found: Result = self.judge.pool(item, votes)
-        return found
+        result: Result = self.judge.pool(item, votes)
+        return result
 
 
 @dataclass(frozen=True)
 class AskedAgain(WithOtherBallots):
-    """A judge whose answers are further samples: no cache and no ledger has them already."""
+    """A judge whose answers are further samples, which no cache or ledger has yet."""
 
     asking: int = 1
     """Which asking this is, from 0."""
 
     def change(self, ballots: Sequence[Ballot]) -> list[Ballot]:
-        by = self.asking * self.samples
+        offset = self.asking * self.samples
         return [
-            replace(one, sample=one.sample + by, seed=None if one.seed is None else one.seed + by)
-            for one in ballots
+            replace(
+                ballot,
+                sample=ballot.sample + offset,
+                seed=None if ballot.seed is None else ballot.seed + offset,
+            )
+            for ballot in ballots
         ]
 
     def configuration(self, criteria: Sequence[Criteria] = ()) -> JsonDict:
@@ -54,5 +58,5 @@ class AskedAgain(WithOtherBallots):
 
 
 def asked_again(ready: ReadyJudge, asking: int) -> ReadyJudge:
-    """The judge at its asking ``asking``, from 0."""
+    """Return the judge for its asking number ``asking``, from 0."""
     return judge_around(ready, AskedAgain(ready, asking=asking), f"({asking + 1})")

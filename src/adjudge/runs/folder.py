@@ -1,4 +1,4 @@
-"""Run folders as readers see them: what is in one."""
+"""Run folders as readers see them."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class NoSuchRun(RunError):
 
 @dataclass(frozen=True)
 class CriteriaInfo(JudgeCriterion):
-    """What one judge made of one of its criteria."""
+    """The results of one judge by one of its criteria."""
 
     statuses: dict[str, int]
     mean: float | None
@@ -83,7 +83,7 @@ class CriteriaInfo(JudgeCriterion):
 
 @dataclass(frozen=True, kw_only=True)
 class RunFacts:
-    """How a run was set up and how it ended: what can be read without its rows."""
+    """The setup and the end of a run: everything that can be read without its rows."""
 
     folder: Path
     configuration: JsonObject
@@ -92,7 +92,7 @@ class RunFacts:
 
     @cached_property
     def prices(self) -> PriceTable:
-        """Those that held for the run."""
+        """The prices that applied to the run."""
         return prices_of(self.facts)
 
     @cached_property
@@ -103,7 +103,10 @@ class RunFacts:
     @property
     def identities(self) -> dict[str, str]:
         """Judge → its identity: one hash over everything that decides its verdicts."""
-        return {name: judge_identity(one) for name, one in self.judge_configurations.items()}
+        return {
+            name: judge_identity(configuration)
+            for name, configuration in self.judge_configurations.items()
+        }
 
     @property
     def state(self) -> str:
@@ -112,7 +115,7 @@ class RunFacts:
 
     @property
     def has_ended(self) -> bool:
-        """Return True if no row is left to be judged; so it is with an imported run."""
+        """Return True if no row is left to be judged. Always true of an imported run."""
         return self.facts.get("ended") in _ENDED
 
 
@@ -142,10 +145,10 @@ class RunInfo(RunFacts, HtmlRepr):
     """What was sent through providers' batch APIs, the oldest first."""
 
     def to_dict(self) -> JsonDict:
-        """This run at a glance, as a JSON-ready dict."""
+        """Return the run's summary as a JSON-ready dict."""
         criteria = [
-            {"judge": one.judge, "criteria": one.criteria, **one.statuses, "mean": one.mean}
-            for one in self.criteria
+            {"judge": info.judge, "criteria": info.criteria, **info.statuses, "mean": info.mean}
+            for info in self.criteria
         ]
         calls = {model: usage.calls for model, usage in self.usage.items()}
         counts = some_of(self, "votes", "failed_votes", "failed_calls")
@@ -163,7 +166,7 @@ class RunInfo(RunFacts, HtmlRepr):
 
 
 def state_of(facts: JsonObject) -> str:
-    """Whether a run with these facts is complete, or why it stopped."""
+    """Return "complete", the reason why a run stopped, or "not finished"."""
     ended = facts.get("ended")
     if ended == "complete":
         return Message("complete")
@@ -172,7 +175,7 @@ def state_of(facts: JsonObject) -> str:
 
 @contextmanager
 def reading(folder: str | Path) -> Iterator[sqlite3.Connection]:
-    """A run's ledger to read from, also while it is written: all that is read is of one moment."""
+    """Open a run's ledger for reading, also while it is written. All reads see one moment."""
     path = Path(folder) / FILE
     if not path.is_file() and kept_facts(Path(folder)) is not None:
         raise RunError(
@@ -205,8 +208,9 @@ def reading(folder: str | Path) -> Iterator[sqlite3.Connection]:
 
 
 def run_facts(folder: str | Path) -> RunFacts:
-    """Read how a run was set up and how it ended, without its rows: the time does not depend on
-    their number. Damaged rows are found when they are read.
+    """Read how a run was set up and how it ended, without its rows.
+
+    The time does not depend on the number of rows. Damaged rows are found when they are read.
     """
     with reading(folder) as connection:
         facts = read_meta(connection)
@@ -217,9 +221,12 @@ def run_facts(folder: str | Path) -> RunFacts:
 def run_info(
     folder: str | Path, *, judgments_follow: bool = False, votes_follow: bool = False
 ) -> RunInfo:
-    """What a run folder holds. ``judgments_follow``: the caller reads every judgment before it uses
-    the counts, and (``votes_follow``) every vote, by ``report_of_run``. Reading checks them, so
-    they are not checked here.
+    """Read and check a run folder.
+
+    ``judgments_follow``: the caller will read every judgment before it uses the counts, and
+    (``votes_follow``) every vote, by ``report_of_run``. Reading checks them, so they are not
+    checked
+    here.
     """
     path = Path(folder) / FILE
     later = {*(["judgments"] if judgments_follow else ()), *(["votes"] if votes_follow else ())}
@@ -260,8 +267,8 @@ def _info_in(connection: sqlite3.Connection, folder: Path) -> RunInfo:
 
 
 def _count_votes(connection: sqlite3.Connection, *, forked: bool) -> tuple[int, int, int]:
-    """How many votes there are, for how many every call failed, and how many answers hold no
-    verdict. Of answers that were taken over from another run, those count that a judgment rests on.
+    """Count the votes: all of them, those for which every call failed, and answers without a
+    verdict. Of answers taken over from another run, only those count that a judgment uses.
     """
     newest = f"FROM votes WHERE {_NEWEST} AND {_FINISHED}"
     if not forked:
@@ -271,12 +278,12 @@ def _count_votes(connection: sqlite3.Connection, *, forked: bool) -> tuple[int, 
     query, width = f"SELECT ballots, {answers} FROM judgments", 2 * KEY_BYTES  # noqa: S608
     used = {
         keys[place : place + width]
-        for ballots, asked in connection.execute(query)
-        for keys in (ballots.hex(), str(asked))
+        for ballots, answer_keys in connection.execute(query)
+        for keys in (ballots.hex(), str(answer_keys))
         for place in range(0, len(keys), width)
     }
-    found = connection.execute(f"SELECT ballot, outcome {newest}")
-    return _by_outcome(Counter(outcome for ballot, outcome in found if ballot.hex() in used))
+    newest_votes = connection.execute(f"SELECT ballot, outcome {newest}")
+    return _by_outcome(Counter(outcome for ballot, outcome in newest_votes if ballot.hex() in used))
 
 
 def _by_outcome(votes: Counter[str]) -> tuple[int, int, int]:
@@ -285,8 +292,8 @@ def _by_outcome(votes: Counter[str]) -> tuple[int, int, int]:
 
 
 def prices_of(facts: JsonObject) -> PriceTable:
-    """The prices that held for a run; where it keeps none, or their file cannot be read,
-    today's.
+    """Return the prices that applied to a run, or today's if it has none or their file is
+    unreadable.
     """
     if file := kept_prices(facts):
         with suppress(SetupError):
@@ -295,7 +302,7 @@ def prices_of(facts: JsonObject) -> PriceTable:
 
 
 def kept_prices(facts: JsonObject) -> Path | None:
-    """The file that the prices of a run stood in, where it keeps one."""
+    """Return the price file that the run was started with, if any."""
     match facts:
         case {"resume": {"options": {"prices": str(path)}}}:
             return Path(path)
@@ -303,17 +310,17 @@ def kept_prices(facts: JsonObject) -> Path | None:
 
 
 def spent_in(folder: str | Path, *, by_votes: bool = False) -> Spent:
-    """What a run has cost until now, by its own prices; after a kill, with an estimate of what was
-    under way.
+    """Return the cost of a run so far, by its own prices. After a kill, open requests are
+    estimated.
 
-    ``by_votes``: by what was answered alone, which is what can be known while it goes on.
+    ``by_votes``: count stored answers only. That is all that is known while a run goes on.
     """
     with reading(folder) as connection:
         facts = read_meta(connection)
-        kept = None if by_votes else facts.get("spending")
-        used = {} if kept else used_in(connection)
+        stored_account = None if by_votes else facts.get("spending")
+        used = {} if stored_account else used_in(connection)
     try:
-        account = Account.of(kept) if kept else Account(used)
+        account = Account.of(stored_account) if stored_account else Account(used)
         account.write_off()
         return OpenBudget(prices=prices_of(facts), account=account).spent
     except (KeyError, TypeError, ValueError) as error:
@@ -325,10 +332,10 @@ def spent_in(folder: str | Path, *, by_votes: bool = False) -> Spent:
 
 
 def settings_in(folder: str | Path) -> list[JsonObject]:
-    """How each judge of a run is set up, as it was begun."""
+    """Return the settings that each judge of a run was started with."""
     with reading(folder) as connection:
         judges = read_judges(connection)
-    return [one.settings for one in judges.values()]
+    return [judge.settings for judge in judges.values()]
 
 
 def excluded_models(
@@ -337,97 +344,99 @@ def excluded_models(
     """Return judge → model of its panel → judgments in which it did not count. A judge of one model
     is not a panel.
     """
-    found: dict[str, dict[str, int]] = {}
+    rows_by_model: dict[str, dict[str, int]] = {}
     for judge, model, rows in connection.execute(_EXCLUDED):
         if judge in judges and len(judges[judge].models) > 1:
-            found.setdefault(judge, {})[model] = rows
-    return found
+            rows_by_model.setdefault(judge, {})[model] = rows
+    return rows_by_model
 
 
 def _by_criteria(connection: sqlite3.Connection) -> tuple[CriteriaInfo, ...]:
-    """In the order in which they were first judged."""
+    """Return the results per criterion, in the order in which they were first judged."""
     query = (
         "SELECT judge, criterion, status, count(*), avg(score), min(number) FROM judgments "
         "GROUP BY 1, 2, 3 ORDER BY 1, 6"
     )
-    found: dict[tuple[str, str], CriteriaInfo] = {}
+    infos: dict[tuple[str, str], CriteriaInfo] = {}
     for judge, criteria, status, count, mean, _ in connection.execute(query):
-        known = found.get((judge, criteria)) or CriteriaInfo(judge, criteria, {}, None)
-        statuses = {**known.statuses, status: count}
-        found[judge, criteria] = CriteriaInfo(
-            judge, criteria, statuses, mean if status == "scored" else known.mean
+        info = infos.get((judge, criteria)) or CriteriaInfo(judge, criteria, {}, None)
+        statuses = {**info.statuses, status: count}
+        infos[judge, criteria] = CriteriaInfo(
+            judge, criteria, statuses, mean if status == "scored" else info.mean
         )
-    return tuple(found.values())
+    return tuple(infos.values())
 
 
 def _failed_calls(facts: JsonObject, failed_votes: int) -> int:
-    """As the run counted them; an imported one did not, and for a vote without an answer there was
-    one at least.
-    """
+    """Return the run's own count. An imported run has none: each failed vote had at least one."""
     failed = object_in(facts.get("spending")).get("failed")
     return failed if isinstance(failed, int) else failed_votes
 
 
 def find_runs(parent: str | Path) -> list[Path]:
-    """The run folders in ``parent`` and one below, the newest last; not what an import is still
-    writing.
+    """Return the run folders in ``parent`` and one level below, the newest last. Imports that are
+    still being written are left out.
     """
     near = [Path(parent), *_inside(Path(parent))]
-    found = (*near, *(inner for folder in near[1:] for inner in _inside(folder)))
+    folders = (*near, *(inner for folder in near[1:] for inner in _inside(folder)))
     return [
         folder
         for _, folder in sorted(
-            _dated(one for one in found if holds_run(one) and not one.name.endswith(UNFINISHED))
+            _with_times(
+                candidate
+                for candidate in folders
+                if holds_run(candidate) and not candidate.name.endswith(UNFINISHED)
+            )
         )
     ]
 
 
 def _inside(folder: Path) -> list[Path]:
-    """What may be looked into in a folder; nothing where it is none, or was deleted just now."""
+    """Return the accessible entries of a folder; none if it is no folder or was just deleted."""
     try:
-        with os.scandir(folder) as found:
-            return [Path(one.path) for one in found if os.access(one.path, os.X_OK)]
+        with os.scandir(folder) as entries:
+            return [Path(entry.path) for entry in entries if os.access(entry.path, os.X_OK)]
     except OSError:
         return []
 
 
 def runs_inside(root: Path) -> dict[str, Path]:
-    """Name → folder of the run that a folder is, or of the runs in it, the newest last."""
-    found = [root] if holds_run(root) else [one for one in find_runs(root) if is_inside(one, root)]
-    return {root.name if one == root else one.relative_to(root).as_posix(): one for one in found}
+    """Return the runs in a folder by name, the newest last. A run folder contains itself."""
+    folders = (
+        [root] if holds_run(root) else [run for run in find_runs(root) if is_inside(run, root)]
+    )
+    return {root.name if run == root else run.relative_to(root).as_posix(): run for run in folders}
 
 
 def is_inside(folder: Path, root: Path) -> bool:
-    """Whether a run lies in a folder: a link that leads out of it does not."""
+    """Return True if a run is in a folder. A link that leads out of the folder is not."""
     return folder.resolve().is_relative_to(root) and not (folder / FILE).is_symlink()
 
 
-def _dated(folders: Iterable[Path]) -> Iterator[tuple[float, Path]]:
-    """With when each was written; one that is deleted meanwhile is none any more."""
+def _with_times(folders: Iterable[Path]) -> Iterator[tuple[float, Path]]:
+    """Yield the folders with their write times, without those deleted meanwhile."""
     for folder in folders:
         with suppress(FileNotFoundError):
             yield last_written(folder), folder
 
 
 def last_written(folder: Path) -> float:
-    """When something was last written to a run, as the clock counts.
-
-    An empty log is one that a reader left.
-    """
+    """Return the time of the last write to a run."""
     ledger = (folder / FILE).stat()
     try:
         logged = (folder / _LOG).stat()
     except FileNotFoundError:  # it goes when its writer ends, at any moment
         return ledger.st_mtime
+    # a reader may leave an empty log
     return max(ledger.st_mtime, logged.st_mtime) if logged.st_size else ledger.st_mtime
 
 
 def delete_run(folder: str | Path, *, only_try: bool = False) -> None:
-    """Delete a run's own files, and its folder when nothing else is in it. A RunError says why it
-    cannot be.
+    """Delete a run's own files, and its folder if nothing else is in it.
 
-    Exports go with it only where the folder holds nothing else: among other files, somebody may
-    have put them there.
+    Raises a RunError that says why it cannot be deleted. Exports are deleted only if the folder
+    holds
+    nothing else: otherwise the user may have put them there.
     """
     place = Path(folder)
     if place.is_symlink():
@@ -448,7 +457,9 @@ def delete_run(folder: str | Path, *, only_try: bool = False) -> None:
 
 
 def _delete_files(place: Path) -> None:
-    _delete_batches(place / BATCHES)
+    batches = place / BATCHES
+    if batches.is_dir() and not batches.is_symlink():  # a link leads to somebody else's files
+        shutil.rmtree(batches)
     alone = {path.name for path in place.iterdir()} <= {*OWN, *LABEL_FILES, *_EXPORTED, LOCK}
     for name in (*OWN, *LABEL_FILES, *(_EXPORTED if alone else ()), LOCK):
         (place / name).unlink(missing_ok=True)
@@ -466,9 +477,7 @@ def _refuse_valuable(place: Path) -> None:
 
 
 def _refuse_open_batches(place: Path) -> None:
-    """What is paid for at a provider is not thrown away; what is too old to be
-    there still may go.
-    """
+    """Refuse to throw away batches that are paid for. Batches too old to be collected may go."""
     try:
         with reading(place) as connection:
             batches = batches_in(connection)
@@ -482,26 +491,22 @@ def _refuse_open_batches(place: Path) -> None:
         )
 
 
-def _delete_batches(place: Path) -> None:
-    """What waits to be sent or was fetched; a link leads to what is somebody else's."""
-    if place.is_dir() and not place.is_symlink():
-        shutil.rmtree(place)
-
-
 def records_of(
     folder: str | Path, *, votes: bool = False, judge: str | None = None
 ) -> Iterator[JudgmentRecord]:
-    """Every judgment of a run, by judge and row, on request with its votes, or of one ``judge``."""
+    """Read every judgment of a run or of one ``judge``, by judge and row. ``votes``: with its
+    votes.
+    """
     with reading(folder) as connection:
         yield from records(connection, votes=votes, judge=judge)
 
 
 def checked_records(folder: str | Path) -> Iterator[JudgmentRecord]:
-    """Every judgment of a run with its votes; at the end, the votes that no judgment rests on are
-    checked like those that were read.
+    """Read every judgment of a run with its votes. At the end, check the votes that no judgment
+    uses, too.
     """
     with reading(folder) as connection:
-        seen = VotesSeen(connection)
-        yield from records(connection, votes=True, seen=seen)
+        seen_votes = VotesSeen(connection)
+        yield from records(connection, votes=True, seen=seen_votes)
         if is_small(Path(folder) / FILE):
-            seen.check_rest()
+            seen_votes.check_rest()

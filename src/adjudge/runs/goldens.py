@@ -1,4 +1,4 @@
-"""Golden cases of criteria, tried: what a judge chooses for texts whose option is known."""
+"""Trials of criteria: the judge's choice for golden cases, whose option is known."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from adjudge.runs.eval_file import DirectEntry, JudgeEntry, PairwiseEntry
 
 
 class Tried(NamedTuple):
-    """A golden case, and what the judge made of it."""
+    """A golden case with the judge's result."""
 
     case: CriteriaExample
     result: Result
@@ -27,22 +27,22 @@ class Tried(NamedTuple):
     @property
     def chosen(self) -> str | None:
         """The option; None without a verdict."""
-        found = self.result
-        if not isinstance(found, PairwiseInstanceResult):
-            return found.verdict
+        result = self.result
+        if not isinstance(result, PairwiseInstanceResult):
+            return result.verdict
         return (
-            letter(found.selected_option)
-            if isinstance(found.selected_option, int)
-            else found.selected_option
+            letter(result.selected_option)
+            if isinstance(result.selected_option, int)
+            else result.selected_option
         )
 
     @property
     def as_expected(self) -> bool | None:
-        """Whether the verdict is the expected one; None without a verdict."""
+        """Return True if the verdict is the expected one; None without a verdict."""
         return None if self.chosen is None else self.chosen == self.case.option
 
     def message(self, number: int) -> Message:
-        """What is not as expected, in a line."""
+        """Return a line about an unexpected verdict."""
         why = self.result.explanation if self.chosen else self.result.reason
         line = Message(
             "golden {number}: expected {expected}, got {chosen}",
@@ -55,14 +55,14 @@ class Tried(NamedTuple):
 
 @dataclass(frozen=True)
 class Goldens:
-    """What is tried of one criteria: rows for a judge, in the order of the cases."""
+    """The golden cases of one criterion: rows for a judge, in the order of the cases."""
 
     entry: CatalogEntry
     cases: tuple[CriteriaExample, ...]
 
     @classmethod
     def of(cls, entry: CatalogEntry, file: Path) -> Goldens:
-        """Its golden cases; where there are none its examples, which are then not shown to the
+        """Return the entry's golden cases. Without any, use its examples, and hide these from the
         judge.
         """
         if entry.golden:
@@ -81,25 +81,27 @@ class Goldens:
     @property
     def rows(self) -> tuple[Instance, ...]:
         return tuple(
-            Instance(one.fields, f"golden {number}") for number, one in enumerate(self.cases, 1)
+            Instance(case.fields, f"golden {number}") for number, case in enumerate(self.cases, 1)
         )
 
     def judge(self, votes: int) -> JudgeEntry:
-        said, kind = (
+        criteria, kind = (
             (CriteriaEntry(self.entry.criteria),),
             PairwiseEntry if self.entry.kind == "pairwise" else DirectEntry,
         )
-        return kind(kind=self.entry.kind, name=self.entry.criteria.name, criteria=said, votes=votes)
+        return kind(
+            kind=self.entry.kind, name=self.entry.criteria.name, criteria=criteria, votes=votes
+        )
 
     def tried(self, results: Sequence[Result]) -> list[Tried]:
-        """The cases with their results, which come in the order of the rows."""
+        """Return the cases with their results, which are in the order of the rows."""
         return [Tried(case, result) for case, result in zip(self.cases, results, strict=True)]
 
 
 def accepted(tried: Sequence[Tried], file: Path, entry: CatalogEntry) -> dict[int, str]:
-    """The options that were chosen instead of those expected.
+    """Return the options that were chosen instead of the expected ones, by position.
 
-    What has no verdict stays as it was.
+    Cases without a verdict are left out.
     """
     if not entry.golden:
         raise SetupError(
@@ -108,7 +110,7 @@ def accepted(tried: Sequence[Tried], file: Path, entry: CatalogEntry) -> dict[in
             name=entry.criteria.name,
         )
     return {
-        place: one.chosen
-        for place, one in enumerate(tried)
-        if one.chosen is not None and not one.as_expected
+        place: trial.chosen
+        for place, trial in enumerate(tried)
+        if trial.chosen is not None and not trial.as_expected
     }

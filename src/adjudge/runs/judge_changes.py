@@ -1,4 +1,6 @@
-"""When judges were found changed, kept beside their runs: labels from before can be told."""
+"""The times at which judges were found changed, next to their runs: they tell which labels are
+older.
+"""
 
 from __future__ import annotations
 
@@ -15,30 +17,30 @@ _LOCK = "judge-changes.lock"
 
 
 def keep_changes(runs: Path, found: Mapping[str, float]) -> None:
-    """Keep in the folder of the runs when each judge, by its identity, was found changed."""
+    """Store in the runs' folder when each judge, by its identity, was found changed."""
     with locked(runs / _LOCK):
-        before = _changes_in(runs)
-        latest = {name: max(at, before.get(name, at)) for name, at in found.items()}
-        if latest.items() <= before.items():
+        stored_changes = _changes_in(runs)
+        latest = {name: max(at, stored_changes.get(name, at)) for name, at in found.items()}
+        if latest.items() <= stored_changes.items():
             return
         with written_whole(runs / FILE) as file:
-            file.write(json.dumps({**before, **latest}, indent=2).encode())
+            file.write(json.dumps({**stored_changes, **latest}, indent=2).encode())
 
 
 def changed_at(run: str | Path, identity: str) -> float | None:
-    """When the judge was last found changed, by the folders that the run lies in; None: it was
-    not.
+    """Return when the judge was last found changed, by the two folders above the run. None if
+    never.
     """
     place = Path(run).absolute()
-    found = [_changes_in(one).get(identity) for one in (place.parent, place.parent.parent)]
-    return max((one for one in found if one is not None), default=None)
+    times = [_changes_in(folder).get(identity) for folder in (place.parent, place.parent.parent)]
+    return max((folder for folder in times if folder is not None), default=None)
 
 
 def _changes_in(runs: Path) -> dict[str, float]:
     path = runs / FILE
     try:
-        kept = object_in(json.loads(path.read_bytes()))
-        return {name: float(str(at)) for name, at in kept.items()}
+        stored = object_in(json.loads(path.read_bytes()))
+        return {name: float(str(at)) for name, at in stored.items()}
     except FileNotFoundError:
         return {}
     except (OSError, ValueError, RecursionError) as error:

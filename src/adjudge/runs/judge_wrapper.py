@@ -1,4 +1,4 @@
-"""A judge around another one: it decides what the other is shown, and has its results otherwise."""
+"""Judges around another judge: they change what it is shown, or its results."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class JudgeAround(Judge[I, Result]):
         return self.judge.max_in_flight
 
     def check_settings(self) -> None:
-        """The judge has checked its own."""
+        """Check nothing: the inner judge has checked its own settings."""
 
     def open_models(self) -> ModelPanel:
         return self.judge.panel
@@ -64,8 +64,8 @@ class JudgeAround(Judge[I, Result]):
         return self.judge.ballots_of_result(ballots)
 
     def fallback_result(self, result: Result, choice: random.Random) -> Result:
-        found: Result = self.judge.fallback_result(result, choice)
-        return found
+        fallback: Result = self.judge.fallback_result(result, choice)
+        return fallback
 
     def recorded_settings(self) -> dict[str, object]:
         return self.judge.recorded_settings()
@@ -76,7 +76,7 @@ class JudgeAround(Judge[I, Result]):
 
 
 def judge_around(ready: ReadyJudge, judge: JudgeAround[Any], mark: str) -> ReadyJudge:
-    """``judge`` in the place of the one inside, over the same rows; ``mark`` ends its name."""
+    """Return ``judge`` in place of the inner one, over the same rows. ``mark`` ends its name."""
     return replace(
         ready,
         name=f"{ready.name} {mark}",
@@ -90,8 +90,8 @@ def judge_around(ready: ReadyJudge, judge: JudgeAround[Any], mark: str) -> Ready
 
 
 def without_verdict(result: Result, status: Status) -> Result:
-    """The same, saying nothing of what was to be judged."""
-    names = {one.name for one in fields(result)}
+    """Return the result without its verdict, score and explanation."""
+    names = {result_field.name for result_field in fields(result)}
     empty = {name: value for name, value in _VERDICTS.items() if name in names}
     bare = replace(result, status=status, score=None, explanation=None)
     return replace(bare, **empty)  # type: ignore[arg-type]

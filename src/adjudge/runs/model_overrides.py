@@ -1,4 +1,4 @@
-"""An eval file asked with other models, or at another server, than it says."""
+"""An eval file with other models, or at another server, than it names."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from adjudge.runs.project import ModelEntry, ServerEntry, StepEntry
 
 
 def at_server(file: EvalFile, server: ServerEntry) -> EvalFile:
-    """The file with its models asked there."""
-    if not file.models and not all(one.own_models for one in file.judges):
+    """Return the file with its models at ``server``."""
+    if not file.models and not all(judge.own_models for judge in file.judges):
         raise SetupError(
             "{path} names no model to ask at a server: add models, such as models: "
             "openai/gpt-4o-mini",
             path=file.path,
         )
-    judges = tuple(with_models(one, server.over) for one in file.judges)
+    judges = tuple(with_models(judge, server.over) for judge in file.judges)
     return replace(file, models=tuple(map(server.over, file.models)), judges=judges)
 
 
 def by_models(file: EvalFile, models: Sequence[ModelEntry]) -> EvalFile:
-    """The file with these models in the place of its own: with several, each judge once by each of
-    them.
+    """Return the file with these models in place of its own. With several, each judge is asked once
+    per model.
 
-    Of a cascade one of them takes the place, and several are its steps, in this order.
+    In a cascade, one model replaces the cascade, and several become its steps, in this order.
     """
-    judges = (each for one in file.judges for each in _asked_with(one, models))
+    judges = (variant for judge in file.judges for variant in _asked_with(judge, models))
     return replace(file, models=tuple(models), judges=tuple(judges), models_from=Place("--model"))
 
 
@@ -46,10 +46,10 @@ def _asked_with(judge: JudgeEntry, models: Sequence[ModelEntry]) -> Iterator[Jud
 
 
 def _short_names(names: Sequence[str]) -> Sequence[str]:
-    """Models of one server by what it calls them; as they were typed where that is not enough."""
+    """Shorten the names of models at one server, if they stay distinct."""
     short = [name.rpartition("#")[2] for name in names]
     return short if all(short) and len(set(short)) == len(set(names)) else names
 
 
 def _step(entry: ModelEntry) -> StepEntry:
-    return StepEntry(**{one.name: getattr(entry, one.name) for one in fields(entry)})
+    return StepEntry(**{setting.name: getattr(entry, setting.name) for setting in fields(entry)})

@@ -1,4 +1,4 @@
-"""Criteria that a command is told: ready-made ones, those of files, and questions."""
+"""Criteria that a command names: ready-made ones, files, and questions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from adjudge.core.domain.criteria import Criteria
 
 @dataclass(frozen=True)
 class NamedCriteria:
-    """Criteria, and what the ranking calls them: two wordings may have one name."""
+    """A criterion with its name in a ranking: two wordings may share a name."""
 
     name: str
     criteria: Criteria
@@ -24,44 +24,48 @@ class NamedCriteria:
 def criteria_to_try(
     named: Sequence[str], questions: Sequence[str], kind: Kind, language: str
 ) -> list[NamedCriteria]:
-    """Ready-made ones, those of files, and questions; where two have one name, each with the file
-    that it is from.
+    """Return the ready-made criteria, those of files, and the questions. If several share a name,
+    it
+    is followed by their file.
     """
-    found = [(criteria_of(question, kind, language), "") for question in questions]
+    criteria_with_files = [(criteria_of(question, kind, language), "") for question in questions]
     for name in named:
         if Path(name).suffix:
-            found += [(one, name) for one in read_criteria(name, kind)]
+            criteria_with_files += [(criterion, name) for criterion in read_criteria(name, kind)]
         else:
-            found.append((ready_made(name, kind, language), ""))
-    counts = Counter(criteria.name for criteria, _ in found)
-    short = _short_names({file for _, file in found if file})
-    several = [
+            criteria_with_files.append((ready_made(name, kind, language), ""))
+    counts = Counter(criteria.name for criteria, _ in criteria_with_files)
+    short = _short_names({file for _, file in criteria_with_files if file})
+    named_criteria = [
         NamedCriteria(
-            f"{one.name} ({short[file]})" if counts[one.name] > 1 and file else one.name, one
+            f"{criterion.name} ({short[file]})"
+            if counts[criterion.name] > 1 and file
+            else criterion.name,
+            criterion,
         )
-        for one, file in found
+        for criterion, file in criteria_with_files
     ]
-    return list({one.name: one for one in several}.values())
+    return list({criterion.name: criterion for criterion in named_criteria}.values())
 
 
 def kinds_of(named: Sequence[str]) -> set[Kind]:
-    """Whether criteria that are named judge one text, or compare, as far as
-    they say so themselves.
-    """
+    """Return the kinds of the named criteria: direct or pairwise."""
     files = [name for name in named if Path(name).suffix]
-    return {one.kind for name in files for one in read_entries(name)} | {
+    return {file_entry.kind for name in files for file_entry in read_entries(name)} | {
         entry(name).kind for name in named if name not in files
     }
 
 
 def _short_names(files: Iterable[str]) -> dict[str, str]:
-    """File → the end of its path that no other has: the same from wherever it is named."""
+    """Return for each file the end of its path that no other file has. It does not depend on the
+    working folder.
+    """
     parts = {file: Path(file).absolute().parts for file in files}
-    found = {}
-    for file, own in parts.items():
-        others = [each for each in parts.values() if each != own]
+    short_names = {}
+    for file, path_parts in parts.items():
+        other_paths = [other_parts for other_parts in parts.values() if other_parts != path_parts]
         length = 1
-        while any(each[-length:] == own[-length:] for each in others):
+        while any(other_parts[-length:] == path_parts[-length:] for other_parts in other_paths):
             length += 1
-        found[file] = "/".join(own[-length:])
-    return found
+        short_names[file] = "/".join(path_parts[-length:])
+    return short_names

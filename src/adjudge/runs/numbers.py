@@ -1,4 +1,4 @@
-"""Numbers as people read them: "–" where there is none."""
+"""Numbers as people read them, with "–" for a missing one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class HasLimits(Protocol):
-    """What has the two ends of an interval."""
+    """Anything with the two ends of an interval."""
 
     @property
     def lower(self) -> float | None: ...
@@ -22,12 +22,12 @@ class HasLimits(Protocol):
 
 
 def figure(value: float | None, digits: int = 2) -> str:
-    """A number with so many decimals, or a dash."""
+    """Return a number with ``digits`` decimals, or a dash."""
     return "–" if value is None else Message(f"{{value:.{digits}f}}", value=float(value))
 
 
 def limits(interval: HasLimits | None, digits: int = 2) -> str:
-    """Where a number lies, or a dash."""
+    """Return an interval as text, or a dash."""
     if interval is None or interval.lower is None or interval.upper is None:
         return "–"
     lower, upper = figure(interval.lower, digits), figure(interval.upper, digits)
@@ -37,19 +37,19 @@ def limits(interval: HasLimits | None, digits: int = 2) -> str:
 
 
 def p_value(value: float | None) -> str:
-    """With three decimals, or a dash; what is not zero is never written as zero."""
+    """Return a p-value with three decimals, or a dash. A small one is <0.001, never 0.000."""
     if value is not None and value < 0.0005:
         return Message("<{least:.3f}", least=0.001)
     return figure(value, 3)
 
 
 def short_figure(value: float) -> Message:
-    """A number without needless zeros."""
+    """Return a number without needless zeros."""
     return Message("{value:g}", value=float(value))
 
 
 def percent(share: float, digits: Literal[0, 1, 2] = 0) -> Message:
-    """A share in percent: 67%, or 67 % in Russian."""
+    """Return a share in percent: 67%, or 67 % in Russian."""
     if digits == 2:
         return term("percent", "{share:.2f}%", share=100 * float(share))
     if digits:
@@ -58,7 +58,7 @@ def percent(share: float, digits: Literal[0, 1, 2] = 0) -> Message:
 
 
 def percent_limits(found: Interval) -> tuple[Message, Message]:
-    """Both limits in percent, rounded outwards where they would read alike."""
+    """Return both limits in percent, rounded outwards if they would read alike."""
     lower, upper = 100 * found.lower, 100 * found.upper
     if round(lower) == round(upper):
         lower, upper = math.floor(lower), math.ceil(upper)
@@ -66,11 +66,11 @@ def percent_limits(found: Interval) -> tuple[Message, Message]:
 
 
 def percent_range(found: Interval) -> Message:
-    """The same as a range: 59%–87%."""
+    """Return an interval in percent: 59%–87%."""
     lower, upper = percent_limits(found)
     return Message("{lower}–{upper}", lower=lower, upper=upper)
 
 
 def level_text(level: float) -> Message:
-    """A level of confidence in percent, never rounded to another one: 95%, 97.5%, 99.9%."""
+    """Return a confidence level in percent, never rounded to another one: 95%, 97.5%, 99.9%."""
     return term("percent", "{level:.6g}%", level=100 * level)

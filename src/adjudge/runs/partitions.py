@@ -1,4 +1,4 @@
-"""What a run's folder keeps while workers of a cluster write elsewhere."""
+"""Files in a run's folder that are there while workers of a cluster write elsewhere."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ FACTS = "facts.json"
 
 
 def kept_facts(folder: Path) -> JsonObject | None:
-    """What the driver of a run's workers wrote down before they began; None
-    where there are none.
+    """Read the facts that the driver of a run's workers wrote before they began. None without
+    workers.
     """
     path = folder / PARTITIONS / FACTS
     if not path.is_file():
         return None
     try:
-        found = read_fact(path.read_text(encoding="utf-8"))
+        facts = read_fact(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise RunError(
             "{path} is not what adjudge writes: {error!r}", path=path, error=error
         ) from error
-    return found if isinstance(found, dict) else {}
+    return facts if isinstance(facts, dict) else {}

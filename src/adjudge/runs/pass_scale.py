@@ -1,4 +1,4 @@
-"""Passed or failed, for tools that know nothing else."""
+"""Pass or fail, for tools that know nothing else."""
 
 from __future__ import annotations
 
@@ -25,25 +25,26 @@ _HALF = 0.5
 _PAIR = 2
 
 
-def passed(one: JudgmentRecord, ends: Ends) -> bool | None:
-    """Return True if its verdict says so, or its score is above the middle of the scale. None: it
-    neither passes nor fails, such as a count.
+def passed(record: JudgmentRecord, ends: Ends) -> bool | None:
+    """Return True if the verdict is a pass, or the score is above the middle of its scale.
+
+    None if it can neither pass nor fail, such as a count.
     """
-    if one.detail.is_count:
+    if record.detail.is_count:
         return None
-    if not one.scored:
+    if not record.scored:
         return None
     # a verdict chosen from options is good if its option scores so
-    is_option = one.detail.is_option or one.detail.is_comparison
-    score, options = one.score, ends.get(one.criterion, _UNIT).options
-    if one.detail.is_option and len(options) == _PAIR:
+    is_option = record.detail.is_option or record.detail.is_comparison
+    score, options = record.score, ends.get(record.criterion, _UNIT).options
+    if record.detail.is_option and len(options) == _PAIR:
         # imported verdicts may have any score next to them
-        score = options.get(one.verdict or "", score)
-    return says_pass(None if is_option else one.verdict, score, one.criterion, ends)
+        score = options.get(record.verdict or "", score)
+    return says_pass(None if is_option else record.verdict, score, record.criterion, ends)
 
 
 def says_pass(verdict: str | None, score: float | None, criterion: str, ends: Ends) -> bool | None:
-    """The same of a verdict or a score by itself."""
+    """Like ``passed``, but for a verdict and a score without a judgment."""
     if verdict in ("PASS", "FAIL"):
         return verdict == "PASS"
     low, high, _ = ends.get(criterion, _UNIT)

@@ -1,4 +1,4 @@
-"""Eval file → plan: everything that a run needs to know, looked up once."""
+"""The plan of an eval file: everything that a run needs to know, looked up once."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ _LIMITS = ("max_usd", "max_calls", "max_tokens")
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """A resolved eval file: what is judged, by which judges, at which prices, within which limits,
-    and where it is kept.
+    """A resolved eval file: rows, judges, prices, limits and the run folder.
 
-    ``resolve`` makes it, after the user has agreed to what the file needs
-    (``runs.trusted_folders``). Every command that judges, estimates, resumes or follows reads it;
-    none looks up a model, a criterion, a price or a file of code again.
+    ``resolve`` makes it after the user has agreed to the file's needs (``runs.trusted_folders``).
+    Every
+    command that judges, estimates, resumes or follows reads it. None of them looks up a model, a
+    criterion, a price or a file of code again.
     """
 
     file: EvalFile
@@ -55,11 +55,11 @@ class Plan:
     """What the run folder keeps about the run, such as the file to be resumed."""
 
     def over(self, file: EvalFile) -> Plan:
-        """Return the same plan for other rows; ``file``: that of the plan with other data."""
+        """Return the plan for other rows. ``file``: the plan's file with other data."""
         return replace(self, file=file, reader=RowReader(file))
 
     def limited_to(self, budget: Budget | None) -> Plan:
-        """Return the plan with these limits in the place of its own, one by one."""
+        """Return the plan with these limits, each replacing its own."""
         return replace(self, limits=limits_of(budget, self.limits)) if budget else self
 
     @property
@@ -69,7 +69,9 @@ class Plan:
 
     @property
     def models(self) -> list[OpenModel]:
-        """Every model that the judges ask; one that several judges share stands there for each."""
+        """Every model that the judges ask. A model that several judges share is there once per
+        judge.
+        """
         return [model for ready in self.judges for model in ready.judge.panel.values()]
 
     @property
@@ -77,16 +79,17 @@ class Plan:
         return sum((len(ready.criteria) or 1) * ready.results_per_row for ready in self.judges)
 
     def first_row(self) -> Instance | None:
-        """Return the first row that will be judged; None if there is none, or reading it would take
-        it away.
+        """Return the first row that will be judged. None if there is none, or if reading would
+        consume
+        it.
         """
         if self.file.data.path == STDIN and not self.file.rows:
             return None
         return next(iter(self.reader.read(_ignore, 1)), None)
 
     def total(self) -> int | None:
-        """Return how many judgments there will be; None if counting would take long, or cannot be
-        done twice.
+        """Return the number of judgments. None if counting would take long, or is possible only
+        once.
         """
         file = self.file
         if any(ready.per == "turn" for ready in self.judges):
@@ -108,8 +111,9 @@ class Plan:
         return rows * self.judgments_per_row
 
     def keeping_rows(self) -> Plan:
-        """Return the plan with a limit that is not below the rows that the folder holds: those
-        after it would be gone from the run.
+        """Raise the plan's limit to the number of rows in the run folder: rows after the limit
+        would be
+        dropped from the run.
         """
         limit = self.limit or self.file.data.limit
         if limit is None or self.file.rows or self.folder is None or not holds_run(self.folder):
@@ -126,7 +130,9 @@ class Plan:
                 "SELECT judge, max(number) + 1 FROM judgments GROUP BY judge"
             ).fetchall()
         rows = max(
-            (-(-count // per_row[judge]) for judge, count in counts if judge in per_row), default=0
+            # rounded up: the last row may not have all its judgments yet
+            (-(-count // per_row[judge]) for judge, count in counts if judge in per_row),
+            default=0,
         )
         return replace(self, limit=rows) if rows > limit else self
 
@@ -146,11 +152,13 @@ def resolve(
 ) -> Plan:
     """Look up everything that ``file`` names, and return the plan.
 
-    The file holds the project's defaults already, and the user has agreed to it: code is loaded
-    here. ``cache``: take replies from the user's cache, and keep them there. ``api_key``: of the
-    file's one model. ``prices``: by default ``PriceTable.load()``. ``budget``: limits that replace
-    the file's. ``dry_run``: it will only be estimated, so keys may be missing. ``opened``: opens a
-    model, for callers that stack something around it.
+    ``file`` has the project's defaults already, and the user has agreed to it: code is loaded here.
+    ``cache``: read replies from the user's cache, and store them there. ``api_key``: for the file's
+    one
+    model. ``prices``: by default ``PriceTable.load()``. ``budget``: limits that replace the file's.
+    ``dry_run``: the plan will only be estimated, so keys may be missing. ``opened``: opens a model,
+    for
+    callers that wrap models.
     """
     prices = prices or PriceTable.load()
     file = look_up_criteria(file)
@@ -175,7 +183,7 @@ def resolve(
 
 
 def limits_of(budget: Budget | None, below: Budget | BudgetEntry) -> Budget:
-    """Return the limits of ``budget``, and those ``below`` where it has none."""
+    """Return the limits of ``budget``, with those of ``below`` for those it lacks."""
     limits = {name: getattr(budget, name, None) for name in _LIMITS}
     return Budget(
         **{name: getattr(below, name) if limit is None else limit for name, limit in limits.items()}
@@ -183,4 +191,4 @@ def limits_of(budget: Budget | None, below: Budget | BudgetEntry) -> Budget:
 
 
 def _ignore(rows: OddRows) -> None:
-    """Odd rows are reported when they are judged."""
+    """Ignore odd rows: they are reported when they are judged."""

@@ -1,5 +1,6 @@
-"""A project's defaults: ``adjudge.toml``, or ``[tool.adjudge]`` in ``pyproject.toml``; the nearest
-one up the tree.
+"""A project's defaults: the nearest ``adjudge.toml``, or ``[tool.adjudge]`` in ``pyproject.toml``,
+up
+the tree.
 """
 
 from __future__ import annotations
@@ -39,16 +40,16 @@ M = TypeVar("M", bound="ModelEntry")
 
 
 class HeadersType:
-    """Headers with their values; a key stands there as the name of its variable."""
+    """Headers with their values. Keys in them are names of variables."""
 
     def read(self, value: object, place: Place) -> tuple[tuple[str, str], ...]:
-        found = Names().read(value, place)
-        for name, text in found:
+        headers = Names().read(value, place)
+        for name, text in headers:
             try:
                 check_written(name, text)
             except SetupError as error:
                 raise place.at(name).wrong(str(error)) from None
-        return found
+        return headers
 
     def schema(self) -> Schema:
         return Names().schema()
@@ -85,20 +86,21 @@ class ServerEntry:
 
     @property
     def says_anything(self) -> bool:
-        """Whether any of it was given."""
+        """Return True if any setting was given."""
         return bool(self.base_url or self.api_key_env or self.headers)
 
     @property
     def has_credentials(self) -> bool:
-        """Whether there is something in it that only its server may see."""
+        """Return True if a setting is a secret that only its server may see."""
         return bool(
             self.api_key_env
             or any(is_credential(name) or "$" in value for name, value in self.headers)
         )
 
     def over(self, entry: E) -> E:
-        """``entry`` with this in its place: another base URL leaves the entry's key and headers
-        behind.
+        """Return ``entry`` with these settings in place of its own. With another base URL, the
+        entry's key
+        and headers are dropped.
         """
         if self.base_url is not None:
             return replace(
@@ -111,7 +113,7 @@ class ServerEntry:
         )
 
     def below(self, entry: E) -> E:
-        """``entry`` with this where it says nothing itself."""
+        """Return ``entry`` with these settings for those that it lacks."""
         return replace(
             entry,
             base_url=entry.base_url or self.base_url,
@@ -157,21 +159,23 @@ class StepEntry(ModelEntry):
 
     @property
     def asked(self) -> ModelEntry:
-        return ModelEntry(**{one.name: getattr(self, one.name) for one in fields(ModelEntry)})
+        return ModelEntry(
+            **{setting.name: getattr(self, setting.name) for setting in fields(ModelEntry)}
+        )
 
 
 def together(
     headers: tuple[tuple[str, str], ...], *, below: tuple[tuple[str, str], ...]
 ) -> tuple[tuple[str, str], ...]:
-    """``headers``, and those ``below`` of other names."""
+    """Return ``headers``, and those ``below`` with other names."""
     names = {name.lower() for name, _ in headers}
-    return (*(one for one in below if one[0].lower() not in names), *headers)
+    return (*(header for header in below if header[0].lower() not in names), *headers)
 
 
 def same_server(
     model: str, base_url: str | None, other: str | None, other_base_url: str | None
 ) -> bool:
-    """Whether a model is at the server that another model, or a base URL alone, names."""
+    """Return True if a model is at the server that another model, or a base URL alone, names."""
     if base_url is None and other_base_url is not None and not is_url(model):
         return server_of_or_none(model) != ""
     mine = base_url or server_of_or_none(model) or ""
@@ -180,7 +184,7 @@ def same_server(
 
 
 def server_of_or_none(model: str) -> str | None:
-    """The server of a model, or None where only a base URL makes sense of its name."""
+    """Return the server of a model; None if only a base URL makes sense of its name."""
     try:
         return server_of(model)
     except SetupError:
@@ -192,7 +196,7 @@ _TABLE = ("tool", "adjudge")
 
 @light_dataclass(frozen=True, kw_only=True)
 class Project(ServerEntry):
-    """What holds in a project unless a command or an eval file says otherwise."""
+    """The defaults of a project, for everything that a command or an eval file leaves open."""
 
     REFUSED: ClassVar[Mapping[str, str]] = {
         "api_key": (
@@ -215,7 +219,7 @@ class Project(ServerEntry):
 
     @property
     def prices_path(self) -> Path | None:
-        """The file of prices, seen from where we are; None where the environment names one."""
+        """The price file, relative to the working folder. None if the environment names one."""
         return (
             self.path.parent / self.prices
             if self.path and self.prices and VARIABLE not in os.environ
@@ -228,7 +232,7 @@ class Project(ServerEntry):
         return [name for name in keys_of(Project) if getattr(self, name)]
 
     def with_defaults(self, entry: M) -> M:
-        """``entry`` with what it leaves open.
+        """Return ``entry`` with the project's defaults.
 
         The key and the headers go to the project's own server and to no other.
         """
@@ -241,8 +245,9 @@ class Project(ServerEntry):
 
 
 def find_project(folder: Path | None = None) -> Project:
-    """The nearest file from ``folder``, or from here, up the tree; without one, a project that says
-    nothing.
+    """Return the nearest project from ``folder``, or the working folder, up the tree. Without a
+    file,
+    return a project without settings.
     """
     for path in project_files((folder or Path.cwd()).absolute()):
         if project := _read(path):
@@ -252,26 +257,27 @@ def find_project(folder: Path | None = None) -> Project:
 
 def _read(path: Path) -> Project | None:
     text = text_in(path)
-    found = load_toml(text, Place(str(path)), _TABLE if path.name == PYPROJECT else ())
-    if found is None:
+    table = load_toml(text, Place(str(path)), _TABLE if path.name == PYPROJECT else ())
+    if table is None:
         return None
     _check_owner(path)
-    project: Project = Record(Project).read(found.value, found)
+    project: Project = Record(Project).read(table.value, table)
     if secrets_in(project.base_url or ""):
-        raise found.at("base_url").wrong(
+        raise table.at("base_url").wrong(
             "holds a password or a key: put it into an environment variable, and name that "
             "in a header"
         )
     if project.has_credentials and not (project.base_url or project.model):
-        raise found.at("api_key_env" if project.api_key_env else "headers").wrong(
+        raise table.at("api_key_env" if project.api_key_env else "headers").wrong(
             "belongs to a server: say which, with base_url or model"
         )
     return replace(project, path=path, digest=text_hash(text))
 
 
 def _check_owner(path: Path) -> None:
-    """Where everybody may put files, as in /tmp, one of somebody else must not send our keys
-    elsewhere.
+    """Refuse another user's file in a folder that everybody may write to, such as /tmp: it could
+    send
+    our keys elsewhere.
     """
     if os.name != "posix":
         return

@@ -1,4 +1,6 @@
-"""A judge of an eval file, made: what it takes of a row, and what its judgments are filed under."""
+"""A judge that was made from an eval file: what it takes from a row, and the label of its
+judgments.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +55,7 @@ class ReadyJudge:
         return self.judge.configuration(self.criteria)
 
     def items(self, instance: Instance) -> list[Any]:
-        """What ``judge.plan`` takes, one for each result that the instance will have."""
+        """Return the arguments for ``judge.plan``, one per result of the instance."""
         judge = self.first_step or self.judge
         parts = [instance] if self.per == "row" else parts_of(instance, self.per)
         if self.each_row is not None:
@@ -61,5 +63,7 @@ class ReadyJudge:
         if not isinstance(judge, CaseJudge):
             return list(parts)
         return [
-            judge.case(own, one) for own in map(judge.instance_of, parts) for one in self.criteria
+            judge.case(case_instance, criterion)
+            for case_instance in map(judge.instance_of, parts)
+            for criterion in self.criteria
         ]

@@ -1,6 +1,4 @@
-"""What can be saved of a damaged ledger: every row that is as it was written. The rest is asked
-again.
-"""
+"""Recovery of a damaged ledger: every intact row is saved, and the rest is asked again."""
 
 from __future__ import annotations
 
@@ -39,9 +37,9 @@ _UNREADABLE = (sqlite3.Error, MemoryError, OverflowError)
 
 
 def recover(folder: str | Path) -> tuple[int, int]:
-    """Save what can be read of a damaged ledger; the damaged file stays beside the new one.
+    """Save every intact row of a damaged ledger. Return the number of saved votes and rows.
 
-    Says how many votes and rows.
+    The damaged file stays next to the new one.
     """
     path = Path(folder) / FILE
     if not path.is_file():
@@ -68,10 +66,12 @@ def _recover(path: Path) -> tuple[int, int]:
 
 
 def _put_in_place(path: Path, new_path: Path) -> None:
-    """There is a ledger at every moment, and never the log of the one beside the other."""
+    """Replace the ledger."""
     damaged = path.with_suffix(".damaged")
     delete(damaged)
+    # a copy, not a move: there is a ledger at every moment, also if we are killed
     shutil.copy2(path, damaged)
+    # SQLite would apply the old log to the new ledger
     path.with_name(f"{path.name}-shm").unlink(missing_ok=True)
     log = path.with_name(f"{path.name}-wal")
     if log.exists():
@@ -81,8 +81,8 @@ def _put_in_place(path: Path, new_path: Path) -> None:
 
 @contextmanager
 def _readable(path: Path) -> Iterator[Path]:
-    """The file, or where its first page cannot be read, a copy that has that of a new ledger:
-    tables lie where they lie there.
+    """Yield the file. If its first page is unreadable, yield a copy with the first page of a new
+    ledger: both have their tables on the same pages.
     """
     if _has_tables(path) or path.stat().st_size <= _PAGE:
         yield path
@@ -102,7 +102,7 @@ def _readable(path: Path) -> Iterator[Path]:
 
 def _has_tables(path: Path) -> bool:
     try:
-        with _damaged(path) as old:
+        with _open_damaged(path) as old:
             refuse_strange_schema(old, path)
             if columns_in(old, "votes"):
                 refuse_older(old, path)
@@ -112,7 +112,7 @@ def _has_tables(path: Path) -> bool:
 
 
 def _first_page(pages: int) -> bytes:
-    """The first page of a new ledger, for a file of so many pages that has a log."""
+    """Return the first page of a new ledger, for a file with this many pages and a log."""
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as new:
         new.create_function(CHECKSUM_SQL, -1, checksum, deterministic=True)
         make_tables(new, Path(FILE))
@@ -123,8 +123,8 @@ def _first_page(pages: int) -> bytes:
 
 
 @contextmanager
-def _damaged(path: Path) -> Iterator[sqlite3.Connection]:
-    """A ledger to be read whatever is wrong with it: cut short, or with bytes that are no text."""
+def _open_damaged(path: Path) -> Iterator[sqlite3.Connection]:
+    """Open a ledger for reading in spite of damage: cut short, or with bytes that are no text."""
     with connect(path, writable=False) as old:
         old.execute("PRAGMA writable_schema = ON")
         old.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
@@ -132,14 +132,15 @@ def _damaged(path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def _save(path: Path, new: sqlite3.Connection, table: str) -> int:
-    """Copy a table row by row from both its ends, each time until the damage; then the votes
-    between, one by one.
+    """Copy a table row by row from both ends, each until the damage. Then copy the votes between,
+    one
+    by one.
     """
     new.execute("BEGIN")
     saved = sum(_copy(new, table, _rows(path, table, way)) for way in ("ASC", "DESC"))
     if table == "votes":
-        known = {number for (number,) in new.execute("SELECT number FROM votes")}
-        saved += _copy(new, table, _votes_between(path, known))
+        saved_numbers = {number for (number,) in new.execute("SELECT number FROM votes")}
+        saved += _copy(new, table, _votes_between(path, saved_numbers))
     new.execute("COMMIT")
     return saved
 
@@ -150,20 +151,22 @@ def _copy(new: sqlite3.Connection, table: str, rows: Iterator[tuple[object, ...]
 
 
 def _rows(path: Path, table: str, way: str) -> Iterator[tuple[object, ...]]:
-    """The rows that are whole, as far as they can be read from this end."""
+    """Yield the intact rows up to the first unreadable one."""
     order = ", ".join(f"{name} {way}" for name in ORDER[table])
     try:
-        with _damaged(path) as old:
+        with _open_damaged(path) as old:
             yield from _whole_rows(old, table, f"ORDER BY {order}")
     except _UNREADABLE:
         return
 
 
 def _votes_between(path: Path, known: set[int]) -> Iterator[tuple[object, ...]]:
-    """The votes that neither end led to. The index knows their numbers, too."""
+    """Yield the votes that could not be reached from either end. Their numbers are in the index,
+    too.
+    """
     numbers = set(range(1, max(known, default=0)))
     try:
-        with _damaged(path) as old:
+        with _open_damaged(path) as old:
             with suppress(*_UNREADABLE):
                 numbers.update(
                     number
@@ -181,26 +184,27 @@ def _votes_between(path: Path, known: set[int]) -> Iterator[tuple[object, ...]]:
 def _whole_rows(
     old: sqlite3.Connection, table: str, which: str, values: Sequence[int] = ()
 ) -> Iterator[tuple[object, ...]]:
-    """Rows that are as they were written."""
+    """Yield the rows whose checksum is right."""
     rows = old.execute(f"{select(table)} {which}", values)
     yield from (row[:-1] for row in rows if checksum(*row[:-1]) == row[-1])
 
 
 def _drop_without_votes(new: sqlite3.Connection) -> int:
-    """Forget judgments whose votes were not all saved: they are made anew, of votes that are asked
-    again. Says what is left.
+    """Delete judgments whose votes were not all saved: they will be made again. Return the number
+    of
+    remaining rows.
     """
     lost = [
         place
         for *place, ballots in new.execute("SELECT judge, number, ballots FROM judgments")
-        if not _has(new, ballots)
+        if not _has_votes(new, ballots)
     ]
     new.executemany("DELETE FROM judgments WHERE judge = ? AND number = ?", lost)
-    (left,) = new.execute("SELECT count(*) FROM judgments").fetchone()
-    return int(left)
+    (rows_left,) = new.execute("SELECT count(*) FROM judgments").fetchone()
+    return int(rows_left)
 
 
-def _has(new: sqlite3.Connection, ballots: bytes) -> bool:
+def _has_votes(new: sqlite3.Connection, ballots: bytes) -> bool:
     keys = [ballots[place : place + KEY_BYTES] for place in range(0, len(ballots), KEY_BYTES)]
     return all(
         new.execute("SELECT 1 FROM votes WHERE ballot = ?", (key,)).fetchone() for key in keys

@@ -69,11 +69,13 @@ class Need:
 
     @property
     def is_refused(self) -> bool:
-        """Return True if nothing starts without trust; spending is limited instead."""
+        """Return True if nothing starts without trust. Spending is limited instead."""
         return self.verb != SPENDS
 
     def to_json(self) -> list[str]:
-        """As it is remembered; in English, so that it does not depend on the language."""
+        """Return the need as it is remembered. It is in English, so that it does not depend on the
+        language.
+        """
         return [str(self.verb), str(self.what), self.field]
 
 
@@ -93,30 +95,30 @@ def needs_of_eval(
     the environment variables in it. ``typed``: keys that the caller replaces (data, models, target,
     run, outputs). ``writes``: further folders that are written to.
     """
-    found = _EvalNeeds(file)
+    needs = _EvalNeeds(file)
     if "data" not in typed:
-        found.read_data()
+        needs.read_data()
     if "models" not in typed:
-        found.ask_models(file.models, "models")
+        needs.ask_models(file.models, "models")
     if "run" not in typed and file.run_folder is not None:
-        found.write_run(file.run_folder)
+        needs.write_run(file.run_folder)
     for folder in writes:
-        found.write(folder, "")
+        needs.write(folder, "")
     for number, judge in enumerate(file.judges, 1):
-        found.use_judge(judge, f"judges[{number}]", ask_models="models" not in typed)
+        needs.use_judge(judge, f"judges[{number}]", ask_models="models" not in typed)
     if "target" not in typed:
-        found.use_targets()
+        needs.use_targets()
     for path in file.prompts:  # those of a target that was typed, too
-        found.read(file.beside(path), "prompts")
+        needs.read(file.beside(path), "prompts")
     if "outputs" not in typed:
         for number, output in enumerate(file.output_paths, 1):
-            found.write(output, f"outputs[{number}]")
+            needs.write(output, f"outputs[{number}]")
     if file.gates.not_worse_than:
-        found.read(file.beside(file.gates.not_worse_than), "gates.not_worse_than")
+        needs.read(file.beside(file.gates.not_worse_than), "gates.not_worse_than")
     for name, field in variables:
         what = Message("the environment variable {name}, which the run keeps and sends", name=name)
-        found.add(READS, what, field)
-    return list(dict.fromkeys(found.needs))
+        needs.add(READS, what, field)
+    return list(dict.fromkeys(needs.needs))
 
 
 def needs_of_env(env: EnvFile) -> list[Need]:
@@ -215,10 +217,10 @@ class _EvalNeeds:
                 self.add(READS, link, "data")
 
     def write_run(self, folder: Path) -> None:
-        """Check the run's folder, and those that it continues in after a change: NAME-2, …"""
+        """Check the run's folder, and the folders of its continuations: NAME-2, …"""
         self.write(folder, "run")
-        beside = folder.parent.glob(f"{folder.name}-*") if folder.parent.is_dir() else ()
-        for path in beside:
+        continued_runs = folder.parent.glob(f"{folder.name}-*") if folder.parent.is_dir() else ()
+        for path in continued_runs:
             if path.is_symlink():
                 self.write(path, "run")
 
@@ -263,7 +265,7 @@ class _EvalNeeds:
 
 
 def _needs_of_model(entry: ModelEntry, folder: Path, root: Path) -> Iterator[tuple[Message, str]]:
-    """Yield what a model needs. ``folder``: where code that it may name is looked for."""
+    """Yield the needs of a model. ``folder``: the place of code that the model may name."""
     model = entry.model.strip()
     if is_there(model, folder) and not is_known(model):
         yield RUNS, model
@@ -289,13 +291,13 @@ def _needs_of_model(entry: ModelEntry, folder: Path, root: Path) -> Iterator[tup
 
 
 def _needs_of_provider(spec: ProviderSpec, model: str, root: Path) -> Iterator[tuple[Message, str]]:
-    """Yield what a provider needs that is not one of ours with a server of its own."""
+    """Yield the needs of a provider, unless it is a built-in one at its own server."""
     name = model.partition("/" if "/" in model else ":")[2]
-    if any(spec is one for one in our_providers()) or spec.name == "scripted":
+    if any(spec is known_spec for known_spec in our_providers()) or spec.name == "scripted":
         return
     if spec.reads:
-        listed = cast(Callable[[str], Iterable[str]], resolve(spec.reads))
-        yield from ((READS, what) for what in listed(name))
+        list_files = cast(Callable[[str], Iterable[str]], resolve(spec.reads))
+        yield from ((READS, what) for what in list_files(name))
     if spec.name in ("replay", "learned"):
         if (outside := place_outside(Path(name.partition("#")[0]), root)) is not None:
             yield READS, outside
@@ -305,7 +307,7 @@ def _needs_of_provider(spec: ProviderSpec, model: str, root: Path) -> Iterator[t
 
 
 def _provider_of(model: str) -> ProviderSpec | None:
-    """Return the provider, or None of an address or a name that nobody has."""
+    """Return the provider; None for an address or an unknown name."""
     try:
         return None if is_url(model) else find(model)[0]
     except SetupError:
@@ -313,7 +315,7 @@ def _provider_of(model: str) -> ProviderSpec | None:
 
 
 def _key_names(model: str | None) -> list[str]:
-    """Return the variables whose key would go along; without a model, those of any provider."""
+    """Return the variables whose keys would be sent. Without a model, those of all providers."""
     if model is None:
         return [name for spec in our_providers() for name in key_variables(spec)[:1]]
     if not is_known(model) or (spec := _provider_of(model)) is None:
@@ -333,14 +335,15 @@ def _header_text(header: tuple[str, str], address: str | None = None) -> str:
 
 
 def _limits_text(budget: BudgetEntry) -> str:
-    names = ("max_usd", "max_calls", "max_tokens")
-    values = ((name, getattr(budget, name)) for name in names)
+    values = ((name, getattr(budget, name)) for name in ("max_usd", "max_calls", "max_tokens"))
     return ", ".join(f"{name}={value}" for name, value in values if value is not None)
 
 
 def _is_loopback(address: str) -> bool:
-    """Return True if an address is this machine's, by its number or as ``localhost``; other names
-    may lead anywhere. What two readers could understand differently, as a login, is not.
+    """Return True if an address is this machine's, by number or as ``localhost``.
+
+    Other names may lead anywhere. Addresses that two parsers could read differently, e.g. with a
+    login, are refused.
     """
     match = _PLAIN_ADDRESS.fullmatch(address.strip())
     if match is None:
@@ -357,9 +360,7 @@ def _same_address(address: str, own: str) -> bool:
 
 
 def place_outside(path: Path | ObjectFile, root: Path) -> str | None:
-    """Return the real place of a file that is not below ``root``, or hidden in it; None of
-    others.
-    """
+    """Return the real place of a file outside ``root`` or hidden in it; else None."""
     if isinstance(path, ObjectFile):
         return Message("{address}, with your credentials", address=path)
     try:
@@ -374,17 +375,17 @@ def place_outside(path: Path | ObjectFile, root: Path) -> str | None:
 
 
 def _links_out(folder: Path, root: Path) -> list[str]:
-    """Return where the links in a folder lead that leave ``root``."""
-    found = []
+    """Return the targets of links in a folder that leave ``root``."""
+    targets_outside = []
     for parent, folders, files in os.walk(folder):
         for name in (*folders, *files):
             path = Path(parent, name)
             if path.is_symlink() and (outside := place_outside(path, root)) is not None:
-                found.append(outside)
-        if len(found) > _MOST_LINKS:
-            more = Message("further files that links in {folder} lead to", folder=folder)
-            return [*found[:_MOST_LINKS], more]
-    return found
+                targets_outside.append(outside)
+        if len(targets_outside) > _MOST_LINKS:
+            further_links = Message("further files that links in {folder} lead to", folder=folder)
+            return [*targets_outside[:_MOST_LINKS], further_links]
+    return targets_outside
 
 
 def _all_models(file: EvalFile) -> Iterator[ModelEntry]:
@@ -406,16 +407,13 @@ def _price_name(entry: ModelEntry) -> str:
         return f"{entry.base_url}#{model}"
     if spec is None:
         return model
-    own = model.partition("/" if "/" in model else ":")[2] if _names_provider(model) else model
-    return f"{spec.name}/{own}"
-
-
-def _names_provider(model: str) -> bool:
-    return model.lower().replace(":", "/").partition("/")[0] in PROVIDERS
+    if model.lower().replace(":", "/").partition("/")[0] in PROVIDERS:
+        model = model.partition("/" if "/" in model else ":")[2]
+    return f"{spec.name}/{model}"
 
 
 def limits_of_restricted(file: EvalFile, prices: PriceTable) -> BudgetEntry:
-    """Return the file's limits, lowered to what a run may spend in a folder that is not trusted."""
+    """Return the file's limits, lowered to those of a folder that is not trusted."""
     budget = file.budget
     if all(prices.of(name) is not None for name in paid_models(file)):
         return BudgetEntry(

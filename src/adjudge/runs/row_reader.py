@@ -1,4 +1,4 @@
-"""The rows of an eval file: which fields are read, from where, and by which reader."""
+"""The rows of an eval file: the fields that are read, their source, and their reader."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _ANSWERED = ("response", "contexts", "tool_call")
 class RowReader:
     """Reads the rows of one eval file, as often as they pass.
 
-    What does not change from pass to pass is looked up once: the source, whether it holds traces or
-    an earlier run, and the fields that the judges read.
+    Everything that stays the same from pass to pass is looked up once: the source, whether it holds
+    traces or an earlier run, and the fields that the judges read.
     """
 
     file: EvalFile
@@ -46,7 +46,7 @@ class RowReader:
             rows = self._of_agents.read_traces(file, tell, limit)
         else:
             rows = self._read(tell, limit, self._source(tell) if source is None else source)
-        return map(partial(_accompanied, file.given), rows) if file.given else rows
+        return map(partial(_with_given_fields, file.given), rows) if file.given else rows
 
     @property
     def reads_traces(self) -> bool:
@@ -76,8 +76,9 @@ class RowReader:
 
     @cached_property
     def fields(self) -> FieldsRead:
-        """The fields that the judges read. No row need have those that were given for all rows, or
-        that a target answers with.
+        """The fields that the judges read. Fields that are given for all rows, or answered by a
+        target,
+        are not needed in a row.
         """
         parts = [entry.fields_read(self.file) for entry in self.file.judges]
         read = FieldsRead(
@@ -153,6 +154,6 @@ class RowReader:
         )
 
 
-def _accompanied(given: GivenFields, instance: Instance) -> Instance:
-    """Return the instance with the fields given for all rows; its own come first."""
+def _with_given_fields(given: GivenFields, instance: Instance) -> Instance:
+    """Return the instance with the fields given for all rows. Its own fields take precedence."""
     return replace(instance, fields={**given, **instance.fields})

@@ -1,4 +1,4 @@
-"""Rows that are not a table, such as agents' traces: which forms there are, and what reads them."""
+"""Sources of rows that are not a table, such as agents' traces."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ OnBadRow = Callable[[BadRow], None] | None
 
 @dataclass(frozen=True)
 class RowSource:
-    """Reads the rows of files and folders of one form."""
+    """A reader of the rows in files and folders of one form."""
 
     formats: tuple[str, ...]
     """What may stand after ``as`` in an eval file."""
@@ -34,12 +34,12 @@ SOURCES: Parts[RowSource] = Parts("sources")
 
 
 class FormatType:
-    """The name of a format that a source reads: one of ours, or of an installed package."""
+    """The name of a format that a source reads, built-in or of an installed package."""
 
     def read(self, value: object, place: Place) -> str:
-        own = self._formats(SOURCES.ours)
+        built_in = self._formats(SOURCES.ours)
         # installed packages are looked through only if the name is not ours
-        return Word(own if value in own else self._formats(SOURCES)).read(value, place)
+        return Word(built_in if value in built_in else self._formats(SOURCES)).read(value, place)
 
     def schema(self) -> Schema:
         return Word(self._formats(SOURCES)).schema()
@@ -49,9 +49,11 @@ class FormatType:
 
 
 def source_of(path: Path, format: str | None) -> RowSource | None:
-    """Return the source that reads ``format``; without one, that of ours which knows the structure
-    of ``path``.
+    """Return the source that reads ``format``; without a format, the built-in one that recognises
+    ``path``.
     """
     if format is None:
-        return next((one for name in SOURCES.ours if (one := SOURCES[name]).holds(path)), None)
-    return next(one for one in map(SOURCES.__getitem__, SOURCES) if format in one.formats)
+        return next(
+            (source for name in SOURCES.ours if (source := SOURCES[name]).holds(path)), None
+        )
+    return next(source for source in map(SOURCES.__getitem__, SOURCES) if format in source.formats)

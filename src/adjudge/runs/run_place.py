@@ -1,5 +1,5 @@
-"""Where an eval file is carried out after it was changed: beside its first run, in FOLDER-2,
-FOLDER-3, …, with the answers that still apply.
+"""The folder for a changed eval file: next to its first run, in FOLDER-2, FOLDER-3, …, with the
+answers that still apply.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _DATA = "data"
 
 @light_dataclass(frozen=True)
 class RunPlace:
-    """The folder in which an eval file is carried out now."""
+    """The folder in which an eval file is run now."""
 
     folder: Path
     earlier: Path | None = None
@@ -43,40 +43,44 @@ class RunPlace:
 def find_place(
     plan: Plan, data: JsonObject, is_own: Callable[[JsonObject], bool] = lambda _: True
 ) -> RunPlace:
-    """Return the newest folder of the eval file that was made with this configuration and these
-    rows; else a new one. A run that was not finished may go on with other rows.
+    """Return the newest folder of the eval file with this configuration and these rows; else a new
+    one. An unfinished run may go on with other rows.
 
-    ``data``: what ``data_fact`` says of the rows. ``is_own``: tells from the facts of a run whether
-    the user made it; verdicts of others are not taken for new ones.
+    ``data``: the result of ``data_fact``. ``is_own``: returns True for facts of a run that the user
+    made; verdicts of others are not reused.
     """
-    first = plan.folder
-    assert first is not None  # of a file, which has one by default
-    before: tuple[Path, JsonObject] | None = None
+    first_folder = plan.folder
+    assert first_folder is not None  # of a file, which has one by default
+    earlier_run_facts: tuple[Path, JsonObject] | None = None
     passed_over: Path | None = None
-    for folder in sorted(_folders(first), key=last_written, reverse=True):
-        facts = _facts(folder)
-        if folder != first and not _is_of(facts, plan.file):
+    for folder in sorted(_runs_of_file(first_folder), key=last_written, reverse=True):
+        with reading(folder) as ledger:
+            facts = read_meta(ledger)
+        if folder != first_folder and not _is_of(facts, plan.file):
             continue
         if not is_own(facts):
             passed_over = passed_over or folder
             continue
-        known = object_in(facts.get("configuration"))
+        configuration = object_in(facts.get("configuration"))
         same_rows = facts.get("ended") != "complete" or facts.get(_DATA) in (None, data.get(_DATA))
-        if is_same_configuration(known, {"judges": plan.configuration}) and (same_rows or not data):
+        if is_same_configuration(configuration, {"judges": plan.configuration}) and (
+            same_rows or not data
+        ):
             return RunPlace(folder, passed_over=passed_over)
-        if before is None and _has_judgments(folder):
-            before = (folder, known)
-    free = next(one for one in _numbered(first) if not holds_run(one))
-    if before is None:
+        if earlier_run_facts is None and _has_judgments(folder):
+            earlier_run_facts = (folder, configuration)
+    free = next(candidate for candidate in _folder_names(first_folder) if not holds_run(candidate))
+    if earlier_run_facts is None:
         return RunPlace(free, passed_over=passed_over)
-    earlier, known = before
-    changed = judge_changes(known, {"judges": plan.configuration})
+    earlier, configuration = earlier_run_facts
+    changed = judge_changes(configuration, {"judges": plan.configuration})
     return RunPlace(free, earlier, None if changed else earlier, passed_over)
 
 
 def data_fact(plan: Plan) -> JsonDict:
-    """Return a hash of the rows and of whatever answers them, for the run folder to keep: it tells
-    when they are others. Nothing if the rows cannot be read twice.
+    """Return a hash of the rows and of everything that answers them, to be stored with the run.
+
+    It shows later if they changed. Empty if the rows cannot be read twice.
     """
     file = plan.file
     source = file.local_source if plan.reader.reads_traces else file.source
@@ -94,29 +98,29 @@ def data_fact(plan: Plan) -> JsonDict:
 
 
 def earlier_run(folder: Path, facts: JsonObject) -> Path | None:
-    """The run before the eval file was changed, beside it; None where there is none. ``facts``:
-    what the folder keeps of ``ORIGINS``.
+    """Return the run before the eval file was changed, if it is still next to this one.
+
+    ``facts``: the stored values of ``ORIGINS``.
     """
     name = str(next(filter(None, map(facts.get, ORIGINS)), ""))
-    found = folder.with_name(Path(name).name) if name else None
-    return found if found and found != folder and holds_run(found) else None
+    folder_before = folder.with_name(Path(name).name) if name else None
+    return (
+        folder_before
+        if folder_before and folder_before != folder and holds_run(folder_before)
+        else None
+    )
 
 
-def _folders(first: Path) -> Iterator[Path]:
-    """FOLDER, FOLDER-2, … as far as they hold a run."""
+def _runs_of_file(first: Path) -> Iterator[Path]:
+    """Yield FOLDER, FOLDER-2, … if they hold a run."""
     numbered = re.compile(rf"{re.escape(first.name)}(-[2-9]|-[1-9]\d+)?")
-    found = first.parent.iterdir() if first.parent.is_dir() else ()
-    return (one for one in found if numbered.fullmatch(one.name) and holds_run(one))
+    entries = first.parent.iterdir() if first.parent.is_dir() else ()
+    return (entry for entry in entries if numbered.fullmatch(entry.name) and holds_run(entry))
 
 
-def _numbered(first: Path) -> Iterator[Path]:
+def _folder_names(first: Path) -> Iterator[Path]:
     yield first
     yield from (first.with_name(f"{first.name}-{number}") for number in count(2))
-
-
-def _facts(folder: Path) -> JsonDict:
-    with reading(folder) as ledger:
-        return read_meta(ledger)
 
 
 def _has_judgments(folder: Path) -> bool:
@@ -125,7 +129,9 @@ def _has_judgments(folder: Path) -> bool:
 
 
 def _is_of(facts: JsonObject, file: EvalFile) -> bool:
-    """Whether a run is of this eval file: eval-2.yaml has runs/eval-2, too."""
+    """Return True if a run is of this eval file. The name alone does not tell: eval-2.yaml has
+    runs/eval-2, too.
+    """
     match facts:
         case {"resume": {"eval": {"path": str(path)}}}:
             return Path(path).name == file.path.name

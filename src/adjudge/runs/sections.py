@@ -120,17 +120,17 @@ class SectionPart:
 
     @property
     def sort_title(self) -> Message | None:
-        """What its order is called there, the worst first."""
+        """The title of the part's order in the list of rows, the worst first."""
         return None
 
     @property
     def mean_title(self) -> Message | None:
-        """What the mean of the section is called, if not "mean"."""
+        """The title of the section's mean, if it is not "mean"."""
         return None
 
     @property
     def vote_parameter(self) -> str:
-        """What the table of parameters calls the number of votes; empty for the usual name."""
+        """The title of the number of votes in the table of parameters; empty for the usual one."""
         return ""
 
     def parameters(self) -> Mapping[str, str]:
@@ -164,7 +164,7 @@ class SectionPart:
         return ""
 
     def filter_value(self, record: JudgmentRecord) -> str:
-        """Return what the filter above the list finds a row by that the part owns."""
+        """Return the value that the filter above the list has for a row that the part owns."""
         return ""
 
     def verdict(self, record: JudgmentRecord) -> Sequence[str] | None:
@@ -172,7 +172,7 @@ class SectionPart:
         return None
 
     def reason(self, record: JudgmentRecord) -> str | None:
-        """Return why a row came out as it did; None for its explanation."""
+        """Return the reason for a row's result; None for its explanation."""
         return None
 
     def hidden_fields(self, record: JudgmentRecord) -> Collection[str]:
@@ -206,7 +206,7 @@ class SectionTally:
         return cls()
 
     def add(self, record: JudgmentRecord) -> None:
-        """Count a judgment whose detail names this section; those of skipped rows do not come."""
+        """Count a judgment whose detail names this section. Skipped rows are left out before."""
         raise NotImplementedError
 
     def summary(self) -> SectionPart | None:
@@ -222,8 +222,11 @@ SECTIONS: Parts[type[SectionTally]] = Parts("sections")
 
 
 def section_kind(name: str) -> type[SectionTally] | None:
-    """Return the section of this name; None if there is none. One of a broken plugin is left out,
-    with a warning: the counts that all sections have are right without it.
+    """Return the section of this name; None if there is none.
+
+    A section of a broken plugin is left out with a warning: the counts of the other sections are
+    right
+    without it.
     """
     try:
         return SECTIONS.get(name)

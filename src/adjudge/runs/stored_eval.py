@@ -1,4 +1,4 @@
-"""An eval file as a run folder keeps it: as data, read back the same wherever that is done."""
+"""Eval files as data in a run folder, which read back the same everywhere."""
 
 from __future__ import annotations
 
@@ -26,20 +26,23 @@ _LOOKED_UP = "looked up"
 
 
 def write_eval(file: EvalFile) -> JsonDict:
-    """The file as JSON-ready data. Its paths stay relative to its own, which is kept absolute."""
+    """Return the file as JSON-ready data. Its own path is stored absolute, the others relative to
+    it.
+    """
     return {
         "path": str(file.path.absolute()),
-        "file": written(replace(file, run=None)),
+        "file": to_data(replace(file, run=None)),
         "typed": file.typed,
-        "asked_with": [one.asked_with for one in file.judges],
-        "criteria": [_found_criteria(one) for one in file.judges],
-        "rows": [plain(one.fields) for one in file.rows],
+        "asked_with": [judge.asked_with for judge in file.judges],
+        "criteria": [_looked_up_criteria(judge) for judge in file.judges],
+        "rows": [plain(row.fields) for row in file.rows],
         "given": plain(file.given),
     }
 
 
 def read_eval(kept: object, place: str) -> EvalFile:
-    """The file that ``write_eval`` wrote. ``place``: what errors call it, since it may come from
+    """Read the data that ``write_eval`` wrote. ``place``: its name in errors, since it may come
+    from
     anybody.
     """
     try:
@@ -54,7 +57,7 @@ def _read_eval(kept: object, place: str) -> EvalFile:
     match kept:
         case {
             "path": str(path),
-            "file": {"data": dict(data), **rest},
+            "file": {"data": dict(data), **other_keys},
             "typed": bool(typed),
             "asked_with": list(asked_with),
             "criteria": list(criteria),
@@ -64,27 +67,30 @@ def _read_eval(kept: object, place: str) -> EvalFile:
             pass
         case _:
             raise TypeError("a key is missing, or has another type")
-    value = {**rest, "data": {"path": "-", **data}}
-    found = Record(EvalFile).read(with_lines(value), Place(place))
-    several = found.judges[0].compares_responses
-    made = PairwiseInstance if several else Instance
+    value = {**other_keys, "data": {"path": "-", **data}}
+    file = Record(EvalFile).read(with_lines(value), Place(place))
+    several = file.judges[0].compares_responses
+    instance_type = PairwiseInstance if several else Instance
     return replace(
-        found,
+        file,
         path=Path(path),
         typed=typed,
-        data=found.data if "path" in data else replace(found.data, path=""),
+        data=file.data if "path" in data else replace(file.data, path=""),
         judges=tuple(
-            _with_criteria(replace(judge, asked_with=str(model)), each)
-            for judge, model, each in zip(found.judges, asked_with, criteria, strict=True)
+            _with_criteria(replace(judge, asked_with=str(model)), stored_value)
+            for judge, model, stored_value in zip(file.judges, asked_with, criteria, strict=True)
         ),
-        rows=tuple(made(fields=one) for one in rows),
-        given={name: Instance({name: each}).fields[name] for name, each in given.items()},
+        rows=tuple(instance_type(fields=stored_fields) for stored_fields in rows),
+        given={
+            name: Instance({name: stored_value}).fields[name]
+            for name, stored_value in given.items()
+        },
     )
 
 
-def written(value: object) -> JsonValue:
-    """A value of a file, as the file would say it, without passwords in addresses. Keys that have
-    their defaults are left out.
+def to_data(value: object) -> JsonValue:
+    """Return a value as an eval file would have it, without passwords in addresses. Keys with
+    defaults are left out.
     """
     if isinstance(value, CriteriaEntry):
         value = value.what
@@ -96,35 +102,40 @@ def written(value: object) -> JsonValue:
         return say(value)
     if is_dataclass(value) and not isinstance(value, type):
         return {
-            name: written(each)
-            for name, one in keys_of(type(value)).items()
-            if (each := getattr(value, one.name)) != one.default and each != ""
+            name: to_data(setting_value)
+            for name, part in keys_of(type(value)).items()
+            if (setting_value := getattr(value, part.name)) != part.default and setting_value != ""
         }
     if isinstance(value, tuple) and value:
-        pairs = all(isinstance(one, tuple) and not isinstance(one, Aspect) for one in value)
-        return dict(value) if pairs else [written(one) for one in value]
+        pairs = all(isinstance(part, tuple) and not isinstance(part, Aspect) for part in value)
+        return dict(value) if pairs else [to_data(part) for part in value]
     if isinstance(value, str):
         return without_secrets(value) if is_url(value) else value
     return plain(value)
 
 
-def _found_criteria(judge: JudgeEntry) -> list[JsonValue] | None:
-    """What a command has looked up already, which the file's format has no exact words for."""
-    said: tuple[CriteriaEntry, ...] = getattr(judge, "criteria", ())
-    found = [one.what for one in said if isinstance(one.what, Criteria | Aspect)]
-    if not found:
+def _looked_up_criteria(judge: JudgeEntry) -> list[JsonValue] | None:
+    """Return the criteria that a command looked up: the file's format cannot express them exactly."""
+    entries: tuple[CriteriaEntry, ...] = getattr(judge, "criteria", ())
+    looked_up = [
+        criterion.what for criterion in entries if isinstance(criterion.what, Criteria | Aspect)
+    ]
+    if not looked_up:
         return None
-    return [plain(one._asdict() if isinstance(one, Aspect) else one) for one in found]
+    return [
+        plain(criterion._asdict() if isinstance(criterion, Aspect) else criterion)
+        for criterion in looked_up
+    ]
 
 
 def _with_criteria(judge: JudgeEntry, kept: Sequence[JsonDict] | None) -> JudgeEntry:
     if kept is None:
         return judge
-    criteria = tuple(CriteriaEntry(_criterion(one)) for one in kept)
+    criteria = tuple(CriteriaEntry(_read_criterion(stored)) for stored in kept)
     return replace(judge, criteria=criteria)  # type: ignore[call-arg]
 
 
-def _criterion(kept: JsonDict) -> Criteria | Aspect:
+def _read_criterion(kept: JsonDict) -> Criteria | Aspect:
     if "definition" in kept:
         return Aspect(str(kept["name"]), str(kept["definition"]))
     return kept_criteria(kept)

@@ -1,4 +1,4 @@
-"""The votes of a run folder, for estimates: what is answered need not be asked."""
+"""The votes of a run folder, for estimates: stored answers need not be asked again."""
 
 from __future__ import annotations
 
@@ -39,17 +39,19 @@ class KnownVotes(Known):
             self._open(Path(folder))
 
     def recall(self, ballots: Sequence[Ballot], keys: Sequence[bytes]) -> list[Vote | None]:
-        """The last vote on each ballot, as far as a plan looks at it."""
+        """Return the last vote on each ballot, with the parts that a plan needs."""
         likely = [key for key in keys if key in self._maybe]
         votes = {row[0]: row[1:] for row in self._rows(likely)} if likely else {}
-        found = [
+        recalled = [
             _vote(ballot, *votes[key]) if key in votes else None
             for ballot, key in zip(ballots, keys, strict=True)
         ]
-        return [vote if vote and (vote.valid or not self._retry_failed) else None for vote in found]
+        return [
+            vote if vote and (vote.valid or not self._retry_failed) else None for vote in recalled
+        ]
 
     def asked(self, keys: Sequence[bytes]) -> set[bytes]:
-        """Those that the run's batches have asked."""
+        """Return the keys that are in batches under way."""
         return set() if self._ledger is None else asked_in(self._ledger, keys)
 
     def _open(self, folder: Path) -> None:
@@ -59,9 +61,9 @@ class KnownVotes(Known):
                 "SELECT ballot FROM votes WHERE outcome <> 'model_error'"
             ):
                 self._maybe.add(checked_key(key))
-        held = ExitStack()
-        self._ledger = held.enter_context(connect(self._path, writable=False))
-        finalize(self, held.close)
+        connections = ExitStack()
+        self._ledger = connections.enter_context(connect(self._path, writable=False))
+        finalize(self, connections.close)
 
     def _rows(self, keys: Sequence[bytes]) -> list[tuple[Any, ...]]:
         if self._ledger is None:
@@ -75,13 +77,13 @@ class KnownVotes(Known):
 
 
 def _vote(ballot: Ballot, outcome: str, option: str | None, more: str | None) -> Vote | None:
-    rest = json.loads(more or "{}")
-    if rest.get("unfinished"):
+    more_values = json.loads(more or "{}")
+    if more_values.get("unfinished"):
         return None
-    verdict = None if option is None else ballot.question.recorded(option, None, rest)
+    verdict = None if option is None else ballot.question.recorded(option, None, more_values)
     return Vote(
         ballot=ballot,
         outcome=Outcome(outcome),
         verdict=verdict,
-        distribution=rest.get("distribution"),
+        distribution=more_values.get("distribution"),
     )

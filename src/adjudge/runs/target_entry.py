@@ -1,4 +1,4 @@
-"""``target`` in eval files: where answers come from when rows have none."""
+"""``target`` in eval files: the source of answers for rows without one."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _KINDS = ("model", "command", "url", "function")
 
 @light_dataclass(frozen=True, kw_only=True)
 class TargetEntry(ServerEntry):
-    """One application, and how it is asked."""
+    """One application, and how it is called."""
 
     name: str | None = key(Text(), "What reports call it.", None)
     model: str | None = key(Text(), "A model, which is shown the prompts.", None)
@@ -63,11 +63,11 @@ class TargetEntry(ServerEntry):
 
     @property
     def kind(self) -> str:
-        """Which of the four it is."""
-        given = [name for name in _KINDS if getattr(self, name)]
-        if len(given) != 1:
+        """The one of model, command, url and function that is set."""
+        kinds = [name for name in _KINDS if getattr(self, name)]
+        if len(kinds) != 1:
             raise SetupError("a target is one of model, command, url and function: name one")
-        return given[0]
+        return kinds[0]
 
     @property
     def title(self) -> str:
@@ -83,23 +83,23 @@ class TargetType:
     """A target, or a text that says which one it is."""
 
     def read(self, value: object, place: Place) -> TargetEntry:
-        found = self._of_text(str(value)) if isinstance(value, str) else None
-        made = found or Record(TargetEntry).read(value, place)
+        entry_of_text = self._of_text(str(value)) if isinstance(value, str) else None
+        entry = entry_of_text or Record(TargetEntry).read(value, place)
         try:
-            _ = made.kind
+            _ = entry.kind
         except SetupError as error:
             raise place.wrong("{error}", error=error) from None
-        return made
+        return entry
 
     def _of_text(self, text: str) -> TargetEntry:
-        said = text.strip()
-        if is_url(said) and "#" not in said:
-            return TargetEntry(url=said)
-        if is_url(said) or is_known(said):
-            return TargetEntry(model=said)
-        if is_reference(said):
-            return TargetEntry(function=said)
-        return TargetEntry(command=(said,))
+        name = text.strip()
+        if is_url(name) and "#" not in name:
+            return TargetEntry(url=name)
+        if is_url(name) or is_known(name):
+            return TargetEntry(model=name)
+        if is_reference(name):
+            return TargetEntry(function=name)
+        return TargetEntry(command=(name,))
 
     def schema(self) -> Schema:
         return {"anyOf": [Text().schema(), Record(TargetEntry).schema()]}
@@ -108,6 +108,6 @@ class TargetType:
 TARGETS = Many(TargetType())
 
 
-def targets_typed(texts: Sequence[str]) -> tuple[TargetEntry, ...]:
-    """Targets as a command line names them."""
-    return tuple(TargetType().read(one, Place("--target")) for one in texts)
+def read_targets(texts: Sequence[str]) -> tuple[TargetEntry, ...]:
+    """Read targets from a command line."""
+    return tuple(TargetType().read(name, Place("--target")) for name in texts)

@@ -1,8 +1,8 @@
-"""Rows that have no answer yet: a target answers them first, then a judge looks at the answer.
+"""Rows without an answer: a target answers them first, then a judge reads the answer.
 
-That is a plan like any other: the first ballot asks the target, the next ones are the judge's. So
-the ledger keeps answers before anybody waits for them, the budget counts them, and a run that is
-resumed asks nobody twice.
+This is a plan like any other: the first ballot asks the target, the next ones are the judge's. So
+the ledger stores answers before a judge needs them, the budget counts them, and a resumed run asks
+no target twice.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class PromptFile:
 
 @dataclass(frozen=True)
 class Variant:
-    """One way to get an answer: who is asked, with which prompt, for which time."""
+    """One way to get an answer: the model, its prompt and the number of the repeat."""
 
     system: str
     """The name of the system in reports."""
@@ -65,17 +65,17 @@ class Variant:
 
     @cached_property
     def criteria(self) -> Criteria:
-        """What decides the answer beside the row."""
+        """The prompt as a criterion: with the row, it decides the answer."""
         if self.prompt is None:
             return Criteria("answer", "The row is shown as JSON.")
         return Criteria(self.prompt.name, self.prompt.text)
 
     def ballot(self, row: Row, language: str) -> Ballot:
-        """Whoever has a prompt is shown what stands in it, and nothing else."""
-        shown = {name: row[name] for name in self.needs} if self.prompt else dict(row)
+        """Return the request for an answer. With a prompt, only the columns in it are sent."""
+        columns = {name: row[name] for name in self.needs} if self.prompt else dict(row)
         return Ballot(
             self.criteria,
-            Instance({FIELD: json.dumps(shown, ensure_ascii=False)}),
+            Instance({FIELD: json.dumps(columns, ensure_ascii=False)}),
             Choice(()),
             PROMPT if self.prompt else ROW,
             self.model.name,
@@ -86,12 +86,12 @@ class Variant:
         )
 
     def answer_in(self, vote: Vote) -> TargetAnswer:
-        """The answer that a vote holds."""
+        """Return the answer in a vote."""
         text = vote.text or ""
         return TargetAnswer(text) if self.prompt else TargetAnswer.of_json(text)
 
-    def described(self) -> JsonDict:
-        """What decides its answers, for the record of a run."""
+    def describe(self) -> JsonDict:
+        """Return everything that decides its answers, for the record of a run."""
         return {
             "system": self.system,
             "identity": self.model.identity,
@@ -101,8 +101,9 @@ class Variant:
 
 
 class SharedAnswers:
-    """What the judges of one run share: an answer is asked for once, whoever looks at it, and one
-    that failed for one of them has failed for all.
+    """The answers that the judges of one run share: each is asked for once, and an answer that
+    failed
+    for one judge has failed for all.
     """
 
     def __init__(self) -> None:
@@ -112,16 +113,17 @@ class SharedAnswers:
         self, ballot: Ballot, asking: Callable[[], Coroutine[object, object, Vote]]
     ) -> Vote:
         """Return the vote on a ballot; ``asking`` is called if it is not asked yet."""
-        known = self._votes.get(ballot.id)
-        if known is None:
-            known = self._votes[ballot.id] = asyncio.ensure_future(asking())
+        task = self._votes.get(ballot.id)
+        if task is None:
+            task = self._votes[ballot.id] = asyncio.ensure_future(asking())
         try:
-            vote = await asyncio.shield(known)
+            # a cancelled judge must not cancel an answer that others wait for
+            vote = await asyncio.shield(task)
         except BaseException:
             self._votes.pop(ballot.id, None)
-            if known.done():
+            if task.done():
                 raise
-            known.cancel()
+            task.cancel()
             raise
         if vote.valid and isinstance(session().votes, RecordedVotes):
             self._votes.pop(ballot.id, None)  # the ledger has it
@@ -135,7 +137,7 @@ def ask_target(ballot: Ballot, model: OpenModel) -> Coroutine[object, object, Vo
 
 @dataclass(frozen=True)
 class UnansweredRow:
-    """A row that has no answer, and which of the judge's results is wanted of it."""
+    """A row without an answer, and the position of the judge's result that is asked for."""
 
     instance: Instance
     variants: tuple[Variant, ...]
@@ -148,20 +150,24 @@ class UnansweredRow:
 
     @cached_property
     def asked_row(self) -> str:
-        """What its answers have in common, and those to no other row: its place, since ids may be
-        given twice.
+        """A key that the answers to this row share and no other row has. It is the position, since
+        two
+        rows may have the same id.
         """
         place = self.instance.metadata.get("place") or self.id
         return str(place or text_hash(json.dumps(dict(self.row), ensure_ascii=False)))
 
     @cached_property
     def row(self) -> Row:
-        """What targets are shown: the row by its own columns, without what is expected of them."""
+        """The columns that targets see: all but the expected answer and the response."""
         columns = self.instance.input
-        shown = {**self.instance.fields, **columns}
-        theirs = (_RESPONSE, "reference")
-        hidden = {*theirs, *(one for name in theirs for one in columns_for(name, columns))}
-        return {name: value for name, value in shown.items() if name not in hidden}
+        columns_and_fields = {**self.instance.fields, **columns}
+        expected_fields = (_RESPONSE, "reference")
+        hidden = {
+            *expected_fields,
+            *(column for name in expected_fields for column in columns_for(name, columns)),
+        }
+        return {name: value for name, value in columns_and_fields.items() if name not in hidden}
 
 
 @dataclass(frozen=True)
@@ -183,27 +189,32 @@ class AnsweredJudge(JudgeAround[UnansweredRow]):
 
     @cached_property
     def _targets(self) -> Mapping[str, OpenModel]:
-        return {one.model.name: one.model for one in self.variants}
+        return {variant.model.name: variant.model for variant in self.variants}
 
     @cached_property
     def _by_criteria(self) -> Mapping[tuple[str, str], Variant]:
-        return {(one.model.name, one.criteria.identity): one for one in self.variants}
+        return {
+            (variant.model.name, variant.criteria.identity): variant for variant in self.variants
+        }
 
     def rows(self, instance: Instance) -> list[UnansweredRow]:
-        """What is judged of a row: by each of its criteria, the answers of each variant; of a judge
-        that compares, all variants of one time together.
+        """Return the items to judge: for each criterion, the answer of each variant. A judge that
+        compares gets all variants of one repeat together.
         """
-        times = dict.fromkeys(one.sample for one in self.variants)
+        times = dict.fromkeys(variant.sample for variant in self.variants)
         groups = (
-            [tuple(one for one in self.variants if one.sample == time) for time in times]
+            [
+                tuple(variant for variant in self.variants if variant.sample == time)
+                for time in times
+            ]
             if self.ready.compares
-            else [(one,) for one in self.variants]
+            else [(variant,) for variant in self.variants]
         )
         count = len(self.ready.criteria) or 1
         return [UnansweredRow(instance, group, place) for group in groups for place in range(count)]
 
     def check(self, item: UnansweredRow) -> None:
-        """The row must have what its target takes."""
+        """Raise if the row lacks a column that its target needs."""
         for variant in item.variants:
             missing = [name for name in variant.needs if name not in item.row]
             if missing:
@@ -215,33 +226,34 @@ class AnsweredJudge(JudgeAround[UnansweredRow]):
                 )
 
     def plan(self, item: UnansweredRow, votes: Sequence[Vote]) -> Sequence[Ballot]:
-        """The target's ballot first; then the judge's, about its answer."""
-        answers, own = _apart(votes)
+        """Return the target's ballot first, then the judge's about its answer."""
+        answers, judge_votes = _split_votes(votes)
         if not answers:
-            return [one.ballot(item.row, self.language) for one in item.variants]
-        answered = self._answered(item, answers)
-        return () if isinstance(answered, str) else self.judge.plan(answered, own)
+            return [variant.ballot(item.row, self.language) for variant in item.variants]
+        answered = self._judge_item(item, answers)
+        return () if isinstance(answered, str) else self.judge.plan(answered, judge_votes)
 
     def plan_all(self, item: UnansweredRow) -> Sequence[Ballot]:
-        """With an answer of a usual length in place of those that are not there."""
-        asked = [one.ballot(item.row, self.language) for one in item.variants]
+        """Plan with a text of usual length in place of missing answers."""
+        target_ballots = [variant.ballot(item.row, self.language) for variant in item.variants]
         answers = [
-            TargetAnswer(f"{_ASSUMED} {one.system} {one.sample} {item.id}") for one in item.variants
+            TargetAnswer(f"{_ASSUMED} {variant.system} {variant.sample} {item.id}")
+            for variant in item.variants
         ]
         inner = self.ready.items(self._instance(item, answers, {}))[item.place]
-        return [*asked, *self.judge.plan_if_allowed(inner)]
+        return [*target_ballots, *self.judge.plan_if_allowed(inner)]
 
     def pool(self, item: UnansweredRow, votes: Sequence[Vote]) -> Result:
-        answers, own = _apart(votes)
+        answers, judge_votes = _split_votes(votes)
         paid = tuple(answers) if self.counts and item.place == 0 else ()
-        answered = self._answered(item, answers)
+        answered = self._judge_item(item, answers)
         if isinstance(answered, str):
-            return replace(self._unanswered(item, answers, answered), made_by=paid)
-        result: Result = self.judge.pool(answered, own)
+            return replace(self._unanswered_result(item, answers, answered), made_by=paid)
+        result: Result = self.judge.pool(answered, judge_votes)
         return replace(result, made_by=paid)
 
-    def _answered(self, item: UnansweredRow, votes: Sequence[Vote]) -> Any:
-        """What the judge takes; a text says why it cannot take it."""
+    def _judge_item(self, item: UnansweredRow, votes: Sequence[Vote]) -> Any:
+        """Return the item for the judge, or a text that says why there is none."""
         for vote in votes:
             if not vote.valid:
                 return vote.reason or Message("the target gave no answer")
@@ -249,8 +261,8 @@ class AnsweredJudge(JudgeAround[UnansweredRow]):
             answers = [
                 variant.answer_in(vote) for variant, vote in zip(item.variants, votes, strict=True)
             ]
-            found = self._instance(item, answers, self._took(item, votes))
-            inner = self.ready.items(found)[item.place]
+            instance = self._instance(item, answers, self._cost_columns(item, votes))
+            inner = self.ready.items(instance)[item.place]
             self.judge.check(inner)
         except SetupError as error:
             return error.message
@@ -259,23 +271,25 @@ class AnsweredJudge(JudgeAround[UnansweredRow]):
     def _instance(
         self, item: UnansweredRow, answers: Sequence[TargetAnswer], took: JsonObject
     ) -> Instance:
-        """The row with its answer, or with the answers that are compared."""
-        own, about = item.instance, dict(item.instance.metadata)
-        took = {**self._answered_by(item), **took}
-        row = {**own.input, **took}
+        """Return the row with its answer, or with the answers that are compared."""
+        instance, metadata = item.instance, dict(item.instance.metadata)
+        took = {**self._origin_columns(item), **took}
+        row = {**instance.input, **took}
         if self.ready.compares:
-            texts: dict[str, str | Sequence[str]] = {_RESPONSE: [one.text for one in answers]}
-            about["systems"] = [one.system for one in item.variants]
+            texts: dict[str, str | Sequence[str]] = {_RESPONSE: [answer.text for answer in answers]}
+            metadata["systems"] = [variant.system for variant in item.variants]
         else:
             texts = {_RESPONSE: answers[0].text}
             if answers[0].contexts:
                 texts[_CONTEXTS] = answers[0].contexts
             if answers[0].tool_calls:
                 texts["tool_call"] = answers[0].tool_calls
-        return Instance({**own.fields, **texts}, self._name(item), {**about, **took, FIELD: row})
+        return Instance(
+            {**instance.fields, **texts}, self._name(item), {**metadata, **took, FIELD: row}
+        )
 
-    def _took(self, item: UnansweredRow, votes: Sequence[Vote]) -> JsonDict:
-        """What the answer took, as further columns of the row."""
+    def _cost_columns(self, item: UnansweredRow, votes: Sequence[Vote]) -> JsonDict:
+        """Return the answer's latency and cost, as further columns of the row."""
         if self.ready.compares:
             return {}
         (variant,), (vote,) = item.variants, votes
@@ -283,86 +297,86 @@ class AnsweredJudge(JudgeAround[UnansweredRow]):
         cost = self.prices.cost(variant.model.name, vote.usage) if asks_model else None
         return {"latency": round(vote.latency, 4), **({} if cost is None else {"cost": cost})}
 
-    def _answered_by(self, item: UnansweredRow) -> JsonDict:
-        """Whose answer it is, to which row and for which time, as further columns of the row."""
-        found: JsonDict = {}
+    def _origin_columns(self, item: UnansweredRow) -> JsonDict:
+        """Return the system, row and repeat of an answer, as further columns of the row."""
+        columns: JsonDict = {}
         if not self.ready.compares:
             (variant,) = item.variants
-            found["system"] = variant.system
+            columns["system"] = variant.system
             if variant.prompt:
-                found["prompt_file"] = variant.prompt.name
+                columns["prompt_file"] = variant.prompt.name
         if self._repeats:
-            found["repeat"] = item.variants[0].sample + 1
+            columns["repeat"] = item.variants[0].sample + 1
         if len(item.variants) < len(self.variants):
-            found["answered_row"] = item.asked_row
-        return found
+            columns["answered_row"] = item.asked_row
+        return columns
 
     @cached_property
     def _repeats(self) -> bool:
-        return any(one.sample for one in self.variants)
+        return any(variant.sample for variant in self.variants)
 
     def _name(self, item: UnansweredRow) -> str | None:
-        """Rows that are answered several times are told apart by who answered, and when."""
+        """Return the id of an answered row: the row's id with the system and the repeat."""
         if item.id is None:
             return None
         parts = [item.id]
-        if not self.ready.compares and len({one.system for one in self.variants}) > 1:
+        if not self.ready.compares and len({variant.system for variant in self.variants}) > 1:
             parts.append(f"[{item.variants[0].system}]")
         if self._repeats:
             parts.append(f"#{item.variants[0].sample + 1}")
         return " ".join(parts)
 
-    def _unanswered(self, item: UnansweredRow, votes: Sequence[Vote], reason: str) -> Result:
-        """No verdict, and the reason: what is not there is not judged, and an old answer of the
-        file does not stand in its place.
+    def _unanswered_result(self, item: UnansweredRow, votes: Sequence[Vote], reason: str) -> Result:
+        """Return a failed result with the reason. The file's old answer must not take the place of
+        the missing one.
         """
-        nothing = self._instance(item, [TargetAnswer("")] * len(item.variants), {})
-        inner = self.ready.items(nothing)[item.place]
+        empty_instance = self._instance(item, [TargetAnswer("")] * len(item.variants), {})
+        inner = self.ready.items(empty_instance)[item.place]
         result: Result = self.judge.pool(inner, ())
-        row = {name: value for name, value in nothing.input.items() if name != _RESPONSE}
-        without = Instance(
-            {name: value for name, value in nothing.fields.items() if name != _RESPONSE}
+        row = {name: value for name, value in empty_instance.input.items() if name != _RESPONSE}
+        unjudged = Instance(
+            {name: value for name, value in empty_instance.fields.items() if name != _RESPONSE}
             or {FIELD: json.dumps(dict(item.row), ensure_ascii=False)},
-            nothing.id,
-            {**nothing.metadata, FIELD: row},
+            empty_instance.id,
+            {**empty_instance.metadata, FIELD: row},
         )
         failed = [vote for vote in votes if not vote.valid] or [
             replace(vote, verdict=None, reason=reason) for vote in votes[:1]
         ]
         return replace(
-            without_verdict(result, Status.FAILED), instance=without, votes=tuple(failed)
+            without_verdict(result, Status.FAILED), instance=unjudged, votes=tuple(failed)
         )
 
     async def ask(self, ballot: Ballot) -> Vote:
-        """One answer, or one vote of the judge's."""
+        """Ask for one answer, or for one vote of the judge."""
         if not asks_target(ballot):
             return await self.judge.ask(ballot)
         variant = self._by_criteria[ballot.model, ballot.criteria.identity]
         return await self.answers.ask(ballot, partial(ask_target, ballot, variant.model))
 
     def vote_keys(self) -> Callable[[Ballot, Mapping[str, str]], bytes]:
-        own = self.judge.vote_keys()
+        judge_key = self.judge.vote_keys()
         targets = {name: model.identity for name, model in self._targets.items()}
 
         def key(ballot: Ballot, wordings: Mapping[str, str]) -> bytes:
             if not asks_target(ballot):
-                return own(ballot, wordings)
+                return judge_key(ballot, wordings)
             return key_of(ballot, targets[ballot.model], wordings)
 
         return key
 
     def ballots_of_result(self, ballots: Sequence[Ballot]) -> Sequence[Ballot]:
-        """A target's answer is not a vote on itself."""
-        return [one for one in ballots if not asks_target(one)]
+        """Leave out the targets' ballots: an answer is not a vote on itself."""
+        return [ballot for ballot in ballots if not asks_target(ballot)]
 
     def configuration(self, criteria: Sequence[Criteria] = ()) -> JsonDict:
-        """The judge's own, and who answers."""
-        own = self.judge.configuration(criteria)
-        return {**own, "target": [one.described() for one in self.variants]}
+        """Return the judge's configuration with its targets."""
+        inner_settings = self.judge.configuration(criteria)
+        return {**inner_settings, "target": [variant.describe() for variant in self.variants]}
 
 
-def _apart(votes: Sequence[Vote]) -> tuple[list[Vote], list[Vote]]:
-    """The targets' answers, and the votes on them."""
+def _split_votes(votes: Sequence[Vote]) -> tuple[list[Vote], list[Vote]]:
+    """Return the targets' answers and the votes on them."""
     answers = [vote for vote in votes if asks_target(vote.ballot)]
     return answers, [vote for vote in votes if not asks_target(vote.ballot)]
 
@@ -375,14 +389,14 @@ def answered_first(
     *,
     first: bool,
 ) -> ReadyJudge:
-    """The same judge, whose rows are answered before it looks at them."""
+    """Return the judge with a target that answers its rows first."""
     if ready.per != "row":
         raise SetupError("what a target answers is judged row by row: leave per out")
     judge = AnsweredJudge(
         ready, variants=tuple(variants), counts=first, answers=answers, prices=prices
     )
-    times = len({one.sample for one in variants})
-    systems = tuple(dict.fromkeys(one.system for one in variants))
+    times = len({variant.sample for variant in variants})
+    systems = tuple(dict.fromkeys(variant.system for variant in variants))
     return replace(
         ready,
         judge=judge,

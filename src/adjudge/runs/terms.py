@@ -1,4 +1,4 @@
-"""What people call the names that adjudge itself gives: statuses, rules, fields, parameters."""
+"""Titles of the names that adjudge itself gives: statuses, rules, fields, parameters."""
 
 from __future__ import annotations
 
@@ -85,17 +85,17 @@ _STATES: Mapping[str, Message] = {
 
 
 def leaning_title(name: str) -> str:
-    """What a leaning of a judge is called."""
+    """Return the title of a leaning of a judge."""
     return _LEANINGS.get(name, name)
 
 
 def run_state(state: str) -> str:
-    """Whether a run is complete; else why it stopped."""
+    """Return "complete", or the reason why a run stopped."""
     return _STATES.get(state, state)
 
 
 def figure_title(name: str, alpha_level: str = "nominal") -> str:
-    """What a figure of agreement is called; one that is called after a person keeps its name.
+    """Return the title of a figure of agreement. A figure named after a person keeps that name.
 
     ``alpha_level``: the level of measurement that alpha assumes.
     """
@@ -103,22 +103,20 @@ def figure_title(name: str, alpha_level: str = "nominal") -> str:
 
 
 def option_title(name: str) -> str:
-    """An option as its criterion names it; that nothing was said, or that both are as good, are
-    words of ours.
-    """
+    """Return an option as its criterion names it, or our words for a failure or a tie."""
     return _OUTCOMES.get(name, name)
 
 
 def field_title(name: str) -> str:
-    """What a field is called; one of the user's own keeps its name."""
+    """Return the title of a field. The user's own fields keep their names."""
     return _FIELDS.get(name, name)
 
 
 def rule_title(name: str) -> str:
-    """What decided a composite: a gate by its name, or the plain mean."""
+    """Return the title of a composite's rule: a gate, or the plain mean."""
     return _RULES.get(name, name)
 
 
 def parameter_title(name: str) -> str:
-    """What a parameter of a run is called."""
+    """Return the title of a run's parameter."""
     return _PARAMETERS.get(name, name)

@@ -1,4 +1,4 @@
-"""Rows that were taken from production traffic, and how."""
+"""Rows that were taken from production traffic, and how they were chosen."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ def traffic_folder(eval_file: Path) -> Path:
     return eval_file.parent / "runs" / f"{eval_file.stem}-traffic"
 
 
-def about_traffic(one: JudgmentRecord) -> JsonObject:
-    """How the row was chosen; empty of a row that is not from traffic."""
-    return object_in(one.input.get(COLUMN))
+def about_traffic(record: JudgmentRecord) -> JsonObject:
+    """Return how the row was chosen; empty for a row that is not from traffic."""
+    return object_in(record.input.get(COLUMN))
 
 
-def is_of_sample(one: JudgmentRecord) -> bool:
-    """Whether a row belongs to the part that takes all events alike, or is not from traffic: what
-    was taken for sure says nothing of the other events.
+def is_of_sample(record: JudgmentRecord) -> bool:
+    """Return True if the row was sampled with equal chances for all events, or is not from traffic.
+
+    Events that are always taken say nothing about the other events.
     """
-    about = about_traffic(one)
+    about = about_traffic(record)
     return "weight" not in about or about.get("uniform") is True

@@ -1,9 +1,10 @@
-"""Which folders the user trusts, and the only way to open files that may come from others.
+"""Trust in folders, and the only way to open files that may come from others.
 
-``open_eval`` and ``trusted_project`` list what goes beyond a restricted folder and have the user
-agree: once, remembered outside of the folder with a hash of every file that matters. A file that
-changed is asked about again. Who asks depends on the surroundings: a command asks at the terminal,
-everything else refuses.
+``open_eval`` and ``trusted_project`` list everything that an untrusted folder may not do, and ask
+the
+user to agree. The answer is remembered outside of the folder with a hash of every file that
+matters; if one of them changes, the user is asked again. Only a command asks, at the terminal.
+Everything else refuses.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ _ON = ("1", "true", "yes")
 
 @light_dataclass(frozen=True)
 class TrustedFile:
-    """A file with what it needs, and the hashes of all files that this depends on."""
+    """A file, its needs, and the hashes of all files that they depend on."""
 
     path: Path
     """Its folder is the real one."""
@@ -70,10 +71,10 @@ class TrustedFile:
 
     @property
     def is_trusted(self) -> bool:
-        """Return True if the user agreed to all of it, and nothing changed since."""
+        """Return True if the user agreed to all of it and nothing has changed since."""
         if trusts_everything():
             return True
-        agreed = _agreed(self.path) or _Agreed([], {})
+        agreed = _read_agreement(self.path) or _Agreement([], {})
         return not self.new_needs(agreed.needs) and dict(self.hashes) == agreed.hashes
 
     def new_needs(self, agreed: Sequence[object]) -> list[Need]:
@@ -81,13 +82,13 @@ class TrustedFile:
         return [need for need in self.needs if need.to_json() not in agreed]
 
     def to_json(self) -> JsonDict:
-        """As it is remembered."""
+        """Return the file as it is remembered."""
         return {"needs": [need.to_json() for need in self.needs], "files": dict(self.hashes)}
 
 
 @light_dataclass(frozen=True)
 class Changes:
-    """What is different from what the user agreed to earlier."""
+    """The differences from what the user agreed to earlier."""
 
     was_trusted: bool
     needs: tuple[Need, ...]
@@ -98,7 +99,7 @@ class Changes:
 
 def changes_of(file: TrustedFile) -> Changes:
     """Return what the user has not agreed to."""
-    agreed = _agreed(file.path)
+    agreed = _read_agreement(file.path)
     if agreed is None:
         return Changes(False, file.needs, ())
     names = sorted({*file.hashes, *agreed.hashes})
@@ -107,7 +108,7 @@ def changes_of(file: TrustedFile) -> Changes:
 
 
 @light_dataclass(frozen=True)
-class _Agreed:
+class _Agreement:
     needs: Sequence[object]
     hashes: Mapping[str, str]
 
@@ -158,7 +159,7 @@ def asking(ask: Ask) -> Iterator[None]:
 
 @contextmanager
 def trusting() -> Iterator[None]:
-    """Trust every file inside this block, and remember none."""
+    """Trust every file inside this block, without remembering it."""
     token = _everything.set(True)
     try:
         yield
@@ -167,7 +168,7 @@ def trusting() -> Iterator[None]:
 
 
 def trusts_everything() -> bool:
-    """Return True inside ``trusting``, or if the user's environment says so; ``.env`` cannot."""
+    """Return True inside ``trusting``, or if the user set ADJUDGE_TRUST. ``.env`` cannot set it."""
     return _everything.get() or os.environ.get(VARIABLE, "").strip().lower() in _ON
 
 
@@ -177,9 +178,9 @@ def place_of(need: Need) -> str:
 
 
 def require_trust(files: Sequence[TrustedFile]) -> bool:
-    """Return if all files may be used; else have the user agree, and remember that.
+    """Return if all files may be used. Otherwise ask the user, and remember the answer.
 
-    True if there was a question: files may have changed while the user looked at them.
+    Returns True if there was a question: files may have changed while the user looked at them.
     """
     open_questions = [
         file
@@ -205,13 +206,15 @@ def open_eval(
     prices: Callable[[], PriceTable] = PriceTable.load,
     use_env: bool = True,
 ) -> EvalFile:
-    """Read an eval file that may come from anybody, and have the user agree to what goes beyond a
-    restricted folder.
+    """Read an eval file that may come from anybody. Ask the user about everything that a restricted
+    folder may not do.
 
-    ``data``: as of ``load_eval``. ``typed``: keys that the command line replaces. ``writes``:
-    folders that the command chooses itself, next to the file. ``is_limited``: whether the user set
-    a limit; else a file that is not trusted gets one, counted by ``prices``. ``use_env``: set the
-    variables of ``.env`` next to the file, once that is trusted.
+    ``data``: see ``load_eval``. ``typed``: keys that the command line replaces. ``writes``: folders
+    that the command chooses next to the file. ``is_limited``: True if the user set a limit;
+    otherwise
+    an untrusted file gets one, counted by ``prices``. ``use_env``: set the variables of the
+    ``.env``
+    next to the file, once it is trusted.
     """
     path, project = Path(path), project or Project()
     env = EnvFile.beside(path.parent) if use_env else EnvFile(path)
@@ -231,8 +234,10 @@ def open_eval(
 
 
 def own_folder(path: Path, root: Path = Path()) -> Path:
-    """Return a folder that adjudge chooses itself below ``root``, unless a link that may have come
-    along leads out of it. The user names such a folder, or trusts everything.
+    """Return a folder that adjudge chose below ``root``, unless a link leads out of ``root``.
+
+    Such a link may have come with the folder. To write there, the user names the folder or trusts
+    everything.
     """
     outside = place_outside(path, root.resolve())
     if outside is None or trusts_everything() or not _is_behind_link(path, root):
@@ -247,8 +252,8 @@ def own_folder(path: Path, root: Path = Path()) -> Path:
 
 
 def _is_behind_link(path: Path, root: Path) -> bool:
-    """Return True if a link between ``root`` and ``path`` leads elsewhere: a hidden folder such as
-    .github is not one.
+    """Return True if a link between ``root`` and ``path`` leads elsewhere. Hidden folders such as
+    .github are no links.
     """
     try:
         # resolve() would follow the link
@@ -259,8 +264,8 @@ def _is_behind_link(path: Path, root: Path) -> bool:
 
 
 def trusted_project(project: Project) -> Project:
-    """Return ``project`` once the user trusts it; every command that uses more of it than the
-    language asks for it here.
+    """Return ``project`` once the user trusts it. Commands that use more of it than its language
+    call this first.
     """
     require_trust(files_of_project(project))
     return project
@@ -284,7 +289,7 @@ def files_of_env(env: EnvFile) -> list[TrustedFile]:
 
 
 def files_of_eval(path: Path, project: Project | None = None) -> list[TrustedFile]:
-    """Return an eval file and its ``.env``, as far as they need anything by any command."""
+    """Return an eval file and its ``.env``, if any command needs trust for them."""
     project = project or find_project(path.parent)
     rows = path.with_name("rows")  # a file for ``adjudge follow`` names none
     env, writes = EnvFile.beside(path.parent), [traffic_folder(path)]
@@ -294,7 +299,7 @@ def files_of_eval(path: Path, project: Project | None = None) -> list[TrustedFil
 
 @light_dataclass(frozen=True)
 class _Opened:
-    """An eval file that was read, and what it needs."""
+    """An eval file that was read, with its needs."""
 
     file: EvalFile
     eval_file: TrustedFile
@@ -311,36 +316,36 @@ class _Opened:
     ) -> _Opened:
         text = eval_text(path)
         environ = {**os.environ, **env.values}
-        read = read_eval_text(text, path, data, environ)
-        own = read.completed(Project())
-        file = read.completed(project) if project.given else own
-        own = _with_code_of_project(own, project)
+        read_file = read_eval_text(text, path, data, environ)
+        file_alone = read_file.completed(Project())
+        file = read_file.completed(project) if project.given else file_alone
+        file_alone = _with_code_of_project(file_alone, project)
         needs = [
-            *needs_of_eval(own, _variables_of(text, environ), typed, writes),
+            *needs_of_eval(file_alone, _variables_of(text, environ), typed, writes),
             *needs_of_spending(file),
         ]
         hashes = {str(_real(path)): text_hash(text)}
-        hashes |= own.code.programs if needs else {}
+        hashes |= file_alone.code.programs if needs else {}
         return cls(file, TrustedFile(_real(path), tuple(needs), hashes))
 
     def has_changed(self, project: Project, data: Path | ObjectFile | None, env: EnvFile) -> bool:
-        """Return True if a file has another content than when it was read: code is loaded later."""
+        """Return True if a file changed after it was read. Code is loaded later than that."""
         if not self.eval_file.needs:
             return False
-        now = _Opened.of(self.file.path, project, data, env).eval_file
-        return dict(now.hashes) != dict(self.eval_file.hashes)
+        current = _Opened.of(self.file.path, project, data, env).eval_file
+        return dict(current.hashes) != dict(self.eval_file.hashes)
 
     @property
     def spends(self) -> bool:
         return any(not need.is_refused for need in self.eval_file.needs)
 
 
-def _with_code_of_project(own: EvalFile, project: Project) -> EvalFile:
+def _with_code_of_project(file: EvalFile, project: Project) -> EvalFile:
     """Return the file with the model of the project, if that is a function next to the file."""
     model = project.model or ""
-    if own.models or is_known(model) or not is_there(model, own.path.parent):
-        return own
-    return replace(own, models=(ModelEntry(model=model),))
+    if file.models or is_known(model) or not is_there(model, file.path.parent):
+        return file
+    return replace(file, models=(ModelEntry(model=model),))
 
 
 def _variables_of(text: str, environ: Mapping[str, str]) -> list[tuple[str, str]]:
@@ -348,12 +353,12 @@ def _variables_of(text: str, environ: Mapping[str, str]) -> list[tuple[str, str]
     if "$" not in text:
         return []
     value = load_yaml(text, Place("")).value
-    named = variables_in(value, but=WITHOUT_VARIABLES)
-    return [(name, field) for name, field in named if environ.get(name)]
+    variables = variables_in(value, but=WITHOUT_VARIABLES)
+    return [(name, field) for name, field in variables if environ.get(name)]
 
 
 def _real(path: Path) -> Path:
-    """Return the path in its real folder. A link keeps its own name: that is what is opened."""
+    """Return the path in its real folder. A link keeps its own name, since that name is opened."""
     return path.absolute().parent.resolve() / path.name
 
 
@@ -372,21 +377,19 @@ def _fingerprint(file: TrustedFile) -> str:
 
 
 def remember(files: Sequence[TrustedFile]) -> None:
-    """Remember that the user trusts these files as they are. If the user's folder cannot be
-    written to, they are asked about again the next time.
+    """Remember that the user trusts these files as they are. If the user's folder is not writable,
+    the user is asked again next time.
     """
-    with suppress(OSError, SetupError), _changing() as trusted:
+    with suppress(OSError, SetupError), _change_remembered() as trusted:
         for file in files:
             if TOO_MANY not in file.hashes:
                 trusted.setdefault(str(file.path.parent), {})[file.path.name] = file.to_json()
 
 
 def forget(path: Path) -> int:
-    """Trust neither the file nor the folder at ``path`` any longer, nor what is below it; return
-    how many files that are.
-    """
+    """Stop trusting ``path`` and everything below it. Return the number of files."""
     place, count = path.resolve(), 0
-    with _changing() as trusted:
+    with _change_remembered() as trusted:
         for folder in list(trusted):
             for name in list(trusted[folder]):
                 if Path(folder, name).is_relative_to(place):
@@ -402,15 +405,15 @@ def trusted_files() -> list[tuple[Path, int]]:
     paths = [
         Path(folder, name) for folder, files in sorted(_read().items()) for name in sorted(files)
     ]
-    entries = [(path, _agreed(path)) for path in paths]
+    entries = [(path, _read_agreement(path)) for path in paths]
     return [(path, len(agreed.needs)) for path, agreed in entries if agreed]
 
 
-def _agreed(path: Path) -> _Agreed | None:
+def _read_agreement(path: Path) -> _Agreement | None:
     entry = _read().get(str(path.parent), {}).get(path.name)
     match entry:
         case {"needs": list(needs), "files": dict(hashes)}:
-            return _Agreed(needs, hashes)
+            return _Agreement(needs, hashes)
     return None
 
 
@@ -419,8 +422,8 @@ _Trusted = dict[str, dict[str, JsonDict]]
 
 
 @contextmanager
-def _changing() -> Iterator[_Trusted]:
-    """What is remembered, to be changed by one process at a time."""
+def _change_remembered() -> Iterator[_Trusted]:
+    """Lock the remembered files, yield them, and write them back."""
     folder = state_folder()
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     with locked(folder / f".{_FILE}.turn"):
@@ -433,17 +436,18 @@ def _changing() -> Iterator[_Trusted]:
 
 
 def _read() -> _Trusted:
-    """Return what is remembered; nothing if another user may have written it."""
+    """Return the remembered files; none if another user may have written them."""
     try:
         with (state_folder() / _FILE).open("rb") as file:
-            about = os.fstat(file.fileno())
-            others_write = os.name == "posix" and (
-                about.st_uid != os.getuid() or about.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+            file_status = os.fstat(file.fileno())
+            is_writable_by_others = os.name == "posix" and (
+                file_status.st_uid != os.getuid()
+                or file_status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
             )
-            kept = {} if others_write else json.loads(file.read())
+            content = {} if is_writable_by_others else json.loads(file.read())
     except (OSError, SetupError, ValueError):
         return {}
-    folders = object_in(object_in(kept).get("trusted"))
+    folders = object_in(object_in(content).get("trusted"))
     return {
         folder: {name: dict(object_in(entry)) for name, entry in object_in(files).items()}
         for folder, files in folders.items()

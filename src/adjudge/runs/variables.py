@@ -1,5 +1,6 @@
 """Variables in files: ``$NAME`` as a whole value, ``${NAME}`` and ``${NAME:-otherwise}`` anywhere
-in one; ``$$`` is a dollar sign before either. And ``.env``, the file that sets them.
+in
+one. ``$$`` is a literal dollar sign before either. Also reads ``.env``, the file that sets them.
 """
 
 from __future__ import annotations
@@ -37,24 +38,29 @@ def with_variables(
     but: Collection[str] = (),
     environ: Mapping[str, str] | None = None,
 ) -> JsonValue:
-    """``value`` with its variables filled in, wherever they stand; ``but``: keys below which they
-    are left. ``environ``: their values, by default those of this process.
+    """Return ``value`` with its variables replaced.
+
+    ``but``: keys below which variables are kept. ``environ``: their values, by default the
+    environment
+    of this process.
     """
     if isinstance(value, YamlMapping):
-        made = YamlMapping()
-        made.lines, made.key_lines = value.lines, value.key_lines
-        for name, each in value.items():
-            made[name] = each if name in but else with_variables(each, place.at(name), but, environ)
-        return made
+        filled = YamlMapping()
+        filled.lines, filled.key_lines = value.lines, value.key_lines
+        for name, inner in value.items():
+            filled[name] = (
+                inner if name in but else with_variables(inner, place.at(name), but, environ)
+            )
+        return filled
     if isinstance(value, Items):
         items = Items(
-            with_variables(each, place.item(number), but, environ)
-            for number, each in enumerate(value, 1)
+            with_variables(inner, place.item(number), but, environ)
+            for number, inner in enumerate(value, 1)
         )
         items.lines = value.lines
         return items
     if isinstance(value, Scalar) and "$" in value:
-        return _filled(value, place, os.environ if environ is None else environ)
+        return _fill(value, place, os.environ if environ is None else environ)
     return value
 
 
@@ -63,12 +69,12 @@ def variables_in(
 ) -> Iterator[tuple[str, str]]:
     """Yield the name and the field of every variable that ``with_variables`` would fill in."""
     if isinstance(value, YamlMapping):
-        for name, each in value.items():
+        for name, inner in value.items():
             if name not in but:
-                yield from variables_in(each, f"{field}.{name}" if field else name, but)
+                yield from variables_in(inner, f"{field}.{name}" if field else name, but)
     elif isinstance(value, Items):
-        for number, each in enumerate(value, 1):
-            yield from variables_in(each, f"{field}[{number}]", but)
+        for number, inner in enumerate(value, 1):
+            yield from variables_in(inner, f"{field}[{number}]", but)
     elif isinstance(value, Scalar) and "$" in value:
         alone = _ALONE.fullmatch(value.strip())
         for match in [alone] if alone else _INSIDE.finditer(value):
@@ -76,37 +82,37 @@ def variables_in(
                 yield match[2], field
 
 
-def _filled(value: Scalar, place: Place, environ: Mapping[str, str]) -> Scalar:
+def _fill(value: Scalar, place: Place, environ: Mapping[str, str]) -> Scalar:
     alone = _ALONE.fullmatch(value.strip())
-    fill = partial(_found, place=place, environ=environ)
-    said = fill(alone) if alone else _INSIDE.sub(fill, value)
-    return value if said == value else Scalar(said, _meant(said))
+    fill = partial(_look_up, place=place, environ=environ)
+    text = fill(alone) if alone else _INSIDE.sub(fill, value)
+    return value if text == value else Scalar(text, _parse_scalar(text))
 
 
-def _found(match: re.Match[str], place: Place, environ: Mapping[str, str]) -> str:
-    """What a variable holds. Keys are for those who send them: a file is kept and shown."""
+def _look_up(match: re.Match[str], place: Place, environ: Mapping[str, str]) -> str:
+    """Return the value of a variable. Keys are refused: a file is stored and shown."""
     escaped, name = match[1], match[2]
     if escaped:
         return match[0][1:]
-    held = environ.get(name, "") or (match[3] if match.lastindex == 3 else None)
-    if held is None:
+    value = environ.get(name, "") or (match[3] if match.lastindex == 3 else None)
+    if value is None:
         raise place.wrong(
             "the environment variable {name} is not set: set it, or put it into {file} beside "
             "this file; for the text itself write $${name}",
             name=name,
             file=ENV_FILE,
         )
-    if _SECRET.search(name) or looks_like_a_key(held):
+    if _SECRET.search(name) or looks_like_a_key(value):
         raise place.wrong(
             "{name} holds a key, and this value would be kept with the run: name the variable with "
             "api_key_env, or in a header",
             name=name,
         )
-    return held
+    return value
 
 
-def _meant(said: str) -> object:
-    """What YAML takes the text for."""
+def _parse_scalar(said: str) -> object:
+    """Convert a text to the type that YAML would read."""
     if said in ("true", "false"):
         return said == "true"
     for number in (int, float):
@@ -127,18 +133,18 @@ class EnvFile:
 
     @classmethod
     def beside(cls, folder: Path) -> EnvFile:
-        """Read the file in ``folder``. What this process has set already stays as it is."""
+        """Read the file in ``folder``. Variables that are already set keep their values."""
         path = folder / ENV_FILE
         if not path.is_file():
             return cls(path)
         text = text_in(path)
-        found = {
+        allowed = {
             name: value
             for name, value in _parse_env(text, path).items()
             if not _NOT_OURS.fullmatch(name)
         }
-        values = {name: value for name, value in found.items() if name not in os.environ}
-        return cls(path, text, tuple(sorted(found)), values)
+        values = {name: value for name, value in allowed.items() if name not in os.environ}
+        return cls(path, text, tuple(sorted(allowed)), values)
 
     def apply(self) -> None:
         """Set the variables in this process."""
@@ -146,17 +152,18 @@ class EnvFile:
 
 
 def _parse_env(text: str, path: Path) -> Mapping[str, str]:
-    """Read ``NAME=value`` per line; quotes and ``export`` are allowed. Errors do not repeat the
-    value.
+    """Read lines of ``NAME=value``; quotes and ``export`` are allowed. Errors do not repeat the
+    value,
+    since it may be secret.
     """
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
-        said = _LINE.fullmatch(line)
-        if said is None or "\0" in line:
+        match = _LINE.fullmatch(line)
+        if match is None or "\0" in line:
             place = replace(Place(str(path)), line=number)
             raise place.wrong("a line is NAME=value, or begins with #")
-        quoted = _QUOTED.fullmatch(said[2])
-        found[said[1]] = quoted[2] if quoted else re.split(r"\s#", said[2])[0].strip()
-    return found
+        quoted = _QUOTED.fullmatch(match[2])
+        values[match[1]] = quoted[2] if quoted else re.split(r"\s#", match[2])[0].strip()
+    return values

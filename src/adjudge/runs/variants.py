@@ -23,15 +23,15 @@ OpenEntry = Callable[[ModelEntry], ModelLike]
 
 
 def variants_of(file: EvalFile, opened: OpenEntry) -> list[Variant]:
-    """Every way to get an answer that the file names: each target, with each of its prompts, as
-    often as it is to be repeated.
+    """Return every way to get an answer that the file names: each target with each of its prompts,
+    once per repeat.
     """
-    found = [one for entry in file.target for one in _variants(file, entry, opened)]
-    names = [one.system for one in found]
+    variants = [variant for entry in file.target for variant in _variants(file, entry, opened)]
+    names = [variant.system for variant in variants]
     for name in names:
         if names.count(name) > 1:
             raise SetupError("two targets are called {name!r}: give each a name", name=name)
-    return [replace(one, sample=time) for one in found for time in range(file.repeat)]
+    return [replace(variant, sample=time) for variant in variants for time in range(file.repeat)]
 
 
 def _variants(file: EvalFile, entry: TargetEntry, opened: OpenEntry) -> Iterator[Variant]:
@@ -41,20 +41,20 @@ def _variants(file: EvalFile, entry: TargetEntry, opened: OpenEntry) -> Iterator
         target = _target(file, entry)
         if version := file.code.of_target(entry):
             target.version = f" {version}"
-        yield Variant(entry.title, _opened(target, entry), target.fields)
+        yield Variant(entry.title, _open_target(target, entry), target.fields)
         return
-    prompts = [_prompt(file.beside(one)) for one in entry.prompts or file.prompts]
+    prompts = [_prompt(file.beside(path)) for path in entry.prompts or file.prompts]
     if not prompts:
         raise SetupError(
             "the target {name} needs a prompt: add prompts, files with {{column}} in them",
             name=entry.title,
         )
     model = opened(_model_entry(entry))
-    asked = model if isinstance(model, OpenModel) else open_model(model)
+    open_model_of_target = model if isinstance(model, OpenModel) else open_model(model)
     for prompt in prompts:
         system = f"{entry.title} / {prompt.name}" if len(prompts) > 1 else entry.title
         needs = tuple(dict.fromkeys(places_in(prompt.text)))
-        yield Variant(system, asked, needs, prompt)
+        yield Variant(system, open_model_of_target, needs, prompt)
 
 
 def _prompt(path: Path) -> PromptFile:
@@ -87,16 +87,20 @@ def _target(file: EvalFile, entry: TargetEntry) -> Target:
     return FunctionTarget(function, name=entry.title, reference=entry.function or "", paths=paths)
 
 
-def _opened(target: Target, entry: TargetEntry) -> OpenModel:
+def _open_target(target: Target, entry: TargetEntry) -> OpenModel:
     """Its answers are not kept for other runs: an application changes behind its name."""
     names = ("max_concurrency", "requests_per_minute", "timeout", "max_retries")
-    said = {name: getattr(entry, name) for name in names}
+    limits = {name: getattr(entry, name) for name in names}
     return open_model(
-        target, cache=False, **{name: value for name, value in said.items() if value is not None}
+        target, cache=False, **{name: value for name, value in limits.items() if value is not None}
     )
 
 
 def _model_entry(entry: TargetEntry) -> ModelEntry:
-    known = {one.name for one in fields(ModelEntry)}
-    said = {one.name: getattr(entry, one.name) for one in fields(entry) if one.name in known}
-    return ModelEntry(**said)
+    names = {setting.name for setting in fields(ModelEntry)}
+    values = {
+        setting.name: getattr(entry, setting.name)
+        for setting in fields(entry)
+        if setting.name in names
+    }
+    return ModelEntry(**values)

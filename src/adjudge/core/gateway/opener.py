@@ -371,7 +371,7 @@ def _of_provider(spec: ProviderSpec, connection: Connection) -> Model:
     part = PROVIDERS.find(spec.name)
     if part is None or not part.package:
         return _adapter(spec.adapter)(connection)
-    with part.blamed():
+    with part.blame_package():
         made = _adapter(spec.adapter)(connection)
     if not hasattr(made, "complete"):
         raise part.error(

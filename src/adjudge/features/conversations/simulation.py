@@ -316,7 +316,7 @@ class SimulatedJudge(JudgeAround[TalkItem]):
         talker, limits = self.talker, self.talker.limits
         return {
             **self.judge.configuration(criteria),
-            "target": [one.described() for one in self.variants],
+            "target": [one.describe() for one in self.variants],
             "conversations": {
                 "user": talker.title,
                 "session": talker.session,

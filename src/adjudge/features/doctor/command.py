@@ -26,7 +26,7 @@ from adjudge.features.local.onnx.weights import made_path, precision
 from adjudge.features.local.weights.adapters import adapter_for
 from adjudge.features.local.weights.store import find
 from adjudge.messages import Message
-from adjudge.plugins import Part, entry_points, installed
+from adjudge.plugins import Part, entry_points, installed_parts
 from adjudge.runs.builder import open_entry
 from adjudge.runs.cli.json_text import print_results
 from adjudge.runs.cli.model_choice import model_entries
@@ -95,24 +95,24 @@ def doctor(
         f"{platform.system()} {platform.machine()}"
     )
     screen.say(_configuration(project), soft_wrap=True)
-    screen.show(_installed(screen))
+    screen.show(_extras_table(screen))
     weights = embedded_weights()
     screen.say(Message("embedded model: {state}", state=weights.message), soft_wrap=True)
-    screen.show(_keys(screen))
+    screen.show(_keys_table(screen))
     for part, state in broken_plugins().items():
         screen.say(part.error(state).message, "red", soft_wrap=True)
-    named = model or project.model or at.says_anything or project.base_url
+    is_model_named = model or project.model or at.says_anything or project.base_url
     ids = (
         [*model]
-        if named
+        if is_model_named
         else [f"{spec.name}/{spec.example}" for spec in load_providers() if key_for(spec)]
     )
-    nothing = not named and not ids
-    entries = () if nothing else model_entries(ids, at, project=project)
+    is_nothing_to_reach = not is_model_named and not ids
+    entries = () if is_nothing_to_reach else model_entries(ids, at, project=project)
     states = event_loop.run(_reach_all(entries))
     if as_json:
         _print_json(project, entries, states)
-    elif nothing:
+    elif is_nothing_to_reach:
         screen.say(
             Message(
                 "no key is set and no model was named: nothing to reach (-m provider/model tries "
@@ -120,12 +120,12 @@ def doctor(
             )
         )
     else:
-        screen.show(_reached(entries, states, screen))
+        screen.show(_models_table(entries, states, screen))
     return ExitCode.OK if all(state.reached for state in states) else ExitCode.COULD_NOT_RUN
 
 
 class EmbeddedWeights(NamedTuple):
-    """Those of the embedded model, where they are here; else what is the matter."""
+    """The weights of the embedded model if they are pulled; else only the problem in ``message``."""
 
     message: str
     precision: str | None = None
@@ -134,23 +134,25 @@ class EmbeddedWeights(NamedTuple):
 
 
 def embedded_weights() -> EmbeddedWeights:
-    """Whether they are here: which, where, how large."""
+    """Find the weights of the embedded model: their precision, path and size."""
     name = EMBEDDED.partition("/")[2]
     try:
-        wanted, base = precision(), find(name)
+        chosen_precision, base = precision(), find(name)
     except SetupError as error:
         return EmbeddedWeights(error.message)
-    made = made_path(name, base, adapter_for(name), wanted)
-    path = made if made.is_file() else base
+    converted_path = made_path(name, base, adapter_for(name), chosen_precision)
+    path = converted_path if converted_path.is_file() else base
     size = path.stat().st_size
-    values = {"name": name, "precision": wanted, "path": path, "size": size / 1e6}
+    values = {"name": name, "precision": chosen_precision, "path": path, "size": size / 1e6}
     ready = Message("{name} is ready: {precision} weights, {size:.0f} MB, in {path}", **values)
     pulled = Message(
         "{name} is pulled ({size:.0f} MB, in {path}); its {precision} weights are made when it is "
         "first asked, or by 'adjudge models pull {name}'",
         **values,
     )
-    return EmbeddedWeights(ready if path is made else pulled, wanted, str(path), size)
+    return EmbeddedWeights(
+        ready if path is converted_path else pulled, chosen_precision, str(path), size
+    )
 
 
 def _configuration(project: Project) -> Message:
@@ -197,7 +199,7 @@ def _as_json(entry: ModelEntry, state: State) -> JsonDict:
     }
 
 
-def _installed(screen: Screen) -> Table:
+def _extras_table(screen: Screen) -> Table:
     return screen.table(
         (Message("extra"), Message("state")),
         (
@@ -213,9 +215,12 @@ def _installed(screen: Screen) -> Table:
 
 
 def extras() -> dict[str, bool]:
-    """Extra → whether it is installed. pytest itself does not show that its plugin is."""
+    """Return for each extra if it is installed. For pytest, the entry point decides: pytest alone
+    does not show that the plugin is installed.
+    """
     plugin = _there("pytest") and any(
-        one.group == "pytest11" and one.value == _PYTEST_PLUGIN for _, one in entry_points()
+        entry_point.group == "pytest11" and entry_point.value == _PYTEST_PLUGIN
+        for _, entry_point in entry_points()
     )
     return dict(
         sorted(
@@ -228,20 +233,20 @@ def extras() -> dict[str, bool]:
 
 
 def broken_plugins() -> dict[Part, str]:
-    """What installed packages bring and cannot be used, and why."""
-    states = {part: state_of(part) for part in installed()}
+    """Return the parts of installed packages that cannot be used, with the reason."""
+    states = {part: state_of(part) for part in installed_parts()}
     return {part: state for part, state in states.items() if state != OK}
 
 
 def _there(module: str) -> bool:
-    """Also of a module inside another, which may not be there either."""
+    """Return True if a module, or a module inside a package that may be missing, is installed."""
     try:
         return find_spec(module) is not None
     except ModuleNotFoundError:
         return False
 
 
-def _keys(screen: Screen) -> Table:
+def _keys_table(screen: Screen) -> Table:
     return screen.table(
         (Message("provider"), Message("key")),
         ((spec.name, key_state(spec)) for spec in load_providers()),
@@ -253,7 +258,7 @@ class State(NamedTuple):
     words: str
 
 
-def _reached(entries: Sequence[ModelEntry], states: Sequence[State], screen: Screen) -> Table:
+def _models_table(entries: Sequence[ModelEntry], states: Sequence[State], screen: Screen) -> Table:
     return screen.table(
         (Message("model"), Message("reached")),
         (

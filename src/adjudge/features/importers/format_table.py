@@ -19,5 +19,5 @@ def detect(head: Head) -> Format | None:
 
 def _matches(candidate: Format, head: Head) -> bool:
     part = FORMATS.find(candidate.name)
-    with part.blamed() if part else nullcontext():
+    with part.blame_package() if part else nullcontext():
         return candidate.matches(head)

@@ -393,7 +393,7 @@ def _read_all(
             )
         )
     part = None if file_format.name in (*FORMATS.ours, TABLE) else FORMATS.find(file_format.name)
-    with part.blamed() if part else nullcontext():
+    with part.blame_package() if part else nullcontext():
         yield from file_format.read_all(files, log)
 
 

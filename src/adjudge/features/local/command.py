@@ -200,7 +200,7 @@ def _weights_state(name: str) -> str:
 def _capabilities(spec: ProviderSpec) -> Capabilities:
     part = None if spec is URL else PROVIDERS.find(spec.name)
     try:
-        with part.blamed() if part else nullcontext():
+        with part.blame_package() if part else nullcontext():
             adapter = resolve(spec.adapter)
     except SetupError as error:
         _LOG.warning("%s", error)

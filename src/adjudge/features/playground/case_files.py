@@ -24,7 +24,7 @@ from adjudge.features.compat.evalassist_export import (
     judge_out,
 )
 from adjudge.runs.builder import INVENTED
-from adjudge.runs.case_file import ExpectedRow, TestCase, dumped
+from adjudge.runs.case_file import ExpectedRow, TestCase, dump_yaml
 from adjudge.runs.exporters.table import write_csv
 from adjudge.runs.view.template import environment
 
@@ -45,7 +45,7 @@ def files_of(case: TestCase, name: str, kind: str, delimiter: str = ",") -> File
 
 
 def _criteria(case: TestCase, name: str) -> Files:
-    return {f"{name}.criteria.yaml": dumped(as_file(case.entry))}
+    return {f"{name}.criteria.yaml": dump_yaml(as_file(case.entry))}
 
 
 def _eval(case: TestCase, name: str) -> Files:
@@ -78,7 +78,7 @@ def _eval(case: TestCase, name: str) -> Files:
         for number, row in enumerate(case.rows, 1)
     ]
     return {
-        f"{name}.eval.yaml": dumped({**settings, "judges": judges}),
+        f"{name}.eval.yaml": dump_yaml({**settings, "judges": judges}),
         rows: "".join(f"{line}\n" for line in lines),
     }
 

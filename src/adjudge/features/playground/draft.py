@@ -26,7 +26,7 @@ from adjudge.runs.case_file import (
     ExpectedRow,
     TestCase,
     criterion_labels,
-    dumped,
+    dump_yaml,
     with_choices_only,
 )
 from adjudge.web.forms import whole
@@ -271,7 +271,7 @@ class Draft:
             models=settings.models,
             settings={**switches, **inputs},
             golden=json.dumps(plain(case.entry.golden), ensure_ascii=False),
-            beside=tuple(dumped(as_file(entry)) for entry in case.beside),
+            beside=tuple(dump_yaml(as_file(entry)) for entry in case.beside),
             case=name,
             base=version,
             note="",
@@ -312,7 +312,7 @@ class Draft:
 
     def in_yaml(self) -> Draft:
         """Return the draft with its criteria as YAML to edit."""
-        return replace(self, mode="yaml", yaml=dumped(as_file(self.entry())))
+        return replace(self, mode="yaml", yaml=dump_yaml(as_file(self.entry())))
 
     def in_form(self) -> Draft:
         """Return the draft with the criteria of the YAML in the form's fields."""
@@ -388,7 +388,7 @@ class Draft:
         }
         settings |= {"models": list(self.models)} if self.models else {}
         # Through YAML, so that mistakes are reported as in a file.
-        place = load_yaml(dumped(settings), Place(term("page", "the judge's settings")))
+        place = load_yaml(dump_yaml(settings), Place(term("page", "the judge's settings")))
         return Record(CaseSettings).read(place.value, replace(place, line=0, value=None))
 
 

@@ -10,7 +10,7 @@ from adjudge.core.catalog.criteria_file import as_file
 from adjudge.core.catalog.entry import CatalogEntry
 from adjudge.errors import SetupError
 from adjudge.features.playground.draft import Draft, OptionDraft, TextsDraft, check_row_count
-from adjudge.runs.case_file import MANY_BESIDE, MOST_BESIDE, dumped
+from adjudge.runs.case_file import MANY_BESIDE, MOST_BESIDE, dump_yaml
 from adjudge.web.forms import whole
 
 T = TypeVar("T")
@@ -54,7 +54,7 @@ def with_beside(draft: Draft, entry: CatalogEntry) -> Draft:
     columns = (*draft.columns, *(criteria.context_fields or ()), criteria.to_evaluate_field)
     return replace(
         draft,
-        beside=(*draft.beside, dumped(as_file(entry))),
+        beside=(*draft.beside, dump_yaml(as_file(entry))),
         columns=tuple(name for name in dict.fromkeys(columns) if name != draft.judged),
     )
 
@@ -63,7 +63,7 @@ def _edit_beside(draft: Draft, at: int) -> Draft:
     """Swap the edited criterion with another one."""
     if at >= len(draft.beside):
         raise SetupError("that criterion is gone: reload the page")
-    text = dumped(as_file(draft.entry()))
+    text = dump_yaml(as_file(draft.entry()))
     texts = tuple(text if place == at else other for place, other in enumerate(draft.beside))
     return replace(_use_criteria(draft, draft.beside[at]), beside=texts)
 

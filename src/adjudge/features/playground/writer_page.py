@@ -25,7 +25,7 @@ from adjudge.features.playground.writer import (
     rewrite_text,
     write_rows,
 )
-from adjudge.runs.case_file import TestCase, dumped
+from adjudge.runs.case_file import TestCase, dump_yaml
 from adjudge.web.forms import whole
 from adjudge.web.site import Site, site_of
 from adjudge.web.text_differences import line_difference, word_difference
@@ -40,11 +40,11 @@ def improve_criteria(request: Request, form: Form) -> Response:
     case = Draft.of_form(form).case_of()
     trial = trial_of(request)
     proposal = propose_criteria(_desk(site, form, case), trial, case)
-    criteria_after = dumped(as_file(replace(case.entry, criteria=proposal.criteria)))
+    criteria_after = dump_yaml(as_file(replace(case.entry, criteria=proposal.criteria)))
     data = {
         "explanation": proposal.explanation,
         "proposed": criteria_after,
-        "diff": line_difference(dumped(as_file(case.entry)), criteria_after),
+        "diff": line_difference(dump_yaml(as_file(case.entry)), criteria_after),
         "differing": len(trial.differing()),
     }
     return site.answer(request, "playground/playground_proposal.html.jinja", data)

@@ -181,7 +181,7 @@ def opened_store(store: str | Path | Store) -> Store:
     part = STORES.find(scheme) if scheme else None
     if part is None:
         return SegmentStore(store)
-    with part.blamed():
+    with part.blame_package():
         return STORES[scheme](str(store))
 
 

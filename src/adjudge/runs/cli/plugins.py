@@ -8,7 +8,7 @@ from adjudge.core.domain.frozen_mapping import some_of
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.errors import SetupError
 from adjudge.messages import Message
-from adjudge.plugins import Part, installed
+from adjudge.plugins import Part, installed_parts
 from adjudge.runs.cli.json_text import print_results
 from adjudge.runs.cli.options import as_json, command
 from adjudge.runs.cli.output import echo, language
@@ -27,7 +27,7 @@ def plugins(as_json: bool) -> int:
 
     Exit codes: 0 all can be used, 1 one cannot.
     """
-    states = {part: state_of(part) for part in installed()}
+    states = {part: state_of(part) for part in installed_parts()}
     broken = sum(state != OK for state in states.values())
     if as_json:
         summary = {"plugins": len(states), "broken": broken}

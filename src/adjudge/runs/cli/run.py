@@ -193,9 +193,9 @@ class RunOptions(RowFlags):
                 prices=self.prices,
             )
         if self.target:
-            from adjudge.runs.target_entry import targets_typed
+            from adjudge.runs.target_entry import read_targets
 
-            file = replace(file, target=targets_typed(self.target))
+            file = replace(file, target=read_targets(self.target))
         file = replace(file, language=self.language or file.language)
         use_language(file.language)
         if self.model:

@@ -35,7 +35,7 @@ from adjudge.runs.cli.model_choice import current_project
 from adjudge.runs.code_files import CodeFiles
 from adjudge.runs.eval_file import BudgetEntry, EvalFile, Gates
 from adjudge.runs.project import Project
-from adjudge.runs.stored_eval import read_eval, write_eval, written
+from adjudge.runs.stored_eval import read_eval, to_data, write_eval
 from adjudge.runs.variables import ENV_FILE
 
 FACT = "resume"
@@ -99,7 +99,7 @@ def facts_to_keep(
         options["prices"] = str(prices.path)
     record = {
         "options": options,
-        "project": written(replace(project, prices=None)),
+        "project": to_data(replace(project, prices=None)),
         **({"eval": _write_eval(what)} if isinstance(what, EvalFile) else {"command": what}),
     }
     remember(record, what if isinstance(what, EvalFile) else None, code)

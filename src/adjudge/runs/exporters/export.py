@@ -53,7 +53,7 @@ def export(
     target = location_of(path, Path()) if isinstance(path, str) else path
     format_ = check_export(target, to)
     part = FORMATS.find(format_)
-    blamed = part.blamed() if part else nullcontext()
+    blamed = part.blame_package() if part else nullcontext()
     with writing(target), blamed, _on_this_machine(target) as file:
         page = _PAGES.get(format_) if language else None
         return (
