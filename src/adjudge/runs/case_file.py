@@ -236,7 +236,9 @@ class TestCase:
 
     @property
     def both_orders(self) -> bool:
-        """Return True if everything is asked in two orders: of compared responses, or of options."""
+        """Return True if everything is asked in two orders: of compared responses, or of
+        options.
+        """
         return (
             self.settings.order == "both" if self.compares else self.settings.check_positional_bias
         )

@@ -46,7 +46,9 @@ class CheckedRow:
 
 @dataclass(frozen=True)
 class AfterChecks(JudgeAround[CheckedRow]):
-    """A judge of the rows whose required checks pass. Other rows are skipped, which costs nothing."""
+    """A judge of the rows whose required checks pass. Other rows are skipped, which costs
+    nothing.
+    """
 
     checks: tuple[CheckJudge, ...] = ()
 

@@ -113,7 +113,9 @@ def fields_of_criteria(criteria: Sequence[Criteria]) -> tuple[str, ...]:
 def _entries(
     criteria_entry: CriteriaEntry, kind: Kind, language: str, beside: Callable[[str], Path]
 ) -> list[CatalogEntry]:
-    """Return the entries of a file, of the catalogue, of a written-out criterion, or of a question."""
+    """Return the entries of a file, of the catalogue, of a written-out criterion, or of a
+    question.
+    """
     if isinstance(criteria_entry.what, Criteria):
         return [CatalogEntry(criteria_entry.what, kind, language)]
     if not isinstance(criteria_entry.what, str):

@@ -399,7 +399,9 @@ def _judgeable(
 
 
 def _skip(file: EvalFile, instance: Instance, error: SetupError, listen: Listen) -> None:
-    """Report a row that cannot be judged. Raise if the user typed it, or with ``on_bad_row: stop``."""
+    """Report a row that cannot be judged. Raise if the user typed it, or with ``on_bad_row:
+    stop``.
+    """
     if file.rows and not file.data.path:
         raise error
     row = BadRow(str(instance.metadata.get("place", instance.id)), str(error))

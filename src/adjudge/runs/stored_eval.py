@@ -115,7 +115,9 @@ def to_data(value: object) -> JsonValue:
 
 
 def _looked_up_criteria(judge: JudgeEntry) -> list[JsonValue] | None:
-    """Return the criteria that a command looked up: the file's format cannot express them exactly."""
+    """Return the criteria that a command looked up: the file's format cannot express them
+    exactly.
+    """
     entries: tuple[CriteriaEntry, ...] = getattr(judge, "criteria", ())
     looked_up = [
         criterion.what for criterion in entries if isinstance(criterion.what, Criteria | Aspect)

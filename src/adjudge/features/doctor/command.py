@@ -125,7 +125,9 @@ def doctor(
 
 
 class EmbeddedWeights(NamedTuple):
-    """The weights of the embedded model if they are pulled; else only the problem in ``message``."""
+    """The weights of the embedded model if they are pulled; else only the problem in
+    ``message``.
+    """
 
     message: str
     precision: str | None = None
