@@ -203,7 +203,7 @@ async def _exchange_pyreqwest(
         .build()
     )
     response = await request.send()
-    raw = redact.struck_out(bytes(await response.bytes()), endpoint.secrets)
+    raw = redact.strike_out(bytes(await response.bytes()), endpoint.secrets)
     if response.status != 200:
         raise http.error_for(endpoint, response.status, None, raw)
     return http._object(endpoint, raw, of_error=False)

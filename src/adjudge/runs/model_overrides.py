@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
 
-from adjudge.core.gateway.redaction import shown
+from adjudge.core.gateway.redaction import harmless_address
 from adjudge.core.reading.values import Place
 from adjudge.errors import SetupError
 from adjudge.runs.eval_file import EvalFile, JudgeEntry, with_models
@@ -40,7 +40,7 @@ def _asked_with(judge: JudgeEntry, models: Sequence[ModelEntry]) -> Iterator[Jud
     elif len(models) == 1:
         yield replace(judge, models=())
     else:
-        names = _short_names([shown(entry.model) for entry in models])
+        names = _short_names([harmless_address(entry.model) for entry in models])
         for entry, name in zip(models, names, strict=True):
             yield replace(judge, models=(entry,), asked_with=name)
 

@@ -17,7 +17,7 @@ from typing import cast
 from adjudge.core.data.dataset import STDIN
 from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.gateway.prices import PriceTable
-from adjudge.core.gateway.redaction import shown
+from adjudge.core.gateway.redaction import harmless_address
 from adjudge.core.gateway.registry import (
     PROVIDERS,
     WITHOUT_SERVER,
@@ -139,14 +139,16 @@ def needs_of_project(project: Project) -> list[Need]:
         # it takes typed models of every provider, with their keys, whatever ``model`` says
         sent = [project.api_key_env] if project.api_key_env else _key_names(None)
         what = Message(
-            "rows and {keys} to {url}", keys=_keys_text(sent), url=shown(project.base_url)
+            "rows and {keys} to {url}",
+            keys=_keys_text(sent),
+            url=harmless_address(project.base_url),
         )
         needs.append(Need(SENDS, what, path, "base_url"))
     elif project.api_key_env:
         what = Message(
             "${name} to the server of {model}",
             name=project.api_key_env,
-            model=shown(project.model or ""),
+            model=harmless_address(project.model or ""),
         )
         needs.append(Need(SENDS, what, path, "api_key_env"))
     needs += [Need(SENDS, _header_text(header), path, "headers") for header in project.headers]
@@ -182,7 +184,7 @@ def needs_of_spending(file: EvalFile) -> list[Need]:
 
 def paid_models(file: EvalFile) -> list[str]:
     """Return the names of the models of a file that cost money, or may."""
-    prices, names = PriceTable.shipped(), dict.fromkeys(map(_price_name, _all_models(file)))
+    prices, names = PriceTable.load_shipped(), dict.fromkeys(map(_price_name, _all_models(file)))
     priced = [(name, prices.of(name)) for name in names]
     return [name for name, price in priced if price is None or price.input or price.output]
 
@@ -250,7 +252,7 @@ class _EvalNeeds:
             if target.function:
                 self.add(RUNS, target.function, field)
             if target.url:
-                what = Message("rows to {url}", url=shown(target.url))
+                what = Message("rows to {url}", url=harmless_address(target.url))
                 self.add(SENDS, what, f"{field}.url")
                 for header in target.headers:
                     self.add(SENDS, _header_text(header, target.url), f"{field}.headers")
@@ -279,13 +281,18 @@ def _needs_of_model(entry: ModelEntry, folder: Path, root: Path) -> Iterator[tup
         if keys or not _is_loopback(address):
             yield (
                 SENDS,
-                Message("rows and {keys} to {url}", keys=_keys_text(keys), url=shown(address))
+                Message(
+                    "rows and {keys} to {url}", keys=_keys_text(keys), url=harmless_address(address)
+                )
                 if keys
-                else Message("rows to {url}", url=shown(address)),
+                else Message("rows to {url}", url=harmless_address(address)),
             )
         return
     if entry.api_key_env and not (spec and entry.api_key_env in key_variables(spec)):
-        yield SENDS, Message("${name} to {model}", name=entry.api_key_env, model=shown(model))
+        yield (
+            SENDS,
+            Message("${name} to {model}", name=entry.api_key_env, model=harmless_address(model)),
+        )
     if spec is not None:
         yield from _needs_of_provider(spec, model, root)
 
@@ -331,7 +338,7 @@ def _header_text(header: tuple[str, str], address: str | None = None) -> str:
     text = ": ".join(header)
     if address is None:
         return Message("the header {header}", header=text)
-    return Message("the header {header} to {url}", header=text, url=shown(address))
+    return Message("the header {header} to {url}", header=text, url=harmless_address(address))
 
 
 def _limits_text(budget: BudgetEntry) -> str:

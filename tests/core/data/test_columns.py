@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from adjudge import DirectJudge, Instance, ScriptedModel
 from adjudge.core.data.columns import ALIASES, column_for
 from adjudge.core.data.dataset import EmptyAnswers, choose_columns, read_comparisons, read_instances
-from adjudge.core.data.rendering import parsed, shown
+from adjudge.core.data.rendering import parse_nested, render_nested
 from adjudge.errors import RunError
 
 
@@ -183,8 +183,8 @@ JSON = st.recursive(
 
 @given(JSON)
 def test_whatever_json_holds_can_be_shown(value: object) -> None:
-    assert isinstance(shown(value), str)
-    assert parsed(json.dumps(value)) == (
+    assert isinstance(render_nested(value), str)
+    assert parse_nested(json.dumps(value)) == (
         value if isinstance(value, list | dict) else json.dumps(value)
     )
 

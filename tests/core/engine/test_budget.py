@@ -302,10 +302,10 @@ def test_a_clean_end_gives_back_what_was_leased_and_a_kill_costs_little(tmp_path
     assert 10 < account.leased <= 10 + 1000 // 16
     killed = Account.of(json.loads(json.dumps(account.to_dict())))
     killed.write_off()
-    assert killed.settled == account.leased
-    ended = Account.of(json.loads(json.dumps(open_budget.closed())))
+    assert killed.settled_calls == account.leased
+    ended = Account.of(json.loads(json.dumps(open_budget.close())))
     ended.write_off()
-    assert (ended.settled, ended.lost) == (10, Spent())
+    assert (ended.settled_calls, ended.lost) == (10, Spent())
 
 
 @pytest.mark.parametrize("end", ["stopped", "cancelled"])
@@ -341,11 +341,11 @@ def test_whoever_was_let_in_and_sent_nothing_gives_its_place_back(end: str) -> N
             for task in waiting:
                 task.cancel()
         await asyncio.gather(*waiting, return_exceptions=True)
-        return Account.of(json.loads(json.dumps(open_budget.closed())))
+        return Account.of(json.loads(json.dumps(open_budget.close())))
 
     ended = asyncio.run(stop_before_anything_is_sent())
     ended.write_off()
-    assert (sent, ended.settled, ended.lost.calls) == (0, 0, 0)
+    assert (sent, ended.settled_calls, ended.lost.calls) == (0, 0, 0)
 
 
 def test_the_largest_request_of_a_model_is_what_the_next_is_expected_to_take() -> None:
@@ -394,7 +394,7 @@ def test_a_request_that_is_given_up_counts_with_what_it_takes_at_most() -> None:
 
 
 def test_a_cost_that_is_no_number_is_over_every_limit() -> None:
-    assert Budget(max_usd=1.0).passed(Spent(1, 1, float("nan"))) == "max_usd=1.0"
+    assert Budget(max_usd=1.0).exceeded_limit(Spent(1, 1, float("nan"))) == "max_usd=1.0"
 
 
 # -- money and tokens --------------------------------------------------------------------

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from adjudge import Reply
 from adjudge.core.gateway.http import Endpoint, Secret, error_message, retry_after
 from adjudge.core.gateway.opener import open_model
-from adjudge.core.gateway.redaction import struck_out
+from adjudge.core.gateway.redaction import strike_out
 from adjudge.errors import ModelError, ModelUnusable, RateLimited, Refused, Unavailable
 from support.asking import ask, ask_all, open_at
 from support.fake_provider import (
@@ -298,7 +298,7 @@ def test_a_secret_is_not_written_anywhere(copier: object) -> None:
 
 def test_a_secret_is_struck_out_of_what_a_server_sends() -> None:
     assert (
-        struck_out(f"your key {KEY} and again {KEY}".encode(), (KEY,))
+        strike_out(f"your key {KEY} and again {KEY}".encode(), (KEY,))
         == b"your key *** and again ***"
     )
 
@@ -312,5 +312,5 @@ def test_a_secret_is_struck_out_however_json_has_written_it(echo: bytes) -> None
 
 
 def test_no_secret_strikes_nothing_out() -> None:
-    assert struck_out(b"plain", ("",)) == b"plain"
+    assert strike_out(b"plain", ("",)) == b"plain"
     assert not Secret("")

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from adjudge.core.gateway.redaction import secrets_in, struck_out, without_secrets
+from adjudge.core.gateway.redaction import secrets_in, strike_out, without_secrets
 
 KEY = "sk/MARKED+7f3a-91c2="
 KEYS = st.text("abcXYZ0189-_./+=", min_size=8, max_size=40)
@@ -76,7 +76,7 @@ def in_base64(key: str, before: str = "") -> str:
     ],
 )
 def test_a_key_is_struck_out_however_it_is_written(echo: str) -> None:
-    left = struck_out(f'{{"error": "your key {echo} is wrong"}}'.encode(), (KEY,))
+    left = strike_out(f'{{"error": "your key {echo} is wrong"}}'.encode(), (KEY,))
     assert b"***" in left
     for piece in (b"MARKED", b"7f3a", base64.b64encode(b"MARKED")):
         assert piece not in left
@@ -85,7 +85,7 @@ def test_a_key_is_struck_out_however_it_is_written(echo: str) -> None:
 @given(KEYS, st.binary(max_size=40), st.binary(max_size=40))
 def test_no_key_is_left_wherever_it_stands(key: str, before: bytes, after: bytes) -> None:
     assume("***" not in key)
-    assert key.encode() not in struck_out(before + key.encode() + after, (key,)).replace(
+    assert key.encode() not in strike_out(before + key.encode() + after, (key,)).replace(
         b"***", b"\0"
     )
 
@@ -103,25 +103,25 @@ def test_any_of_its_characters_may_be_escaped(
     echo = "".join(
         escape.format(ord(one)) if place in chosen else one for place, one in enumerate(key)
     )
-    assert b"***" in struck_out(f"{text} {echo}".encode(errors="replace"), (key,))
+    assert b"***" in strike_out(f"{text} {echo}".encode(errors="replace"), (key,))
 
 
 @given(st.binary(max_size=300))
 def test_what_holds_no_key_is_left_as_it_is(body: bytes) -> None:
     body = body.replace(b"\0", b"")
-    assert struck_out(body, ("sk-MARKED-7f3a91c2d4e8b605",)) == body or not body.replace(b"\\", b"")
+    assert strike_out(body, ("sk-MARKED-7f3a91c2d4e8b605",)) == body or not body.replace(b"\\", b"")
 
 
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-16", "utf-32-le", "utf-32"])
 def test_a_key_is_struck_out_of_wide_characters(encoding: str) -> None:
-    left = struck_out(f'{{"error": "your key {KEY} is wrong"}}'.encode(encoding), (KEY,))
+    left = strike_out(f'{{"error": "your key {KEY} is wrong"}}'.encode(encoding), (KEY,))
     assert b"***" in left
     assert b"MARKED" not in left.replace(b"\0", b"")
 
 
 def test_a_reply_that_is_all_escapes_is_not_looked_through() -> None:
-    assert struck_out(b'{"error": "' + rb"\u0041" * 200_000 + b'"}', (KEY,)) == b""
+    assert strike_out(b'{"error": "' + rb"\u0041" * 200_000 + b'"}', (KEY,)) == b""
 
 
 def test_a_word_as_short_as_a_dummy_key_stays() -> None:
-    assert struck_out(b"EMPTY and none", ("EMPTY", "none", "")) == b"EMPTY and none"
+    assert strike_out(b"EMPTY and none", ("EMPTY", "none", "")) == b"EMPTY and none"

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from adjudge import Outcome, Status
 from adjudge.core.domain.message import Reply, Usage
 from adjudge.core.engine.schedule import _answer_all
-from adjudge.core.gateway.layers.account import NO_COUNT, measured, token_count
+from adjudge.core.gateway.layers.account import NO_COUNT, token_count, with_counts
 from adjudge.core.gateway.layers.budget import Budget
 from adjudge.errors import BudgetSpent
 from adjudge.runs.folder import run_info
@@ -197,7 +197,7 @@ def test_a_count_is_a_whole_number_that_a_ledger_can_hold(value: Any) -> None:
 def test_a_measured_reply_can_be_added_up(
     calls: Any, prompt: Any, completion: Any, cached: Any
 ) -> None:
-    usage = measured(
+    usage = with_counts(
         "m", a_request(), Reply("PASS", usage=Usage(calls, prompt, completion, cached))
     ).usage
     assert all(

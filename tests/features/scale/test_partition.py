@@ -133,7 +133,7 @@ def test_a_budget_of_the_whole_run_is_not_taken_for_each_partition(tmp_path: Pat
         )
     merged = merge_partitions(tmp_path / "store", tmp_path / "run", complete=False)
     assert merged.votes == 4
-    assert merged.account.settled == 4
+    assert merged.account.settled_calls == 4
 
 
 @pytest.mark.parametrize("kind", ["objects", "s3"])

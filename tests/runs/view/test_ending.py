@@ -210,7 +210,7 @@ def test_a_single_text_has_its_verdict_and_what_each_model_says(rows: Path) -> N
 
 
 def test_a_model_that_took_nothing_needs_no_price() -> None:
-    prices = PriceTable.shipped()
+    prices = PriceTable.load_shipped()
     assert cost_message({"somebody/nobody-knows": Usage()}, prices) == "$0"
     assert "no price" in cost_message({"somebody/nobody-knows": Usage(1, 10, 10)}, prices)
 

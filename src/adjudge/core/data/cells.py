@@ -1,41 +1,46 @@
-"""Cells of CSV files that are safe to open in a spreadsheet, and the texts behind them."""
+"""Cells of CSV files that are safe to open in a spreadsheet, and back to the texts."""
 
 from __future__ import annotations
 
 from json import JSONEncoder
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
-"""What makes a spreadsheet run a cell; the wide ones do so in East Asian editions."""
+"""Starts of cells that a spreadsheet runs; the wide ones in East Asian editions."""
 
 _OPENS = frozenset("'" + "".join(_FORMULA))
-"""What such a cell begins with, or apostrophes before it."""
+"""First characters of such cells, and of those with apostrophes in front."""
 _NUMBERS = (bool, int, float)
-_written = JSONEncoder(ensure_ascii=False).encode
+_encode = JSONEncoder(ensure_ascii=False).encode
 
 
 def cell(value: object) -> str:
-    """A value as a spreadsheet may show it: what it would run as a formula begins with an
-    apostrophe.
+    """Return a value as a cell that no spreadsheet runs: a formula gets an apostrophe in front.
+
+    >>> cell("=1+1")
+    "'=1+1"
     """
     if isinstance(value, str):
         return f"'{value}" if _runs(value) else value
     if value is None or value == []:
         return ""
-    return str(value) if isinstance(value, _NUMBERS) else cell(_written(value))
+    return str(value) if isinstance(value, _NUMBERS) else cell(_encode(value))
 
 
 def text_of(cell: str) -> str:
-    """The text that ``cell`` made this of."""
+    """Return the text of a cell that ``cell`` wrote."""
     return cell[1:] if cell.startswith("'") and _runs(cell) else cell
 
 
 def _runs(text: str) -> bool:
-    """Apostrophes in front count as well, or one of the text's own could not be told from ours."""
+    """Return True if the text is a formula, perhaps after apostrophes.
+
+    Leading apostrophes count, so that an apostrophe of the text differs from an added one.
+    """
     return text[:1] in _OPENS and text.lstrip("'").startswith(_FORMULA)
 
 
 def with_line_breaks(text: str) -> str:
-    r"""Exports that write \n for a line break are read with one, unless the text has line breaks of
-    its own.
+    r"""Turn a written ``\
+    `` into a line break, unless the text has real line breaks.
     """
     return text if "\n" in text else text.replace("\\r\\n", "\n").replace("\\n", "\n")

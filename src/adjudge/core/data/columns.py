@@ -1,4 +1,4 @@
-"""Which column is which field, and what a cell says."""
+"""Mapping of columns to fields, and reading of cells."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from adjudge.core.data.rendering import (
     chat_parts,
     chat_turns,
     is_chat,
-    parsed,
+    parse_nested,
+    render_nested,
     rendered_calls,
-    shown,
 )
 from adjudge.core.data.sources.row import Cells, is_blank
 from adjudge.core.domain.instance import Instance
@@ -99,125 +99,128 @@ ALIASES = {
         ),
     ),
 }
-"""How other tools, and people, call our fields; the first that a file has is taken, as it is
-written or in another case.
-"""
+"""Names of our fields in other tools. The first that a file has counts, in any case."""
 CALL_ALIASES = {
     "tool_call": ("tool_call", "tool_calls", "function_call", "вызов инструмента"),
     "before_call": ("before_call", *ALIASES["user_input"]),
 }
-"""A call of a tool and what led to it: looked for only where a criterion reads them."""
+"""A tool call and what led to it: searched only if a criterion reads them."""
 _NAMES: Mapping[str, Sequence[str]] = {**CALL_ALIASES, **ID_ALIASES, **ALIASES}
-"""What the columns of known fields may be called."""
+"""Field → possible names of its column."""
 CHATS = ("messages", "conversations", "conversation", "chat", "сообщения", "диалог")
-"""Columns that may hold a whole chat, the answer included, where no column holds the answer by
-itself.
-"""
+"""Columns that may hold a whole chat with the answer, if no column holds the answer alone."""
 CHAT_FIELDS = ("response", "user_input", "history")
 ID_COLUMNS = ("id", "ID", "row_id")
 ID_FIELD = "id"
-"""Who names a column for it means what the rows are called."""
+"""A column named for this field holds the row ids."""
 T = TypeVar("T")
 _MISSING = ("NAType", "NaTType")
 _RENDERED = ("contexts", "history")
-"""Fields that may be nested: of an answer, JSON is what was answered."""
+"""Fields that may be nested. An answer is not: if it is JSON, the JSON is the answer."""
 _BETWEEN = re.compile(r"[\s_-]+")
 
 
 @lru_cache(maxsize=4096)
-def folded(name: str) -> str:
-    """What two names of a column have in common that differ in case, or in what stands between
-    words.
+def fold_name(name: str) -> str:
+    """Return a column name without case, and with any separator as ``_``.
+
+    >>> fold_name("User Input")
+    'user_input'
     """
     return _BETWEEN.sub("_", name.strip().casefold()).replace("ё", "е")
 
 
-_FOLDED_IDS = tuple(dict.fromkeys(map(folded, ID_COLUMNS)))
+_FOLDED_IDS = tuple(dict.fromkeys(map(fold_name, ID_COLUMNS)))
 
 
 def column_in(found: Iterable[str], *names: str) -> str | None:
-    """The first of ``names`` that a column has; where none has it as it is written, in any case."""
+    """Return the first column with one of ``names``; if none matches exactly, in any case."""
     columns = {str(name): name for name in found}
     exact = next((columns[name] for name in names if name in columns), None)
     if exact is not None:
         return exact
     alike: dict[str, str] = {}
     for name in columns.values():
-        alike.setdefault(folded(str(name)), name)
-    return next((alike[folded(name)] for name in names if folded(name) in alike), None)
+        alike.setdefault(fold_name(str(name)), name)
+    return next((alike[fold_name(name)] for name in names if fold_name(name) in alike), None)
 
 
-def find_column(found: Iterable[str], name: str) -> str | None:
-    """The column that is called so; or ``name`` itself, a path into one: ``input.query``."""
-    found = list(found)
-    column = column_in(found, name)
-    if column is None and (root := _root(name)) and column_in(found, root) is not None:
+def find_column(columns: Iterable[str], name: str) -> str | None:
+    """Return the column of this name, or ``name`` itself if it is a path into one:
+    ``input.query``.
+    """
+    columns = list(columns)
+    column = column_in(columns, name)
+    if column is None and (root := _root(name)) and column_in(columns, root) is not None:
         return name
     return column
 
 
 def cell_in(cells: Cells, column: str) -> object:
-    """What a row has in a column, or at a path into one; None where that is not there."""
+    """Return the value in a column, or at a path into one; None if it is missing."""
     if column in cells:
         return cells[column]
     root = _root(column)
-    own = column_in(cells, root) if root else None
-    if own is None:
+    base = column_in(cells, root) if root else None
+    if base is None:
         return None
     with suppress(NotThere):
-        nested = _nested(cells[own])
+        nested = _parse_cell(cells[base])
         return value_at(nested, column[len(root) :])  # type: ignore[arg-type]  # or it is not there
     return None
 
 
 def has_cell(cells: Cells, column: str) -> bool:
-    """Whether a row has a column, or something at a path into one."""
+    """Return True if a row has a column, or a value at a path into one."""
     return column in cells or cell_in(cells, column) is not None
 
 
 @lru_cache(maxsize=4096)
 def _root(name: str) -> str:
-    """The column that a path leads into; nothing where ``name`` is no path."""
+    """Return the column that a path leads into; empty if ``name`` is not a path."""
     try:
-        first, *others = steps_of(name)
+        root, *steps = steps_of(name)
     except (SetupError, ValueError):
         return ""
-    return first if others and isinstance(first, str) and name.startswith(first) else ""
+    return root if steps and isinstance(root, str) and name.startswith(root) else ""
 
 
 def column_for(field: str, found: Iterable[str]) -> str | None:
-    """The column that holds a field, by its own name or by one that other tools use."""
+    """Return the column of a field, by its own name or by one of other tools."""
     return column_in(found, field, *_NAMES.get(field, ()))
 
 
 def columns_for(field: str, found: Iterable[str]) -> list[str]:
-    """All columns that may hold a field."""
-    names = {folded(name) for name in (field, *_NAMES.get(field, ()))}
-    return [one for one in found if folded(str(one)) in names]
+    """Return all columns that may hold a field."""
+    names = {fold_name(name) for name in (field, *_NAMES.get(field, ()))}
+    return [column for column in found if fold_name(str(column)) in names]
 
 
 def is_id(name: object) -> bool:
-    """Whether a column holds the names of rows."""
-    return folded(str(name)) in _FOLDED_IDS
+    """Return True if a column of this name holds row ids."""
+    return fold_name(str(name)) in _FOLDED_IDS
 
 
 def names_apart(columns: Mapping[str, str], id: str | None) -> tuple[dict[str, str], str | None]:
-    """Field → column, and the column that names the rows: ``columns`` may say that, too, as if the
-    id were a field.
-    """
-    named = columns.get(ID_FIELD)
-    if named is not None and id is not None and named != id:
+    """Split off the id column. ``columns`` may name it as if the id were a field."""
+    id_column = columns.get(ID_FIELD)
+    if id_column is not None and id is not None and id_column != id:
         raise SetupError(
             "two columns are to name the rows, {id!r} and {named!r}: keep one of them",
             id=id,
-            named=named,
+            named=id_column,
         )
-    return {field: column for field, column in columns.items() if field != ID_FIELD}, id or named
+    return {
+        field: column for field, column in columns.items() if field != ID_FIELD
+    }, id or id_column
 
 
 class Columns:
-    """Field → column. What was once chosen stays: a field does not change its column from one row
-    to the next.
+    """Mapping of fields to columns. A field keeps its column from one row to the next.
+
+    Example:
+        columns = Columns({"response": "Answer"}, ("response",), None)
+        columns.fields({"Answer": "42", "question": "6 × 7?"})
     """
 
     def __init__(
@@ -233,63 +236,61 @@ class Columns:
         self._wanted = dict(wanted)
         self._needed = tuple(needed)
         self._also = tuple(also)
-        """Fields that are taken where they are there."""
+        """Optional fields."""
         self._may_be_empty = tuple(may_be_empty)
-        """Fields that every row has a column for, which may hold nothing."""
+        """Fields that need a column, which may be empty."""
         self._filled = frozenset(filled)
         """Needed fields whose text must not be blank."""
         self._ids: tuple[str, ...] = ID_COLUMNS if id is None else (id,)
         self._id = id
         self._seen: dict[str, None] = {}
         self._chat: str | None = None
-        """The column whose chat holds the answer, too."""
+        """The column whose chat holds the answer."""
         self._log: str | None = None
         """The column whose chat holds the call of a tool."""
         self.chosen: dict[str, str] = dict(wanted)
 
     def see(self, found: Iterable[str]) -> None:
-        """Take the columns that were not there before for fields that have none yet."""
+        """Match new columns to fields that have none yet."""
         self._seen.update(dict.fromkeys(found))
         for field, column in self._wanted.items():
             self.chosen[field] = find_column(self._seen, column) or column
         for field in (*ALIASES, *self._needed, *self._also):
             if (
                 field not in self.chosen
-                and (known := column_in(self._seen, *_NAMES.get(field, (field,)))) is not None
+                and (match := column_in(self._seen, *_NAMES.get(field, (field,)))) is not None
             ):
-                self.chosen[field] = known
+                self.chosen[field] = match
         self._take_chat()
-        own = (
+        id_columns = (
             find_column(self._seen, name)
             for name in (ID_COLUMNS if self._id is None else (self._id,))
         )
-        self._ids = tuple(dict.fromkeys(name for name in own if name is not None))
+        self._ids = tuple(dict.fromkeys(name for name in id_columns if name is not None))
 
     def _take_chat(self) -> None:
-        """Where the answer is needed, or the call of a tool, and has no column of its own, it is in
-        a chat.
-        """
-        log = (
+        """Use a chat column for the answer, or the tool call, if it has no column of its own."""
+        log_column = (
             None
             if "tool_call" in self.chosen or "tool_call" not in self._needed
             else column_in(self._seen, *CHATS)
         )
-        if log is not None:
-            self._log = log
-            self.chosen.update({field: log for field in CALL_ALIASES if field not in self._wanted})
+        if log_column is not None:
+            self._log = log_column
+            self.chosen.update(
+                {field: log_column for field in CALL_ALIASES if field not in self._wanted}
+            )
         if "response" in self.chosen or "response" not in self._needed:
             return
         self._chat = column_in(self._seen, *CHATS)
         if self._chat is not None:
-            taken = [
+            chat_fields_in_use = [
                 field for field in CHAT_FIELDS if self.chosen.get(field, self._chat) == self._chat
             ]
-            self.chosen.update(dict.fromkeys(taken, self._chat))
+            self.chosen.update(dict.fromkeys(chat_fields_in_use, self._chat))
 
     def require(self, found: Sequence[str], name: str) -> None:
-        """Say so when a column that was named, or a field that is needed, is not in the data at
-        all.
-        """
+        """Raise WrongData if a named column, or a required field, is missing in all of the data."""
         has = Message("it has: {found}", found=", ".join(found))
         for field, column in self._wanted.items():
             if find_column(found, column) is None:
@@ -323,34 +324,32 @@ class Columns:
                 )
 
     def refuse_doubles(self, found: Collection[str], name: str) -> None:
-        """Say so when two columns have the name of a field that is read: nobody knows which one is
-        meant.
-        """
+        """Raise WrongData if two columns have the name of a field that is read."""
         for field, column in self.chosen.items():
-            if field not in self._wanted and (other := f"{column} (2)") in found:
+            if field not in self._wanted and (double := f"{column} (2)") in found:
                 raise WrongData(
                     "{name} has the columns {column!r} and {other!r}, one name for two "
                     "columns: rename one, or say which is meant with --column "
                     "{field}={first} or --column {field}={second}",
                     name=name,
                     column=column,
-                    other=other,
+                    other=double,
                     field=field,
                     first=shlex.quote(column),
-                    second=shlex.quote(other),
+                    second=shlex.quote(double),
                 )
 
     def fields(self, cells: Cells) -> dict[str, str | list[str]]:
-        """The row's texts by field. A ValueError says which is missing."""
+        """Return the row's texts by field. A ValueError says which one is missing."""
         if not cells.keys() <= self._seen.keys():
             self.see(cells)
-        given = {
+        texts = {
             field: text
             for field, column in self.chosen.items()
             if (text := self._text(cell_in(cells, column), column, field)) is not None
         }
         for field in self._needed:
-            text = given.get(field)
+            text = texts.get(field)
             if text is None or (field in self._filled and is_blank("".join(text))):
                 raise ValueError(nothing_in(self.chosen.get(field, field), cells))
         for field in self._may_be_empty:
@@ -363,7 +362,7 @@ class Columns:
                     field=field,
                     cells=", ".join(cells),
                 )
-        return given
+        return texts
 
     def _text(self, cell: object, column: str, field: str) -> str | list[str] | None:
         if column == self._chat and field in CHAT_FIELDS and field not in self._wanted:
@@ -372,14 +371,14 @@ class Columns:
             return call_fields(cell, column).get(field)
         return text_of(cell, column, field)
 
-    def named(self, instance: Instance) -> Instance:
-        """A row that was judged before, by the column that names it now, where one was named."""
+    def with_own_id(self, instance: Instance) -> Instance:
+        """Return the row with the id from the column that is named now, if one is."""
         cells = instance.metadata.get("row")
         name = self.name(cells) if self._id is not None and isinstance(cells, Mapping) else None
         return instance if name is None else replace(instance, id=name)
 
     def name(self, cells: Cells) -> str | None:
-        """What the row calls itself."""
+        """Return the row's own id, or None."""
         if not cells.keys() <= self._seen.keys():
             self.see(cells)
         for column in self._ids:
@@ -390,7 +389,7 @@ class Columns:
 
 
 def nothing_in(column: str, cells: Cells) -> str:
-    """What is wrong with a row in which a text is missing."""
+    """Return the error message for a row without a required text."""
     return (
         Message("there is nothing in {column!r}", column=column)
         if column in cells
@@ -403,7 +402,7 @@ def nothing_in(column: str, cells: Cells) -> str:
 def choose_columns(
     found: Sequence[str], wanted: Mapping[str, str], name: object, needed: Sequence[str]
 ) -> dict[str, str]:
-    """Field → column. The needed ones must be there; the other fields are taken where they are."""
+    """Map fields to columns. The ``needed`` ones must exist; other fields are optional."""
     columns = Columns(wanted, needed, None)
     columns.see(found)
     columns.require(found, str(name))
@@ -411,23 +410,22 @@ def choose_columns(
 
 
 def text_of(value: object, column: str, field: str = "") -> str | list[str] | None:
-    """A cell as a text, or as a list of texts; None where there is nothing in it. A ValueError says
-    what is in it instead.
+    """Return a cell as a text or a list of texts; None if it is empty.
 
-    Chat messages are what was said. Contexts and a history may be nested, also as JSON in a text:
-    they become plain text.
+    Chat messages become a transcript. Nested contexts and histories, also as JSON in a text, become
+    plain text. A ValueError names any other content.
     """
-    if field == "tool_call" and (calls := rendered_calls(_nested(value))) is not None:
+    if field == "tool_call" and (calls := rendered_calls(_parse_cell(value))) is not None:
         return calls
     nested = (field or column) in _RENDERED
     if isinstance(value, str):
-        value = parsed(value) if nested else value
+        value = parse_nested(value) if nested else value
     if value is None or isinstance(value, str):
         return value
     value = _plain(value)
     if is_chat(value):
         return chat(value)
-    write = _shown if nested else _written
+    write = _render if nested else _to_json
     if isinstance(value, list | tuple):
         return [
             item if isinstance(item, str) else "" if _is_missing(item) else write(item, column)
@@ -437,9 +435,9 @@ def text_of(value: object, column: str, field: str = "") -> str | list[str] | No
 
 
 def chat_fields(value: object, column: str) -> dict[str, str]:
-    """The answer of a logged chat, the question and what was said before.
+    """Return the answer of a logged chat, the question and the history before it.
 
-    A ValueError says what the cell holds instead.
+    A ValueError names any other content.
     """
     if not holds_chat(value):
         raise WrongData(
@@ -452,9 +450,9 @@ def chat_fields(value: object, column: str) -> dict[str, str]:
 
 
 def call_fields(value: object, column: str) -> dict[str, str]:
-    """The last call of a tool in a logged chat, and what led to it.
+    """Return the last tool call of a logged chat, and what led to it.
 
-    A ValueError says what the cell holds instead.
+    A ValueError names any other content.
     """
     if not holds_chat(value):
         raise WrongData(
@@ -466,35 +464,33 @@ def call_fields(value: object, column: str) -> dict[str, str]:
 
 
 def chat_turns_in(value: object, column: str) -> list[dict[str, str]]:
-    """The same of every question that was answered, in their order. A ValueError where none was."""
+    """Return the fields of every answered question, in order. ValueError if there is none."""
     return _read_chat(value, column, chat_turns)
 
 
 def _read_chat(value: object, column: str, read: Callable[[object], T]) -> T:
     try:
-        return read(_nested(value))
+        return read(_parse_cell(value))
     except ValueError as error:
         raise WrongData("column {column!r}: {error}", column=column, error=error) from None
 
 
 def whole_chat(value: object) -> str:
-    """All that was said, with who said it."""
-    return chat(_nested(value))
+    """Return the transcript of a chat, with speakers."""
+    return chat(_parse_cell(value))
 
 
 def holds_chat(value: object) -> bool:
-    """Whether a cell is a chat, also as JSON in a text."""
-    return is_chat(_nested(value))
+    """Return True if a cell is a chat, also as JSON in a text."""
+    return is_chat(_parse_cell(value))
 
 
-def _nested(value: object) -> object:
-    return parsed(value) if isinstance(value, str) else _plain(value)
+def _parse_cell(value: object) -> object:
+    return parse_nested(value) if isinstance(value, str) else _plain(value)
 
 
 def is_blank_row(cells: Cells) -> bool:
-    """Whether there is nothing in any cell: no text but white space, no number, no list with
-    something in it.
-    """
+    """Return True if every cell is empty: blank texts, no numbers, empty lists."""
     return all(_is_blank_cell(value) for value in cells.values())
 
 
@@ -508,7 +504,7 @@ def _is_blank_cell(value: object) -> bool:
 
 
 def _plain(value: object) -> object:
-    """Arrays and numbers of numpy, series of polars: as Python's own."""
+    """Convert arrays and numbers of numpy, and series of polars, to Python's own types."""
     for name in ("tolist", "to_list"):
         if hasattr(value, name):
             return getattr(value, name)()
@@ -516,7 +512,7 @@ def _plain(value: object) -> object:
 
 
 def _is_missing(value: object) -> bool:
-    """How data frames say that there is nothing."""
+    """Return True for the missing values of data frames."""
     return (
         value is None
         or (isinstance(value, float) and value != value)  # noqa: PLR0124
@@ -524,14 +520,18 @@ def _is_missing(value: object) -> bool:
     )
 
 
-def _shown(value: object, column: str) -> str:
+def _render(value: object, column: str) -> str:
     try:
-        return shown(value) if isinstance(value, dict | list | tuple) else _written(value, column)
+        return (
+            render_nested(value)
+            if isinstance(value, dict | list | tuple)
+            else _to_json(value, column)
+        )
     except RecursionError:
         raise WrongData("column {column!r} is nested too deep", column=column) from None
 
 
-def _written(value: object, column: str) -> str:
+def _to_json(value: object, column: str) -> str:
     if isinstance(value, bytes | bytearray):
         raise WrongData("column {column!r} holds bytes, not text", column=column)
     if isinstance(value, float) and math.isinf(value):
@@ -544,7 +544,7 @@ def _written(value: object, column: str) -> str:
 
 
 def _header_hint(found: Collection[str]) -> Message | str:
-    """Columns without names are a sign that the names stand in a lower row."""
+    """Suggest --header-row if columns have no names."""
     if "column 2" not in found:
         return ""
     return Message("; if their names stand in a lower row: --header-row N")

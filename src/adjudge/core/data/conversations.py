@@ -1,4 +1,4 @@
-"""A logged conversation as something to judge: each of its turns by itself, or the whole of it."""
+"""Logged conversations as instances: one per turn, or one for the whole."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ PER: tuple[Per, ...] = get_args(Per)
 
 
 def parts_of(instance: Instance, per: Per) -> list[Instance]:
-    """What is judged of a row's conversation: each of its turns, or the whole; or all that an agent
-    did.
+    """Return the instances of a row's conversation: its turns, the whole, or an agent's
+    trajectory.
     """
     if per == "trajectory":
         return [steps_of(instance)]
@@ -32,32 +32,33 @@ def parts_of(instance: Instance, per: Per) -> list[Instance]:
 
 
 def steps_of(instance: Instance) -> Instance:
-    """All steps of an agent as ``response``, with their numbers."""
+    """Return the instance with all steps of an agent, numbered, as ``response``."""
     steps = instance.fields.get("steps")
     if not steps:
         raise SetupError("the row has no steps of an agent: read it as a trace, with data: as")
-    numbered = (f"[step {number}] {text}" for number, text in enumerate(steps, 1))
-    beside = {name: value for name, value in instance.fields.items() if name != "steps"}
-    return replace(instance, fields={**beside, "response": "\n".join(numbered)})
+    unique_names = (f"[step {number}] {text}" for number, text in enumerate(steps, 1))
+    other_fields = {name: value for name, value in instance.fields.items() if name != "steps"}
+    return replace(instance, fields={**other_fields, "response": "\n".join(unique_names)})
 
 
 def turns_of(instance: Instance) -> list[Instance]:
-    """One instance for each question that was answered: the answer is ``response``, the question
-    ``user_input``, and what was said before it, tools included, ``history``. The row's other fields
-    are with each.
+    """Return one instance per answered question.
+
+    The answer is ``response``, the question ``user_input``, and everything before, tools included,
+    ``history``. The row's other fields are copied to each.
     """
     column, chat = _chat(instance)
     try:
         turns = chat_turns_in(chat, column)
     except ValueError as error:
         raise SetupError(str(error)) from None
-    name, beside = instance.id or "row", _beside(instance)
+    name, other_fields = instance.id or "row", _beside(instance)
     row = instance.metadata.get("row")
     trial = row if isinstance(row, Mapping) and TRIAL in row else None
     return [
         replace(
             instance,
-            fields={**beside, **fields},
+            fields={**other_fields, **fields},
             id=f"{name} turn {number}",
             metadata={
                 **instance.metadata,
@@ -70,22 +71,22 @@ def turns_of(instance: Instance) -> list[Instance]:
 
 
 def conversation_of(instance: Instance) -> Instance:
-    """The whole conversation as ``response``, with who says what, tools included."""
+    """Return the instance with the whole conversation as ``response``, with speakers and tools."""
     _, chat = _chat(instance)
     return replace(instance, fields={**_beside(instance), "response": whole_chat(chat)})
 
 
 def _chat(instance: Instance) -> tuple[str, object]:
     row = instance.metadata.get("row")
-    held = {**instance.fields, **(row if isinstance(row, Mapping) else {})}
-    column = column_in([name for name in held if holds_chat(held[name])], *CHATS)
+    cells = {**instance.fields, **(row if isinstance(row, Mapping) else {})}
+    column = column_in([name for name in cells if holds_chat(cells[name])], *CHATS)
     if column is None:
-        named = ", ".join(CHATS[:4])
+        examples = ", ".join(CHATS[:4])
         raise SetupError(
             "the row has no conversation, as a list of messages in a column such as {named}",
-            named=named,
+            named=examples,
         )
-    return column, held[column]
+    return column, cells[column]
 
 
 def _beside(instance: Instance) -> dict[str, str | Sequence[str]]:

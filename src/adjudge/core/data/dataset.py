@@ -1,4 +1,4 @@
-"""Rows of a file, of standard input, of a data frame or of a list as instances, streamed."""
+"""Rows of a file, standard input, a data frame or a list as instances, streamed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from adjudge.core.data.columns import (
     choose_columns,
     column_for,
     find_column,
-    folded,
+    fold_name,
     is_blank_row,
     names_apart,
     nothing_in,
@@ -62,20 +62,22 @@ __all__ = [
 
 N = TypeVar("N", BlankRows, EmptyAnswers)
 OddRows = BadRow | BlankRows | EmptyAnswers | OtherSheets
-"""What a reader of rows tells of."""
+"""Reports of a row reader."""
 OnBadRow = Callable[[BadRow], None]
 OnBlankRows = Callable[[BlankRows], None]
 OnEmptyAnswers = Callable[[EmptyAnswers], None]
 _LOG = logging.getLogger("adjudge.data")
 _LOOKED_AT_FIRST = 100
-"""A column that none of the first rows has is missing in the data, not in a row."""
+"""Rows that are checked first. A column that none of them has is missing in the data, not in a
+row.
+"""
 _ROWS_NAMED = 5
 _LISTS = ("response", "responses")
 """Columns that may hold a list of responses to compare."""
 
 
 class RowHandlers(TypedDict, total=False):
-    """Called for rows that are broken, blank or without an answer."""
+    """Callbacks for rows that are broken, blank or without an answer."""
 
     on_bad_row: OnBadRow | None
     on_blank_rows: OnBlankRows | None
@@ -84,7 +86,7 @@ class RowHandlers(TypedDict, total=False):
 
 
 class ReadOptions(RowHandlers, total=False):
-    """What the readers of rows take beside the fields."""
+    """Options of the row readers, apart from the fields."""
 
     id: str | None
     format: str | None
@@ -104,33 +106,39 @@ def read_instances(
     filled: Sequence[str] = (),
     **options: Unpack[ReadOptions],
 ) -> Iterator[Instance]:
-    """One instance a row, read as they are asked for: a data set of any length needs the memory of
-    a few rows.
+    """Yield one instance per row. Rows are read on demand, so a data set of any length needs the
+    memory of a few rows.
 
-    ``source``: a path, ``-`` for standard input, a data frame, or anything that gives texts,
-    mappings or instances. ``columns`` says which column is which field; the rest is found by the
-    usual names. ``needed``: the fields that every row must have; ``may_be_empty``: those that a row
-    must have a column for, though there may be nothing in it; ``filled``: needed ones whose text
-    must not be blank; ``also``: further ones that are taken if they are there. ``id``: the column
-    with the rows' names; without one a row is called by its place. The place is in
-    ``metadata["place"]`` in any case, and the row as it was read in
-    ``metadata["row"]``. ``on_bad_row`` gets each row that cannot be read, and reading goes
-    on; without it the first one raises a WrongData. What is wrong with the whole source raises
-    always. Rows that hold nothing at all are passed over; ``on_blank_rows`` is called once,
-    at the end, and without it a warning is logged. So is ``on_empty_answers`` of rows whose judged
-    text, the first of the ``needed``, is empty: they are judged; and ``on_other_sheets`` of a
-    workbook with several sheets of which none was named. ``format`` and ``encoding`` are for files
-    that do not show them; ``sheet`` and ``header_row`` (from 1) are of an Excel workbook.
+    ``source``: a path, ``-`` for standard input, a data frame, or any iterable of texts, mappings
+    or instances. ``columns`` maps fields to columns; the rest is found by the usual names.
+    ``needed``: fields that every row must have; ``may_be_empty``: fields that need a column, though
+    it may hold nothing; ``filled``: needed fields whose text must not be blank; ``also``: further
+    fields, if they exist. ``id``: the column with row ids; without one a row is named by its place.
+    The place is always in ``metadata["place"]``, and the row as it was read in ``metadata["row"]``.
+
+    ``on_bad_row`` gets each row that cannot be read, and reading goes on; without it the first one
+    raises a WrongData. Errors of the whole source always raise. Blank rows are skipped;
+    ``on_blank_rows`` is called once, at the end, and without it a warning is logged. Likewise
+    ``on_empty_answers`` for rows whose judged text, the first of the ``needed``, is empty (they are
+    judged), and ``on_other_sheets`` for a workbook with several sheets if none was named.
+    ``format`` and ``encoding`` are for files that do not show them; ``sheet`` and ``header_row``
+    (from 1) are for Excel workbooks.
+
+    Example: ``list(read_instances("answers.csv", {"response": "Answer"}))``
     """
-    chosen = Columns(columns or {}, needed, options.pop("id", None), also, may_be_empty, filled)
+    row_columns = Columns(
+        columns or {}, needed, options.pop("id", None), also, may_be_empty, filled
+    )
 
-    def made(cells: Cells, place: str) -> Instance:
+    def make_instance(cells: Cells, place: str) -> Instance:
         return Instance(
-            chosen.fields(cells), chosen.name(cells) or place, {"place": place, "row": cells}
+            row_columns.fields(cells),
+            row_columns.name(cells) or place,
+            {"place": place, "row": cells},
         )
 
-    judged = needed[0] if needed else "response"
-    return _read(source, _Reading(chosen, made, judged, limit), options)
+    judged_field = needed[0] if needed else "response"
+    return _read(source, _Reading(row_columns, make_instance, judged_field, limit), options)
 
 
 def read_comparisons(
@@ -140,36 +148,40 @@ def read_comparisons(
     limit: int | None = None,
     **options: Unpack[ReadOptions],
 ) -> Iterator[Instance]:
-    """One comparison a row. ``responses``: the columns that hold them; else a list, or columns that
-    are numbered.
+    """Yield one comparison per row.
 
-    The rest is as for ``read_instances``.
+    ``responses``: the columns with the responses; else a list in one column, or numbered columns.
+    Everything else is as in ``read_instances``.
     """
-    named, id = names_apart(columns or {}, options.pop("id", None))
-    chosen = _Compared(
-        {**{column: column for column in responses}, **named}, (), id, named=bool(responses)
+    field_columns, id = names_apart(columns or {}, options.pop("id", None))
+    row_columns = _ComparisonColumns(
+        {**{column: column for column in responses}, **field_columns}, (), id, named=bool(responses)
     )
 
-    def made(cells: Cells, place: str) -> Instance:
-        return comparison_of(cells, chosen.name(cells) or place, place, responses, named)
+    def make_instance(cells: Cells, place: str) -> Instance:
+        return comparison_of(
+            cells, row_columns.name(cells) or place, place, responses, field_columns
+        )
 
-    return _read(source, _Reading(chosen, made, "response", limit), options)
+    return _read(source, _Reading(row_columns, make_instance, "response", limit), options)
 
 
-class _Compared(Columns):
-    """Those of comparisons: without responses that are named, some must be known by their names."""
+class _ComparisonColumns(Columns):
+    """Columns of comparisons. Unless response columns are named, some must be recognised
+    by name.
+    """
 
     def __init__(
-        self, wanted: Mapping[str, str], needed: Sequence[str], id: str | None, *, named: bool
+        self, reading: Mapping[str, str], needed: Sequence[str], id: str | None, *, named: bool
     ) -> None:
-        super().__init__(wanted, needed, id)
+        super().__init__(reading, needed, id)
         self._named = named
 
     def require(self, found: Sequence[str], name: str) -> None:
-        """Say so when no row can have responses to compare."""
+        """Raise WrongData if no row can have responses to compare."""
         super().require(found, name)
         if not self._named and not any(
-            folded(one) in _LISTS or NUMBERED.fullmatch(one) for one in found
+            fold_name(column) in _LISTS or NUMBERED.fullmatch(column) for column in found
         ):
             raise WrongData(
                 "{name} has no columns of responses that are known by their names: name "
@@ -180,10 +192,10 @@ class _Compared(Columns):
 
 
 def field_names(source: Source) -> set[str]:
-    """The fields that at least one row has something in, by the names of the columns and by ours.
+    """Return the fields and columns that hold something in at least one row.
 
-    Reads the source once, to its end. A run does not need this: ``read_instances`` looks for the
-    needed fields as it goes.
+    Reads the whole source. A run does not need this: ``read_instances`` looks for the needed fields
+    as it goes.
     """
     _, rows = open_source(source)
     filled: set[str] = set()
@@ -195,10 +207,8 @@ def field_names(source: Source) -> set[str]:
     return filled | {field for field in ALIASES if column_for(field, filled) is not None}
 
 
-class _Noted(Generic[N]):
-    """Counts rows of one kind and reports them at the end: how many there are, and the numbers of
-    the first.
-    """
+class _RowCounter(Generic[N]):
+    """Counts rows of one kind and reports them at the end: their number, and the first places."""
 
     def __init__(self, origin: Origin, kind: type[N], tell: Callable[[N], None] | None) -> None:
         self._origin = origin
@@ -212,15 +222,15 @@ class _Noted(Generic[N]):
         self._first += [number] if self.count <= _ROWS_NAMED else []
 
     def tell(self) -> None:
-        """Say how many there were, where there were some."""
+        """Report the rows, if there were any."""
         if self.count:
             self._tell(
                 self._kind(self._origin.name, self.count, self._origin.unit, tuple(self._first))
             )
 
 
-def _filled(rows: Rows, blank: _Noted[BlankRows]) -> Iterator[Row | BadRow]:
-    """The rows that hold something."""
+def _skip_blank(rows: Rows, blank: _RowCounter[BlankRows]) -> Iterator[Row | BadRow]:
+    """Yield the rows that are not blank."""
     for row in rows:
         if (
             isinstance(row, BadRow)
@@ -233,7 +243,7 @@ def _filled(rows: Rows, blank: _Noted[BlankRows]) -> Iterator[Row | BadRow]:
 
 
 def _is_empty(instance: Instance, judged: str) -> bool:
-    """Whether the judged text, or one of them, is empty."""
+    """Return True if the judged text, or one of them, is empty."""
     value = instance.fields.get(judged, ())
     return any(map(is_blank, (value,) if isinstance(value, str) else value))
 
@@ -244,7 +254,7 @@ def _warn(rows: object) -> None:
 
 @light_dataclass(frozen=True)
 class _Reading:
-    """How the rows of a source become instances."""
+    """Rules for turning rows of a source into instances."""
 
     columns: Columns
     instance: Callable[[Cells, str], Instance]
@@ -253,52 +263,52 @@ class _Reading:
     limit: int | None
 
 
-def _read(source: Source, wanted: _Reading, options: ReadOptions) -> Iterator[Instance]:
-    """Open the source now; the rows are read as they are asked for."""
+def _read(source: Source, reading: _Reading, options: ReadOptions) -> Iterator[Instance]:
+    """Open the source now; rows are read on demand."""
     how = FileFormat(
         options.pop("format", None),
         options.pop("encoding", None),
         options.pop("sheet", None),
         options.pop("header_row", None),
     )
-    opened = open_source(source, how, wanted.judged)
-    return _each(*opened, wanted, **cast(RowHandlers, options))
+    opened = open_source(source, how, reading.judged)
+    return _read_rows(*opened, reading, **cast(RowHandlers, options))
 
 
-def _each(
+def _read_rows(
     origin: Origin,
     rows: Rows,
-    wanted: _Reading,
+    reading: _Reading,
     *,
     on_bad_row: OnBadRow | None = None,
     on_blank_rows: OnBlankRows | None = None,
     on_empty_answers: OnEmptyAnswers | None = None,
     on_other_sheets: Callable[[OtherSheets], None] | None = None,
 ) -> Iterator[Instance]:
-    if wanted.limit is not None and wanted.limit < 1:
+    if reading.limit is not None and reading.limit < 1:
         return
     if origin.other_sheets is not None:
         (on_other_sheets or _warn)(origin.other_sheets)
-    tell = on_bad_row or _stop
+    tell = on_bad_row or _raise_bad_row
     blank, empty = (
-        _Noted(origin, BlankRows, on_blank_rows),
-        _Noted(origin, EmptyAnswers, on_empty_answers),
+        _RowCounter(origin, BlankRows, on_blank_rows),
+        _RowCounter(origin, EmptyAnswers, on_empty_answers),
     )
-    filled = _filled(rows, blank)
-    first = list(islice(filled, _LOOKED_AT_FIRST))
-    _check_columns(origin, first, wanted.columns)
+    filled = _skip_blank(rows, blank)
+    first_rows = list(islice(filled, _LOOKED_AT_FIRST))
+    _check_columns(origin, first_rows, reading.columns)
     count, trouble = 0, ""
-    for row in chain(first, filled):
-        instance = _instance(origin, wanted, row)
+    for row in chain(first_rows, filled):
+        instance = _instance(origin, reading, row)
         if isinstance(instance, BadRow):
             trouble = trouble or str(instance)
             tell(instance)
             continue
         count += 1
-        if isinstance(row, Row) and _is_empty(instance, wanted.judged):
+        if isinstance(row, Row) and _is_empty(instance, reading.judged):
             empty.add(row.number)
         yield instance
-        if count == wanted.limit:
+        if count == reading.limit:
             break
     blank.tell()
     empty.tell()
@@ -318,29 +328,29 @@ def _nothing(origin: Origin, blank: int, trouble: str) -> str:
     )
 
 
-def _check_columns(origin: Origin, first: Sequence[Row | BadRow], chosen: Columns) -> None:
+def _check_columns(origin: Origin, rows: Sequence[Row | BadRow], columns: Columns) -> None:
     """Report a wrong column name once, before anything is judged, not for every row."""
     cells = [
-        row.cells for row in first if isinstance(row, Row) and not isinstance(row.cells, Instance)
+        row.cells for row in rows if isinstance(row, Row) and not isinstance(row.cells, Instance)
     ]
-    found = list(dict.fromkeys(name for each in cells for name in each))
-    chosen.see(found)
+    names = list(dict.fromkeys(name for row_cells in cells for name in row_cells))
+    columns.see(names)
     if cells:
-        chosen.require(found, origin.name)
+        columns.require(names, origin.name)
 
 
-def _instance(origin: Origin, wanted: _Reading, row: Row | BadRow) -> Instance | BadRow:
+def _instance(origin: Origin, reading: _Reading, row: Row | BadRow) -> Instance | BadRow:
     if isinstance(row, BadRow):
         return row
     if isinstance(row.cells, Instance):
-        return wanted.columns.named(row.cells)
+        return reading.columns.with_own_id(row.cells)
     try:
-        return wanted.instance(row.cells, origin.place(row.number, row.nth))
+        return reading.instance(row.cells, origin.place(row.number, row.nth))
     except (ValueError, SetupError) as error:
         return origin.bad(row.number, str(error), row.nth)
 
 
-def _stop(bad: BadRow) -> None:
+def _raise_bad_row(bad: BadRow) -> None:
     raise WrongData(str(bad))
 
 
@@ -351,29 +361,35 @@ def comparison_of(
     responses: Sequence[str] = (),
     columns: Mapping[str, str] | None = None,
 ) -> Instance:
-    """One row as a comparison. A ValueError says why it is none."""
-    found = {
+    """Return a row as a comparison. A ValueError says why it is not one."""
+    usual_columns = {
         field: column
         for field in ALIASES
         if field != "response" and (column := column_for(field, cells)) is not None
     }
-    named = {
+    named_columns = {
         field: find_column(cells, column) or column for field, column in (columns or {}).items()
     }
-    field_of = {column: field for field, column in {**found, **named}.items()}
+    field_of = {column: field for field, column in {**usual_columns, **named_columns}.items()}
     responses = [find_column(cells, column) or column for column in responses]
     texts = {
         column: text
-        for column in dict.fromkeys((*cells, *named.values(), *responses))
+        for column in dict.fromkeys((*cells, *named_columns.values(), *responses))
         if (text := _compared_text(cell_in(cells, column), column, field_of.get(column, "")))
         is not None
     }
     check_responses(cells, texts, responses)
-    own = {field: texts[column] for field, column in named.items() if column in texts}
-    beside = {field: texts[column] for field, column in found.items() if column in texts}
+    named_texts = {
+        field: texts[column] for field, column in named_columns.items() if column in texts
+    }
+    other_texts = {
+        field: texts[column] for field, column in usual_columns.items() if column in texts
+    }
     compared = _responses(texts, responses)
     about = {"place": place, "row": cells, **({"systems": tuple(responses)} if responses else {})}
-    instance = PairwiseInstance({**beside, **own, **compared} or {"response": ""}, name, about)
+    instance = PairwiseInstance(
+        {**other_texts, **named_texts, **compared} or {"response": ""}, name, about
+    )
     if isinstance(instance.value("response") or "", str):
         raise WrongData(
             "no two responses found; name their columns with --column. It has: {cells}",
@@ -383,16 +399,18 @@ def comparison_of(
 
 
 def _compared_text(cell: object, column: str, field: str) -> str | list[str] | None:
-    """Of a list of responses each is one, also where they are messages."""
-    if isinstance(cell, list) and folded(column) in _LISTS:
-        texts = (text_of(one, column) for one in cell)
-        return [one if isinstance(one, str) else str(one) for one in texts if one is not None]
+    """Read a cell. In a list of responses each item is a response, even if the items are
+    messages.
+    """
+    if isinstance(cell, list) and fold_name(column) in _LISTS:
+        texts = (text_of(text, column) for text in cell)
+        return [text if isinstance(text, str) else str(text) for text in texts if text is not None]
     return text_of(cell, column, field)
 
 
 def check_responses(cells: Cells, texts: Cells, named: Sequence[str] = ()) -> None:
-    """A ValueError where a response is missing before another: those behind it would be taken for
-    their neighbours.
+    """Raise ValueError if a response is missing before another: later ones would be taken for their
+    neighbours.
     """
     columns = list(named) or [column for column in cells if NUMBERED.fullmatch(str(column))]
     there = [column in texts for column in columns]
@@ -408,10 +426,10 @@ def check_responses(cells: Cells, texts: Cells, named: Sequence[str] = ()) -> No
 def _responses(
     texts: Mapping[str, str | list[str]], named: Sequence[str]
 ) -> dict[str, str | Sequence[str]]:
-    """The columns named, else a list, else columns that are numbered."""
+    """Return the responses of the named columns, else of a list, else of numbered columns."""
     if named:
         return {"response": [str(texts[name]) for name in named]}
     for name, texts_of_column in texts.items():
-        if folded(name) in _LISTS and isinstance(texts_of_column, list):
+        if fold_name(name) in _LISTS and isinstance(texts_of_column, list):
             return {"response": texts_of_column}
     return {name: value for name, value in texts.items() if NUMBERED.fullmatch(name)}

@@ -1,4 +1,4 @@
-"""The ids of retrieved and of relevant documents, as tools write them into a cell."""
+"""Ids of retrieved and relevant documents, as tools write them into a cell."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from adjudge.core.data.rendering import parsed
+from adjudge.core.data.rendering import parse_nested
 from adjudge.errors import WrongData
 
 ID_ALIASES: Mapping[str, tuple[str, ...]] = {
@@ -50,9 +50,7 @@ ID_ALIASES: Mapping[str, tuple[str, ...]] = {
         ),
     ),
 }
-"""How other tools call the two; they are looked for only where somebody asks for a measure that
-reads them.
-"""
+"""Names of the two fields in other tools; searched only if a measure reads them."""
 _SEPARATORS = re.compile(r"[\n\r\t;|,]+")
 _WHOLE = re.compile(r"^(-?\d+)\.0$")
 _IDS = (
@@ -71,21 +69,23 @@ Cell = str | Sequence[str]
 
 
 def id_list(value: Cell) -> list[str]:
-    """The ids in their order: of a list, of JSON, or between line breaks, tabs and ``; | ,``. A
-    ValueError says what is none.
+    """Return ids in order, from a list, JSON, or a text with line breaks, tabs and ``; | ,``
+    between them.
+
+    A ValueError names an item that is not an id.
     """
-    return [one for one, _ in _graded(value)]
+    return [doc_id for doc_id, _ in _read_grades(value)]
 
 
 def graded_ids(value: Cell) -> dict[str, float]:
-    """Id → its grade, 1 where none is given: of ``{"d1": 3, "d2": 1}``, of ``[{"id": "d1", "grade":
-    3}]`` or of plain ids.
+    """Map ids to grades, 1 without a grade: ``{"d1": 3, "d2": 1}``, ``[{"id": "d1", "grade": 3}]``
+    or plain ids.
     """
-    return dict(_graded(value))
+    return dict(_read_grades(value))
 
 
-def _graded(value: Cell) -> Iterator[tuple[str, float]]:
-    read = parsed(value.strip()) if isinstance(value, str) else value
+def _read_grades(value: Cell) -> Iterator[tuple[str, float]]:
+    read = parse_nested(value.strip()) if isinstance(value, str) else value
     if isinstance(read, Mapping):
         yield from ((_name(name), _grade(grade, name)) for name, grade in read.items())
         return
@@ -95,7 +95,7 @@ def _graded(value: Cell) -> Iterator[tuple[str, float]]:
 
 
 def _item(item: object) -> Iterator[tuple[str, float]]:
-    read = parsed(item.strip()) if isinstance(item, str) else item
+    read = parse_nested(item.strip()) if isinstance(item, str) else item
     if isinstance(read, Mapping):
         yield _document(read)
     elif isinstance(read, list):
@@ -108,7 +108,7 @@ def _item(item: object) -> Iterator[tuple[str, float]]:
 
 
 def _name(read: object) -> str:
-    """An id as text; 7.0 is 7, as tables with gaps write it."""
+    """Return an id as text; 7.0 becomes 7, because tables with gaps write integers so."""
     return _WHOLE.sub(r"\1", str(read).strip())
 
 
@@ -123,7 +123,7 @@ def _document(read: Mapping[str, object]) -> tuple[str, float]:
 
 def _grade(value: object, name: object) -> float:
     try:
-        grade = float(value)  # type: ignore[arg-type]  # refused below, if it is none
+        grade = float(value)  # type: ignore[arg-type]  # a TypeError is handled below
     except (TypeError, ValueError):
         grade = math.nan
     if not math.isfinite(grade):

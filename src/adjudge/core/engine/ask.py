@@ -145,7 +145,7 @@ def _vote(ballot: Ballot, model: Model, request: Request, reply: Reply, reading:
         metadata=reading.beside,
         answered_by=reply.details.get("model", ""),
         fingerprint=reply.details.get("system_fingerprint", ""),
-        answered_before=model.named_before(reply) if isinstance(model, OpenModel) else "",
+        answered_before=model.earlier_name(reply) if isinstance(model, OpenModel) else "",
     )
 
 

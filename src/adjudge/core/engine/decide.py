@@ -202,7 +202,7 @@ def _read(group: _Group, reply: Reply, model: Model) -> list[Vote]:
         latency=reply.latency,
         metadata=FrozenDict({**beside, **paid}),
         answered_by=reply.details.get("model", ""),
-        answered_before=model.named_before(reply) if isinstance(model, OpenModel) else "",
+        answered_before=model.earlier_name(reply) if isinstance(model, OpenModel) else "",
     )
     votes = [
         _vote(

@@ -390,7 +390,7 @@ async def recorded(
             ended = str(halt)
             raise
         finally:
-            ledger.note_soon(_SPENDING, open_budget.closed())
+            ledger.note_soon(_SPENDING, open_budget.close())
             if ended:
                 await ledger.note_all({_ENDED: ended})  # in one commit with the last judgments
 

@@ -94,7 +94,7 @@ class Request(aiohttp.ClientRequest):
 
 
 def origin_of(response: aiohttp.ClientResponse) -> Origin | None:
-    """Return where a reply came from; None if its connection carries nothing else."""
+    """Return the connection of a reply, or None if it carries nothing else."""
     if not isinstance(response, Response):
         return None
     return replace(response.origin, header_id=_hash_of(map(response.headers.get, _ID_HEADERS)))
@@ -144,7 +144,7 @@ def _is_readable(transport: asyncio.BaseTransport | None) -> bool:
 
 
 class Peer:
-    """A server, by the ids of its replies."""
+    """A server, known by the ids of its replies."""
 
     def __init__(self, host: str) -> None:
         self.is_reused = True
@@ -181,8 +181,8 @@ class Peer:
             return False
         if self._trials_left:
             # By then the answer to this request has come, too.
-            rest = 2 * self._slowest - taken + _SHORTEST_HOLD
-            await asyncio.sleep(min(max(rest, _SHORTEST_HOLD), _LONGEST_HOLD))
+            remaining = 2 * self._slowest - taken + _SHORTEST_HOLD
+            await asyncio.sleep(min(max(remaining, _SHORTEST_HOLD), _LONGEST_HOLD))
             self._trials_left -= 1
         else:  # two rounds of the event loop read what waits in the kernel
             await asyncio.sleep(0)

@@ -21,36 +21,45 @@ _CREDENTIAL = re.compile(
     r"auth(?!ors?\b)|key|token|secret|cookie|passw|cred|jwt|bearer", re.IGNORECASE
 )
 _MADE_HERE = frozenset({"content-type", "content-length", "content-encoding", "transfer-encoding"})
-"""What describes the request itself."""
+"""Headers that describe the request itself and are set here."""
 
 
 @light_dataclass(frozen=True)
 class Headers:
-    """Headers with the variables in their values filled in."""
+    """Headers with the variables in their values filled in.
+
+    Example: ``Headers.of({"Authorization": "Bearer $TOKEN"}).sent``
+    """
 
     sent: Mapping[str, str] = field(default_factory=FrozenDict, repr=False)
     secrets: frozenset[str] = field(default=frozenset(), repr=False)
-    """What the variables held: never to be shown."""
+    """Contents of the variables: never to be shown."""
 
     @classmethod
     def of(cls, written: Mapping[str, str] | None) -> Headers:
-        """``written`` with its variables filled in; a SetupError names one that is not set."""
-        given = written or {}
-        for name, value in given.items():
+        """Fill in the variables of ``written``. Raises SetupError for a variable that is
+        not set.
+        """
+        templates = written or {}
+        for name, value in templates.items():
             _check_name(name)
             _check_variables(name, value)
-        sent = {name: _filled(value) for name, value in given.items()}
+        sent = {name: _fill_in(value) for name, value in templates.items()}
         for name, value in sent.items():
-            _check_value(name, value)
-        return cls(FrozenDict(sent), frozenset(_held(given.values())))
+            if not value.isascii() or not value.isprintable():
+                raise SetupError(
+                    "the value of the header {name} contains characters that no header has",
+                    name=name,
+                )
+        return cls(FrozenDict(sent), frozenset(_secret_values(templates.values())))
 
     @property
     def carry_credentials(self) -> bool:
-        """Whether one of them shows who asks."""
+        """True if a header identifies the caller."""
         return any(map(is_credential, self.sent))
 
     def over(self, own: Mapping[str, str]) -> dict[str, str]:
-        """These and ``own`` ones; a name counts in any case."""
+        """Return these headers over ``own`` ones. Names are compared without case."""
         names = {name.lower() for name in self.sent}
         return {
             **{name: value for name, value in own.items() if name.lower() not in names},
@@ -59,12 +68,12 @@ class Headers:
 
 
 def is_credential(name: str) -> bool:
-    """Whether a header of this name shows who asks."""
+    """Return True if a header of this name identifies the caller."""
     return bool(_CREDENTIAL.search(name))
 
 
 def parse_header(text: str) -> tuple[str, str]:
-    """``Name: value`` as it is typed."""
+    """Read ``Name: value`` as it is typed."""
     name, colon, value = text.partition(":")
     if not colon or not _NAME.fullmatch(name.strip()):
         raise SetupError(
@@ -75,7 +84,9 @@ def parse_header(text: str) -> tuple[str, str]:
 
 
 def check_written(name: str, value: str) -> None:
-    """What a command line or a file may hold: of a key, only the name of its variable."""
+    """Raise SetupError for a header that must not be in a command line or file, such as a plain
+    key.
+    """
     _check_name(name)
     if not value:
         raise SetupError("the header {name} has no value", name=name)
@@ -90,7 +101,9 @@ def check_written(name: str, value: str) -> None:
 
 
 def check_variable(name: str) -> str:
-    """The name of an environment variable; a key in its place is refused, and not repeated."""
+    """Return the name of an environment variable. A key in its place is refused, and not repeated
+    in the message.
+    """
     if not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII) or looks_like_a_key(name):
         raise SetupError(
             "must be the name of an environment variable, such as GATEWAY_KEY, and not the "
@@ -100,7 +113,7 @@ def check_variable(name: str) -> str:
 
 
 def key_in(variable: str) -> str:
-    """The key that an environment variable holds."""
+    """Return the key in an environment variable."""
     if not os.environ.get(variable, "").strip():
         raise KeyMissing(
             "the environment variable {variable}, which is to hold the API key, is not set",
@@ -128,25 +141,18 @@ def _check_variables(name: str, value: str) -> None:
             )
 
 
-def _check_value(name: str, value: str) -> None:
-    if not value.isascii() or not value.isprintable():
-        raise SetupError(
-            "the value of the header {name} contains characters that no header has", name=name
-        )
-
-
 def _variables(value: str) -> list[str]:
     return [plain or braced for plain, braced in _VARIABLE.findall(value) if plain or braced]
 
 
-def _filled(value: str) -> str:
+def _fill_in(value: str) -> str:
     return _VARIABLE.sub(
-        lambda found: os.environ[found[1] or found[2]].strip() if found[1] or found[2] else "$",
+        lambda match: os.environ[match[1] or match[2]].strip() if match[1] or match[2] else "$",
         value,
     )
 
 
-def _held(values: Iterable[str]) -> set[str]:
-    """What the variables hold, and its last word: ``Bearer abc`` is a secret because of ``abc``."""
-    held = {os.environ[variable].strip() for value in values for variable in _variables(value)}
-    return held | {each.rpartition(" ")[2] for each in held}
+def _secret_values(values: Iterable[str]) -> set[str]:
+    """Return the values of the variables, and the last word of each: ``abc`` of ``Bearer abc``."""
+    contents = {os.environ[variable].strip() for value in values for variable in _variables(value)}
+    return contents | {text.rpartition(" ")[2] for text in contents}

@@ -1,4 +1,4 @@
-"""POST and GET over one shared session, and what a status code means."""
+"""POST and GET over one shared session, and the errors that status codes stand for."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from adjudge.core.gateway.connections import Origin, Peer
 
     Content = str | BinaryIO | aiohttp.FormData
-    """What is sent; of a file or a form, piece by piece."""
+    """The body of a request. Files and forms are sent piece by piece."""
 
 _GOOD = (200, 201, 202)
 _RETRYABLE = frozenset({408, 409})
@@ -54,11 +54,11 @@ _HINTS = {
     413: Message("the text is too long for this model"),
 }
 MAX_REPLY = 32_000_000
-"""Bytes, after decompression. What is longer is not a reply."""
+"""Bytes, after decompression. A longer body is not read."""
 _LARGE = 1_000_000
 _LARGE_AT_ONCE = 2
-"""Replies above that size are read by so many at once from one host, so that many together do not
-fill the memory.
+"""Large replies that are read at once from one host, so that many together do not fill
+the memory.
 """
 _MOST_VALUES = 1_000_000
 """Values in one JSON reply.
@@ -68,17 +68,17 @@ An empty list takes two bytes on the wire and thirty times as much here.
 _NO_CREDIT = re.compile(
     rb'"(?:code|type)"\s*:\s*"insufficient_quota"|"message"\s*:\s*"Your credit balance is too low'
 )
-"""How OpenAI (429) and Anthropic (400) say what others say with 402: no wait and no other text
-helps.
-"""
+"""Bodies by which OpenAI (429) and Anthropic (400) report an empty account; others answer 402."""
 _ACCOUNT_HEADERS = ("openai-organization", "openai-project", "anthropic-organization-id")
 _WIDE = re.compile(rb"[\xf0-\xf4]|\\u[dD][89abAB]")
 """A character that makes every other one of its text take four bytes."""
-_encoded = json_writer()  # bodies are made by us, and hold no circles
+_encoded = json_writer()  # bodies are built here and hold no cycles
 
 
 class Encoded(str):
-    """A value of a body that is JSON already: many bodies share most of theirs."""
+    """A value of a body that is JSON already. Many bodies share most of their text, so it is
+    encoded once.
+    """
 
     __slots__ = ()
 
@@ -95,8 +95,10 @@ _SECRET_HEADER = re.compile("auth|key|token|secret|cookie", re.IGNORECASE)
 
 
 class Secret:
-    """A key that is in memory and nowhere else: it does not show in ``repr``, and is struck out of
-    what servers send.
+    """An API key. ``repr`` does not show it, it cannot be pickled, and it is removed from what
+    servers send.
+
+    Example: ``Secret("sk-…").reveal()`` for a request header.
     """
 
     __slots__ = ("_value",)
@@ -108,7 +110,7 @@ class Secret:
         self._value = value
 
     def reveal(self) -> str:
-        """The key itself, for a request header."""
+        """Return the key itself, for a request header."""
         return self._value
 
     def __bool__(self) -> bool:
@@ -126,7 +128,7 @@ _NO_SECRET = Secret("")
 
 @light_dataclass(frozen=True)
 class Endpoint:
-    """Where a provider is asked, and in whose name errors speak."""
+    """Address of a provider, its headers, and the names that its errors carry."""
 
     provider: str
     model: str
@@ -134,17 +136,15 @@ class Endpoint:
     headers: Mapping[str, str] = field(repr=False)
     secret: Secret = field(default=_NO_SECRET, repr=False)
     private: frozenset[str] = field(default=frozenset(), repr=False)
-    """What else must not be shown of the headers."""
+    """Other parts of the headers that must not be shown."""
     hints: Mapping[int, Message] = field(default_factory=lambda: _HINTS, repr=False)
-    """What to do about a status."""
+    """Status → advice for the user."""
     any_json: bool = False
-    """Whether it may answer with something else than an object: that is put into one."""
+    """Accept any JSON value: a list or a text is wrapped into an object."""
 
     @cached_property
     def secrets(self) -> frozenset[str]:
-        """All that a server is told and nobody else: the key, what secret headers hold, passwords
-        and keys in the URL.
-        """
+        """Texts that must not be shown: the key, secret headers, passwords and keys in the URL."""
         in_headers = (
             value.rpartition(" ")[2]
             for name, value in self.headers.items()
@@ -155,8 +155,8 @@ class Endpoint:
         )
 
     @property
-    def called(self) -> str:
-        """The model, as errors name it."""
+    def label(self) -> str:
+        """Provider and model, as errors name them."""
         return "/".join(filter(None, (self.provider, self.model)))
 
     @cached_property
@@ -164,11 +164,11 @@ class Endpoint:
         return redact.host_of(self.url)
 
     def error(self, kind: type[ModelError], message: str, hint: str = "") -> ModelError:
-        """An error that names this provider and model."""
+        """Return an error that names this provider and model."""
         return kind(message, provider=self.provider, model=self.model, hint=hint)
 
     def lost_reply(self, kind: type[ModelError], message: str) -> ModelError:
-        """An error for a reply that the model may have produced, and that cannot be used."""
+        """Return an error for a reply that may have been paid for but cannot be used."""
         error = self.error(kind, message)
         error.may_have_cost = True
         return error
@@ -178,11 +178,11 @@ Exchange = Coroutine[object, object, JsonDict]
 
 
 class _Unread(Exception):
-    """An answer that came and is not read; its text says why."""
+    """Raised for an answer whose body is not read; its text says why."""
 
 
 class _Answer(NamedTuple):
-    """What is kept of an answer. Of its other headers nothing is."""
+    """The parts of an HTTP answer that are needed. No other header is kept."""
 
     status: int
     wait: float | None
@@ -196,25 +196,25 @@ class _Answer(NamedTuple):
 
 
 def post_json(endpoint: Endpoint, body: JsonObject, *, reuses: bool = False) -> Exchange:
-    """The JSON object that answers ``body``; a ModelError when there is none.
+    """Return the JSON object that answers ``body``, or raise a ModelError.
 
-    ``reuses``: the connection may carry several such requests, as long as the server gives every
-    reply an id of its own.
+    ``reuses``: send over a shared connection. The server must give every reply an id of its own.
     """
     return _exchange("POST", endpoint, lambda: encoded_body(body), reuses=reuses)
 
 
 def get_json(endpoint: Endpoint, *, of_error: bool = False) -> Exchange:
-    """The JSON object at the endpoint; ``of_error``: also one that tells of an error, as a batch
-    that failed does.
+    """Return the JSON object at the endpoint, or raise a ModelError.
+
+    ``of_error``: also return an object that reports an error, as a failed batch does.
     """
     return _exchange("GET", endpoint, None, of_error=of_error)
 
 
 def post_form(endpoint: Endpoint, form: Callable[[], Content]) -> Exchange:
-    """The JSON object that answers a form, as token services want it.
+    """Return the JSON object that answers a form, as token services take it.
 
-    Only made when it is sent: it holds a key, or a file.
+    ``form`` is called when the request is sent, because it holds a key or a file.
     """
     return _exchange("POST", endpoint, form)
 
@@ -227,13 +227,13 @@ async def _exchange(
     of_error: bool = False,
     reuses: bool = False,
 ) -> JsonDict:
-    held: list[asyncio.Semaphore] = []  # until the answer is read and understood
+    permits: list[asyncio.Semaphore] = []  # until the answer is read and understood
     peer = http_client().peer(endpoint.host) if reuses else None
     may_reuse = peer is not None and peer.enter()
     try:
         sent_at = time.monotonic()
         try:
-            answer = await _answer(method, endpoint, body, held, peer, may_reuse=may_reuse)
+            answer = await _answer(method, endpoint, body, permits, peer, may_reuse=may_reuse)
         except _Unread as reason:
             failure: AdjudgeError | None = endpoint.lost_reply(ModelError, str(reason))
         except no_answer() as trouble:
@@ -251,7 +251,7 @@ async def _exchange(
         try:
             data = _object(endpoint, answer.raw)
         except ModelError:
-            if peer:  # the pieces of two replies, perhaps
+            if peer:  # perhaps the pieces of two replies
                 peer.is_reused = False
             raise
         if data.get("error") and not of_error:
@@ -264,12 +264,12 @@ async def _exchange(
     finally:
         if peer and may_reuse:
             peer.leave()
-        for turn in held:
-            turn.release()
+        for permit in permits:
+            permit.release()
 
 
 def no_answer() -> tuple[type[Exception], ...]:
-    """What the client raises; it is not loaded before it is needed."""
+    """Return the exceptions that the client raises. aiohttp is imported on the first call."""
     from adjudge.core.gateway import http_trouble
 
     return http_trouble.NO_ANSWER
@@ -279,7 +279,7 @@ async def _answer(
     method: str,
     endpoint: Endpoint,
     body: Callable[[], Content] | None,
-    held: list[asyncio.Semaphore],
+    permits: list[asyncio.Semaphore],
     peer: Peer | None,
     *,
     may_reuse: bool,
@@ -305,13 +305,14 @@ async def _answer(
                 proxy=proxy,
                 allow_redirects=False,
             ) as response:
-                raw = await _body(response, client.large[endpoint.host], held)
+                raw = await _body(response, client.large[endpoint.host], permits)
                 break
-        except StaleConnection as stale:  # that one is closed now, and the request was not sent
+        # The stale connection is closed now and the request was not sent, so sending it is safe.
+        except StaleConnection as stale:
             if peer and isinstance(stale, UnsolicitedReply):
                 peer.is_reused = False
         except (aiohttp.ClientPayloadError, aiohttp.ClientResponseError, HttpProcessingError):
-            if peer:  # a reply with pieces of a copy in it, perhaps
+            if peer:  # perhaps a reply with pieces of a copy in it
                 peer.is_reused = False
             raise
     if date := response.headers.get("Date"):
@@ -322,14 +323,14 @@ async def _answer(
     status = response.status
     wait = None if status in _GOOD else _wait(response.headers)
     return _Answer(
-        status, wait, redact.struck_out(raw, secrets), origin_of(response), hash(content)
+        status, wait, redact.strike_out(raw, secrets), origin_of(response), hash(content)
     )
 
 
 async def _body(
-    response: aiohttp.ClientResponse, large: asyncio.Semaphore, held: list[asyncio.Semaphore]
+    response: aiohttp.ClientResponse, large: asyncio.Semaphore, permits: list[asyncio.Semaphore]
 ) -> bytes:
-    """What was sent, up to the limit; decompressed piece by piece."""
+    """Read the body piece by piece, decompressed, up to MAX_REPLY bytes."""
     from adjudge.core.gateway.connections import ends_with_connection
 
     encodings = response.headers.getall("Content-Encoding", ())
@@ -341,7 +342,7 @@ async def _body(
             piece = await response.content.readany()
         if len(body) <= _LARGE < len(body) + len(piece):
             await large.acquire()
-            held.append(large)
+            permits.append(large)
         body += piece
         if len(body) > MAX_REPLY:
             response.close()
@@ -355,7 +356,7 @@ async def _body(
 
 
 def failure_for(endpoint: Endpoint, trouble: BaseException) -> AdjudgeError:
-    """The error for an answer that did not come."""
+    """Return the error for a request that got no answer."""
     import aiohttp
 
     from adjudge.core.gateway import http_trouble
@@ -363,7 +364,7 @@ def failure_for(endpoint: Endpoint, trouble: BaseException) -> AdjudgeError:
     host = endpoint.host
     if isinstance(trouble, aiohttp.InvalidURL) or not host:
         return SetupError(
-            "the URL of {called} cannot be asked: check its base URL", called=endpoint.called
+            "the URL of {called} cannot be asked: check its base URL", called=endpoint.label
         )
     words = http_trouble.describe(trouble, host, redact.host_of(proxy_for(endpoint.url) or ""))
     if isinstance(trouble, aiohttp.ClientHttpProxyError) and trouble.status < 500:
@@ -402,10 +403,10 @@ def _object(endpoint: Endpoint, raw: bytes) -> JsonDict:
 
 
 def _error_in(endpoint: Endpoint, data: JsonObject, raw: bytes) -> ModelError:
-    """Return the error that a body with a good status tells of.
+    """Return the error in a body that came with a good status.
 
-    A gateway has sent the status before its model was done, so the model may have answered;
-    unless the error names a status that comes before the model, such as 429.
+    A gateway sends the status before its model is done, so the model may have answered. It has not
+    if the error names a status that comes before the model, such as 429.
     """
     message = Message(
         "the server answered with an error: {said}", said=error_message(raw, endpoint.secrets)
@@ -420,7 +421,7 @@ def _error_in(endpoint: Endpoint, data: JsonObject, raw: bytes) -> ModelError:
 
 
 def _check_large(endpoint: Endpoint, raw: bytes) -> None:
-    """No reply that grows beyond measure when it is understood."""
+    """Raise an error if parsing the reply would take far more memory than its bytes."""
     if sum(map(raw.count, (b",", b"[", b"{"))) > _MOST_VALUES:
         raise endpoint.lost_reply(
             ModelError,
@@ -441,11 +442,14 @@ def _check_large(endpoint: Endpoint, raw: bytes) -> None:
 
 
 def error_for(endpoint: Endpoint, status: int, wait: float | None, raw: bytes) -> ModelError:
-    """What an answer means that is none; ``wait``: the seconds that it asks for."""
+    """Return the error for an answer with a bad status. ``wait``: seconds that the server
+    asks for.
+    """
     message = Message("{status}: {said}", status=status, said=error_message(raw, endpoint.secrets))
-    meant = 402 if status in (400, 429) and _NO_CREDIT.search(raw) else status
-    error = _meaning(endpoint, meant, wait, raw, message)
-    error.status = meant
+    # OpenAI reports an empty account as 429 and Anthropic as 400. Waiting would not help.
+    effective = 402 if status in (400, 429) and _NO_CREDIT.search(raw) else status
+    error = _meaning(endpoint, effective, wait, raw, message)
+    error.status = effective
     error.may_have_cost = status in _AFTER_THE_MODEL
     return error
 
@@ -453,6 +457,7 @@ def error_for(endpoint: Endpoint, status: int, wait: float | None, raw: bytes) -
 def _meaning(
     endpoint: Endpoint, status: int, wait: float | None, raw: bytes, message: str
 ) -> ModelError:
+    """Map a status to the kind of error."""
     retryable = status >= 500 or status in _RETRYABLE
     if status == 429 or (retryable and wait is not None):
         return RateLimited(
@@ -469,9 +474,7 @@ def _meaning(
 
 
 def error_message(raw: bytes, secrets: Iterable[str] = ()) -> str:
-    """What the body of an error says, in one line, without the secrets: JSON may have hidden them
-    in escapes.
-    """
+    """Return the message in the body of an error, in one line and without the secrets."""
     try:
         data = json.loads(raw)
     except (ValueError, RecursionError):
@@ -479,11 +482,14 @@ def error_message(raw: bytes, secrets: Iterable[str] = ()) -> str:
     inner = data.get("error", data) if isinstance(data, dict) else data
     if isinstance(inner, dict):
         inner = inner.get("message") or inner.get("detail") or inner
-    return _brief(redact.struck_out(str(inner).encode(errors="replace"), secrets))
+    # JSON escapes may have hidden the secrets from the first pass over the raw bytes.
+    return _brief(redact.strike_out(str(inner).encode(errors="replace"), secrets))
 
 
 def _wait(headers: Mapping[str, str]) -> float | None:
-    """Seconds that a server asks for: in milliseconds if it says so, else in seconds."""
+    """Return the seconds that a server asks for; ``Retry-After-Ms`` counts before
+    ``Retry-After``.
+    """
     milliseconds = retry_after(headers.get("Retry-After-Ms"))
     if milliseconds is not None:
         return milliseconds / 1000
@@ -491,7 +497,7 @@ def _wait(headers: Mapping[str, str]) -> float | None:
 
 
 def retry_after(value: str | None) -> float | None:
-    """Seconds to wait by a ``Retry-After`` header, given in seconds or as a date."""
+    """Return the seconds to wait by a ``Retry-After`` header, which holds seconds or a date."""
     if value is None:
         return None
     try:
@@ -502,16 +508,18 @@ def retry_after(value: str | None) -> float | None:
 
 
 def clock_ahead(endpoint: Endpoint) -> float | None:
-    """Seconds by which the server's clock was ahead of ours when it last answered; None where it
-    did not say.
+    """Return by how many seconds the server's clock was ahead at its last answer, or None if
+    unknown.
     """
     date, heard = http_client().dates.get(endpoint.host, ("", 0.0))
     ahead = _seconds_until(date) + time.time() - heard
     return ahead if math.isfinite(ahead) else None
 
 
-def account_told(endpoint: Endpoint) -> str:
-    """Whose key it is, as the server said when it last answered; empty where it does not say."""
+def account_of_key(endpoint: Endpoint) -> str:
+    """Return the account that the server named for this key at its last answer, or an
+    empty text.
+    """
     return http_client().accounts.get((endpoint.host, endpoint.secret.reveal()), "")
 
 
@@ -526,22 +534,22 @@ def _seconds_until(date: str) -> float:
 
 @light_dataclass()
 class _Client:
-    """What belongs to one event loop."""
+    """The connections and notes of one event loop."""
 
     session: aiohttp.ClientSession
     single_use: aiohttp.ClientSession
-    """For requests whose replies cannot be told apart: each gets a connection of its own."""
+    """For requests whose replies have no id: each gets a new connection."""
     peers: dict[str, Peer] = field(default_factory=dict)
     large: defaultdict[str, asyncio.Semaphore] = field(
         default_factory=lambda: defaultdict(lambda: asyncio.Semaphore(_LARGE_AT_ONCE))
     )
     dates: dict[str, tuple[str, float]] = field(default_factory=dict)
-    """Host → what it last said the time is, and when that was by our clock."""
+    """Host → its last ``Date`` header, and our time when it came."""
     accounts: dict[tuple[str, str], str] = field(default_factory=dict)
-    """Host and key → the account that the host last said the key is of."""
+    """Host and key → the account that the host last named."""
 
     def peer(self, host: str) -> Peer:
-        """Return what is known of a server's replies."""
+        """Return the record of a server's replies."""
         if host not in self.peers:
             from adjudge.core.gateway.connections import Peer
 
@@ -553,11 +561,11 @@ _clients: WeakKeyDictionary[asyncio.AbstractEventLoop, _Client] = WeakKeyDiction
 
 
 def _leave_to_parent() -> None:
-    """In a child: the clients there are the parent's, with the poll it waits at. Were they cleared
-    away here, also at the child's end, the parent's own connections would be taken out of it.
-    """
+    """Keep a forked child from closing the parent's connections."""
     from ctypes import py_object, pythonapi  # loaded by children alone
 
+    # The child shares the parent's epoll. Collecting a client here, even at exit, would remove the
+    # parent's own connections from it. An extra reference prevents that.
     for client in list(_clients.values()):
         pythonapi.Py_IncRef(py_object(client))
 
@@ -567,7 +575,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def http_client() -> _Client:
-    """The connections of the running loop."""
+    """Return the connections of the running loop; open them if needed."""
     loop = asyncio.get_running_loop()
     client = _clients.get(loop)
     if client is None or client.session.closed:

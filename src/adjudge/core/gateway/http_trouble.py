@@ -1,7 +1,7 @@
-"""What went wrong below HTTP, in our own words.
+"""Failures below HTTP, in our own words.
 
-The client's own exceptions quote what the server sent and hold the request's headers, and with them
-the key: nothing of their text is passed on.
+The client's exceptions quote what the server sent and hold the request's headers, and with them the
+key. Their text is therefore never passed on.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ NO_ANSWER = (
     RuntimeError,
     AssertionError,
 )
-"""What the client raises when there is no answer; the last three when a server confuses it."""
+"""Exceptions of the client if there is no answer; the last three if a server confuses it."""
 _NO_HTTP = Message("the server's answer is not valid HTTP")
 _WORDS: tuple[tuple[type[BaseException], str], ...] = (
     (aiohttp.ClientHttpProxyError, Message("the proxy {proxy} answered {status}")),
@@ -49,11 +49,11 @@ _WORDS: tuple[tuple[type[BaseException], str], ...] = (
     (HttpProcessingError, _NO_HTTP),
     (OSError, "{reason}"),
 )
-"""The first that fits an exception or its cause."""
+"""The first entry that matches an exception or its cause counts."""
 
 
 def describe(error: BaseException, host: str, proxy: str) -> str:
-    """One clause that says what happened."""
+    """Return one clause that describes the failure."""
     status, reason = getattr(error, "status", ""), _reason(error)
     for kind, words in _WORDS:
         if isinstance(error, kind) or isinstance(error.__cause__, kind):
@@ -62,7 +62,7 @@ def describe(error: BaseException, host: str, proxy: str) -> str:
 
 
 def _reason(error: BaseException) -> str:
-    """The fixed words of the system or the TLS library."""
+    """Return the fixed words of the system or the TLS library."""
     error = getattr(error, "certificate_error", None) or getattr(error, "os_error", None) or error
     if isinstance(error, ssl.SSLCertVerificationError):
         return error.verify_message

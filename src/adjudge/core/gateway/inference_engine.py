@@ -31,7 +31,7 @@ class InferenceEngine(Protocol):
     def infer(
         self, dataset: list[dict[str, object]], return_meta_data: bool = False
     ) -> Sequence[object]:
-        """The model's text for each instance."""
+        """Return the model's text for each instance."""
         ...
 
     def get_engine_id(self) -> str: ...
@@ -41,25 +41,26 @@ EngineLike = ModelLike | InferenceEngine
 
 
 def is_engine(model: object) -> TypeGuard[InferenceEngine]:
-    """By what its class has: a stand-in has every method, and an engine can be called like a
-    function.
-    """
+    """Return True if the object's class has the methods of an engine."""
+    # Looks at the class: a mock has every method, and an engine can itself be called like a
+    # function.
     return all(callable(getattr(type(model), name, None)) for name in ("infer", "get_engine_id"))
 
 
 def message_of(error: Exception) -> str:
-    """What it said before unitxt drew a frame around it."""
+    """Return an engine's message without the frame that unitxt draws around it."""
     framed = getattr(error, "__error_context__", None)
     return str(framed["original_message"]) if framed else str(error)
 
 
 async def in_thread(work: Callable[[], T]) -> T:
-    """In a thread of its own, which waits for calls that need threads themselves."""
+    """Run ``work`` in a thread of its own, and wait for it without blocking the loop."""
+    # Not the default executor: the engine itself waits for calls that need its threads.
     return await asyncio.wrap_future(started(partial(copy_context().run, work), ENGINE_THREAD))
 
 
 class EngineModel:
-    """An engine as a model of ours. It has its own temperature and seed."""
+    """An engine as a model. The engine sets its own temperature and seed."""
 
     def __init__(self, engine: InferenceEngine) -> None:
         self.engine = engine
@@ -84,9 +85,9 @@ class EngineModel:
         messages = [
             {"role": message.role, "content": message.content} for message in prompt.messages
         ]
-        asked: dict[str, object] = {"source": messages, "media": {}, "task_data": json.dumps({})}
+        instance: dict[str, object] = {"source": messages, "media": {}, "task_data": json.dumps({})}
         try:
-            (text,) = self.engine.infer([asked | {"data_classification_policy": ["public"]}])
+            (text,) = self.engine.infer([instance | {"data_classification_policy": ["public"]}])
         except Exception as error:
             raise ModelError(
                 "it raised {name}: {said}",

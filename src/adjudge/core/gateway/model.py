@@ -12,40 +12,46 @@ from adjudge.errors import ModelError, SetupError
 from adjudge.messages import Message
 
 Replying = Coroutine[object, object, Reply]
-"""What ``complete`` gives. A link that only chooses who goes on is a plain function that passes
-this through: each link that waits for itself is one more coroutine for every request under way.
+"""The coroutine that ``complete`` returns. A link that only picks the next one is a plain function
+that passes it through: each ``async def`` link is one more coroutine per request under way.
 """
 
 
 class PartRejected(ModelError):
-    """The server does not take an optional part of the request; asked again, the provider leaves
-    that out.
+    """Raised if the server does not take an optional part of the request. The provider leaves that
+    part out of the next attempt.
     """
 
 
 class Presence(StrEnum):
-    """What a server says of a model when it is asked nothing."""
+    """Result of a free check for a model at its server."""
 
     THERE = "there"
     NOT_SAID = "not said"
     ANY_NAME = "any name"
-    """It has every model that is named, also one that nobody has made: so it says nothing of this
-    one.
-    """
+    """The server accepts every name, even a made-up one, so the check proves nothing."""
 
 
 @runtime_checkable
 class Model(Protocol):
-    """Anything that can be asked. A fake needs three lines."""
+    """Anything that can be asked, such as an HTTP provider or a fake of three lines.
+
+    Example:
+        class Fake:
+            name, capabilities = "fake", Capabilities()
+
+            async def complete(self, request: Request) -> Reply:
+                return Reply(text='{"selected_option": "PASS"}')
+    """
 
     @property
     def name(self) -> str:
-        """What votes and reports call it."""
+        """Name of the model in votes and reports."""
         ...
 
     @property
     def capabilities(self) -> Capabilities:
-        """What it documents that it can do."""
+        """Documented abilities of the model."""
         ...
 
     async def complete(self, request: Request) -> Reply:
@@ -54,7 +60,7 @@ class Model(Protocol):
 
 
 class OtherForm(SetupError):
-    """A prompt of a form that the model was not trained to read."""
+    """Raised for a prompt of a form that the model was not trained to read."""
 
     def __init__(self, name: str) -> None:
         super().__init__(
@@ -67,18 +73,18 @@ class OtherForm(SetupError):
 
 
 def check_form(model: Model, *, text_first: bool = False) -> None:
-    """Raise SetupError if the model was trained to read prompts of another form alone."""
+    """Raise SetupError if the model was trained on the other form of prompt only."""
     if model.capabilities.text_first and not text_first:
         raise OtherForm(model.name)
 
 
 @runtime_checkable
 class Identified(Protocol):
-    """A model that says which server or file is behind its name."""
+    """A model that can name the server or file behind it."""
 
     @property
     def identity(self) -> str:
-        """Its name, and what is behind it."""
+        """Name of the model, with its server or file."""
         ...
 
 
@@ -88,40 +94,47 @@ class Noted(Protocol):
 
     @property
     def note(self) -> str | None:
-        """What a reader of its scores must know."""
+        """Caveat that a reader of its scores must know."""
         ...
 
 
 class Accepting(NamedTuple):
-    """From which confidence on a cascade may take a model's verdicts, as the model itself says."""
+    """Confidence from which on a cascade may take a model's verdicts, as learned by the model."""
 
     confidence: float | None
-    """None: never."""
+    """None: it may never take them."""
     share: float
     """Expected share of rows that reach it."""
     reference: str
     """The model that the promise compares with; empty if it holds for any."""
     lines: tuple[Message, ...]
-    """What was promised of it, for people to read."""
+    """The promised accuracy, for people to read."""
 
 
 @runtime_checkable
 class Learned(Protocol):
-    """A model that has learned from labelled rows."""
+    """A model that was trained on labelled rows."""
 
     @property
     def learned_rows(self) -> Sequence[str]:
-        """Beginnings of the identities of these rows: they cannot measure the model."""
+        """Prefixes of the identities of the training rows: these rows cannot measure the model."""
         ...
 
     @property
     def accepting(self) -> Accepting | None:
-        """None if nothing was learned about that."""
+        """Learned limits of acceptance, or None."""
         ...
 
 
 class Layer:
-    """A link of the chain: a model around a model."""
+    """A link of the chain: a model around a model.
+
+    Example:
+        class Logged(Layer):
+            async def complete(self, request: Request) -> Reply:
+                print(request.key)
+                return await self.inner.complete(request)
+    """
 
     def __init__(self, inner: Model) -> None:
         self.inner = inner
@@ -129,21 +142,21 @@ class Layer:
 
     @cached_property
     def name(self) -> str:
-        """The innermost model's name."""
+        """Name of the innermost model."""
         return self.provider.name
 
     @cached_property
     def identity(self) -> str:
-        """The innermost model's name, and where it has one, which server or file is behind it."""
+        """Name of the innermost model, with its server or file if it has one."""
         return (
             self.provider.identity if isinstance(self.provider, Identified) else self.provider.name
         )
 
     @property
     def capabilities(self) -> Capabilities:
-        """The innermost model's capabilities."""
+        """Capabilities of the innermost model."""
         return self.provider.capabilities
 
     async def complete(self, request: Request) -> Reply:
-        """Pass the request on; links override this and add one thing."""
+        """Pass the request on. Links override this and add one thing."""
         return await self.inner.complete(request)

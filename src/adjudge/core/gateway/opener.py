@@ -1,4 +1,4 @@
-"""Model id → model. The only place where the chain is stacked."""
+"""Model id → model. The only place where the chain of layers is stacked."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from adjudge.core.gateway.model import Identified, Layer, Model, Noted, Presence
 from adjudge.core.gateway.prices import PriceTable
 from adjudge.core.gateway.providers.base import Connection, HttpProvider, shown_address
 from adjudge.core.gateway.providers.function import FunctionModel, PromptFunction
-from adjudge.core.gateway.redaction import secrets_in, shown
+from adjudge.core.gateway.redaction import harmless_address, secrets_in
 from adjudge.core.gateway.registry import (
     EMBEDDED,
     PROVIDERS,
@@ -47,8 +47,12 @@ MAX_CONCURRENCY = 32
 
 
 class OpenModel(Layer):
-    """What ``open_model`` gives: the chain around a provider, usable from any thread and any event
-    loop.
+    """A provider with its chain of layers, as ``open_model`` returns it. Usable from any thread and
+    any event loop.
+
+    Example:
+        model = open_model("openai/gpt-4o-mini", temperature=0)
+        reply = await model.complete(request)
     """
 
     def __init__(
@@ -74,9 +78,9 @@ class OpenModel(Layer):
             if self.capabilities.exact_logprobs
             else "generate"
         )
-        """How judges ask it unless they are told otherwise."""
+        """Default mode of judges with this model."""
         self.note = self.provider.note if isinstance(self.provider, Noted) else None
-        """What a reader of its scores must know."""
+        """Caveat that a reader of its scores must know."""
         self._named = ""
 
     def __repr__(self) -> str:
@@ -84,60 +88,63 @@ class OpenModel(Layer):
 
     @cached_property
     def window(self) -> int | None:
-        """Tokens that a prompt and its answer may have together: as it was set, as the model
-        says, or as the table of prices does; None where nobody knows.
+        """Tokens that a prompt and its answer may have together, or None if unknown.
+
+        The user's setting counts first, then the model's own, then the price table's.
         """
-        known = self._window or self.capabilities.window
-        price = None if known else (self._prices or PriceTable.load()).of(self.name)
-        return known or (price.window if price else None)
+        own_limit = self._window or self.capabilities.window
+        price = None if own_limit else (self._prices or PriceTable.load()).of(self.name)
+        return own_limit or (price.window if price else None)
 
     def seed_for(self, sample: int, wanted: int | None = None) -> int | None:
-        """Sample *i* gets seed + i, where a seed is ``wanted`` or the model has one."""
+        """Return the seed of a sample: the base seed plus its number, or None without a
+        base seed.
+        """
         seed = self.seed if wanted is None else wanted
         return None if seed is None else seed + sample
 
     def complete(self, request: Request) -> Replying:
         """Answer, or raise a ModelError."""
-        asked = self.inner.complete(request)
-        return asked if event_loop.at_home() else event_loop.visit(asked)
+        answering = self.inner.complete(request)
+        return answering if event_loop.at_home() else event_loop.visit(answering)
 
-    def named_before(self, reply: Reply) -> str:
-        """The model that replies have named so far, where this one names another: a server may put
-        one in another's place.
+    def earlier_name(self, reply: Reply) -> str:
+        """Return the model that earlier replies named, if this reply names another one. Servers may
+        swap models without notice.
         """
-        named, before = reply.details.get("model", ""), self._named
-        self._named = before or named
-        return before if named and before not in ("", named) else ""
+        name, earlier = reply.details.get("model", ""), self._named
+        self._named = earlier or name
+        return earlier if name and earlier not in ("", name) else ""
 
     @property
     def keeps_replies(self) -> bool:
-        """Whether there is a cache with replies in it."""
+        """True if a cache with replies in it is in use."""
         if not isinstance(self.inner, Cached):
             return False
         cache = self.inner.cache
         return cache.size()[0] > 0 if isinstance(cache, Counting) else True
 
     def has_reply(self, request: Request) -> bool:
-        """Whether a kept reply answers this request."""
+        """Return True if the cache can answer this request."""
         return (
             isinstance(self.inner, Cached)
             and self.inner.cache.get(self.identity, request) is not None
         )
 
     def keep(self, request: Request, reply: Reply) -> None:
-        """Answer this request from the cache from now on: its reply came another way."""
+        """Put a reply into the cache that came another way, such as from a batch."""
         if isinstance(self.inner, Cached):
             self.inner.keep(request, reply)
 
     def forget(self, request: Request) -> None:
-        """Do not answer this request from the cache again: its reply could not be read."""
+        """Remove a reply from the cache, because it could not be read."""
         if isinstance(self.inner, Cached):
             self.inner.forget(request)
 
     async def probe(self) -> Presence:
-        """Whether the model's server says that the model is there, without paying for an answer.
+        """Check for free that the model's server has the model.
 
-        Raises a ModelError when the server cannot be reached, or has no such model.
+        Raises a ModelError if the server cannot be reached or has no such model.
         """
         return (
             await event_loop.visit(self.provider.probe())
@@ -147,7 +154,7 @@ class OpenModel(Layer):
 
 
 class OpenSettings(TypedDict, total=False):
-    """What ``open_model`` takes beside the model."""
+    """Settings of ``open_model``, apart from the model."""
 
     api_key: str | None
     base_url: str | None
@@ -179,13 +186,15 @@ def open_model(
     window: int | None = None,
     prices: PriceTable | None = None,
 ) -> OpenModel:
-    """The model that ``id`` names: ``provider/model``, ``http://host:port/v1#model``,
-    ``replay/PATH``, ``scripted``, a function ``prompt -> text``, or any object with ``complete``.
+    """Open the model that ``id`` names.
+
+    ``id`` is ``provider/model``, ``http://host:port/v1#model``, ``replay/PATH``, ``scripted``, a
+    function ``prompt -> text``, or any object with ``complete``.
 
     ``headers`` go with every request; ``$VARIABLE`` in a value is that environment variable, ``$$``
     a dollar sign. ``cache`` is True for the user's cache of replies, a JSONL file to record them
     in, or an object with ``get`` and ``put``. ``window``: tokens that a prompt and its answer may
-    have together, where the table of ``prices`` does not know.
+    have together, if the table of ``prices`` does not know.
     """
     rate = Rate(requests_per_minute, tokens_per_minute)
     _check_limits(
@@ -194,22 +203,21 @@ def open_model(
     provider = _provider(
         id, _Server(api_key, base_url, Headers.of(headers) if headers else Headers())
     )
-    reached: Model = Allowed(provider)
-    if (
-        not provider.capabilities.exact_logprobs
-    ):  # a model in this process takes turns by itself, and cannot hang
-        asked = (
+    layers: Model = Allowed(provider)
+    # A model in this process queues its requests itself, and cannot hang.
+    if not provider.capabilities.exact_logprobs:
+        caller_digest = (
             provider.connection.digest(provider.connection.model)
             if isinstance(provider, HttpProvider)
             else None
         )
-        circuit = Circuit(asked)
+        circuit = Circuit(caller_digest)
         limited = Limited(
             Reached(Allowed(Timed(provider, timeout)), circuit), max_concurrency, rate
         )
-        reached = Paused(Retrying(limited, max_retries, circuit), circuit)
-    kept = _cache(cache, provider)
-    chain = Cached(reached, kept) if kept is not None else reached
+        layers = Paused(Retrying(limited, max_retries, circuit), circuit)
+    reply_cache = _choose_cache(cache, provider)
+    chain = Cached(layers, reply_cache) if reply_cache is not None else layers
     return OpenModel(
         chain,
         max_concurrency=max_concurrency,
@@ -221,15 +229,18 @@ def open_model(
 
 
 def open_panel(models: ModelLike | Sequence[ModelLike] | None) -> dict[str, OpenModel]:
-    """Every model by the name its votes carry; equal names get a number.
+    """Open models and map the name on their votes to each. Equal names get a number.
 
     None is the embedded model.
     """
-    chosen = default_model() if models is None else models
-    several = list(chosen) if isinstance(chosen, list | tuple) else [cast("ModelLike", chosen)]
-    if not several:
+    named = default_model() if models is None else models
+    models_or_ids = list(named) if isinstance(named, list | tuple) else [cast("ModelLike", named)]
+    if not models_or_ids:
         raise SetupError("no model was given: name one, such as models=['openai/gpt-4o-mini']")
-    opened = [one if isinstance(one, OpenModel) else open_model(one) for one in several]
+    opened = [
+        model_or_id if isinstance(model_or_id, OpenModel) else open_model(model_or_id)
+        for model_or_id in models_or_ids
+    ]
     panel: dict[str, OpenModel] = {}
     for model in opened:
         name, number = model.name, 1
@@ -241,7 +252,7 @@ def open_panel(models: ModelLike | Sequence[ModelLike] | None) -> dict[str, Open
 
 
 def default_model() -> str:
-    """The model that is asked when none is named: the embedded one."""
+    """Return the id of the embedded model, which is asked if none is named."""
     if find_spec("onnxruntime") is None:
         raise SetupError(
             "no model was named, and the embedded one is not installed: pip install "
@@ -251,20 +262,18 @@ def default_model() -> str:
     return EMBEDDED
 
 
-def _cache(wanted: Cache | str | Path | bool | None, provider: Model) -> Cache | None:
-    """Where replies are kept.
-
-    The user's cache takes none of a script or a function: the next one of that name says otherwise.
-    """
-    if isinstance(wanted, str | Path):
-        return JsonlCache(wanted)
-    if isinstance(wanted, bool) or wanted is None:
-        return user_cache() if wanted and isinstance(provider, Identified) else None
-    return wanted
+def _choose_cache(setting: Cache | str | Path | bool | None, provider: Model) -> Cache | None:
+    """Return the cache that the setting names."""
+    if isinstance(setting, str | Path):
+        return JsonlCache(setting)
+    if isinstance(setting, bool) or setting is None:
+        # Not for scripts and functions: the next one of the same name may answer differently.
+        return user_cache() if setting and isinstance(provider, Identified) else None
+    return setting
 
 
 def user_cache() -> ReplyStore:
-    """The user's cache of replies, one for the whole process."""
+    """Return the user's cache of replies, one for the whole process."""
     return _store(cache_folder())
 
 
@@ -275,33 +284,30 @@ def _store(folder: Path) -> ReplyStore:
 
 @light_dataclass(frozen=True)
 class _Server:
-    """What was said about where a model is, and how one is let in."""
+    """Address and credentials that the user gave for a model."""
 
     api_key: str | None = field(repr=False)
     base_url: str | None = field(repr=False)
     headers: Headers
 
     def key_for(self, spec: ProviderSpec) -> Secret:
-        """The key that was given, else the provider's own: that does not go to a gateway whose
-        header is the key.
-        """
+        """Return the user's key, or else the provider's key from the environment."""
         if self.api_key is not None:
             return Secret(self.api_key)
+        # The provider's own key must not reach a gateway whose key is in a header.
         return Secret("" if self.base_url and self.headers.carry_credentials else key_for(spec))
 
 
 def _provider(id: ModelLike, server: _Server) -> Model:
+    """Return the innermost model."""
     if isinstance(id, str):
         return _by_server(id.strip(), server)
     if isinstance(id, Target):
         return id
+    # A stand-in has every method, so ``complete`` only counts if it can be awaited.
     if hasattr(id, "complete") and (inspect.iscoroutinefunction(id.complete) or not callable(id)):
         return Guarded(id)
-    if callable(
-        id
-        # with a ``complete`` of its own too, where that cannot be awaited: stand-ins have every
-        # method
-    ):
+    if callable(id):
         return Guarded(FunctionModel(id))
     raise SetupError(
         "a model is an id, a function or an object with complete(request), not {name}",
@@ -315,7 +321,7 @@ def _by_server(id: str, server: _Server) -> Model:
             raise SetupError(
                 "{shown} has an address of its own: leave the base URL out, or name the "
                 "model alone",
-                shown=shown(id),
+                shown=harmless_address(id),
             )
         return _by_url(id, server)
     if server.base_url is not None and not is_known(id):
@@ -367,21 +373,21 @@ def _adapter(target: str) -> Callable[[Connection], Model]:
 
 
 def _of_provider(spec: ProviderSpec, connection: Connection) -> Model:
-    """The model as its provider makes it; a plugin's is guarded."""
+    """Return the provider's model; a plugin's model is guarded."""
     part = PROVIDERS.find(spec.name)
     if part is None or not part.package:
         return _adapter(spec.adapter)(connection)
     with part.blame_package():
-        made = _adapter(spec.adapter)(connection)
-    if not hasattr(made, "complete"):
+        model = _adapter(spec.adapter)(connection)
+    if not hasattr(model, "complete"):
         raise part.error(
             Message(
                 "{adapter} gives a {type} without complete(request)",
                 adapter=spec.adapter,
-                type=type(made).__name__,
+                type=type(model).__name__,
             )
         )
-    return made if isinstance(made, HttpProvider) else GuardedPlugin(made, connection.name)
+    return model if isinstance(model, HttpProvider) else GuardedPlugin(model, connection.name)
 
 
 def _check_limits(max_retries: int, limits: Mapping[str, float | None]) -> None:

@@ -1,6 +1,4 @@
-"""What models cost: a dated table, and the user's own prices over it. A price that is not known is
-never zero.
-"""
+"""Prices of models: a dated table under the user's own prices. An unknown price is never zero."""
 
 from __future__ import annotations
 
@@ -24,30 +22,33 @@ from adjudge.messages import Message
 
 _MILLION = 1_000_000
 TARGET = "target/"
-"""How the names begin of applications that are asked like models."""
+"""Prefix of the names of applications that are asked like models."""
 _FREE = ("local/", "learned/", "scripted", "replay/", "ollama/", TARGET)
-"""What runs on the user's own machine, or not at all."""
+"""Prefixes of models that run on the user's machine, or need none."""
 VARIABLE = "ADJUDGE_PRICES"
 _NUMBERED = re.compile(r" \d+$")
-"""How a panel tells models of one name apart."""
+"""Number by which a panel tells equal names apart."""
 _WILD = re.compile(r"[*?\[]")
 
 
 @light_dataclass(frozen=True)
 class Price:
-    """US dollars for a million tokens."""
+    """US dollars per million tokens.
+
+    Example: ``Price(0.15, 0.6).cost(Usage(1, 2000, 100))``
+    """
 
     input: float
     output: float
     cached: float | None = None
     """Prompt tokens that the provider read from its own cache; by default as ``input``."""
     batch: float | None = None
-    """What part of the price is paid in a batch; by default all of it."""
+    """Share of the price that is paid in a batch; by default all of it."""
     window: int | None = None
-    """Tokens that a prompt and its answer may have together, where that is known."""
+    """Tokens that a prompt and its answer may have together, if known."""
 
     def cost(self, usage: Usage) -> float:
-        """What ``usage`` comes to."""
+        """Return the cost in US dollars."""
         cached = self.input if self.cached is None else self.cached
         fresh = usage.prompt_tokens - usage.cached_tokens
         full = (
@@ -58,10 +59,9 @@ class Price:
         return (full - self._saved(usage)) / _MILLION
 
     def _saved(self, usage: Usage) -> float:
-        """What batches make cheaper.
+        """Return the batch discount, in millionths of a dollar.
 
-        Tokens with a price of their own, from the provider's cache, are counted as if they were
-        asked alone: so no less than it is.
+        Tokens from the provider's cache get no discount, so the cost is never too low.
         """
         if self.batch is None or not usage.batch_prompt_tokens + usage.batch_completion_tokens:
             return 0.0
@@ -72,78 +72,87 @@ class Price:
 
 @light_dataclass(frozen=True)
 class PriceTable:
-    """Prices by model id; ``*`` stands for any text, and the longest id that fits counts."""
+    """Prices by model id; ``*`` stands for any text, and the longest matching id counts.
+
+    Example: ``PriceTable.load().of("openai/gpt-4o-mini")``
+    """
 
     prices: Mapping[str, Price]
     dated: str = ""
     """When the shipped prices were looked up."""
-    own: frozenset[str] = field(default_factory=frozenset)
-    """Ids whose price the user gave."""
+    user_ids: frozenset[str] = field(default_factory=frozenset)
+    """Ids with a price set by the user."""
     path: Path | None = None
-    """The user's file of prices, where there is one."""
-    _found: dict[str, Price | None] = field(
+    """The user's file of prices, if there is one."""
+    _price_by_model: dict[str, Price | None] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
 
     @classmethod
     def load(cls, path: str | Path | None = None) -> PriceTable:
-        """The shipped table under the user's own: ``path``, else the file that ADJUDGE_PRICES
-        names.
+        """Load the shipped table under the user's own: ``path``, else the file named by
+        ADJUDGE_PRICES.
         """
-        shipped, chosen = cls.shipped(), path or os.environ.get(VARIABLE)
-        if not chosen:
+        shipped, chosen_path = cls.load_shipped(), path or os.environ.get(VARIABLE)
+        if not chosen_path:
             return shipped
-        file = Path(chosen)
-        own = _read(file)
-        return cls({**shipped.prices, **own}, shipped.dated, frozenset(own), file.absolute())
+        file = Path(chosen_path)
+        user_prices = _read(file)
+        return cls(
+            {**shipped.prices, **user_prices},
+            shipped.dated,
+            frozenset(user_prices),
+            file.absolute(),
+        )
 
     @classmethod
-    def shipped(cls) -> PriceTable:
-        """What comes with adjudge."""
-        return cls(*_shipped())
+    def load_shipped(cls) -> PriceTable:
+        """Return the table that comes with adjudge."""
+        return cls(*_read_shipped())
 
     def of(self, model: str) -> Price | None:
-        """The price of a model, or None where it is not known."""
-        if model not in self._found:
+        """Return the price of a model, or None if it is unknown."""
+        if model not in self._price_by_model:
             name = _NUMBERED.sub("", model)
             fitting = [
                 id
                 for id in self.prices
                 if name.startswith(_WILD.split(id)[0]) and fnmatchcase(name, id)
             ]
-            best = max(fitting, key=lambda id: (id in self.own, len(id)), default="")
-            self._found[model] = (
+            best = max(fitting, key=lambda id: (id in self.user_ids, len(id)), default="")
+            self._price_by_model[model] = (
                 self.prices[best]
                 if fitting
                 else Price(0.0, 0.0)
                 if name.startswith(_FREE) or is_on_this_machine(name)
                 else None
             )
-        return self._found[model]
+        return self._price_by_model[model]
 
     def cost(self, model: str, usage: Usage) -> float | None:
-        """What ``usage`` comes to, or None where the price is not known."""
+        """Return the cost in US dollars, or None if the price is unknown."""
         price = self.of(model)
         return price.cost(usage) if price else None
 
 
 def dollars(usd: float) -> str:
-    """An amount as people read it; what is not nothing is never written as zero."""
+    """Format an amount for people. A positive amount is never written as zero."""
     if 0 < usd < 0.00005:
         return Message("<${least:.4f}", least=0.0001)
     return Message("${usd:.4f}", usd=usd) if usd else "$0"
 
 
 def is_on_this_machine(name: str) -> bool:
-    """Whether it is the address of a server on this machine. One in a private network may be a
-    gateway to models that cost money.
+    """Return True for the address of a server on this machine.
+
+    An address in a private network does not count: it may be a gateway to models that cost money.
     """
     host = _host(name)
     return f".{host}".endswith(".localhost") if isinstance(host, str) else host.is_loopback
 
 
 def _host(name: str) -> str | IPv4Address | IPv6Address:
-    """Of a model that is named by an address; empty for others."""
+    """Return the host of a model that is named by an address; empty for other models."""
     if not name.startswith(("http://", "https://")):
         return ""
     try:
@@ -157,8 +166,8 @@ def _host(name: str) -> str | IPv4Address | IPv6Address:
 
 
 @cache
-def _shipped() -> tuple[Mapping[str, Price], str]:
-    """The shipped prices and their date."""
+def _read_shipped() -> tuple[Mapping[str, Price], str]:
+    """Read the shipped prices and their date."""
     shipped = json.loads(Path(__file__).with_name("prices.json").read_bytes())
     return _prices(shipped["prices"], "prices.json"), str(shipped["dated"])
 
@@ -187,14 +196,14 @@ def _prices(data: object, where: str) -> dict[str, Price]:
 
 def _price(id: str, entry: object, where: str) -> Price:
     numbers = entry if isinstance(entry, dict) else {}
-    known = {
+    valid = {
         name: value
         for name, value in numbers.items()
         if isinstance(value, int | float) and 0 <= value < inf and not isinstance(value, bool)
     }
     if (
-        not {"input", "output"} <= known.keys() <= {"input", "output", "cached", "batch", "window"}
-        or known.keys() != numbers.keys()
+        not {"input", "output"} <= valid.keys() <= {"input", "output", "cached", "batch", "window"}
+        or valid.keys() != numbers.keys()
     ):
         example = "{input: 0.15, output: 0.6, cached: 0.075, batch: 0.5}"
         raise SetupError(
@@ -203,5 +212,5 @@ def _price(id: str, entry: object, where: str) -> Price:
             id=id,
             example=example,
         )
-    window = known.pop("window", None)
-    return Price(**known, window=None if window is None else int(window))
+    window = valid.pop("window", None)
+    return Price(**valid, window=None if window is None else int(window))

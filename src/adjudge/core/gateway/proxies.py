@@ -1,5 +1,5 @@
-"""Which proxy the environment names: ``HTTP_PROXY``, ``HTTPS_PROXY``, ``ALL_PROXY`` and
-``NO_PROXY``, read as curl reads them.
+"""Proxies from the environment: ``HTTP_PROXY``, ``HTTPS_PROXY``, ``ALL_PROXY`` and ``NO_PROXY``,
+read as curl reads them.
 """
 
 from __future__ import annotations
@@ -18,28 +18,29 @@ _PORTS = {"http": 80, "https": 443}
 
 @lru_cache(maxsize=64)
 def proxy_for(url: str) -> str | None:
-    """The proxy to ask ``url`` through, or None for none; SetupError when the environment names one
-    that cannot be used.
+    """Return the proxy for ``url``, or None.
+
+    Raises SetupError if the environment names one that cannot be used.
     """
     if not host_of(url):
         return None
     from urllib.request import getproxies
 
-    asked, proxies = urlsplit(url), getproxies()
-    named = (proxies.get(asked.scheme) or proxies.get("all") or "").strip()
-    if not named or _goes_direct(asked, proxies.get("no")):
+    target, proxies = urlsplit(url), getproxies()
+    setting = (proxies.get(target.scheme) or proxies.get("all") or "").strip()
+    if not setting or _goes_direct(target, proxies.get("no")):
         return None
-    proxy = named if "://" in named else f"http://{named}"
-    _check(proxy, asked)
+    proxy = setting if "://" in setting else f"http://{setting}"
+    _check(proxy, target)
     return proxy
 
 
-def _check(proxy: str, asked: SplitResult) -> None:
+def _check(proxy: str, target: SplitResult) -> None:
     scheme, host = proxy.partition("://")[0].lower(), host_of(proxy)
     way_out = Message(
         "name an HTTP proxy in {scheme}_PROXY, or put {host} into NO_PROXY to reach it without one",
-        scheme=asked.scheme.upper(),
-        host=asked.hostname,
+        scheme=target.scheme.upper(),
+        host=target.hostname,
     )
     if scheme.startswith("socks"):
         raise SetupError(
@@ -56,35 +57,36 @@ def _check(proxy: str, asked: SplitResult) -> None:
         )
 
 
-def _goes_direct(asked: SplitResult, exceptions: str | None) -> bool:
-    host = (asked.hostname or "").rstrip(".")
+def _goes_direct(target: SplitResult, exceptions: str | None) -> bool:
+    host = (target.hostname or "").rstrip(".")
     if exceptions is None:  # the exceptions of the system's own settings, where it has some
         from urllib.request import proxy_bypass
 
         return bool(proxy_bypass(host))
-    port = asked.port or _PORTS.get(asked.scheme)
+    port = target.port or _PORTS.get(target.scheme)
     entries = (entry.strip().lower() for entry in re.split(r"[,\s]+", exceptions))
     return any(_covers(entry, host, port) for entry in entries if entry)
 
 
 def _covers(entry: str, host: str, port: int | None) -> bool:
-    """Whether an entry of ``NO_PROXY`` means this host: ``*``, a name with all below it, an
-    address, a network; maybe a port.
+    """Return True if an entry of ``NO_PROXY`` covers this host.
+
+    An entry is ``*``, a name with all its subdomains, an address or a network, maybe with a port.
     """
     if entry == "*":
         return True
-    name, wanted = _name_and_port(entry)
+    name, wanted_port = _name_and_port(entry)
     name = name.removeprefix("*").strip(".")
-    if not name or (wanted and wanted != str(port)):
+    if not name or (wanted_port and wanted_port != str(port)):
         return False
     return host == name or host.endswith(f".{name}") or _within(host, name)
 
 
 def _name_and_port(entry: str) -> tuple[str, str]:
-    """An IPv6 address with a port stands in brackets."""
+    """Split an entry. An IPv6 address with a port is in brackets."""
     if entry.startswith("["):
-        name, _, rest = entry[1:].partition("]")
-        return name, rest.removeprefix(":")
+        name, _, tail = entry[1:].partition("]")
+        return name, tail.removeprefix(":")
     if entry.count(":") > 1:
         return entry, ""
     name, _, port = entry.partition(":")

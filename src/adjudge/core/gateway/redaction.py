@@ -1,4 +1,4 @@
-"""Keys and passwords out of what others wrote: addresses, and what a server sends back."""
+"""Removes keys and passwords from texts of others: addresses, and replies of servers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import lru_cache
 from urllib.parse import unquote, unquote_plus, urlsplit
 
 _LEAST = 6
-"""A shorter key is not looked for: it would be found in ordinary words."""
+"""Shortest key that is searched for: a shorter one would match ordinary words."""
 _LOGIN = re.compile(r"(?<=://)[^/?#\s]*@")
 _PARAMETER = re.compile(r"([?&])([^=&?#\s]+)=([^&#\s]*)")
 _SECRET_NAME = re.compile(
@@ -24,25 +24,23 @@ _ESCAPE = re.compile(
 )
 _ESCAPE_MARKS = (b"\\u00", b"\\x", b"%", b"&#", b"&amp;", b"\\/")
 _MOST_LAYERS = 4
-"""JSON in JSON in JSON, once more escaped: what is written in more layers than that is decoded by
-nobody.
-"""
+"""Layers of escapes that are undone, such as JSON in JSON in JSON. No client decodes more."""
 _MOST_ESCAPES = 100_000
-"""Of plain ASCII characters.
+"""Escapes of plain ASCII characters per reply.
 
-No honest reply has so many, and a hostile one must not take minutes to look through.
+No honest reply has so many, and a hostile one must not take minutes to search.
 """
 
 
 def without_secrets(text: str) -> str:
-    """``text`` with no login and no secret query parameter in the addresses that it holds."""
+    """Return ``text`` without logins and secret query parameters in its addresses."""
     if "://" not in text:
         return text
-    return _LEFT_OVER.sub("", _PARAMETER.sub(_harmless, _LOGIN.sub("", text)).replace("?&", "?"))
+    return _LEFT_OVER.sub("", _PARAMETER.sub(_drop_secret, _LOGIN.sub("", text)).replace("?&", "?"))
 
 
-def shown(address: str) -> str:
-    """What may be shown of an address that was given wrongly, maybe without its ``http://``."""
+def harmless_address(address: str) -> str:
+    """Return the harmless part of an address that cannot be used, perhaps without its ``http://``."""
     if "://" in address:
         return (
             without_secrets(address)
@@ -53,15 +51,13 @@ def shown(address: str) -> str:
 
 
 def _has_readable_host(address: str) -> bool:
-    """Whether a "/", "#" or "?" in a password cannot have made its rest look
-    like something else.
-    """
+    """Return False if a "/", "#" or "?" in a password may have moved the end of the host."""
     return bool(host_of(address.strip())) and not ("@" in address and address.count("#") > 1)
 
 
 def secrets_in(url: str) -> tuple[str, ...]:
-    """The secrets that an address holds, as they are sent: a password, a user without one, values
-    of secret parameters.
+    """Return the secrets of an address, as they are sent: a password, a user without one, values of
+    secret parameters.
     """
     login = (_LOGIN.search(url) or [""])[0].removesuffix("@")
     user, _, password = map(unquote, login.partition(":"))
@@ -75,7 +71,7 @@ def secrets_in(url: str) -> tuple[str, ...]:
 
 
 def environment_secrets(environment: Mapping[str, str]) -> tuple[str, ...]:
-    """The values of variables that are called as keys are, and are as long as keys."""
+    """Return the values of variables that have the name and length of keys."""
     return tuple(
         value
         for name, value in environment.items()
@@ -84,7 +80,7 @@ def environment_secrets(environment: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def host_of(url: str) -> str:
-    """Host and port, for messages; empty when the address cannot be read."""
+    """Return host and port, for messages; empty if the address cannot be read."""
     try:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port
@@ -93,21 +89,19 @@ def host_of(url: str) -> str:
     return f"{host}:{port}" if host and port else host
 
 
-def struck_out(body: bytes, secrets: Iterable[str]) -> bytes:
-    """``body`` without the secrets, plain, in base64, or with any of their characters escaped as
-    JSON, URLs or HTML do.
-
-    Zero bytes go first: JSON has none, and those of UTF-16 and UTF-32 would stand between the
-    characters.
+def strike_out(body: bytes, secrets: Iterable[str]) -> bytes:
+    """Return ``body`` without the secrets: plain, in base64, or with characters escaped as in JSON,
+    URLs or HTML.
     """
+    # JSON has no zero bytes, and those of UTF-16 and UTF-32 would separate the characters.
     body = body.replace(b"\0", b"")
     for secret in secrets:
         if len(secret) >= _LEAST:
-            body = _without(body, secret)
+            body = _strike_out_one(body, secret)
     return body
 
 
-def _harmless(parameter: re.Match[str]) -> str:
+def _drop_secret(parameter: re.Match[str]) -> str:
     mark, name, value = parameter.groups()
     if not _is_secret(name, value):
         return parameter[0]
@@ -115,7 +109,7 @@ def _harmless(parameter: re.Match[str]) -> str:
 
 
 def looks_like_a_key(value: str) -> bool:
-    """Whether a text is long and mixed as keys are, and words are not."""
+    """Return True if a text mixes letters and digits at a length that only keys have."""
     return bool(_LIKE_A_KEY.search(value))
 
 
@@ -123,14 +117,14 @@ def _is_secret(name: str, value: str) -> bool:
     return bool(_SECRET_NAME.search(name) or looks_like_a_key(value))
 
 
-def _without(body: bytes, secret: str) -> bytes:
-    forms = _forms(secret)
+def _strike_out_one(body: bytes, secret: str) -> bytes:
+    forms = _encodings(secret)
     for form in forms:
         if form in body:
             body = body.replace(form, b"***")
     if not any(mark in body for mark in _ESCAPE_MARKS):
         return body
-    bare = _unescaped(body)
+    bare = _unescape(body)
     if bare and not any(form in bare for form in forms):
         return body
     for form in forms:
@@ -138,10 +132,10 @@ def _without(body: bytes, secret: str) -> bytes:
     return bare
 
 
-def _unescaped(body: bytes) -> bytes:
-    """``body`` with every escaped character written plainly, and no backslash.
+def _unescape(body: bytes) -> bytes:
+    """Return ``body`` with every escaped character written plainly, and without backslashes.
 
-    It need not be JSON any more.
+    The result need not be JSON.
     """
     for _ in range(_MOST_LAYERS):
         body, count = _ESCAPE.subn(_character, body.replace(b"&amp;", b"&"), _MOST_ESCAPES)
@@ -159,17 +153,17 @@ def _character(escape: re.Match[bytes]) -> bytes:
 
 
 @lru_cache(maxsize=64)
-def _forms(secret: str) -> tuple[bytes, ...]:
+def _encodings(secret: str) -> tuple[bytes, ...]:
     return tuple(form.encode() for form in dict.fromkeys((secret, *_base64(secret))))
 
 
 def _base64(secret: str) -> Iterator[str]:
-    """What base64 makes of the secret wherever it stands in a text: the characters that depend on
-    nothing beside it.
-    """
+    """Return the characters that the secret leaves in the base64 of any text around it."""
     raw = secret.encode()
-    for before in range(3):
+    # Base64 works on groups of three bytes, so the secret can start at three offsets. The
+    # characters at the edges depend on the neighbours and are cut off.
+    for offset in range(3):
         for encode in (b64encode, urlsafe_b64encode):
-            first = (0, 2, 3)[before]
-            whole = (before + len(raw)) * 8 // 6
-            yield encode(b"\0" * before + raw).decode()[first:whole]
+            start = (0, 2, 3)[offset]
+            end = (offset + len(raw)) * 8 // 6
+            yield encode(b"\0" * offset + raw).decode()[start:end]

@@ -1,4 +1,4 @@
-"""Which provider a model id means."""
+"""Model ids and the providers that they name."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import cache
 from urllib.parse import urlsplit
 
 from adjudge.core.domain.light_dataclass import light_dataclass
-from adjudge.core.gateway.redaction import shown
+from adjudge.core.gateway.redaction import harmless_address
 from adjudge.errors import SetupError
 from adjudge.messages import Message, join
 from adjudge.plugins import Parts
@@ -17,11 +17,11 @@ from adjudge.plugins import Parts
 
 @light_dataclass(frozen=True)
 class ProviderSpec:
-    """A provider: where its servers are, which key they take, and who speaks with them."""
+    """A provider: its servers, its key, and the adapter that speaks its protocol."""
 
     name: str
     adapter: str
-    """``module:attribute``, imported when first used: called with a ``Connection``, it gives the
+    """``module:attribute``, imported when first used. Called with a ``Connection``, it returns the
     model.
     """
     base_url: str = ""
@@ -31,16 +31,14 @@ class ProviderSpec:
     """Bare model names that begin like this are this provider's."""
     example: str = ""
     version_path: str = ""
-    """What the base URL ends in, and the variable, as the provider's own client
-    reads it, does not.
-    """
+    """End of the base URL that the variable lacks, as the provider's own client reads it."""
     reads: str = ""
-    """``module:function`` that says, by the name of a model, which files are read for it: a page
-    that others can reach asks before it lets them be read.
+    """``module:function`` that returns the files that a model reads. A page that others can reach
+    checks them first.
     """
 
     def resolved_base_url(self) -> str:
-        """The base URL, by the environment where it names one."""
+        """Return the base URL, overridden by the environment variable if it is set."""
         set_by_user = os.environ.get(self.base_url_variable, "") if self.base_url_variable else ""
         if set_by_user and "://" not in set_by_user:
             port = urlsplit(self.base_url).port
@@ -55,13 +53,15 @@ class ProviderSpec:
         return set_by_user or self.base_url
 
     def problem_as_plugin(self) -> str:
-        """A plugin's provider is given its own key, never another provider's."""
-        for one in our_providers():
-            if self.key_variable and self.key_variable in key_variables(one):
+        """Return why a plugin may not declare this provider: it must not take another provider's
+        key.
+        """
+        for provider in our_providers():
+            if self.key_variable and self.key_variable in key_variables(provider):
                 return Message(
                     "{key_variable} is the key of {name}: name another variable",
                     key_variable=self.key_variable,
-                    name=one.name,
+                    name=provider.name,
                 )
         return ""
 
@@ -211,13 +211,13 @@ WITHOUT_SERVER = ("local", "learned", "replay", "scripted")
 
 
 def is_url(model_id: str) -> bool:
-    """Whether an id is the address of a server with a model behind it."""
+    """Return True if an id is the address of a server, followed by a model."""
     return model_id.strip().lower().startswith(("http://", "https://"))
 
 
 def server_of(model_id: str) -> str:
-    """Where a model is without anything else being said: an address, a provider's name, or nothing
-    where it needs no server.
+    """Return the address or the provider's name that an id leads to; empty if it needs no
+    server.
     """
     if is_url(model_id):
         return model_id.strip().partition("#")[0]
@@ -228,37 +228,41 @@ def server_of(model_id: str) -> str:
 
 
 def find(model_id: str) -> tuple[ProviderSpec, str]:
-    """The provider and the model's own name. ``provider:model`` is read like ``provider/model``."""
+    """Return the provider and its name of the model. ``provider:model`` is read like
+    ``provider/model``.
+    """
     if model_id == SCRIPTED.name:
         return SCRIPTED, ""
-    found = _by_name(model_id, PROVIDERS.ours) or _by_prefix(model_id)
-    found = found or _by_name(model_id, PROVIDERS)
-    if found is None:
+    match = _by_name(model_id, PROVIDERS.ours) or _by_prefix(model_id)
+    match = match or _by_name(model_id, PROVIDERS)
+    if match is None:
         raise SetupError(
-            "unknown model {shown!r}; {near}", shown=shown(model_id), near=_near(shown(model_id))
+            "unknown model {shown!r}; {near}",
+            shown=harmless_address(model_id),
+            near=_near(harmless_address(model_id)),
         )
-    return found
+    return match
 
 
 def is_known(model_id: str) -> bool:
-    """Whether the id says whose protocol it is.
+    """Return True if the id says which protocol to use.
 
-    Mistral's bare names do not: its open weights are served by anybody.
+    Mistral's bare names do not: other servers offer its open weights, too.
     """
-    named = _by_prefix(model_id)
+    match = _by_prefix(model_id)
     head = model_id.lower().replace(":", "/").partition("/")[0]
-    return (named is not None and named[0] is not MISTRAL) or head in PROVIDERS
+    return (match is not None and match[0] is not MISTRAL) or head in PROVIDERS
 
 
 @cache
 def our_providers() -> tuple[ProviderSpec, ...]:
-    """Our own that ask a server."""
-    ours = (PROVIDERS[name] for name in PROVIDERS.ours)
-    return tuple(spec for spec in ours if spec.base_url)
+    """Return the built-in providers that have a server."""
+    specs = (PROVIDERS[name] for name in PROVIDERS.ours)
+    return tuple(spec for spec in specs if spec.base_url)
 
 
 def load_providers() -> Iterator[ProviderSpec]:
-    """Our own that ask a server, then those of plugins."""
+    """Yield the built-in providers that have a server, then those of plugins."""
     yield from our_providers()
     for spec in PROVIDERS.load_all():
         if spec.name not in PROVIDERS.ours:
@@ -267,8 +271,8 @@ def load_providers() -> Iterator[ProviderSpec]:
 
 def _by_name(model_id: str, known: Container[str]) -> tuple[ProviderSpec, str] | None:
     for separator in ("/", ":"):
-        provider, found, model = model_id.partition(separator)
-        if not found or provider.lower() not in known:
+        provider, mark, model = model_id.partition(separator)
+        if not mark or provider.lower() not in known:
             continue
         spec = PROVIDERS[provider.lower()]
         if not model:
@@ -282,25 +286,27 @@ def _by_name(model_id: str, known: Container[str]) -> tuple[ProviderSpec, str] |
             raise SetupError(
                 "{name} is followed by an address: write {shown!r} alone, or pass it as base_url=…",
                 name=spec.name,
-                shown=shown(model),
+                shown=harmless_address(model),
             )
         return spec, model
     return None
 
 
 def _by_prefix(model_id: str) -> tuple[ProviderSpec, str] | None:
-    """Bare names are of our own providers only: others need not be loaded for them."""
-    found = (spec for spec in our_providers() if model_id.startswith(spec.prefixes))
-    return next(((spec, model_id) for spec in found), None)
+    """Match a bare model name. Only built-in providers have any, so that no plugin is loaded for
+    it.
+    """
+    matches = (spec for spec in our_providers() if model_id.startswith(spec.prefixes))
+    return next(((spec, model_id) for spec in matches), None)
 
 
 def key_for(spec: ProviderSpec) -> str:
-    """The key in the environment, or an empty text."""
+    """Return the key in the environment, or an empty text."""
     return next((os.environ[name] for name in key_variables(spec) if os.environ.get(name)), "")
 
 
 def key_variables(spec: ProviderSpec) -> tuple[str, ...]:
-    """The variables that its key may be in."""
+    """Return the names of the variables that may hold the provider's key."""
     if spec.key_variable is None:
         return ()
     return (spec.key_variable, *KEY_ALIASES.get(spec.key_variable, ()))

@@ -19,7 +19,7 @@ from adjudge.core.data.columns import (
     chat_fields,
     column_for,
     column_in,
-    folded,
+    fold_name,
     holds_chat,
     is_id,
     text_of,
@@ -240,9 +240,9 @@ def _check_judged(fields: Fields, row: Cells, criteria: Criteria, name: str | No
     if judged_name in fields or len(fields) > 1 or len(columns) == 1:
         return
     (only,) = fields
-    was_meant = set(map(folded, (judged_name, *ALIASES.get(judged_name, ()))))
+    was_meant = set(map(fold_name, (judged_name, *ALIASES.get(judged_name, ()))))
     if only in ALIASES or any(
-        folded(str(column)) in was_meant or _text(row[column], str(column)) is None
+        fold_name(str(column)) in was_meant or _text(row[column], str(column)) is None
         for column in columns
     ):
         raise SetupError(
@@ -267,7 +267,11 @@ def _refuse_other_field(
         return
     (only,) = fields
     field_name = next(
-        (field for field, names in ALIASES.items() if folded(only) in map(folded, (field, *names))),
+        (
+            field
+            for field, names in ALIASES.items()
+            if fold_name(only) in map(fold_name, (field, *names))
+        ),
         judged_name,
     )
     if field_name in (judged_name, "response"):

@@ -19,8 +19,8 @@ from pathlib import Path
 from adjudge.core.domain.frozen_mapping import content_hash
 from adjudge.core.domain.message import Reply, Request
 from adjudge.core.engine.session import Deferred, NoRoom, OpenRun, session
-from adjudge.core.gateway.layers.account import measured
-from adjudge.core.gateway.layers.limit import bounded
+from adjudge.core.gateway.layers.account import with_counts
+from adjudge.core.gateway.layers.limit import with_token_limit
 from adjudge.core.gateway.model import Model
 from adjudge.core.gateway.opener import OpenModel
 from adjudge.core.ledger.pending import BATCHES, Batch, BatchState
@@ -153,10 +153,10 @@ class Batches:
 
     def _reply(self, known: BatchBallot, request: Request, model: OpenModel) -> Reply:
         _, api = self._models[model.identity]
-        reply = measured(
+        reply = with_counts(
             model.name,
             request,
-            api.provider.noticed(request, reply_from(json.loads(known.reply or "{}"))),
+            api.provider.note_ignored(request, reply_from(json.loads(known.reply or "{}"))),
         )
         reply = replace(reply, usage=reply.usage.in_batch())
         self._budget.sizes.learn(model.name, request, reply.usage)
@@ -189,7 +189,7 @@ class Batches:
             return
         self._planned.add(key)
         _, api = self._models[model.identity]
-        line = api.line(custom_id(*key, attempt), bounded(request, self._budget.budget))
+        line = api.line(custom_id(*key, attempt), with_token_limit(request, self._budget.budget))
         file = self._files.get(model.identity)
         if file is not None and not file.fits(line):
             await self._send(model.identity, file)

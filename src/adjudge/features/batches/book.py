@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from adjudge.core.gateway.http import account_told
+from adjudge.core.gateway.http import account_of_key
 from adjudge.core.gateway.layers.account import Spent
 from adjudge.core.gateway.layers.budget import OpenBudget
 from adjudge.core.gateway.opener import OpenModel
@@ -76,7 +76,7 @@ class BatchBook:
         told = {
             "said": remote.said,
             "candidates": [],
-            "organisation": account_told(self.api_of(batch).endpoint),
+            "organisation": account_of_key(self.api_of(batch).endpoint),
         }
         more = {**batch.more, **told}
         open_now = replace(

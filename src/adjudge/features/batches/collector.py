@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from adjudge.core.domain.frozen_mapping import FrozenDict, plain
 from adjudge.core.domain.json_types import JsonDict, JsonValue
 from adjudge.core.domain.message import Reply, Usage
-from adjudge.core.gateway.layers.account import believable
+from adjudge.core.gateway.layers.account import plausible_usage
 from adjudge.core.gateway.layers.budget import OpenBudget
 from adjudge.core.ledger.pending import Batch
 from adjudge.core.reading.typed_json import read_as
@@ -74,10 +74,10 @@ class Collector:
             return None
         if known.state is not RequestState.SENT:
             if known.batch != batch.id and line.reply:  # sent twice, and paid for twice
-                self._budget.collect(model, believable(line.reply, asked).in_batch())
+                self._budget.collect(model, plausible_usage(line.reply, asked).in_batch())
             return None
         if line.reply is not None:
-            self._budget.collect(model, believable(line.reply, asked).in_batch())
+            self._budget.collect(model, plausible_usage(line.reply, asked).in_batch())
             return replace(known, state=RequestState.ANSWERED, reply=json.dumps(_kept(line.reply)))
         assert line.error is not None
         if known.batch != batch.id:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from adjudge.core.gateway.http import account_told
+from adjudge.core.gateway.http import account_of_key
 from adjudge.core.ledger.pending import Batch, BatchState
 from adjudge.errors import ModelError, RunError
 from adjudge.features.batches.book import BatchBook, candidates_of, unusable
@@ -72,7 +72,7 @@ class KeyCheck:
             ) from None
         return named or (
             batch.state is BatchState.INTENDED
-            and account_told(api.endpoint) == batch.organisation != ""
+            and account_of_key(api.endpoint) == batch.organisation != ""
         )
 
     def _of_another_key(self, batch: Batch) -> RunError:

@@ -7,7 +7,7 @@ import logging
 import time
 from dataclasses import replace
 
-from adjudge.core.gateway.http import account_told, clock_ahead
+from adjudge.core.gateway.http import account_of_key, clock_ahead
 from adjudge.core.gateway.layers.retry import wait_before_retry
 from adjudge.core.ledger.pending import Batch, BatchState
 from adjudge.errors import BudgetSpent, ModelError, RunError, Unreachable
@@ -80,7 +80,7 @@ class Sender:
             return
         uploaded = await api.upload(path)
         asked = await self._book.table.asked(
-            batch.with_more(organisation=account_told(api.endpoint))
+            batch.with_more(organisation=account_of_key(api.endpoint))
         )
         await self._book.keep_sent(asked, await api.create(batch.id, path, uploaded))
 

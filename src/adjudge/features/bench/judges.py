@@ -11,7 +11,7 @@ from typing import Any
 from adjudge.core.domain.criteria import Criteria
 from adjudge.core.domain.label import Label
 from adjudge.core.domain.vote import Mode
-from adjudge.core.gateway.redaction import shown
+from adjudge.core.gateway.redaction import harmless_address
 from adjudge.features.bench.labelled_rows import LabelledSet
 from adjudge.runs.criteria_entry import CriteriaEntry
 from adjudge.runs.eval_file import DataEntry, DirectEntry, EvalFile, JudgeEntry, PairwiseEntry
@@ -40,7 +40,7 @@ class Matrix:
         ):
             judge = self._judge(named, votes, temperature, mode, compares=compares)
             for model in self.models:
-                yield replace(judge, models=(model,), asked_with=shown(model.model))
+                yield replace(judge, models=(model,), asked_with=harmless_address(model.model))
 
     def _judge(
         self,

@@ -17,7 +17,7 @@ from rich.text import Text
 from adjudge.core.aio import event_loop
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.gateway.model import Presence
-from adjudge.core.gateway.redaction import shown
+from adjudge.core.gateway.redaction import harmless_address
 from adjudge.core.gateway.registry import EMBEDDED, key_for, load_providers
 from adjudge.core.reading.project_files import FILE, PYPROJECT
 from adjudge.errors import AdjudgeError, SetupError
@@ -192,9 +192,9 @@ def _print_json(project: Project, entries: Sequence[ModelEntry], states: Sequenc
 
 
 def _as_json(entry: ModelEntry, state: State) -> JsonDict:
-    place = shown(entry.base_url) if entry.base_url else None
+    place = harmless_address(entry.base_url) if entry.base_url else None
     return {
-        "model": shown(entry.model),
+        "model": harmless_address(entry.model),
         "base_url": place,
         "reached": state.reached,
         "message": state.words,
@@ -271,10 +271,10 @@ def _models_table(entries: Sequence[ModelEntry], states: Sequence[State], screen
 
 
 def _place(entry: ModelEntry) -> str:
-    model = shown(entry.model)
+    model = harmless_address(entry.model)
     if not entry.base_url:
         return model
-    return Message("{model} at {url}", model=model, url=shown(entry.base_url))
+    return Message("{model} at {url}", model=model, url=harmless_address(entry.base_url))
 
 
 async def _reach_all(entries: Sequence[ModelEntry]) -> list[State]:

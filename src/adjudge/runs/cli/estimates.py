@@ -151,7 +151,7 @@ def _cost(found: CostEstimate) -> Message:
         "${low} to ${high} (prices of {dated}, or your own)",
         low=figure(low, 4),
         high=figure(high, 4),
-        dated=PriceTable.shipped().dated,
+        dated=PriceTable.load_shipped().dated,
     )
     return join("; ", (known, *unknown))
 

@@ -12,7 +12,7 @@ from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Self
 
-from adjudge.core.data.columns import folded
+from adjudge.core.data.columns import fold_name
 from adjudge.core.data.dataset import BadRow, BlankRows
 from adjudge.core.domain.criteria import Criteria
 from adjudge.core.domain.frozen_mapping import FrozenDict, nonempty, some_of
@@ -920,7 +920,7 @@ def _called(name: str, systems: Sequence[SystemSummary]) -> SystemSummary | None
     """The system of that name; a column that was typed in another case is found, so it is here."""
     exact = (one for one in systems if one.name == name)
     return next(exact, None) or next(
-        (one for one in systems if folded(one.name) == folded(name)), None
+        (one for one in systems if fold_name(one.name) == fold_name(name)), None
     )
 
 

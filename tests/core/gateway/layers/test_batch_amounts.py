@@ -145,7 +145,7 @@ def test_a_kill_after_a_batch_was_collected_loses_what_is_under_way(usage: Usage
     asyncio.run(killed())
     found = Account.of(disk[0])
     found.write_off()
-    assert found.settled > 300 + 200 * (usage.calls if usage else 1)
+    assert found.settled_calls > 300 + 200 * (usage.calls if usage else 1)
 
 
 def test_after_a_kill_every_leased_request_counts_as_the_dearest_did() -> None:
@@ -161,4 +161,4 @@ def test_after_a_kill_every_leased_request_counts_as_the_dearest_did() -> None:
 def test_what_is_known_to_be_spent_is_never_taken_back() -> None:
     account = Account({"m": Usage(5, 100, 100)}, leased=3, each=Spent(1, 50, 0.5))
     account.write_off()
-    assert (account.lost, account.settled) == (Spent(), 5)
+    assert (account.lost, account.settled_calls) == (Spent(), 5)

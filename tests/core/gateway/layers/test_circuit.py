@@ -242,17 +242,17 @@ def test_while_one_tries_the_others_stay_paused(monkeypatch: pytest.MonkeyPatch)
         return True
 
     for _ in range(3):
-        state.failure("m", Unavailable("down"))
+        state.record_failure("m", Unavailable("down"))
     assert not is_let_through()
     clock[0] = 5.0
     assert is_let_through()
     assert not is_let_through()
-    state.failure("m", Unavailable("down"))
+    state.record_failure("m", Unavailable("down"))
     clock[0] = 14.0
     assert not is_let_through()
     clock[0] = 15.0
     assert is_let_through()
-    state.success()
+    state.record_success()
     assert is_let_through() and is_let_through()
 
 
@@ -296,12 +296,12 @@ def test_a_server_that_is_gone_is_gone_for_every_judge(
     monkeypatch.setattr(retry, "_WAITED_FOR", 0)
     state = Circuit()
     for _ in range(10):
-        state.failure("m", Unreachable("no connection"))
+        state.record_failure("m", Unreachable("no connection"))
     with calling(judge=lambda: 1):
         assert state.open
     other = Circuit()
     for _ in range(10):
-        other.failure("m", Unavailable("503"))
+        other.record_failure("m", Unavailable("503"))
     with calling(judge=lambda: 1):
         assert not other.open
 

@@ -1,1 +1,1 @@
-"""What rows come from: one file a kind of source."""
+"""Sources of rows: one file per kind."""

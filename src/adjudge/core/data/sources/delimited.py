@@ -1,4 +1,4 @@
-"""Rows of a CSV file, whatever separates its cells and however they are quoted."""
+"""Rows of a CSV file, with any separator and any quoting."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from adjudge.core.data.sources.row import MOST_COLUMNS, Row, Rows, is_blank, numbered
+from adjudge.core.data.sources.row import MOST_COLUMNS, Row, Rows, is_blank, unique_names
 from adjudge.core.data.sources.text import PeekableText
 from adjudge.messages import Message, plural
 
@@ -25,7 +25,7 @@ _SAMPLE = 50
 
 @dataclass(frozen=True)
 class Dialect:
-    """How cells are told apart."""
+    """Separator, quotes and escapes of a CSV file."""
 
     delimiter: str
     quote: str = '"'
@@ -48,16 +48,16 @@ class Dialect:
 
 
 def delimited_rows(text: PeekableText, default: str = ",") -> Rows:
-    """Every row by the names in the first one.
+    """Yield rows with the names from the first line.
 
-    ``default``: what separates cells where the header does not show it.
+    ``default``: the separator if the header does not show one.
     """
     lines = text.lines()
-    said = _SAID.match(text.head)
-    skipped = len(list(islice(lines, 1))) if said else 0
+    declared = _SAID.match(text.head)
+    skipped = len(list(islice(lines, 1))) if declared else 0
     dialect = find_dialect(
-        text.head[said.end() :] if said else text.head,
-        (said[1],) if said else (default, *DELIMITERS),
+        text.head[declared.end() :] if declared else text.head,
+        (declared[1],) if declared else (default, *DELIMITERS),
         text,
     )
     reader = dialect.cells(lines, strict=True)
@@ -66,8 +66,8 @@ def delimited_rows(text: PeekableText, default: str = ",") -> Rows:
 
 
 def find_dialect(head: str, delimiters: tuple[str, ...], text: PeekableText) -> Dialect:
-    """The one in which the header has several cells and most rows have as many; of equal ones the
-    one with most cells.
+    """Return the dialect in which the header has several cells and most rows have as many. On a
+    tie, the one with most cells.
     """
     header = head.lstrip("\r\n").partition("\n")[0].rstrip("\r")
     quote = "'" if header[:1] == header[-1:] == "'" and len(header) > 1 else '"'
@@ -78,15 +78,15 @@ def find_dialect(head: str, delimiters: tuple[str, ...], text: PeekableText) -> 
             cell.startswith(" ") for cell in header.split(delimiter)[1:]
         )
         for escaped in styles:
-            tried = Dialect(delimiter, quote, escaped, spaced)
-            rank = _rank(tried, head, is_cut)
+            dialect = Dialect(delimiter, quote, escaped, spaced)
+            rank = _rank(dialect, head, is_cut)
             if rank > best_rank:
-                best, best_rank = tried, rank
+                best, best_rank = dialect, rank
     return best
 
 
 def _rank(dialect: Dialect, head: str, is_cut: bool) -> tuple[float, int]:
-    """The share of rows that have as many cells as the header, and how many those are."""
+    """Return the share of rows as wide as the header, and the header's width."""
     widths: list[int] = []
     reader = dialect.cells(iter(io.StringIO(head, newline="")), strict=True)
     while len(widths) < _SAMPLE:
@@ -108,15 +108,13 @@ def _rank(dialect: Dialect, head: str, is_cut: bool) -> tuple[float, int]:
 
 
 def _header(reader: Reader, text: PeekableText, skipped: int) -> list[str]:
-    """The names of the columns; one that stands twice gets a number, so that no value hides
-    another.
-    """
+    """Return the column names; a repeated name gets a number, so that no value hides another."""
     line = skipped + 1
     try:
         names = next((cells for cells in reader if not _are_blank(cells)), [])
     except csv.Error as error:
         raise text.origin.wrong(
-            line, Message("the header cannot be read: {reason}", reason=_said(error))
+            line, Message("the header cannot be read: {reason}", reason=_describe_error(error))
         ) from error
     if flaw := text.take_flaw():
         raise text.origin.wrong(line, flaw)
@@ -125,7 +123,7 @@ def _header(reader: Reader, text: PeekableText, skipped: int) -> list[str]:
             line,
             Message("it has more than {most:,} columns; is the file a table?", most=MOST_COLUMNS),
         )
-    return numbered(name.strip() or f"column {place}" for place, name in enumerate(names, 1))
+    return unique_names(name.strip() or f"column {place}" for place, name in enumerate(names, 1))
 
 
 def _rows(reader: Reader, header: list[str], text: PeekableText, skipped: int) -> Rows:
@@ -139,9 +137,9 @@ def _rows(reader: Reader, header: list[str], text: PeekableText, skipped: int) -
         except csv.Error as error:
             if "field larger" in str(error):
                 # What follows is the rest of the cell: its lines would be taken for rows.
-                raise origin.wrong(line, _said(error)) from error
+                raise origin.wrong(line, _describe_error(error)) from error
             text.take_flaw()
-            yield origin.bad(line, _said(error))
+            yield origin.bad(line, _describe_error(error))
             continue
         if text.flaw:
             yield origin.bad(line, text.take_flaw() or "")
@@ -160,25 +158,27 @@ def _are_blank(cells: list[str]) -> bool:
 
 
 def _wrong_width(cells: list[str], header: list[str]) -> str:
-    said = Message(
+    problem = Message(
         "the row has {cells}, {columns} expected",
         cells=plural("{count} cell", "{count} cells", len(cells)),
         columns=plural("{count} column", "{count} columns", len(header)),
     )
     return (
-        Message("{said}: there is none for column {column!r}", said=said, column=header[len(cells)])
+        Message(
+            "{said}: there is none for column {column!r}", said=problem, column=header[len(cells)]
+        )
         if len(cells) < len(header)
-        else said
+        else problem
     )
 
 
-def _said(error: csv.Error) -> str:
-    said = str(error)
-    if "unexpected end" in said:
+def _describe_error(error: csv.Error) -> str:
+    text = str(error)
+    if "unexpected end" in text:
         return Message("the quote that is opened here is never closed: unexpected end of the file")
-    if "field larger" in said:
+    if "field larger" in text:
         return Message(
             "a cell is longer than {most:,} characters; is a quote never closed?",
             most=_LONGEST_CELL,
         )
-    return said
+    return text

@@ -11,7 +11,7 @@ from xml.parsers.expat import ExpatError
 from zipfile import BadZipFile
 
 from adjudge.core.aio import event_loop
-from adjudge.core.data.sources.row import Origin, OtherSheets, Row, Rows, is_blank, numbered
+from adjudge.core.data.sources.row import Origin, OtherSheets, Row, Rows, is_blank, unique_names
 from adjudge.core.data.sources.workbook_limits import SharedTexts, check_workbook
 from adjudge.core.reading.objects import ObjectFile
 from adjudge.errors import RunStopped, SetupError, WrongData
@@ -21,28 +21,28 @@ from adjudge.messages import Message, reason_of
 def open_workbook(
     path: Path | ObjectFile, sheet: str | None, header_row: int | None
 ) -> tuple[Origin, Rows]:
-    """The sheet that was named, or the first that is shown, and its rows by the names in the
-    header, read as they are asked for.
-    """
+    """Open a sheet: the named one, or the first visible one. Its rows are read on demand."""
     book, opened = _load(path)
-    shown = [one.title for one in book.worksheets if one.sheet_state == "visible"]
-    if not shown and sheet is None:
+    visible = [
+        worksheet.title for worksheet in book.worksheets if worksheet.sheet_state == "visible"
+    ]
+    if not visible and sheet is None:
         opened.close()
         return Origin(str(path), path.name), iter(())
-    title = shown[0] if sheet is None else _find_sheet(book, sheet)
+    title = visible[0] if sheet is None else _find_sheet(book, sheet)
     if title is None:
         opened.close()
         raise WrongData(
             "{path} has no sheet {sheet!r}; it has: {sheets}",
             path=path,
             sheet=sheet,
-            sheets=", ".join(str(one.title) for one in book.worksheets),
+            sheets=", ".join(str(worksheet.title) for worksheet in book.worksheets),
         )
-    others = tuple(name for name in shown if name != title)
+    other_titles = tuple(name for name in visible if name != title)
     name = str(path)
-    if others or sheet is not None:
+    if other_titles or sheet is not None:
         name = Message("{path}, sheet {sheet!r}", path=path, sheet=title)
-    unsaid = OtherSheets(str(path), title, others) if others and sheet is None else None
+    unsaid = OtherSheets(str(path), title, other_titles) if other_titles and sheet is None else None
     return Origin(name, path.name, other_sheets=unsaid), _read(
         path, book[title], header_row, opened
     )
@@ -59,7 +59,7 @@ workbook.
 
 
 def _load(path: Path | ObjectFile) -> tuple[Any, ExitStack]:
-    """The workbook, and what to close after it."""
+    """Return the workbook, and the resources to close after it."""
     try:
         import openpyxl  # noqa: F401
         from openpyxl.reader.excel import ExcelReader
@@ -114,9 +114,9 @@ def _unreadable(path: Path | ObjectFile, error: Exception) -> WrongData:
 
 
 def _find_sheet(book: Any, sheet: str) -> str | None:
-    wanted = sheet.strip().casefold()
-    titles = (str(one.title) for one in book.worksheets)
-    return next((title for title in titles if title.strip().casefold() == wanted), None)
+    folded_name = sheet.strip().casefold()
+    titles = (str(worksheet.title) for worksheet in book.worksheets)
+    return next((title for title in titles if title.strip().casefold() == folded_name), None)
 
 
 def _read(path: Path | ObjectFile, sheet: Any, header_row: int | None, opened: ExitStack) -> Rows:
@@ -126,10 +126,11 @@ def _read(path: Path | ObjectFile, sheet: Any, header_row: int | None, opened: E
 
 
 def _cells(path: Path | ObjectFile, sheet: Any) -> Iterator[tuple[object, ...]]:
-    """The values of each row. Only what openpyxl raises is about the file."""
+    """Yield the values of each row. Only errors of openpyxl are about the file."""
     rows = sheet.iter_rows(values_only=True)
     while True:
         event_loop.raise_if_interrupted(2)  # the first one lets what is under way end
+        # Level 2: the first interrupt lets requests under way end.
         try:
             values = next(rows, None)
         except _DAMAGED as error:
@@ -146,7 +147,7 @@ def _rows(rows: Iterator[tuple[object, ...]], header_row: int | None) -> Rows:
         if number < (header_row or 1):
             continue
         if not header:
-            header = numbered(
+            header = unique_names(
                 [
                     str(cell or "").strip() or f"column {place}"
                     for place, cell in enumerate(values, 1)
@@ -162,7 +163,7 @@ def _rows(rows: Iterator[tuple[object, ...]], header_row: int | None) -> Rows:
 
 
 def _without_end(cells: Sequence[object]) -> list[object]:
-    """The cells up to the last that holds something: a sheet is wider than its table."""
+    """Drop empty cells at the end: a sheet is wider than its table."""
     values = [None if isinstance(cell, str) and is_blank(cell) else cell for cell in cells]
     while values and values[-1] is None:
         values.pop()

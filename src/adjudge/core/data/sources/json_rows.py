@@ -1,4 +1,4 @@
-"""Rows of JSON: an object a line, or a list of objects that is read piece by piece."""
+"""Rows of JSON: an object per line, or a list of objects that is read piece by piece."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from adjudge.messages import Message
 _SPACE = re.compile(r"[ \t\r\n]*")
 _OPENS, _CLOSES = 1, 2
 _TOKEN = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|([\[{])|([\]}])|"', re.DOTALL)
-"""A whole string, a bracket, or a string that is not all here yet."""
+"""A whole string, a bracket, or the start of an incomplete string."""
 _DEEPEST = 1000
 _decode = json.JSONDecoder().raw_decode
 
 
 def line_rows(text: PeekableText) -> Rows:
-    """An object a line; empty lines are none."""
+    """Yield an object per line; empty lines are skipped."""
     for number, line in enumerate(text.lines(), 1):
         if line.isspace():
             continue
@@ -32,7 +32,9 @@ def line_rows(text: PeekableText) -> Rows:
         try:
             row = json.loads(line)
         except (ValueError, RecursionError) as error:
-            yield text.origin.bad(number, Message("is not JSON: {said}", said=_said(error)))
+            yield text.origin.bad(
+                number, Message("is not JSON: {said}", said=_describe_error(error))
+            )
             continue
         yield _row_of(text.origin, number, row)
 
@@ -46,23 +48,23 @@ def _row_of(origin: Origin, number: int, value: object, nth: int = 1) -> Row | B
 
 
 def is_lines(head: str) -> bool:
-    """Whether there is an object on each line, rather than one document."""
-    first, _, rest = head.strip().partition("\n")
-    if not first.startswith("{"):
+    """Return True if there is an object on each line, rather than one document."""
+    first_line, _, more_lines = head.strip().partition("\n")
+    if not first_line.startswith("{"):
         return False
     try:
-        json.loads(first)
+        json.loads(first_line)
     except (ValueError, RecursionError):
         return False
-    return bool(rest.strip()) or not _holds_list(first)
+    return bool(more_lines.strip()) or not _holds_list(first_line)
 
 
 def document_rows(text: PeekableText) -> Rows:
-    """The objects of a list, or of the one list of objects inside an object."""
+    """Yield the objects of a list, or of the one list of objects inside an object."""
     document = JsonDocument(text)
-    before = nth = 0
+    last_line = nth = 0
     for number, value in document.rows():
-        before, nth = number, nth + 1 if number == before else 1
+        last_line, nth = number, nth + 1 if number == last_line else 1
         flaw = text.flaw_in(document.last) if text.flaw else None
         if flaw:
             yield text.origin.bad(number, flaw, nth)
@@ -71,7 +73,7 @@ def document_rows(text: PeekableText) -> Rows:
 
 
 class JsonDocument:
-    """A JSON text of which only what is being read is in memory."""
+    """A JSON text that is read piece by piece. Only the current value is in memory."""
 
     def __init__(self, text: PeekableText) -> None:
         self._origin = text.origin
@@ -81,17 +83,17 @@ class JsonDocument:
         self._began = 0
         self._line = 1
         self._counted = 0
-        """Line ends before this place of the buffer are in ``_line``."""
+        """Place in the buffer up to which line ends are counted in ``_line``."""
         self._gone = 0
-        """Characters of the buffer's first line that are not in memory any more."""
+        """Dropped characters of the buffer's first line."""
 
     @property
     def last(self) -> str:
-        """How the value that was read last is written."""
+        """Source text of the value that was read last."""
         return self._buffer[self._began : self._at]
 
     def rows(self) -> Iterator[tuple[int, object]]:
-        """(line, value) of each item."""
+        """Yield (line, value) of each item."""
         opening = self.take("[{", Message("a list of rows"))
         yield from self.items() if opening == "[" else self._list_inside()
         if self.peek():
@@ -101,7 +103,7 @@ class JsonDocument:
             )
 
     def items(self) -> Iterator[tuple[int, object]]:
-        """Of the list whose bracket was just taken."""
+        """Yield the items of the list whose bracket was just taken."""
         if self.peek() == "]":
             self._at += 1
             return
@@ -112,10 +114,10 @@ class JsonDocument:
                 return
 
     def _list_inside(self) -> Iterator[tuple[int, object]]:
-        """Of the one list of objects in the object whose brace was just taken; whatever else it
-        holds is passed over.
+        """Yield the one list of objects in the object whose brace was just taken. Everything else
+        in it is skipped.
         """
-        found: str | None = None
+        list_key: str | None = None
         keys: dict[str, object] = {}
         while self.peek() != "}":
             key = str(self.value())
@@ -126,13 +128,13 @@ class JsonDocument:
             else:
                 self._at += 1
                 if self.peek() == "{":
-                    if found is not None:
+                    if list_key is not None:
                         raise self.wrong(
                             "{key!r} is a second list of rows after {found!r}: keep one of them",
                             key=key,
-                            found=found,
+                            found=list_key,
                         )
-                    found = key
+                    list_key = key
                     yield from self.items()
                 else:
                     for _ in self.items():
@@ -140,16 +142,16 @@ class JsonDocument:
             if self.peek() != "}":
                 self.take(",", "',' or '}'")
         self._at += 1
-        if found is None and (trace := trace_of(keys)):
+        if list_key is None and (trace := trace_of(keys)):
             raise WrongData(refusal_of(self._origin.name, trace))
-        if found is None:
+        if list_key is None:
             raise WrongData(
                 '{name} holds no list of rows, such as [{{…}}, {{…}}] or {{"data": [{{…}}]}}',
                 name=self._origin.name,
             )
 
     def value(self) -> object:
-        """The value that begins here."""
+        """Read the value that begins here."""
         size = HEAD
         while True:
             try:
@@ -158,13 +160,13 @@ class JsonDocument:
                 inside = error.pos - self._at
                 if not self._is_cut(error) or not self._more(size):
                     raise self.wrong(error.msg, at=self._at + inside) from error
-                size *= 2  # so that a long value is not begun too often
+                # Doubled, so that a long value is parsed only a few times.
+                size *= 2
                 continue
             except RecursionError as error:
                 raise self.wrong("is nested too deep") from error
-            except (
-                ValueError
-            ) as error:  # only of numbers: Python reads none of more than 4300 digits
+            # Only for numbers: Python refuses more than 4300 digits.
+            except ValueError as error:
                 raise self.wrong("holds a number with too many digits") from error
             length = end - self._at
             if (
@@ -177,12 +179,12 @@ class JsonDocument:
             return value
 
     def _is_cut(self, error: json.JSONDecodeError) -> bool:
-        """Whether the value may be right and merely not all here yet."""
+        """Return True if the value may be valid and merely not complete yet."""
         at_end = error.pos >= len(self._buffer) - 12 or error.msg.startswith("Unterminated string")
         return at_end and len(self._buffer) - self._at < LONGEST
 
     def skip(self) -> None:
-        """Pass over the value that begins here, however long it is."""
+        """Skip the value that begins here, however long it is."""
         if self.peek() not in ("[", "{"):
             self.value()
             return
@@ -204,14 +206,13 @@ class JsonDocument:
                 self._at = token.end()
             else:
                 self._at = len(self._buffer)
-            size = (
-                HEAD if self._at > began else 2 * size
-            )  # so that a long string is not begun too often
+            # Doubled, so that a long string is scanned only a few times.
+            size = HEAD if self._at > began else 2 * size
             if len(self._buffer) - self._at >= LONGEST or not self._more(size):
                 raise self.wrong("the document ends in the middle of a value")
 
     def peek(self) -> str:
-        """The next character that is not a blank; empty at the end."""
+        """Return the next character that is not a blank; empty at the end."""
         while True:
             match = _SPACE.match(self._buffer, self._at)
             self._at = match.end() if match else self._at
@@ -219,19 +220,19 @@ class JsonDocument:
                 return self._buffer[self._at : self._at + 1]
 
     def take(self, allowed: str, what: str) -> str:
-        """The next character that is not a blank, which must be one of ``allowed``."""
-        found = self.peek()
-        if not found or found not in allowed:
+        """Consume the next character that is not a blank; it must be one of ``allowed``."""
+        character = self.peek()
+        if not character or character not in allowed:
             raise self.wrong(
                 "{what} should stand here, not {found!r}",
                 what=what,
-                found=found or Message("the end"),
+                found=character or Message("the end"),
             )
         self._at += 1
-        return found
+        return character
 
     def _more(self, size: int) -> bool:
-        """Read on; what was used up is let go."""
+        """Read on, and drop what was used up."""
         self._here()
         newline = self._buffer.rfind("\n", 0, self._at)
         self._gone = self._at - newline - 1 if newline >= 0 else self._gone + self._at
@@ -243,13 +244,13 @@ class JsonDocument:
         return len(pieces) > 1
 
     def _here(self) -> int:
-        """The line that is being read."""
+        """Return the number of the current line."""
         self._line += self._buffer.count("\n", self._counted, self._at)
         self._counted = self._at
         return self._line
 
     def wrong(self, reason: str, /, *, at: int | None = None, **values: object) -> WrongData:
-        """What to raise about this place."""
+        """Return the error for this place."""
         self._here()
         at = self._at if at is None else at
         line = self._line + self._buffer.count("\n", self._at, at)
@@ -262,14 +263,14 @@ class JsonDocument:
 
 
 def _holds_list(line: str) -> bool:
-    """Of rows: the messages of a chat are one."""
+    """Return True if the object holds a list of rows. The messages of a chat are one row."""
     lists = (value for value in json.loads(line).values() if isinstance(value, list) and value)
     return any(isinstance(value[0], dict) and not is_chat(value) for value in lists)
 
 
-def _said(error: Exception) -> str:
+def _describe_error(error: Exception) -> str:
     if isinstance(error, RecursionError):
         return Message("it is nested too deep")
-    if not isinstance(error, json.JSONDecodeError):  # Python reads no more than 4300 digits
+    if not isinstance(error, json.JSONDecodeError):  # Python refuses more than 4300 digits
         return Message("it holds a number with too many digits")
     return str(error).replace(": line 1 column", ": column")

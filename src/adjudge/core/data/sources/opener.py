@@ -1,4 +1,4 @@
-"""Whatever holds rows → its rows: the only place where the kind of source is found out."""
+"""Any source of rows → its rows. The only place that checks which kind of source it is."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from adjudge.core.data.sources.row import AS_SHOWN, FileFormat, Origin, Row, Rows, numbered
+from adjudge.core.data.sources.row import AS_SHOWN, FileFormat, Origin, Row, Rows, unique_names
 from adjudge.core.data.sources.text import open_text
 from adjudge.core.data.sources.trace_pieces import refusal_of, trace_of
 from adjudge.core.domain.instance import Instance, answer_text
@@ -20,21 +20,19 @@ from adjudge.messages import Message, reason_of
 
 
 def is_frame(source: object) -> bool:
-    """Whether this is a data frame of pandas, polars or their like."""
+    """Return True for a data frame of pandas, polars or the like."""
     return hasattr(source, "columns") and (
         hasattr(source, "itertuples") or hasattr(source, "iter_rows")
     )
 
 
 def is_table(source: object) -> bool:
-    """Whether this is a data frame, or a data set of rows such as those of Hugging Face and of
-    Arrow.
-    """
+    """Return True for a data frame, or a data set of rows as of Hugging Face or Arrow."""
     return is_frame(source) or (hasattr(source, "column_names") and not isinstance(source, Mapping))
 
 
 def table_rows(table: Any) -> Iterator[Row]:
-    """The rows of a data frame or a data set, one after the other."""
+    """Yield the rows of a data frame or data set."""
     if is_frame(table):
         yield from frame_rows(table)
         return
@@ -47,8 +45,8 @@ def table_rows(table: Any) -> Iterator[Row]:
 
 
 def frame_rows(frame: Any) -> Iterator[Row]:
-    """Every row, one after the other: no copy of the frame is made."""
-    names = numbered(str(name) for name in frame.columns)
+    """Yield the rows of a data frame, without copying it."""
+    names = unique_names(str(name) for name in frame.columns)
     rows = (
         frame.itertuples(index=False, name=None)
         if hasattr(frame, "itertuples")
@@ -59,9 +57,9 @@ def frame_rows(frame: Any) -> Iterator[Row]:
 
 
 def item_rows(items: Iterable[object], field: str, origin: Origin) -> Rows:
-    """Texts, mappings of columns and instances; a text is the ``field``.
+    """Yield texts, mappings of columns and instances as rows; a text is the ``field``.
 
-    A Row has a number already.
+    A Row keeps its number.
     """
     for number, item in enumerate(items, 1):
         if isinstance(item, Row):
@@ -96,7 +94,7 @@ _FORMAT_OF = {
     ".xlsm": "xlsx",
 }
 ROW_FILES = tuple(_FORMAT_OF)
-"""How the names of files with rows end."""
+"""Endings of files with rows."""
 
 _SAVE_TABLE = Message("save the table as .xlsx, or as CSV in UTF-8")
 _SAVE_TEXT = Message("save its text as .txt, or its table as CSV in UTF-8")
@@ -114,28 +112,26 @@ _UNREAD = {
     ".ppt": _SLIDES,
     ".pptx": _SLIDES,
 }
-"""How the names of files end that we do not read, with what they are and the way out."""
+"""Endings of files that are not supported, their kind, and a way to convert them."""
 _OTHER_DATA_FILES = (".feather", ".arrow", ".gz", ".zip", *_UNREAD)
 DATA_FILES = (*ROW_FILES, *_UNREAD)
-"""How the names of files end that hold rows, those that must be saved as something else first
-included.
-"""
+"""Endings of files that hold rows, including those that must be converted first."""
 _TABLES = ("parquet", "xlsx")
-"""Formats that are no text."""
+"""Binary formats."""
 _LONGEST_PATH = 4096
 
 Source = str | Path | ObjectFile | Iterable[Any]
-"""A path or an address, ``-`` for standard input, a data frame, or anything that gives texts,
-mappings or instances.
+"""A path or an address, ``-`` for standard input, a data frame, or any iterable of texts, mappings
+or instances.
 """
 
 
 def open_source(
     source: Source, how: FileFormat = AS_SHOWN, field: str = "response"
 ) -> tuple[Origin, Rows]:
-    """What the rows are from, and the rows, not yet looked at. A text by itself is the ``field``.
+    """Return the origin of the rows, and the raw rows. A bare text is the ``field``.
 
-    Steps of an agent's trace are not rows: the first of them raises a WrongData.
+    Steps of an agent's trace are not rows: the first one raises a WrongData.
     """
     if how.format is not None and how.format not in FORMATS:
         raise WrongData(
@@ -143,7 +139,7 @@ def open_source(
             format=how.format,
             formats=", ".join(FORMATS),
         )
-    origin, rows = _opened(source, how, field)
+    origin, rows = _open_any(source, how, field)
     return origin, _without_traces(rows, origin)
 
 
@@ -158,7 +154,7 @@ def _without_traces(rows: Rows, origin: Origin) -> Rows:
         yield row
 
 
-def _opened(source: Source, how: FileFormat, field: str) -> tuple[Origin, Rows]:
+def _open_any(source: Source, how: FileFormat, field: str) -> tuple[Origin, Rows]:
     if isinstance(source, str):
         source = location_of(source, Path())
     if isinstance(source, Path | ObjectFile):
@@ -174,7 +170,7 @@ def _opened(source: Source, how: FileFormat, field: str) -> tuple[Origin, Rows]:
 
 
 def is_data_file(text: str) -> bool:
-    """Whether a text is the path of a data file that is there."""
+    """Return True if a text is the path of an existing data file."""
     if len(text) > _LONGEST_PATH or not text.lower().endswith((*ROW_FILES, *_OTHER_DATA_FILES)):
         return False
     try:
@@ -188,17 +184,17 @@ def _open_file(path: Path | ObjectFile, how: FileFormat) -> tuple[Origin, Rows]:
         origin = Origin(Message("standard input"), "stdin", "line")
         return origin, _stdin_rows(origin, how)
     ending = path.suffix.lower()
-    chosen = how.format or _FORMAT_OF.get(ending)
+    kind = how.format or _FORMAT_OF.get(ending)
     if how.format is None:
         refuse_document(path)
-    if chosen is None:
+    if kind is None:
         raise WrongData(
             "{path} is neither CSV nor JSONL, JSON, Parquet or Excel: its name must end in "
             "one of {endings}, or say which it is, such as format='csv'",
             path=path,
             endings=", ".join(ROW_FILES),
         )
-    if chosen == "xlsx":
+    if kind == "xlsx":
         from adjudge.core.data.sources.excel import open_workbook
 
         return open_workbook(path, how.sheet, how.header_row)
@@ -206,23 +202,22 @@ def _open_file(path: Path | ObjectFile, how: FileFormat) -> tuple[Origin, Rows]:
         raise WrongData(
             "{path} is not an Excel workbook: leave --sheet and --header-row out", path=path
         )
-    origin = Origin(str(path), path.name, "row" if chosen in _TABLES else "line")
-    return origin, _file_rows(path, origin, chosen, how.encoding)
+    origin = Origin(str(path), path.name, "row" if kind in _TABLES else "line")
+    return origin, _file_rows(path, origin, kind, how.encoding)
 
 
 def refuse_document(path: Path | ObjectFile) -> None:
-    """A WrongData where the file is by its name one that people read and we do not."""
-    if (known := _UNREAD.get(path.suffix.lower())) is not None:
-        kind, way = known
+    """Raise WrongData for documents such as PDF or old Excel files, judged by their names."""
+    if (advice := _UNREAD.get(path.suffix.lower())) is not None:
+        kind, way = advice
         raise WrongData("{path} is {kind}: {way}", path=path, kind=kind, way=way)
 
 
 def _file_rows(path: Path | ObjectFile, origin: Origin, format: str, encoding: str | None) -> Rows:
     try:
         if format == "parquet":
-            from adjudge.core.data.sources.parquet import (
-                parquet_rows,
-            )  # loaded where there is such a file
+            # pyarrow is heavy: loaded for Parquet files only.
+            from adjudge.core.data.sources.parquet import parquet_rows
 
             yield from parquet_rows(path, origin)
             return
@@ -245,17 +240,18 @@ def _stdin_rows(origin: Origin, how: FileFormat) -> Rows:
 
 
 class _Held(io.TextIOWrapper):
-    """Standard input, read to its end and kept in a file that is gone with the process."""
+    """Standard input, copied to a file that is deleted with the process."""
 
 
 def hold_stdin() -> None:
-    """Read standard input to its end now: a run must not wait for it while replies come, and may
-    read it several times.
+    """Read standard input to its end now.
+
+    A run must not wait for it while replies arrive, and may read it several times.
     """
     if not isinstance(sys.stdin, _Held):
-        kept = tempfile.TemporaryFile()  # noqa: SIM115 - it is standard input from now on
-        shutil.copyfileobj(sys.stdin.buffer, kept)
-        sys.stdin = _Held(kept)
+        copy = tempfile.TemporaryFile()  # noqa: SIM115 - becomes standard input
+        shutil.copyfileobj(sys.stdin.buffer, copy)
+        sys.stdin = _Held(copy)
 
 
 def _text_rows(file: BinaryIO, origin: Origin, format: str | None, encoding: str | None) -> Rows:
@@ -263,9 +259,9 @@ def _text_rows(file: BinaryIO, origin: Origin, format: str | None, encoding: str
     from adjudge.core.data.sources.json_rows import document_rows, is_lines, line_rows
 
     text = open_text(file, origin, encoding)
-    chosen = format or ("json" if text.head.lstrip()[:1] in ("[", "{") else "csv")
-    if chosen == "jsonl" or (chosen == "json" and is_lines(text.head)):
+    kind = format or ("json" if text.head.lstrip()[:1] in ("[", "{") else "csv")
+    if kind == "jsonl" or (kind == "json" and is_lines(text.head)):
         return line_rows(text)
-    if chosen == "json":
+    if kind == "json":
         return document_rows(text)
-    return delimited_rows(text, "\t" if chosen == "tsv" else ",")
+    return delimited_rows(text, "\t" if kind == "tsv" else ",")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from adjudge.core.data.sources.row import Origin, Row, Rows, numbered
+from adjudge.core.data.sources.row import Origin, Row, Rows, unique_names
 from adjudge.core.reading.objects import ObjectFile
 from adjudge.errors import SetupError, WrongData
 
@@ -14,7 +14,7 @@ _AT_ONCE = 1000
 
 
 def parquet_rows(path: Path | ObjectFile, origin: Origin) -> Rows:
-    """Every row, a thousand in memory at once."""
+    """Yield every row, with at most a thousand in memory."""
     try:
         import pyarrow
         from pyarrow.parquet import ParquetFile
@@ -38,8 +38,10 @@ def parquet_rows(path: Path | ObjectFile, origin: Origin) -> Rows:
 
 
 def arrow_rows(table: Any) -> Iterator[dict[str, object]]:
-    """The rows of an Arrow table or a part of one, a few in memory at once."""
-    names = numbered(table.column_names if hasattr(table, "column_names") else table.schema.names)
+    """Yield the rows of an Arrow table or batch, with a few in memory."""
+    names = unique_names(
+        table.column_names if hasattr(table, "column_names") else table.schema.names
+    )
     for start in range(0, table.num_rows, _AT_ONCE):
         part = table.slice(start, _AT_ONCE)
         for values in zip(*(column.to_pylist() for column in part.columns), strict=True):

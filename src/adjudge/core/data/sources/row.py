@@ -1,4 +1,4 @@
-"""What every source gives: rows, and what is said of those that are none."""
+"""Rows of any source, and reports about rows that cannot be used."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from adjudge.errors import WrongData
 from adjudge.messages import Message, join, plural
 
 _NOTHING = re.compile("[\\s\u00ad\u200b-\u200f\u2060\ufeff]*")
-"""White space, no-break spaces among it, and characters that are not seen at all."""
+"""White space, including no-break spaces, and invisible characters."""
 
 
 Cells: TypeAlias = Mapping[str, object]
-"""A row of somebody's: its values by column, of whatever types its file or its maker has."""
+"""The values of a user's row by column, of any types."""
 
 
 def is_blank(text: str) -> bool:
-    """Whether a reader sees nothing in ``text``."""
+    """Return True if a reader sees nothing in ``text``."""
     return _NOTHING.fullmatch(text) is not None
 
 
 class Row(NamedTuple):
-    """One row, not yet looked at."""
+    """A raw row."""
 
     number: int
-    """The line it begins on, or which row it is; from 1."""
+    """Its first line, or its place among the rows; from 1."""
     cells: Cells | Instance
-    """Its values by column; or an instance, where the caller made one."""
+    """Its values by column, or an instance from the caller."""
     nth: int = 1
-    """Of those that begin on its line: JSON is often written on a single one."""
+    """Place among the rows that begin on its line: JSON is often written on a single one."""
 
 
 @light_dataclass(frozen=True)
@@ -49,22 +49,22 @@ class BadRow:
 
 @light_dataclass(frozen=True)
 class SomeRows:
-    """Rows of a source that have something in common."""
+    """Rows of a source with a common property."""
 
     source: str
     count: int
     unit: str
-    """What ``first`` counts: rows, or lines of the file."""
+    """Unit of ``first``: rows, or lines of the file."""
     first: tuple[int, ...]
-    """Where the first of them stand."""
+    """Numbers of the first few."""
 
     @property
     def places(self) -> str:
-        """Where they stand, the first few of them."""
+        """Numbers of the first few, as a text."""
         return ", ".join(map(str, self.first)) + (", …" if self.count > len(self.first) else "")
 
     def _message(self, what: Message) -> Message:
-        """``what`` of which source, and where."""
+        """Return a message with the source and the places."""
         where = (
             plural("line {places}", "lines {places}", self.count, places=self.places)
             if self.unit == "line"
@@ -74,10 +74,7 @@ class SomeRows:
 
 
 class BlankRows(SomeRows):
-    """The rows of a source that hold nothing at all, as spreadsheets leave them behind a table.
-
-    They are passed over.
-    """
+    """Rows without any content, as spreadsheets leave them after a table. They are skipped."""
 
     __slots__ = ()
 
@@ -88,10 +85,7 @@ class BlankRows(SomeRows):
 
 
 class EmptyAnswers(SomeRows):
-    """The rows whose judged text is empty, though something else is there.
-
-    They are judged: an empty answer is one.
-    """
+    """Rows whose judged text is empty, though other columns are not. They are judged."""
 
     __slots__ = ()
 
@@ -107,7 +101,7 @@ class EmptyAnswers(SomeRows):
 
 @light_dataclass(frozen=True)
 class OtherSheets:
-    """A workbook has several sheets, and nobody said which to read."""
+    """A workbook has several sheets, and none was named."""
 
     source: str
     sheet: str
@@ -124,11 +118,11 @@ class OtherSheets:
 
 
 MOST_COLUMNS = 16_384
-"""Those of Excel. Columns are found by comparing their names, which takes time."""
+"""Excel's limit. Columns are matched by their names, which takes time."""
 
 
-def numbered(names: Iterable[str]) -> list[str]:
-    """The names of columns; one that stands twice gets a number, so that no value hides another."""
+def unique_names(names: Iterable[str]) -> list[str]:
+    """Return column names; a repeated name gets a number, so that no value hides another."""
     header: dict[str, None] = {}
     counts: Counter[str] = Counter()
     for name in names:
@@ -143,22 +137,22 @@ def numbered(names: Iterable[str]) -> list[str]:
 
 @light_dataclass(frozen=True)
 class Origin:
-    """Where rows come from, as people are told."""
+    """Origin of rows, for messages and names."""
 
     name: str
-    """In errors: the path, or what else it is."""
+    """Name in errors: the path, or a description."""
     short: str = ""
-    """Before the number in the names of rows that have none."""
+    """Prefix of the number in the names of rows without an id."""
     unit: str = "row"
-    """What is counted: rows, or the lines they begin on."""
+    """Unit of the numbers: rows, or the lines they begin on."""
     other_sheets: OtherSheets | None = None
 
     def place(self, number: int, nth: int = 1) -> str:
-        """What a row is called that has no name of its own; ``nth``: of those on its line."""
+        """Return the name of a row without an id; ``nth``: its number among those on its line."""
         return f"{self.short}:{number}{_nth(nth)}" if self.short else f"row {number}{_nth(nth)}"
 
     def where(self, number: int, nth: int = 1) -> str:
-        """Where a row stands, for errors."""
+        """Return the place of a row, for errors."""
         at = f"{number}{_nth(nth)}"
         unit = (
             Message("line {line}", line=at) if self.unit == "line" else Message("row {row}", row=at)
@@ -166,11 +160,11 @@ class Origin:
         return join(", ", (self.name, unit))
 
     def bad(self, number: int, reason: str, nth: int = 1) -> BadRow:
-        """What is wrong with a row."""
+        """Return the report of a bad row."""
         return BadRow(self.where(number, nth), reason)
 
     def wrong(self, number: int, reason: str) -> WrongData:
-        """What to raise when nothing after a row can be read either."""
+        """Return the error for a source that cannot be read any further."""
         return WrongData("{where}: {reason}", where=self.where(number), reason=reason)
 
 
@@ -179,18 +173,16 @@ def _nth(nth: int) -> str:
 
 
 class FileFormat(NamedTuple):
-    """How a file is read, where it does not show that itself."""
+    """Details for reading a file that does not show them itself."""
 
     format: str | None = None
     encoding: str | None = None
     sheet: str | None = None
-    """Of a workbook; by default the first that is shown."""
+    """Sheet of a workbook; by default the first visible one."""
     header_row: int | None = None
-    """The row of a sheet that names the columns, from 1; by default the first that holds
-    something.
-    """
+    """Number of the row with column names, from 1; by default the first that is not blank."""
 
 
 AS_SHOWN = FileFormat()
-"""By the name of the file and its first bytes."""
+"""Detect everything by the file's name and its first bytes."""
 Rows = Iterator[Row | BadRow]

@@ -1,4 +1,4 @@
-"""The text of a file: which encoding it is in, and its lines, one after the other."""
+"""Texts of files: their encoding, and their lines."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from adjudge.messages import Message
 
 HEAD = 65_536
 LONGEST = 100_000_000
-"""No row is longer than this: a file without line ends must not fill the memory."""
+"""Characters per row: a file without line ends must not fill the memory."""
 _MARKS = (
     (codecs.BOM_UTF8, ("utf-8", "utf-8-sig")),
     (codecs.BOM_UTF32_LE, ("utf-32", "utf-32-le")),
@@ -22,7 +22,7 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, ("utf-16", "utf-16-le")),
     (codecs.BOM_UTF16_BE, ("utf-16", "utf-16-be")),
 )
-"""Byte order mark → the names of the encoding that it stands for, the one to read by first."""
+"""Byte order mark → names of its encoding. The first one is used for reading."""
 _NO_TEXT = (
     (
         b"PK\x03\x04",
@@ -43,35 +43,36 @@ _NO_TEXT = (
     (b"PAR1", Message("a Parquet file: its name must end in .parquet")),
 )
 _CYRILLIC_WORD = re.compile(rb"[\xc0-\xff\xa8\xb8]{3,}")
-"""In cp1251, which Windows and its Excel write in Russian."""
+"""A word in cp1251, which Windows and its Excel use for Russian."""
 
 
 class PeekableText:
-    """A text that can be looked at before it is read. Nothing but its head is kept."""
+    """A text whose head can be inspected before it is read. Only the head is kept."""
 
     def __init__(self, file: TextIO, origin: Origin, encoding: str) -> None:
         self.origin = origin
         self.flaw: str | None = None
-        """The first that could not be decoded of what was read since ``take_flaw``."""
+        """The first decoding error since ``take_flaw`` was called."""
         self._encoding = encoding
         self._file = file
         self.head = self._read(HEAD).removeprefix("\ufeff")
-        while self.head.endswith("\r"):  # else a line end would count twice
+        while self.head.endswith("\r"):  # else \r\n split here would count as two line ends
             self.head += self._read(1) or "\n"
 
     @property
     def is_cut(self) -> bool:
-        """Whether there may be more than the head."""
+        """True if there may be more than the head."""
         return len(self.head) >= HEAD - 1
 
     def take_flaw(self) -> str | None:
-        """What could not be decoded since the last call."""
-        found, self.flaw = self.flaw, None
-        return found
+        """Return the first decoding error since the last call."""
+        flaw, self.flaw = self.flaw, None
+        return flaw
 
     def flaw_in(self, text: str) -> str | None:
-        """Bytes that are no text were let through as half characters, so that they cost one row and
-        not the file.
+        """Return the decoding error in a text, or None.
+
+        Invalid bytes are decoded as lone surrogates, so that they cost one row and not the file.
         """
         if text.isascii():
             return None
@@ -89,7 +90,7 @@ class PeekableText:
         return None
 
     def lines(self) -> Iterator[str]:
-        """Line by line, each with its end."""
+        """Yield lines with their ends."""
         for number, line in enumerate(self._lines(), 1):
             if len(line) >= LONGEST and not line.endswith(("\n", "\r")):
                 long = Message(
@@ -117,15 +118,15 @@ class PeekableText:
         try:
             return self._file.read(size)
         except UnicodeError as error:
-            raise self._not_decoded(error) from error
+            raise self._decoding_error(error) from error
 
     def _readline(self) -> str:
         try:
             return self._file.readline(LONGEST)
         except UnicodeError as error:
-            raise self._not_decoded(error) from error
+            raise self._decoding_error(error) from error
 
-    def _not_decoded(self, error: UnicodeError) -> WrongData:
+    def _decoding_error(self, error: UnicodeError) -> WrongData:
         return WrongData(
             "{name} is not {encoding}: {error}",
             name=self.origin.name,
@@ -135,10 +136,8 @@ class PeekableText:
 
 
 def likely_encoding(raw: bytes) -> str:
-    """What to do about bytes that are not UTF-8.
-
-    Whole words above ASCII are Cyrillic, single letters have accents.
-    """
+    """Advise on bytes that are not UTF-8."""
+    # Whole words above ASCII are Cyrillic; single letters are accents.
     high, words = sum(byte >= 0x80 for byte in raw), sum(map(len, _CYRILLIC_WORD.findall(raw)))
     if words * 2 >= high:
         return Message(
@@ -152,7 +151,7 @@ def likely_encoding(raw: bytes) -> str:
 
 
 class _Rest(io.RawIOBase):
-    """A stream some of which was read already."""
+    """A stream whose first bytes were read already."""
 
     def __init__(self, first: bytes, rest: BinaryIO) -> None:
         self._first = first
@@ -172,17 +171,19 @@ class _Rest(io.RawIOBase):
 
 
 def open_text(file: BinaryIO, origin: Origin, encoding: str | None) -> PeekableText:
-    """The text in ``file``, in the encoding that ``encoding_of`` finds."""
-    first = file.read(4)
-    chosen = encoding_of(first, origin, encoding)
-    stream = io.BufferedReader(_Rest(first, file), HEAD)
+    """Open ``file`` in the encoding that ``encoding_of`` finds."""
+    start = file.read(4)
+    encoding_name = encoding_of(start, origin, encoding)
+    stream = io.BufferedReader(_Rest(start, file), HEAD)
     return PeekableText(
-        io.TextIOWrapper(stream, chosen, "surrogateescape", newline=""), origin, chosen
+        io.TextIOWrapper(stream, encoding_name, "surrogateescape", newline=""),
+        origin,
+        encoding_name,
     )
 
 
 def check_encoding(name: str) -> str:
-    """The same name. A SetupError where no text is in such an encoding."""
+    """Return the name; SetupError if no text has such an encoding."""
     try:
         "".encode(name)
     except (LookupError, ValueError) as error:
@@ -194,8 +195,9 @@ def check_encoding(name: str) -> str:
 
 
 def encoding_of(first: bytes, origin: Origin, given: str | None) -> str:
-    """UTF-8 unless the ``first`` bytes are another byte order mark, or the caller says otherwise;
-    they may not disagree.
+    """Return the encoding: UTF-8 unless a byte order mark or the caller says otherwise.
+
+    Raises WrongData if mark and caller disagree.
     """
     marked = next((names for mark, names in _MARKS if first.startswith(mark)), None)
     if given is not None:
@@ -214,10 +216,10 @@ def encoding_of(first: bytes, origin: Origin, given: str | None) -> str:
         if first.startswith(magic):
             raise WrongData("{name} is {what}", name=origin.name, what=what)
     if b"\0" in first:
-        known = "utf-16-le" if first[1:2] == b"\0" else "utf-16-be"
+        utf_16 = "utf-16-le" if first[1:2] == b"\0" else "utf-16-be"
         raise WrongData(
             "{name} is not UTF-8: it holds zero bytes. If it is UTF-16, say encoding={known!r}",
             name=origin.name,
-            known=known,
+            known=utf_16,
         )
     return "utf-8"

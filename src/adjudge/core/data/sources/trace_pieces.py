@@ -1,5 +1,5 @@
-"""Pieces of agents' traces, which look like rows and are none: read as rows, a tool's result would
-be judged as an answer.
+"""Pieces of agents' traces that look like rows. Read as rows, a tool's result would be judged as an
+answer.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _PROMPTFOO = Message("results of promptfoo")
 _DEEPEVAL = Message("a test run of DeepEval")
 _RAGAS = Message("annotations of Ragas")
 _IMPORTED = (_INSPECT, _PROMPTFOO, _DEEPEVAL, _RAGAS)
-"""What was judged already, and is imported."""
+"""Results of other tools, which can be imported."""
 _SIGNS = (
     (frozenset({"traceId", "parentObservationId"}), Message("observations of Langfuse")),
     (frozenset({"trace_id", "parent_observation_id"}), Message("observations of Langfuse")),
@@ -35,7 +35,7 @@ _SIGNS = (
     (frozenset({"testRunData"}), _DEEPEVAL),
     (frozenset({"metric_input", "is_accepted"}), _RAGAS),
 )
-"""Keys that together stand in no row that somebody wrote."""
+"""Sets of keys that no user's row has together."""
 _LANGFUSE_TYPES = (
     *("SPAN", "GENERATION", "EVENT", "AGENT", "TOOL", "CHAIN"),
     *("RETRIEVER", "EVALUATOR", "EMBEDDING", "GUARDRAIL"),
@@ -45,7 +45,7 @@ _RESPONSES_TEXTS = ("input_text", "output_text")
 
 
 def trace_of(cells: Cells) -> str | None:
-    """What a row is a piece of, as people call it; None where it is a row."""
+    """Return the kind of trace that a row is a piece of, for messages; None for a real row."""
     keys = cells.keys()
     if "type" in keys or "object" in keys:
         if _is_responses_item(cells):
@@ -56,7 +56,7 @@ def trace_of(cells: Cells) -> str | None:
 
 
 def refusal_of(name: str, trace: str) -> str:
-    """What is said of a source that holds pieces of a trace."""
+    """Return the error message for a source of trace pieces."""
     if trace in _IMPORTED:
         return Message(
             "{name} holds {trace}: bring the whole file in with adjudge import FILE --run RUN, and "
@@ -81,5 +81,5 @@ def _is_responses_item(cells: Cells) -> bool:
         return "call_id" in cells
     if kind == "reasoning":
         return isinstance(cells.get("summary"), list)
-    first = content[0] if kind == "message" and isinstance(content, list) and content else None
-    return isinstance(first, Mapping) and first.get("type") in _RESPONSES_TEXTS
+    part = content[0] if kind == "message" and isinstance(content, list) and content else None
+    return isinstance(part, Mapping) and part.get("type") in _RESPONSES_TEXTS

@@ -1,5 +1,5 @@
-"""Limits on Excel workbooks from anybody. A workbook is a ZIP archive of XML: a megabyte can unpack
-to gigabytes, and its elements take a hundred times their bytes in memory.
+"""Limits on Excel workbooks from untrusted sources. A workbook is a ZIP archive of XML: a megabyte
+can unpack to gigabytes, and its elements take a hundred times their bytes in memory.
 
 Every part is unpacked and parsed once here, with nothing kept, before openpyxl sees it.
 """
@@ -22,16 +22,16 @@ from adjudge.messages import Message
 MOST_UNPACKED = 1_000_000_000
 """Bytes of all parts together."""
 LARGEST_ROW = 30_000_000
-"""Bytes of one row, of one shared text, and of everything between two of them: openpyxl holds as
-much at once.
+"""Bytes of one row or shared text, and of everything between two of them: openpyxl holds that much
+at once.
 """
 LARGEST_TAG = 2_000_000
 MOST_ELEMENTS = 1_000_000
-"""XML elements of the same, and of a part outside its rows."""
+"""XML elements of a row or shared text, and of a part outside its rows."""
 MOST_ROWS = 1_048_576
-"""Those of Excel: its last cell is XFD1048576."""
+"""Excel's limit: its last cell is XFD1048576."""
 MOST_CELLS = 50_000_000
-"""Cells of a sheet, those counted that a row skips before its last one: each takes time."""
+"""Cells of a sheet, including those that a row skips before its last one: each takes time."""
 _CHUNK = 1 << 16
 _COLUMN = re.compile("[A-Za-z]{1,4}")
 _ROW, _CELL, _TEXT = "row", "c", "si"
@@ -46,7 +46,7 @@ def check_workbook(file: BinaryIO, name: str) -> None:
                 raise _refusal(
                     name, Message("a part is packed by a method that Excel does not use")
                 )
-            # Other parts are images and the like, which nobody reads.
+            # Other parts, such as images, are never read.
             must_be_xml = info.filename.lower().endswith((".xml", ".rels"))
             with archive.open(info) as part:
                 check: _PartCheck | None = None
@@ -157,8 +157,8 @@ def _column_number(letters: str) -> int:
 
 
 class SharedTexts:
-    """The texts that the cells of a workbook name by number, in a temporary file: memory does not
-    grow with them.
+    """The shared texts of a workbook, in a temporary file, so that memory does not grow
+    with them.
     """
 
     def __init__(self, part: IO[bytes]) -> None:

@@ -1,1 +1,1 @@
-"""The wire formats of decision models, in both directions"""
+"""The wire formats of decision models, in both directions."""

@@ -47,7 +47,7 @@ class DecisionFormat(Protocol):
 
     @property
     def name(self) -> str:
-        """What the format is called in the key of a ballot."""
+        """Name of the format in the key of a ballot."""
         ...
 
     def encode_request(self, model: str, request: DecisionRequest) -> JsonDict:
@@ -75,13 +75,13 @@ NO_ANSWER = DecisionAnswer(reason=Message("no answer to this question"))
 REFUSED = DecisionAnswer(refused=True, reason=Message("the model declined this question"))
 
 
-def failed(reason: Message) -> DecisionAnswer:
-    """An answer that cannot be used."""
+def failed_answer(reason: Message) -> DecisionAnswer:
+    """Return an answer that cannot be used."""
     return DecisionAnswer(reason=reason)
 
 
-def all_failed(request: DecisionRequest, answer: DecisionAnswer) -> tuple[DecisionAnswer, ...]:
-    """The same failure for each question."""
+def fail_all(request: DecisionRequest, answer: DecisionAnswer) -> tuple[DecisionAnswer, ...]:
+    """Return the same failed answer for each question."""
     return (answer,) * len(request.questions)
 
 
@@ -90,25 +90,28 @@ def cut_short(request: DecisionRequest, body: JsonObject) -> tuple[DecisionAnswe
     for name in _CUT:
         if body.get(name):
             reason = Message("the server did not read the whole request ({field})", field=name)
-            return all_failed(request, failed(reason))
+            return fail_all(request, failed_answer(reason))
     return None
 
 
 def answers_by_name(
     request: DecisionRequest, answers: Mapping[str, DecisionAnswer]
 ) -> tuple[DecisionAnswer, ...]:
-    """One answer per question. If there are answers that were not asked for, all are failed: the
-    server has mixed something up.
+    """Return one answer per question.
+
+    If the server answered questions that were not asked, all answers fail: it has mixed something
+    up.
     """
     if answers.keys() - {question.name for question in request.questions}:
-        return all_failed(
-            request, failed(Message("the server answered questions that this request did not ask"))
+        return fail_all(
+            request,
+            failed_answer(Message("the server answered questions that this request did not ask")),
         )
     return tuple(answers.get(question.name, NO_ANSWER) for question in request.questions)
 
 
 def as_probability(value: JsonValue) -> float | None:
-    """A number from 0 to 1; None for anything else."""
+    """Return a number from 0 to 1, or None for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     number = float(value)
@@ -118,17 +121,17 @@ def as_probability(value: JsonValue) -> float | None:
 
 
 def as_confidence(value: JsonValue) -> float | None:
-    """The server's confidence, if it is a number."""
+    """Return the server's confidence, or None if it is not a number."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         return None
     return float(value)
 
 
 def predicate_answer(value: JsonValue, confidence: JsonValue = None) -> DecisionAnswer:
-    """The answer to a predicate of which the server gives the probability of true."""
+    """Return the answer to a predicate, given the probability of true."""
     probability = as_probability(value)
     if probability is None:
-        return failed(Message("{value} is not a probability", value=_shown(value)))
+        return failed_answer(Message("{value} is not a probability", value=_short_repr(value)))
     return DecisionAnswer((probability, 1.0 - probability), as_confidence(confidence))
 
 
@@ -138,17 +141,20 @@ def distribution_answer(
     confidence: JsonValue,
     keys: Sequence[str] | None = None,
 ) -> DecisionAnswer:
-    """The answer that gives a probability per option; ``keys`` are the names under which options
-    are given, if these are not their values.
+    """Return the answer with one probability per option.
+
+    ``keys`` are the names of the options in the answer, if these are not their values.
     """
     expected = question.values if keys is None else tuple(keys)
     names = [name for name, _ in given]
     if len(set(names)) != len(names):
-        return failed(Message("the answer names an option twice"))
+        return failed_answer(Message("the answer names an option twice"))
     if missing := [name for name in expected if name not in set(names)]:
-        return failed(Message("the answer has no probability of {option!r}", option=missing[0]))
+        return failed_answer(
+            Message("the answer has no probability of {option!r}", option=missing[0])
+        )
     if added := [name for name in names if name not in set(expected)]:
-        return failed(
+        return failed_answer(
             Message("the answer names {option!r}, which is not an option", option=added[0])
         )
     values = dict(given)
@@ -156,17 +162,17 @@ def distribution_answer(
     for name in expected:
         share = as_probability(values[name])
         if share is None:
-            return failed(
+            return failed_answer(
                 Message(
                     "the probability of {option!r} is {value}",
                     option=name,
-                    value=_shown(values[name]),
+                    value=_short_repr(values[name]),
                 )
             )
         shares.append(share)
     total = math.fsum(shares)
     if not _sums_to_one(shares, total):
-        return failed(Message("the probabilities sum to {total:.3g}, not to 1", total=total))
+        return failed_answer(Message("the probabilities sum to {total:.3g}, not to 1", total=total))
     exact = abs(total - 1) <= _EXACT
     return DecisionAnswer(
         tuple(shares) if exact else tuple(share / total for share in shares),
@@ -178,57 +184,61 @@ def distribution_answer(
 def with_choice_note(
     answer: DecisionAnswer, question: DecisionQuestion, choice: JsonValue
 ) -> DecisionAnswer:
-    """Note that the server's choice is not its likeliest option: the probabilities decide."""
+    """Add a note if the server's choice is not its likeliest option: the probabilities decide."""
     if answer.probabilities is None or choice is None:
         return answer
     best = max(answer.probabilities)
-    chosen = [
+    chosen_shares = [
         share
         for option, share in zip(question.options, answer.probabilities, strict=True)
         if option.value == choice and isinstance(choice, str)
     ]
-    if chosen and best - chosen[0] <= _EXACT:
+    if chosen_shares and best - chosen_shares[0] <= _EXACT:
         return answer
-    note = Message("the server chose {choice}, which is not the likeliest", choice=_shown(choice))
+    note = Message(
+        "the server chose {choice}, which is not the likeliest", choice=_short_repr(choice)
+    )
     return replace(answer, notes=(*answer.notes, note))
 
 
 def with_score_note(answer: DecisionAnswer, score: JsonValue) -> DecisionAnswer:
-    """Note that the server's score is not the expectation of its levels."""
+    """Add a note if the server's score is not the expectation of its levels."""
     if answer.probabilities is None or score is None:
         return answer
     number = as_confidence(score)
-    wanted = expectation(answer.probabilities)
+    mean_level = expectation(answer.probabilities)
     slack = 0.02 + _COARSEST_HALF_STEP * len(answer.probabilities)
-    if number is not None and abs(number - wanted) <= slack:
+    if number is not None and abs(number - mean_level) <= slack:
         return answer
     note = Message(
         "the server's score {score} is not the mean of its levels, {wanted:.2f}",
-        score=_shown(score),
-        wanted=wanted,
+        score=_short_repr(score),
+        wanted=mean_level,
     )
     return replace(answer, notes=(*answer.notes, note))
 
 
 def expectation(probabilities: Sequence[float]) -> float:
-    """The mean of the levels, counted from 0."""
+    """Return the mean of the levels, counted from 0."""
     return math.fsum(level * share for level, share in enumerate(probabilities))
 
 
 def likeliest(probabilities: Sequence[float]) -> int:
-    """The place of the likeliest option; the first of several."""
+    """Return the index of the likeliest option; the first of several."""
     return probabilities.index(max(probabilities))
 
 
 def choice_confidence(probabilities: Sequence[float]) -> float:
-    """TypeSafe's confidence in a choice: 0 if all options are equally likely, 1 if certain."""
+    """Return TypeSafe's confidence in a choice: 0 if all options are equally likely, 1 if
+    certain.
+    """
     even = 1 / len(probabilities)
     return min(max((max(probabilities) - even) / (1 - even), 0.0), 1.0)
 
 
 def score_confidence(probabilities: Sequence[float]) -> float:
-    """TypeSafe's confidence in a score: how close the levels are to the likeliest, compared with
-    levels that are all equally likely.
+    """Return TypeSafe's confidence in a score: how close the levels are to the likeliest, compared
+    with levels that are all equally likely.
     """
     count, mode = len(probabilities), likeliest(probabilities)
     spread = math.fsum(share * abs(level - mode) for level, share in enumerate(probabilities))
@@ -241,35 +251,37 @@ def score_confidence(probabilities: Sequence[float]) -> float:
 
 
 def required_object(value: JsonValue, place: Sequence[str | int]) -> JsonObject:
-    """``value`` as an object, or InvalidRequest."""
+    """Return ``value`` as an object, or raise InvalidRequest."""
     if not is_object(value):
         raise InvalidRequest(place, "Input should be a valid dictionary", "dict_type")
     return value
 
 
 def required_list(value: JsonValue, place: Sequence[str | int]) -> Sequence[JsonValue]:
-    """``value`` as a list, or InvalidRequest."""
+    """Return ``value`` as a list, or raise InvalidRequest."""
     if not isinstance(value, list):
         raise InvalidRequest(place, "Input should be a valid list", "list_type")
     return value
 
 
 def required_text(value: JsonValue, place: Sequence[str | int]) -> str:
-    """``value`` as a text that is not empty, or InvalidRequest."""
+    """Return ``value`` as a non-empty text, or raise InvalidRequest."""
     if not isinstance(value, str) or not value:
         raise InvalidRequest(place, "Input should be a non-empty string", "string_type")
     return value
 
 
 def required_field(body: JsonObject, name: str) -> JsonValue:
-    """The field of a body, or InvalidRequest."""
+    """Return the field of a body, or raise InvalidRequest."""
     if name not in body:
         raise InvalidRequest((name,), "Field required", "missing")
     return body[name]
 
 
 def written_text(value: JsonValue, place: Sequence[str | int]) -> JsonValue:
-    """Instructions or a description: a text, an object, a list or nothing; else InvalidRequest."""
+    """Return instructions or a description: a text, object, list or None. Else raise
+    InvalidRequest.
+    """
     if value is None or isinstance(value, str | list) or is_object(value):
         return value
     raise InvalidRequest(place, "Input should be a string, object or array", "string_type")
@@ -299,5 +311,5 @@ def _decimals(share: float) -> int:
     return len(digits.partition(".")[2])
 
 
-def _shown(value: JsonValue) -> str:
+def _short_repr(value: JsonValue) -> str:
     return repr(value)[:80]

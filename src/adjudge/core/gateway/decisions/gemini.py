@@ -13,7 +13,7 @@ from adjudge.core.gateway.decisions.format import (
     MOST_OPTIONS,
     REFUSED,
     InvalidRequest,
-    all_failed,
+    fail_all,
     required_field,
     required_list,
     required_object,
@@ -31,7 +31,9 @@ class GeminiDecisions(SystemOne):
 
     def encode_request(self, model: str, request: DecisionRequest) -> JsonDict:
         """Write a request as the body that a client sends; the state as text."""
-        questions: JsonDict = {one.name: self._plain(one) for one in request.questions}
+        questions: JsonDict = {
+            question.name: self._plain(question) for question in request.questions
+        }
         return {
             "model": f"models/{model.removeprefix('models/')}",
             "input": as_text(request.state),
@@ -63,21 +65,21 @@ class GeminiDecisions(SystemOne):
         """Read a server's body: one answer per question, in their order."""
         usage = _usage(object_in(body.get("usage")))
         if object_in(body.get("prompt_feedback")).get("block_reason"):
-            return DecisionReply(all_failed(request, REFUSED), usage=usage)
+            return DecisionReply(fail_all(request, REFUSED), usage=usage)
         return DecisionReply(super().decode_reply(request, body).answers, usage=usage)
 
     def _plain(self, question: DecisionQuestion) -> JsonDict:
-        """A question whose instructions and descriptions are texts, as Gemini demands."""
-        written = self._question(question)
-        written["instructions"] = as_text(question.instructions or "")
-        criteria = written.get("criteria")
+        """Encode a question with its instructions and descriptions as texts, as Gemini demands."""
+        body = self._question(question)
+        body["instructions"] = as_text(question.instructions or "")
+        criteria = body.get("criteria")
         if is_object(criteria):
-            written["criteria"] = {
+            body["criteria"] = {
                 name: "" if text is None else as_text(text) for name, text in criteria.items()
             }
         elif isinstance(criteria, list):
-            written["criteria"] = list(map(as_text, criteria))
-        return written
+            body["criteria"] = list(map(as_text, criteria))
+        return body
 
     def _noul(self, shares: Sequence[float], confidence: float | None) -> JsonDict:
         return {
@@ -87,12 +89,12 @@ class GeminiDecisions(SystemOne):
 
 
 def as_text(value: JsonValue) -> str:
-    """A text as it is, anything else as JSON."""
+    """Return a text as it is, anything else as JSON."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _text_of(value: JsonValue, place: Sequence[str | int]) -> str:
-    """A text, or the texts of a list of parts."""
+    """Return a text, or the joined texts of a list of parts."""
     if isinstance(value, str):
         return value
     texts = []

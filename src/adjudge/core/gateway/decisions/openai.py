@@ -28,13 +28,13 @@ from adjudge.core.gateway.decisions.format import (
     NO_ANSWER,
     REFUSED,
     InvalidRequest,
-    all_failed,
     check_count,
     choice_confidence,
     cut_short,
     distribution_answer,
     expectation,
-    failed,
+    fail_all,
+    failed_answer,
     likeliest,
     predicate_answer,
     required_field,
@@ -72,15 +72,17 @@ class OpenAIDecisions:
         """
         model = required_text(required_field(body, "model"), ("model",))
         state = _state(required_field(body, "input"))
-        listed = required_list(required_field(body, "questions"), ("questions",))
-        if not 1 <= len(listed) <= _MOST_QUESTIONS:
+        entries = required_list(required_field(body, "questions"), ("questions",))
+        if not 1 <= len(entries) <= _MOST_QUESTIONS:
             raise InvalidRequest(("questions",), f"1 to {_MOST_QUESTIONS} questions are allowed")
-        questions = tuple(_asked(number, one) for number, one in enumerate(listed))
+        questions = tuple(_read_question(number, entry) for number, entry in enumerate(entries))
         return model, DecisionRequest(state, questions)
 
     def encode_reply(self, request: DecisionRequest, reply: DecisionReply) -> JsonDict:
-        """Write answers as the body that a server sends; an answer that has no probabilities, or
-        that the server does not stand by, is a refusal.
+        """Write answers as the body that a server sends.
+
+        An answer without probabilities, or one that the server does not accept itself, is a
+        refusal.
         """
         usage = reply.usage
         answers: list[JsonValue] = [
@@ -110,7 +112,7 @@ class OpenAIDecisions:
 
 
 def _input(state: JsonValue) -> JsonValue:
-    """The state as input: a text, or one message with one part of JSON."""
+    """Encode the state: a text, or one message with one part of JSON."""
     if isinstance(state, str):
         return state
     is_json = is_object(state) or (isinstance(state, list) and all(map(is_object, state)))
@@ -123,7 +125,7 @@ def _input(state: JsonValue) -> JsonValue:
 
 
 def _state(value: JsonValue) -> JsonValue:
-    """The state in an input; what is not our own form is kept as its list of items."""
+    """Read the state in an input. An input in another form is kept as its list of items."""
     if isinstance(value, str):
         return value
     items = required_list(value, ("input",))
@@ -134,9 +136,14 @@ def _state(value: JsonValue) -> JsonValue:
         for part in _parts(body.get("content")) + _parts(body.get("output")):
             if part.get("type") == "input_image":
                 raise InvalidRequest(("input", number), "Only text is read", "unsupported")
-    (first, *others) = items
-    content = _parts(first.get("content")) if is_object(first) else []
-    if not others and len(content) == 1 and is_object(first) and first.get("role") == "user":
+    (first_item, *more_items) = items
+    content = _parts(first_item.get("content")) if is_object(first_item) else []
+    if (
+        not more_items
+        and len(content) == 1
+        and is_object(first_item)
+        and first_item.get("role") == "user"
+    ):
         if content[0].get("type") == "input_json" and "data" in content[0]:
             return content[0]["data"]
         if content[0].get("type") == "input_text":
@@ -149,14 +156,14 @@ def _parts(value: JsonValue) -> list[JsonObject]:
 
 
 def _question(question: DecisionQuestion) -> JsonDict:
-    written: JsonDict = {"type": question.kind, "name": question.name}
+    body: JsonDict = {"type": question.kind, "name": question.name}
     if question.kind == "predicate":
-        written["instructions"] = _instructions(_with_sides(question))
-        return written
-    written["instructions"] = _instructions(question.instructions)
+        body["instructions"] = _instructions(_with_sides(question))
+        return body
+    body["instructions"] = _instructions(question.instructions)
     key, name = ("choices", "value") if question.kind == "choice" else ("levels", "label")
-    written[key] = [_option(name, option) for option in question.options]
-    return written
+    body[key] = [_option(name, option) for option in question.options]
+    return body
 
 
 def _option(name: str, option: DecisionOption) -> JsonDict:
@@ -168,13 +175,13 @@ def _option(name: str, option: DecisionOption) -> JsonDict:
 
 
 def _labels(question: DecisionQuestion) -> list[str]:
-    """The labels of levels as they are sent."""
+    """Return the labels of levels as they are sent."""
     return [option.value or as_text(option.description) for option in question.options]
 
 
 def _with_sides(question: DecisionQuestion) -> JsonValue:
-    """The instructions of a predicate with the descriptions of its two sides, which this format
-    does not have.
+    """Return a predicate's instructions with the descriptions of its two sides, which this format
+    lacks.
     """
     sides = [
         f"{name}: {as_text(option.description)}"
@@ -183,8 +190,8 @@ def _with_sides(question: DecisionQuestion) -> JsonValue:
     ]
     if not sides:
         return question.instructions
-    first = [] if question.instructions is None else [as_text(question.instructions)]
-    return "\n".join([*first, *sides])
+    instructions = [] if question.instructions is None else [as_text(question.instructions)]
+    return "\n".join([*instructions, *sides])
 
 
 def _instructions(value: JsonValue) -> JsonValue:
@@ -195,13 +202,13 @@ def _instructions(value: JsonValue) -> JsonValue:
     return "" if value is None else as_text(value)
 
 
-def _asked(number: int, value: JsonValue) -> DecisionQuestion:
+def _read_question(number: int, value: JsonValue) -> DecisionQuestion:
     place = ("questions", number)
     body = required_object(value, place)
-    given = body.get("name")
-    if not (given is None or isinstance(given, str)):
+    given_name = body.get("name")
+    if not (given_name is None or isinstance(given_name, str)):
         raise InvalidRequest((*place, "name"), "Input should be a valid string", "string_type")
-    name = str(number) if given is None else given
+    name = str(number) if given_name is None else given_name
     kind = body.get("type")
     if kind not in ("predicate", "choice", "score"):
         raise InvalidRequest(
@@ -214,23 +221,25 @@ def _asked(number: int, value: JsonValue) -> DecisionQuestion:
         return DecisionQuestion(name, "predicate", instructions, PREDICATE_OPTIONS)
     key, label = ("choices", "value") if kind == "choice" else ("levels", "label")
     inside = (*place, key)
-    listed = required_list(body.get(key), inside)
-    check_count(len(listed), MOST_OPTIONS if kind == "choice" else MOST_LEVELS, inside)
-    options = tuple(_offered(one, label, (*inside, at)) for at, one in enumerate(listed))
+    entries = required_list(body.get(key), inside)
+    check_count(len(entries), MOST_OPTIONS if kind == "choice" else MOST_LEVELS, inside)
+    options = tuple(
+        _read_option(entry, label, (*inside, index)) for index, entry in enumerate(entries)
+    )
     if kind == "choice" and len({option.value for option in options}) != len(options):
         raise InvalidRequest(inside, "Each choice must be unique", "value_error")
     return DecisionQuestion(name, "choice" if kind == "choice" else "score", instructions, options)
 
 
-def _offered(value: JsonValue, label: str, place: Sequence[str | int]) -> DecisionOption:
+def _read_option(value: JsonValue, label: str, place: Sequence[str | int]) -> DecisionOption:
     body = required_object(value, place)
-    named = body.get(label)
-    if isinstance(named, bool):
+    label_text = body.get(label)
+    if isinstance(label_text, bool):
         raise InvalidRequest((*place, label), "Booleans are not read: send a string", "unsupported")
     description = body.get("description")
     if not (description is None or isinstance(description, str)):
         raise InvalidRequest((*place, "description"), "Input should be a string", "string_type")
-    return DecisionOption(required_text(named, (*place, label)), description)
+    return DecisionOption(required_text(label_text, (*place, label)), description)
 
 
 def _read_instructions(value: JsonValue, place: Sequence[str | int]) -> JsonValue:
@@ -255,43 +264,43 @@ def _answer(question: DecisionQuestion, answer: DecisionAnswer) -> JsonDict:
     shares, confidence = answer.probabilities, answer.confidence
     if shares is None or not answer.accepted:
         return {"type": "refusal", "name": question.name}
-    written: JsonDict = {"type": question.kind, "name": question.name}
+    body: JsonDict = {"type": question.kind, "name": question.name}
     if question.kind == "predicate":
-        return {**written, "probability": shares[0]}
+        return {**body, "probability": shares[0]}
     if question.kind == "choice":
         defined = choice_confidence(shares)
-        written["choice"] = question.values[likeliest(shares)]
-        written["probabilities"] = [
+        body["choice"] = question.values[likeliest(shares)]
+        body["probabilities"] = [
             {"value": value, "probability": share}
             for value, share in zip(question.values, shares, strict=True)
         ]
     else:
         defined = score_confidence(shares)
-        written["score"] = expectation(shares)
-        written["probabilities"] = [
+        body["score"] = expectation(shares)
+        body["probabilities"] = [
             {"value": level, "label": label, "probability": share}
             for level, (label, share) in enumerate(zip(_labels(question), shares, strict=True))
         ]
-    return {**written, "confidence": defined if confidence is None else confidence}
+    return {**body, "confidence": defined if confidence is None else confidence}
 
 
-def _answers(request: DecisionRequest, given: Sequence[JsonObject]) -> tuple[DecisionAnswer, ...]:
-    """Match answers to questions. Names and places have to agree: a list in another order fails
-    as a whole.
+def _answers(request: DecisionRequest, answers: Sequence[JsonObject]) -> tuple[DecisionAnswer, ...]:
+    """Match answers to questions. Names and places have to agree: a list in another order fails as
+    a whole.
     """
     questions = request.questions
-    names = [answer.get("name") for answer in given]
-    if all(name is None for name in names) and len(given) == len(questions):
-        return tuple(map(_read, questions, given))
-    asked = [question.name for question in questions]
-    unnamed = failed(Message("the server answered without the names of the questions"))
+    names = [answer.get("name") for answer in answers]
+    if all(name is None for name in names) and len(answers) == len(questions):
+        return tuple(map(_read, questions, answers))
+    expected_names = [question.name for question in questions]
+    unnamed = failed_answer(Message("the server answered without the names of the questions"))
     if any(not isinstance(name, str) for name in names):
-        return all_failed(request, unnamed)
-    if [name for name in asked if name in set(names)] != names:
-        return all_failed(
-            request, failed(Message("the answers are not those to the questions, in order"))
+        return fail_all(request, unnamed)
+    if [name for name in expected_names if name in set(names)] != names:
+        return fail_all(
+            request, failed_answer(Message("the answers are not those to the questions, in order"))
         )
-    by_name = {str(answer["name"]): answer for answer in given}
+    by_name = {str(answer["name"]): answer for answer in answers}
     return tuple(
         _read(question, by_name[question.name]) if question.name in by_name else NO_ANSWER
         for question in questions
@@ -303,7 +312,7 @@ def _read(question: DecisionQuestion, answer: JsonObject) -> DecisionAnswer:
     if kind == "refusal":
         return REFUSED
     if kind != question.kind:
-        return failed(
+        return failed_answer(
             Message(
                 "asked a {wanted}, answered a {kind}", wanted=question.kind, kind=str(kind)[:40]
             )
@@ -313,7 +322,7 @@ def _read(question: DecisionQuestion, answer: JsonObject) -> DecisionAnswer:
     listed = answer.get("probabilities")
     entries = _parts(listed)
     if not isinstance(listed, list) or len(entries) != len(listed):
-        return failed(Message("the answer has no list of probabilities"))
+        return failed_answer(Message("the answer has no list of probabilities"))
     return (_read_choice if kind == "choice" else _read_score)(question, answer, entries)
 
 
@@ -321,9 +330,9 @@ def _read_choice(
     question: DecisionQuestion, answer: JsonObject, entries: Sequence[JsonObject]
 ) -> DecisionAnswer:
     if not all(isinstance(entry.get("value"), str) for entry in entries):
-        return failed(Message("the answer names an option that is not a text"))
-    named = [(str(entry["value"]), entry.get("probability")) for entry in entries]
-    read = distribution_answer(question, named, answer.get("confidence"))
+        return failed_answer(Message("the answer names an option that is not a text"))
+    shares_by_option = [(str(entry["value"]), entry.get("probability")) for entry in entries]
+    read = distribution_answer(question, shares_by_option, answer.get("confidence"))
     return with_choice_note(read, question, answer.get("choice"))
 
 
@@ -331,14 +340,16 @@ def _read_score(
     question: DecisionQuestion, answer: JsonObject, entries: Sequence[JsonObject]
 ) -> DecisionAnswer:
     labels = dict(enumerate(_labels(question)))
-    named: list[tuple[str, JsonValue]] = []
+    shares_by_level: list[tuple[str, JsonValue]] = []
     for entry in entries:
         level = entry.get("value")
         if isinstance(level, bool) or not isinstance(level, int) or level not in labels:
-            return failed(Message("the answer does not number the levels from 0"))
+            return failed_answer(Message("the answer does not number the levels from 0"))
         if entry.get("label", labels[level]) != labels[level]:
-            return failed(Message("level {level} has another label in the answer", level=level))
-        named.append((str(level), entry.get("probability")))
+            return failed_answer(
+                Message("level {level} has another label in the answer", level=level)
+            )
+        shares_by_level.append((str(level), entry.get("probability")))
     keys = [str(level) for level in labels]
-    read = distribution_answer(question, named, answer.get("confidence"), keys)
+    read = distribution_answer(question, shares_by_level, answer.get("confidence"), keys)
     return with_score_note(read, answer.get("score"))

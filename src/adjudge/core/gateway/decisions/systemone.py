@@ -27,7 +27,7 @@ from adjudge.core.gateway.decisions.format import (
     cut_short,
     distribution_answer,
     expectation,
-    failed,
+    failed_answer,
     likeliest,
     predicate_answer,
     required_field,
@@ -55,7 +55,7 @@ class SystemOne:
 
     def encode_request(self, model: str, request: DecisionRequest) -> JsonDict:
         """Write a request as the body that a client sends."""
-        questions = {one.name: self._question(one) for one in request.questions}
+        questions = {question.name: self._question(question) for question in request.questions}
         return {"model": model, "state": request.state, "questions": questions}
 
     def decode_request(self, body: JsonObject) -> tuple[str, DecisionRequest]:
@@ -70,8 +70,8 @@ class SystemOne:
         return model, DecisionRequest(state, self._questions(required_field(body, "questions")))
 
     def encode_reply(self, request: DecisionRequest, reply: DecisionReply) -> JsonDict:
-        """Write answers as the body that a server sends; a question without probabilities has no
-        answer in this format.
+        """Write answers as the body that a server sends. This format leaves out questions without
+        probabilities.
         """
         answers = {
             question.name: self._answer(question, answer)
@@ -85,32 +85,32 @@ class SystemOne:
         model, usage = body.get("model"), usage_of(body.get("usage"))
         answers = cut_short(request, body)
         if answers is None:
-            given = object_at(body, "answers")
-            asked = {question.name: question for question in request.questions}
+            answers_by_question = object_at(body, "answers")
+            questions = {question.name: question for question in request.questions}
             read = {
-                name: self._read(asked[name], answer)
-                if name in asked
-                else failed(Message("not asked"))
-                for name, answer in given.items()
+                name: self._read(questions[name], answer)
+                if name in questions
+                else failed_answer(Message("not asked"))
+                for name, answer in answers_by_question.items()
             }
             answers = answers_by_name(request, read)
         return DecisionReply(answers, model if isinstance(model, str) else "", usage or Usage(1))
 
     def _question(self, question: DecisionQuestion) -> JsonDict:
-        written: JsonDict = {"type": _KINDS[question.kind]}
+        body: JsonDict = {"type": _KINDS[question.kind]}
         if question.instructions is not None:
-            written["instructions"] = question.instructions
+            body["instructions"] = question.instructions
         if question.kind == "choice":
-            written["criteria"] = {one.value: one.description for one in question.options}
+            body["criteria"] = {option.value: option.description for option in question.options}
         elif question.kind == "score":
-            written["criteria"] = list(map(level_text, question.options))
-        elif any(one.description is not None for one in question.options):
-            written["criteria"] = {
-                name: one.description
-                for name, one in zip(self.predicate_descriptions, question.options, strict=True)
-                if one.description is not None
+            body["criteria"] = list(map(level_text, question.options))
+        elif any(option.description is not None for option in question.options):
+            body["criteria"] = {
+                name: option.description
+                for name, option in zip(self.predicate_descriptions, question.options, strict=True)
+                if option.description is not None
             }
-        return written
+        return body
 
     def _questions(self, value: JsonValue) -> tuple[DecisionQuestion, ...]:
         questions = required_object(value, ("questions",))
@@ -118,9 +118,9 @@ class SystemOne:
             raise InvalidRequest(("questions",), "Dictionary should have at least 1 item")
         if "" in questions:
             raise InvalidRequest(("questions", ""), "A question needs a name")
-        return tuple(self._asked(name, one) for name, one in questions.items())
+        return tuple(self._read_question(name, body) for name, body in questions.items())
 
-    def _asked(self, name: str, value: JsonValue) -> DecisionQuestion:
+    def _read_question(self, name: str, value: JsonValue) -> DecisionQuestion:
         place = ("questions", name)
         body = required_object(value, place)
         instructions = written_text(body.get("instructions"), (*place, "instructions"))
@@ -130,13 +130,13 @@ class SystemOne:
             options = self._sides(criteria, inside)
             return DecisionQuestion(name, "predicate", instructions, options)
         if kind == "choice":
-            named = required_object(criteria, inside)
-            check_count(len(named), MOST_OPTIONS, inside)
+            descriptions = required_object(criteria, inside)
+            check_count(len(descriptions), MOST_OPTIONS, inside)
             options = tuple(
                 DecisionOption(
-                    required_text(one, inside), written_text(description, (*inside, one))
+                    required_text(option, inside), written_text(description, (*inside, option))
                 )
-                for one, description in named.items()
+                for option, description in descriptions.items()
             )
             return DecisionQuestion(name, "choice", instructions, options)
         if kind == "score":
@@ -159,21 +159,21 @@ class SystemOne:
 
     def _answer(self, question: DecisionQuestion, answer: DecisionAnswer) -> JsonDict:
         shares = answer.probabilities or ()
-        written: JsonDict = {"type": _KINDS[question.kind]}
+        body: JsonDict = {"type": _KINDS[question.kind]}
         if question.kind == "predicate":
-            written |= self._noul(shares, answer.confidence)
+            body |= self._noul(shares, answer.confidence)
         elif question.kind == "choice":
-            written["choice"] = question.values[likeliest(shares)]
-            written["confidence"] = self._confidence(answer, choice_confidence(shares))
-            written["probabilities"] = dict(zip(question.values, shares, strict=True))
+            body["choice"] = question.values[likeliest(shares)]
+            body["confidence"] = self._confidence(answer, choice_confidence(shares))
+            body["probabilities"] = dict(zip(question.values, shares, strict=True))
         else:
-            written["score"] = expectation(shares)
-            written["confidence"] = self._confidence(answer, score_confidence(shares))
-            written["legend"] = {
-                str(number): level_text(one) for number, one in enumerate(question.options)
+            body["score"] = expectation(shares)
+            body["confidence"] = self._confidence(answer, score_confidence(shares))
+            body["legend"] = {
+                str(number): level_text(option) for number, option in enumerate(question.options)
             }
-            written["probabilities"] = {str(number): one for number, one in enumerate(shares)}
-        return written if answer.accepted else {**written, "x_accepted": False}
+            body["probabilities"] = {str(number): share for number, share in enumerate(shares)}
+        return body if answer.accepted else {**body, "x_accepted": False}
 
     def _noul(self, shares: Sequence[float], confidence: float | None) -> JsonDict:  # noqa: ARG002
         return {"noul": shares[0]}
@@ -183,9 +183,9 @@ class SystemOne:
 
     def _read(self, question: DecisionQuestion, value: JsonValue) -> DecisionAnswer:
         if not is_object(value):
-            return failed(Message("the answer is not an object"))
+            return failed_answer(Message("the answer is not an object"))
         if value.get("type") != _KINDS[question.kind]:
-            return failed(
+            return failed_answer(
                 Message(
                     "asked a {wanted}, answered a {kind}",
                     wanted=_KINDS[question.kind],
@@ -206,23 +206,23 @@ class SystemOne:
     def _numbers(self, question: DecisionQuestion, value: JsonObject) -> DecisionAnswer:
         if question.kind == "predicate":
             return predicate_answer(value.get("noul"), value.get("confidence"))
-        given = value.get("probabilities")
-        if not isinstance(given, Mapping):
-            return failed(Message("the answer has no probabilities"))
+        shares = value.get("probabilities")
+        if not isinstance(shares, Mapping):
+            return failed_answer(Message("the answer has no probabilities"))
         confidence = value.get("confidence")
         if question.kind == "choice":
-            answer = distribution_answer(question, list(given.items()), confidence)
+            answer = distribution_answer(question, list(shares.items()), confidence)
             return with_choice_note(answer, question, value.get("choice"))
         keys = [str(number) for number in range(len(question.options))]
         legend = value.get("legend")
         if legend is not None and (not is_object(legend) or sorted(legend) != sorted(keys)):
-            return failed(Message("the legend does not number the levels from 0"))
-        answer = distribution_answer(question, list(given.items()), confidence, keys)
+            return failed_answer(Message("the legend does not number the levels from 0"))
+        answer = distribution_answer(question, list(shares.items()), confidence, keys)
         return with_score_note(answer, value.get("score"))
 
 
 def level_text(option: DecisionOption) -> JsonValue:
-    """A level in a format that has one text per level: label and description in one line."""
+    """Return label and description of a level in one line, for formats with one text per level."""
     if not option.value:
         return option.description
     if option.description is None:
@@ -231,7 +231,7 @@ def level_text(option: DecisionOption) -> JsonValue:
 
 
 def usage_object(usage: Usage) -> JsonDict:
-    """Tokens as most servers name them."""
+    """Return token counts under the names that most servers use."""
     return {"input_tokens": usage.prompt_tokens, "output_tokens": usage.completion_tokens}
 
 

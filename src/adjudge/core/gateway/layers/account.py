@@ -1,5 +1,5 @@
-"""How many tokens a request takes, and what a run has spent, in a form that outlives the process:
-whatever is sent, it knows.
+"""Token estimates per request, and the account of what a run has spent, which outlives
+the process.
 """
 
 from __future__ import annotations
@@ -16,45 +16,45 @@ from adjudge.core.reading.typed_json import read_as
 _BYTES_PER_TOKEN = 4
 _FEWEST_BYTES_PER_TOKEN = 2
 _TOKENS_AROUND = 50
-"""Of a prompt, beside its text: roles, separators."""
+"""Tokens of a prompt besides its text: roles, separators."""
 _EXPECTED_ANSWER = 150
 """Tokens set aside for an answer until the provider says how many it was."""
 LONGEST_ANSWER = 4096
-"""Tokens that a verdict may take where money or tokens are limited; sent along as the most that is
-wanted.
-"""
+"""Tokens that a verdict may take if money or tokens are limited; sent along as ``max_tokens``."""
 _MOST_BYTES_PER_TOKEN = 64
-"""A text has more tokens than one for each of so many bytes, whatever a server says."""
+"""Bytes that one token holds at most. A lower count of tokens is wrong, whatever a server says."""
 _MOST_TOKENS = 1_000_000_000
-"""A count above this is none."""
+"""A higher count is invalid."""
 NO_COUNT = -1
-"""What stands for a count that cannot be true, until it is estimated."""
+"""Placeholder for an impossible count, until it is estimated."""
 
 
 def expected_tokens(request: Request) -> tuple[int, int]:
-    """About how many tokens the prompt and the answer will be."""
-    return _tokens(request.prompt.text), request.max_tokens or _EXPECTED_ANSWER
+    """Estimate the tokens of the prompt and of the answer."""
+    return _tokens_in(_byte_count(request.prompt.text)), request.max_tokens or _EXPECTED_ANSWER
 
 
 def most_tokens(request: Request) -> tuple[int, int]:
-    """How many tokens the prompt and the answer will be at most."""
+    """Return upper bounds for the tokens of the prompt and of the answer."""
     prompt = _byte_count(request.prompt.text) // _FEWEST_BYTES_PER_TOKEN + _TOKENS_AROUND
     return prompt, request.max_tokens or LONGEST_ANSWER
 
 
 class RequestSizes:
-    """How long a model's requests are likely to be: as its largest turned out so far."""
+    """Expected lengths of a model's requests, scaled by its largest one so far."""
 
     def __init__(self) -> None:
         self._larger: dict[str, tuple[float, float]] = {}
-        """Model → how many times as long as expected its prompts and its answers were at most."""
+        """Model → highest ratio of actual to expected length, of its prompts and its answers."""
 
-    def known(self, model: str) -> tuple[float, float] | None:
-        """What was learnt of a model; None before its first answer."""
+    def factors(self, model: str) -> tuple[float, float] | None:
+        """Return how many times as long as expected a model's prompts and answers were; None before
+        its first answer.
+        """
         return self._larger.get(model)
 
     def learn(self, model: str, request: Request, usage: Usage) -> None:
-        """How a model's prompts and answers turn out."""
+        """Widen the factors of a model by one of its replies."""
         prompt, answer = expected_tokens(request)
         longer, wordier = self._larger.get(model, (0.0, 0.0))
         self._larger[model] = (
@@ -63,70 +63,76 @@ class RequestSizes:
         )
 
     def likely(self, model: str, request: Request) -> Usage:
-        """What a request will take."""
-        return self.scaled(model, Usage(1, *expected_tokens(request)))
+        """Estimate the usage of a request."""
+        return self.scale(model, Usage(1, *expected_tokens(request)))
 
-    def scaled(self, model: str, expected: Usage) -> Usage:
-        """Expected sizes, as long as the model's largest turned out so far."""
+    def scale(self, model: str, expected: Usage) -> Usage:
+        """Multiply expected sizes by the model's factors."""
         longer, wordier = self._larger.get(model, (1.0, 1.0))
         prompt, answer = expected.prompt_tokens, expected.completion_tokens
         return Usage(expected.calls, round(prompt * longer), round(answer * wordier))
 
     def most(self, model: str, request: Request) -> Usage:
-        """What a request takes at most; no less than is likely."""
+        """Return an upper bound of a request's usage, no lower than the estimate."""
         likely, (prompt, answer) = self.likely(model, request), most_tokens(request)
         return Usage(1, max(prompt, likely.prompt_tokens), max(answer, likely.completion_tokens))
 
 
 def token_count(value: object) -> int:
-    """A count of tokens as a server sent it: 0 where it is missing, NO_COUNT where no request can
-    have taken that.
+    """Return a server's count of tokens: 0 if missing, NO_COUNT if no request can have
+    taken that.
     """
     if value is None:
         return 0
-    if (
-        isinstance(value, float) and value.is_integer()
-    ):  # JSON knows no whole numbers, and some servers write 12.0
+    # JSON has one kind of numbers, and some servers write 12.0.
+    if isinstance(value, float) and value.is_integer():
         value = int(value)
     return value if type(value) is int and 0 <= value <= _MOST_TOKENS else NO_COUNT
 
 
 def token_sum(*values: object) -> int:
-    """Counts as a server sent them, together; NO_COUNT where one of them is none."""
+    """Add up a server's counts; NO_COUNT if one of them is invalid."""
     counts = [token_count(value) for value in values]
     return NO_COUNT if NO_COUNT in counts else sum(counts)
 
 
-def measured(model: str, request: Request, reply: Reply) -> Reply:
-    """The reply with a usage that can be added up: counts that are missing or cannot be true are
-    estimated, and marked so. An application has none to count.
+def with_counts(model: str, request: Request, reply: Reply) -> Reply:
+    """Return the reply with a usage that can be added up.
+
+    Missing or impossible counts are estimated, and marked so. Applications are left alone: they
+    report no counts.
     """
     if model.startswith(TARGET):
         return reply
-    asked = _byte_count(request.prompt.text)
-    answered = None if request.decision is None else 0  # a decision model writes no tokens
-    usage = believable(reply, asked, answered)
+    prompt_size = _byte_count(request.prompt.text)
+    answer_size = None if request.decision is None else 0  # a decision model writes no tokens
+    usage = plausible_usage(reply, prompt_size, answer_size)
     return reply if usage is reply.usage else replace(reply, usage=usage)
 
 
-def believable(reply: Reply, asked: int, answered: int | None = None) -> Usage:
-    """What a reply to a prompt of ``asked`` bytes took. ``answered``: the bytes that the model
-    wrote, if these are not its text.
+def plausible_usage(reply: Reply, prompt_size: int, answer_bytes: int | None = None) -> Usage:
+    """Return the usage of a reply to a prompt of ``prompt_size`` bytes; estimate bad counts.
+
+    ``answer_bytes``: bytes that the model wrote, if these are not its text.
     """
-    usage, said = reply.usage, _byte_count(reply.text) if answered is None else answered
+    usage, answer_size = (
+        reply.usage,
+        _byte_count(reply.text) if answer_bytes is None else answer_bytes,
+    )
     most = _MOST_BYTES_PER_TOKEN
     if (
-        _whole(usage)
-        and usage.prompt_tokens * most >= asked
-        and usage.completion_tokens * most >= said
+        _is_plausible(usage)
+        and usage.prompt_tokens * most >= prompt_size
+        and usage.completion_tokens * most >= answer_size
     ):
         return usage
-    if usage == Usage():  # a recorded reply: it cost nothing
+    # All zero: a recorded reply, which cost nothing.
+    if usage == Usage():
         return Usage()
     counts = (usage.calls, usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens)
     calls, prompt, answer, cached = (max(0, token_count(count)) for count in counts)
-    missing_prompt = prompt == 0 or not _covers(prompt, asked)
-    missing_answer = said > 0 and (answer == 0 or not _covers(answer, said))
+    missing_prompt = prompt == 0 or not _covers(prompt, prompt_size)
+    missing_answer = answer_size > 0 and (answer == 0 or not _covers(answer, answer_size))
     doubtful = (
         missing_prompt
         or type(usage.cached_tokens) is not int
@@ -134,15 +140,15 @@ def believable(reply: Reply, asked: int, answered: int | None = None) -> Usage:
     )
     return Usage(
         calls=calls or 1,
-        prompt_tokens=_tokens_in(asked) if missing_prompt else prompt,
-        completion_tokens=_tokens_in(said) if missing_answer else answer,
+        prompt_tokens=_tokens_in(prompt_size) if missing_prompt else prompt,
+        completion_tokens=_tokens_in(answer_size) if missing_answer else answer,
         cached_tokens=0 if doubtful else cached,
         estimated=int(doubtful or missing_answer),
     )
 
 
-def _whole(usage: Usage) -> bool:
-    """Whether every count is there and sensible."""
+def _is_plausible(usage: Usage) -> bool:
+    """Return True if every count is there and plausible."""
     calls, prompt, answer, cached = (
         usage.calls,
         usage.prompt_tokens,
@@ -156,16 +162,12 @@ def _whole(usage: Usage) -> bool:
 
 
 def _covers(tokens: int, size: int) -> bool:
-    """Whether so many tokens can be a text of so many bytes."""
+    """Return True if that many tokens can hold a text of ``size`` bytes."""
     return tokens * _MOST_BYTES_PER_TOKEN >= size
 
 
 def _tokens_in(size: int) -> int:
     return size // _BYTES_PER_TOKEN + 1
-
-
-def _tokens(text: str) -> int:
-    return _tokens_in(_byte_count(text))
 
 
 def _byte_count(text: str) -> int:
@@ -179,12 +181,12 @@ class Spent(Amounts):
     tokens: int = 0
     usd: float = 0.0
     unpriced: int = 0
-    """Calls whose price is not known; ``usd`` is without them."""
+    """Calls with an unknown price; ``usd`` leaves them out."""
 
 
 @light_dataclass(frozen=True)
 class _KeptAccount:
-    """An account as a ledger keeps it: each amount by its numbers."""
+    """Form of an account in a ledger: each amount as a list of numbers."""
 
     used: Mapping[str, tuple[float, ...]]
     failed: int
@@ -195,70 +197,72 @@ class _KeptAccount:
 
 @light_dataclass()
 class Account:
-    """Requests by what came of them.
+    """Requests of a run by their outcome.
 
-    ``leased`` is on the disk before they are sent, so that a kill loses none of them.
+    ``leased`` is on the disk before the requests are sent, so that a kill loses none of them.
     """
 
     used: dict[str, Usage] = field(default_factory=dict)
-    """Model → what its replies took."""
+    """Model → usage of its replies."""
     failed: int = 0
     """Requests that brought no reply."""
     lost: Spent = Spent()
-    """Requests that may have been under way when the process was killed, or were given up; what
-    they took is estimated. So is what failed requests took whose replies did not arrive: those
-    are in ``failed`` and not in the calls here.
+    """Estimated cost of requests that were under way when the process was killed, or given up.
+
+    Failed requests that may have been paid for add tokens and dollars here, but their calls are in
+    ``failed``.
     """
     leased: int = 0
-    """Requests that may have been sent, as the disk knows or is about to know."""
+    """Number of requests that the disk has recorded, or is about to, as possibly sent."""
     each: Spent = Spent()
-    """What one of those is expected to take, at the dearest."""
+    """Expected cost of the dearest of these requests."""
     changes: int = field(default=0, compare=False)
-    """Counts what came in, so that others know when to add up anew."""
+    """Number of changes, so that cached totals know when they are out of date."""
 
     @property
-    def settled(self) -> int:
-        """Requests of which it is known what came of them, or that nobody will ever know."""
+    def settled_calls(self) -> int:
+        """Number of requests whose outcome is known, or is lost for good."""
         return sum(usage.calls for usage in self.used.values()) + self.failed + self.lost.calls
 
     def add(self, model: str, usage: Usage) -> None:
-        known = self.used.get(model)
-        self.used[model] = usage if known is None else known + usage
+        """Count a reply's usage."""
+        earlier = self.used.get(model)
+        self.used[model] = usage if earlier is None else earlier + usage
         self.changes += 1
 
     def fail(self) -> None:
-        """A request brought no reply."""
+        """Count a request that brought no reply."""
         self.failed += 1
         self.changes += 1
 
     def lose(self, amount: Spent) -> None:
-        """Of requests that may have taken so much nobody will ever know."""
+        """Count requests whose outcome is lost, with what they may have taken."""
         self.lost += amount
         self.changes += 1
 
     def lease(self, calls: int, each: Spent) -> None:
-        """So many requests may be sent; of what each takes, the most so far counts."""
+        """Allow ``calls`` requests in all. Of what each takes, the largest estimate counts."""
         self.leased = max(self.leased, calls)
         self.each = Spent(
             1, max(self.each.tokens, each.tokens), max(self.each.usd, each.usd), each.unpriced
         )
 
     def write_off(self) -> None:
-        """After a kill: whatever was leased and never settled counts as sent."""
-        self.lost += self.each * max(0, self.leased - self.settled)
-        self.leased = self.settled
+        """Count leased requests without an outcome as sent, after a kill."""
+        self.lost += self.each * max(0, self.leased - self.settled_calls)
+        self.leased = self.settled_calls
 
     def absorb(self, other: Account) -> None:
-        """Add what another process spent; what it leased and never settled counts as sent."""
+        """Add what another process spent. Its leased requests without an outcome count as sent."""
         other.write_off()
         for model, usage in other.used.items():
             self.add(model, usage)
         self.failed += other.failed
         self.lost += other.lost
-        self.leased = self.settled
+        self.leased = self.settled_calls
 
     def to_dict(self) -> JsonDict:
-        """The account as a JSON-ready dict."""
+        """Return the account as a JSON-ready dict."""
         return {
             "used": {model: list(astuple(usage)) for model, usage in self.used.items()},
             "failed": self.failed,
@@ -269,8 +273,8 @@ class Account:
 
     @classmethod
     def of(cls, data: JsonValue) -> Account:
-        """As ``to_dict`` wrote it."""
-        kept = read_as(_KeptAccount, data)
-        used = {model: Usage(*each) for model, each in kept.used.items()}  # type: ignore[arg-type]
-        lost, each = Spent(*kept.lost), Spent(*kept.each)  # type: ignore[arg-type]
-        return cls(used, kept.failed, lost, kept.leased, each)
+        """Read what ``to_dict`` wrote."""
+        record = read_as(_KeptAccount, data)
+        used = {model: Usage(*amount) for model, amount in record.used.items()}  # type: ignore[arg-type]
+        lost, amount = Spent(*record.lost), Spent(*record.each)  # type: ignore[arg-type]
+        return cls(used, record.failed, lost, record.leased, amount)

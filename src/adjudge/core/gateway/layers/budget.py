@@ -1,4 +1,4 @@
-"""What a run may spend, and whether it is to go on: asked right before each request is sent."""
+"""Budget of a run. Asked right before each request whether it may be sent."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from functools import cached_property
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.domain.message import Reply, Request, Usage
-from adjudge.core.gateway.layers.account import Account, RequestSizes, Spent, measured
+from adjudge.core.gateway.layers.account import Account, RequestSizes, Spent, with_counts
 from adjudge.core.gateway.layers.halt import Halt, Haltable
 from adjudge.core.gateway.layers.lease import CallLease, Keep
 from adjudge.core.gateway.model import Replying
@@ -23,14 +23,14 @@ from adjudge.errors import BudgetSpent, ModelError, SetupError
 _LEASE = 256
 """Requests that are written into the ledger at once, before they are sent."""
 _LEASE_SHARE = 16
-"""No more than this part of what is left is leased at once: so much a kill may cost."""
+"""A lease is at most one part in so many of the remaining budget: this much a kill may cost."""
 
 
 @light_dataclass(frozen=True)
 class Budget:
-    """Limits on what a whole run may cost, what it cost before an interruption included.
+    """Limits on the cost of a whole run, including what it cost before an interruption.
 
-    None: no limit.
+    None: no limit. Example: ``Budget(max_usd=0.5, max_calls=1000)``
     """
 
     max_usd: float | None = None
@@ -39,12 +39,12 @@ class Budget:
     max_tokens: int | None = None
 
     @cached_property
-    def by_size(self) -> bool:
-        """Whether it matters how long an answer is."""
+    def limits_size(self) -> bool:
+        """True if the budget depends on the length of answers."""
         return self.max_usd is not None or self.max_tokens is not None
 
     def __add__(self, part: Budget) -> Budget:
-        """With what may be spent on top of each limit that there is."""
+        """Add to each limit that is set."""
         limits = (
             (self.max_usd, part.max_usd),
             (self.max_calls, part.max_calls),
@@ -58,42 +58,45 @@ class Budget:
         )
 
     def __sub__(self, part: Budget) -> Budget:
-        """What is left without a part of it."""
+        """Subtract from each limit that is set, down to zero."""
         pairs = (
             (self.max_usd, part.max_usd),
             (self.max_calls, part.max_calls),
             (self.max_tokens, part.max_tokens),
         )
         usd, calls, tokens = (
-            None if limit is None else max(0, limit - (given or 0)) for limit, given in pairs
+            None if limit is None else max(0, limit - (spent_part or 0))
+            for limit, spent_part in pairs
         )
         return Budget(
             usd, None if calls is None else int(calls), None if tokens is None else int(tokens)
         )
 
     def block(self, spent: Spent, likely: Spent) -> int:
-        """How many requests to lease at once: a small part of what is left, so that a kill costs
-        little.
+        """Return how many requests to lease at once: a small part of the remaining budget, so that
+        a kill costs little.
         """
-        left = (
+        limits = (
             (self.max_calls, spent.calls, 1),
             (self.max_tokens, spent.tokens, likely.tokens),
             (self.max_usd, spent.usd, likely.usd),
         )
         most = [
-            (limit - used) / (each * _LEASE_SHARE)
-            for limit, used, each in left
-            if limit is not None and each > 0
+            (limit - used) / (size * _LEASE_SHARE)
+            for limit, used, size in limits
+            if limit is not None and size > 0
         ]
         return max(1, int(min([_LEASE, *most])))
 
-    def passed(self, spent: Spent, whole: Budget | None = None) -> str | None:
-        """The limit that is passed; named as it stands in ``whole``, which this is a part of."""
-        named = whole or self
+    def exceeded_limit(self, spent: Spent, whole: Budget | None = None) -> str | None:
+        """Return the limit that is exceeded, or None. It is named by its value in ``whole``, of
+        which this budget is a part.
+        """
+        shown_budget = whole or self
         limits = (
-            (f"max_calls={named.max_calls}", self.max_calls, spent.calls),
-            (f"max_tokens={named.max_tokens}", self.max_tokens, spent.tokens),
-            (f"max_usd={named.max_usd}", self.max_usd, spent.usd),
+            (f"max_calls={shown_budget.max_calls}", self.max_calls, spent.calls),
+            (f"max_tokens={shown_budget.max_tokens}", self.max_tokens, spent.tokens),
+            (f"max_usd={shown_budget.max_usd}", self.max_usd, spent.usd),
         )
         return next(
             (name for name, limit, value in limits if limit is not None and not value <= limit),
@@ -113,9 +116,7 @@ class Budget:
 
 _NO_LIMITS = Budget()
 More = Callable[[Spent, Spent], Awaitable[Budget | None]]
-"""What a request is likely to take and takes at most → what may be spent on top; None where nothing
-is left.
-"""
+"""Likely and highest cost of a request → budget on top; None if nothing is left."""
 
 
 class OpenBudget(Haltable):
@@ -134,18 +135,16 @@ class OpenBudget(Haltable):
         self.prices = prices or PriceTable.load()
         self.account = account or Account()
         self._spent = Spent(), -1
-        """What the account came to, and after how many of its changes."""
+        """Total of the account, and the number of changes it includes."""
         self.lease = keep and CallLease(
             self.account,
             keep,
             lambda likely: self.budget.block(self.spent, likely) if self._limited else _LEASE,
             self.raise_if_halted,
         )
-        """Of a run whose ledger knows of every request."""
+        """Set if the run's ledger records every request."""
         self._reserved, self._in_batches = Spent(), Spent()
-        """What requests under way may take, and what batches may that were sent and not collected
-        yet.
-        """
+        """Highest cost of the requests under way, and of batches that were not collected yet."""
         self.sizes = RequestSizes()
         self._lost_before_first_answer: dict[str, tuple[Usage, Usage]] = {}
         """Model → requests whose replies were lost before its first answer: their expected sizes,
@@ -154,47 +153,48 @@ class OpenBudget(Haltable):
         self._asking: Counter[str] = Counter()
         """Model → its requests under way."""
         self.more: More | None = None
-        """Where there is one budget for several processes: gives a further part of it."""
+        """Returns a further part of the budget if several processes share one."""
         self._whole: Budget | None = None
         self._asking_for_more = asyncio.Lock()
         self.puts_off = False
-        """Whether a request that does not fit is not the end of the run: others may be answered
-        without one.
+        """A request that does not fit fails alone instead of ending the run, because other rows may
+        need no request.
         """
 
     @property
     def spent(self) -> Spent:
-        """What the account comes to; added up when it is asked for."""
-        (spent, then), now = self._spent, self.account.changes
-        if then != now:
+        """Total of the account. Recomputed only if the account has changed."""
+        (spent, counted_changes), changes = self._spent, self.account.changes
+        if counted_changes != changes:
+            # Copied at once: pages read this while requests are sent.
             used = (*self.account.used.items(),)  # at once: pages ask while requests are sent
-            replies = sum((self.cost(*one) for one in used), self.account.lost)
+            replies = sum((self.cost(*model_usage) for model_usage in used), self.account.lost)
             spent = replies + Spent(calls=self.account.failed)
-            self._spent = spent, now
+            self._spent = spent, changes
         return spent
 
     def share(self, more: More | None, whole: Budget | None) -> None:
-        """Spend what ``more`` gives, which is a part of the whole."""
+        """Take parts of the ``whole`` budget from ``more``, a coordinator of several processes."""
         self.more, self._whole = more, whole
 
     def cost(self, model: str, usage: Usage) -> Spent:
-        """What ``usage`` comes to."""
+        """Return the cost of ``usage`` by a model."""
         tokens, usd = usage.prompt_tokens + usage.completion_tokens, self.prices.cost(model, usage)
         return Spent(usage.calls, tokens, usd or 0.0, usage.calls if usd is None else 0)
 
-    def closed(self) -> JsonDict:
-        """The account at the end: what was leased and not begun is given back."""
-        self.account.leased = self.lease.begun if self.lease else self.account.settled
+    def close(self) -> JsonDict:
+        """Return the final account. Leased requests that never started are given back."""
+        self.account.leased = self.lease.begun if self.lease else self.account.settled_calls
         return self.account.to_dict()
 
     def send(self, model: str, request: Request, ask: Callable[[], Awaitable[Reply]]) -> Replying:
-        """Ask; what the request may cost is set aside while it is under way, then what it did cost
-        is counted.
+        """Ask, and count the cost. The largest possible cost is reserved while the request is under
+        way.
         """
         return (
             self._within_limits(model, request, ask)
             if self._limited
-            else self._counted(model, request, ask)
+            else self._send_counted(model, request, ask)
         )
 
     async def _within_limits(
@@ -204,20 +204,20 @@ class OpenBudget(Haltable):
         self._reserved += most
         self._asking[model] += 1
         try:
-            return await self._counted(model, request, ask)
+            return await self._send_counted(model, request, ask)
         finally:
             self._reserved -= most
             self._asking[model] -= 1
             self.wake()
 
-    async def _counted(
+    async def _send_counted(
         self, model: str, request: Request, ask: Callable[[], Awaitable[Reply]]
     ) -> Reply:
         self.raise_if_halted()
         if self.lease:
             await self.lease.begin(lambda: self.cost(model, self._size_if_lost(model, request)))
         try:
-            reply = measured(model, request, await ask())
+            reply = with_counts(model, request, await ask())
         except asyncio.CancelledError:  # nobody waits for it any more, and it may be paid for
             self._lose(model, request, calls=1)
             raise
@@ -233,34 +233,36 @@ class OpenBudget(Haltable):
         return reply
 
     def _lose(self, model: str, request: Request, *, calls: int) -> None:
-        """Count what a request takes whose reply did not arrive: the model may have answered."""
+        """Count a request whose reply did not arrive: the model may have answered."""
         if model.startswith(TARGET):  # what an application takes is not known in any case
             self.account.lose(Spent(calls))
             return
         counted = self._size_if_lost(model, request)
-        if self.sizes.known(model) is None:
-            expected, before = self._lost_before_first_answer.get(model, (Usage(), Usage()))
+        if self.sizes.factors(model) is None:
+            expected, earlier = self._lost_before_first_answer.get(model, (Usage(), Usage()))
             expected += self.sizes.likely(model, request)
-            self._lost_before_first_answer[model] = expected, before + counted
+            self._lost_before_first_answer[model] = expected, earlier + counted
         self.account.lose(replace(self.cost(model, counted), calls=calls))
 
     def _size_if_lost(self, model: str, request: Request) -> Usage:
-        """What a request counts if its reply does not arrive.
+        """Return the usage to count if a reply does not arrive.
 
-        Under a limit on money or tokens the longest answer is sent along, so that is a bound;
-        an estimate by the replies that did arrive would let long lost replies exceed the limit.
+        Under a limit on money or tokens, the longest answer is sent along, so that is a bound: an
+        estimate by the replies that did arrive would let long lost replies exceed the limit.
         Without such a limit nothing bounds an answer, and the report shows the estimate.
         """
         sizes = self.sizes
-        return sizes.most(model, request) if self.budget.by_size else sizes.likely(model, request)
+        return (
+            sizes.most(model, request) if self.budget.limits_size else sizes.likely(model, request)
+        )
 
     def _correct_losses(self, model: str) -> None:
-        """Correct what lost requests count by the model's first reply: servers may add to every
+        """Correct the count of lost requests by the model's first reply: servers may add to every
         prompt.
         """
         expected, counted = self._lost_before_first_answer.pop(model)
-        scaled = self.sizes.scaled(model, expected)
-        if self.budget.by_size:
+        scaled = self.sizes.scale(model, expected)
+        if self.budget.limits_size:
             prompt = max(scaled.prompt_tokens, counted.prompt_tokens)
             answer = max(scaled.completion_tokens, counted.completion_tokens)
             scaled = replace(scaled, prompt_tokens=prompt, completion_tokens=answer)
@@ -269,32 +271,32 @@ class OpenBudget(Haltable):
     # -- batches: set aside when they are planned, counted when they are collected ------
 
     def set_aside(self, model: str, request: Request) -> Spent:
-        """What a request in a batch may take. Raises BudgetSpent if that does not fit any more.
+        """Reserve and return the cost of a request in a batch, or raise BudgetSpent.
 
-        At most, until the model's answers show how long its largest are; the first one only has to
-        be likely to fit.
+        The upper bound is reserved until the model's answers show how long its largest are. The
+        first request only has to be likely to fit.
         """
         likely, most = self._sizes(model, request, in_batch=True)
-        wanted = likely if self.sizes.known(model) else most
+        amount = likely if self.sizes.factors(model) else most
         alone = self._in_batches.calls == 0
-        before = self.spent + self._reserved + self._in_batches
-        limit = self.budget.passed(before + (likely if alone else wanted), self._whole)
+        committed = self.spent + self._reserved + self._in_batches
+        limit = self.budget.exceeded_limit(committed + (likely if alone else amount), self._whole)
         if self._limited and limit:
             raise self.spent_error(limit)
-        self._in_batches += wanted
-        return wanted
+        self._in_batches += amount
+        return amount
 
     def set_aside_again(self, amount: Spent) -> None:
-        """What a batch may take that was sent before."""
+        """Reserve the cost of a batch that was sent before."""
         self._in_batches += amount
 
     def give_back(self, amount: Spent) -> None:
-        """What a batch may have taken that is collected now, or will not be sent."""
+        """Release the reservation of a batch that was collected or will not be sent."""
         self._in_batches -= amount
         self.wake()
 
     def collect(self, model: str, usage: Usage | None) -> None:
-        """A reply came in a batch; None: the request failed at its server."""
+        """Count a reply from a batch; None: the request failed at its server."""
         if usage is None:
             self.account.fail()
         else:
@@ -303,10 +305,11 @@ class OpenBudget(Haltable):
             self.lease.add(1 if usage is None else usage.calls)
 
     def write_off(self, amount: Spent, *, sent_again: bool) -> None:
-        """Count what may have been paid and brought no answer. BudgetSpent, and nothing is
-        counted, where what is set aside to be sent again does not fit beside it.
+        """Count requests that may have been paid for and brought no answer.
+
+        Raises BudgetSpent, and counts nothing, if their repetition (``sent_again``) would not fit.
         """
-        limit = self.budget.passed(self.spent + amount + self._in_batches, self._whole)
+        limit = self.budget.exceeded_limit(self.spent + amount + self._in_batches, self._whole)
         if sent_again and limit:
             spent = self.spent_error(limit)
             self.halt(spent)
@@ -316,7 +319,9 @@ class OpenBudget(Haltable):
             self.lease.add(amount.calls)
 
     def spent_error(self, limit: str) -> BudgetSpent:
-        """Return the error for a limit that is reached; it tells if lost replies are a part."""
+        """Return the error for a limit that is reached. It mentions lost replies if they are a part
+        of the cost.
+        """
         lost = self.account.lost
         if limit.startswith("max_usd") and lost.usd:
             counted = dollars(lost.usd)
@@ -331,49 +336,52 @@ class OpenBudget(Haltable):
         )
 
     def over(self) -> str | None:
-        """The limit that is passed already."""
-        return self.budget.passed(self.spent, self._whole)
+        """Return the limit that is exceeded already, or None."""
+        return self.budget.exceeded_limit(self.spent, self._whole)
 
     # ------------------------------------------------------------------------------------
 
     def _sizes(
         self, model: str, request: Request, *, in_batch: bool = False
     ) -> tuple[Spent, Spent]:
-        """What a request is likely to take, and what it takes at most."""
-        if not self.budget.by_size:
+        """Return the likely cost of a request, and the highest."""
+        if not self.budget.limits_size:
             return Spent(1), Spent(1)
         likely, most = self.sizes.likely(model, request), self.sizes.most(model, request)
-        sizes = [one.in_batch() if in_batch else one for one in (likely, most)]
+        sizes = [usage.in_batch() if in_batch else usage for usage in (likely, most)]
         return self.cost(model, sizes[0]), self.cost(model, sizes[1])
 
     async def _room_for(self, model: str, request: Request) -> Spent:
-        """Side by side only what fits at its largest; near the limit one after the other, as long
-        as the next is likely to fit.
+        """Wait until a request fits, and return the amount to reserve.
 
-        So a limit is passed by no more than the one request that was larger than expected. Says
-        what to set aside.
+        Requests run in parallel as long as all fit at their largest. Near the limit they run one
+        after the other, as long as the next is likely to fit. So a limit is exceeded by at most the
+        one request that was larger than expected.
         """
         self.raise_if_halted()
         likely, most = self._sizes(model, request)
-        while self._unknown(model) or not self._fits(likely, most):
-            if self.more and not self._unknown(model) and await self._extended(likely, most):
+        while self._is_first_pending(model) or not self._fits(likely, most):
+            if self.more and not self._is_first_pending(model) and await self._extend(likely, most):
                 continue
             self.raise_if_halted()
-            if limit := self.budget.passed(self.spent + self._in_batches + likely, self._whole):
+            if limit := self.budget.exceeded_limit(
+                self.spent + self._in_batches + likely, self._whole
+            ):
                 spent = self.spent_error(limit)
                 if not self.puts_off:
                     self.halt(spent)
                 raise spent
-            known = self.sizes.known(model)
+            factors = self.sizes.factors(model)
             await self.wait_for_change()
-            if self.sizes.known(model) != known:
+            if self.sizes.factors(model) != factors:
                 likely, most = self._sizes(model, request)
         self.raise_if_halted()
         return most
 
-    async def _extended(self, likely: Spent, most: Spent) -> bool:
-        """Whether this process may spend more than before."""
+    async def _extend(self, likely: Spent, most: Spent) -> bool:
+        """Ask the coordinator for a further part. Return True if this process may try again."""
         async with self._asking_for_more:
+            # Another request may have got a new part while this one waited for the lock.
             if self.more is None or self._fits(likely, most):
                 return self.more is not None
             part = await self.more(likely, most)
@@ -383,51 +391,52 @@ class OpenBudget(Haltable):
             self.budget = self.budget + part
             return True
 
-    def _unknown(self, model: str) -> bool:
-        """Whether the model's first request is still under way, which shows how its servers count:
-        they may add to a prompt.
+    def _is_first_pending(self, model: str) -> bool:
+        """Return True while the model's first request is under way.
+
+        Its reply shows how the server counts tokens; servers may add to a prompt.
         """
-        return self.budget.by_size and not self.sizes.known(model) and self._asking[model] > 0
+        return self.budget.limits_size and not self.sizes.factors(model) and self._asking[model] > 0
 
     def _fits(self, likely: Spent, most: Spent) -> bool:
         before = self.spent + self._in_batches
         alone = self._reserved.calls == 0
         return (
-            not self.budget.passed(before + likely)
+            not self.budget.exceeded_limit(before + likely)
             if alone
-            else not self.budget.passed(before + self._reserved + most)
+            else not self.budget.exceeded_limit(before + self._reserved + most)
         )
 
 
 @light_dataclass(frozen=True)
 class Caller:
-    """Who sends requests: a run with its budget, and the judge that asks."""
+    """The sender of requests: a run's budget and the judge that asks."""
 
     budget: OpenBudget | None = None
-    """What its run may still spend."""
+    """Budget of the run."""
     judge: Callable[[], int] | None = None
-    """Which judge asks, said where a request fails: what one judge's requests fail of need not
-    keep another's from being answered.
+    """Returns the number of the judge that asks. Failures are counted per judge: one judge's bad
+    requests need not stop another's.
     """
 
 
 _caller: ContextVar[Caller] = ContextVar("caller", default=Caller())  # noqa: B039 - it is frozen
 caller = _caller.get
-"""Who sends requests now: it travels with the tasks of a run, through models of the user's."""
+"""Return the current caller. A context variable, so that it reaches tasks and user-
+defined models.
+"""
 
 
 @contextmanager
 def calling(
     budget: OpenBudget | None = None, judge: Callable[[], int] | None = None
 ) -> Iterator[None]:
-    """Inside, requests are sent within ``budget`` and for ``judge``; what is None stays as it
-    was.
+    """Send requests inside the block within ``budget`` and for ``judge``; None keeps the outer
+    value.
     """
-    before = caller()
+    outer = caller()
     token = _caller.set(
-        Caller(
-            before.budget if budget is None else budget, before.judge if judge is None else judge
-        )
+        Caller(outer.budget if budget is None else budget, outer.judge if judge is None else judge)
     )
     try:
         yield
@@ -436,18 +445,18 @@ def calling(
 
 
 def raise_if_halted() -> None:
-    """Raise what ended the run that asks, if it has ended."""
+    """Raise the error that ended the run of this caller, if it has ended."""
     if (open_budget := caller().budget) is not None:
         open_budget.raise_if_halted()
 
 
 def halt(reason: Halt) -> None:
-    """Have the run that asks send nothing more."""
+    """Stop the run of this caller from sending more requests."""
     if (open_budget := caller().budget) is not None:
         open_budget.halt(reason)
 
 
 async def pause(seconds: float) -> None:
-    """Sleep, no longer than the run that asks goes on."""
+    """Sleep, but no longer than the run of this caller goes on."""
     open_budget = caller().budget
     await (open_budget.pause(seconds) if open_budget is not None else asyncio.sleep(seconds))

@@ -1,4 +1,4 @@
-"""The first link: what was answered is not asked again."""
+"""The first link: requests that were answered before are not sent again."""
 
 from __future__ import annotations
 
@@ -23,10 +23,13 @@ _BEGINNING = b'{"model": '
 
 
 class Cache(Protocol):
-    """Where replies are kept. Anything with these two methods will do."""
+    """A store of replies. Any object with these two methods will do.
+
+    Example: ``open_model("openai/gpt-4o-mini", cache=MyCache())``
+    """
 
     def get(self, model: str, request: Request) -> Reply | None:
-        """The reply ``model`` gave to this very request, or None."""
+        """Return the reply of ``model`` to exactly this request, or None."""
         ...
 
     def put(self, model: str, request: Request, reply: Reply) -> None: ...
@@ -34,24 +37,24 @@ class Cache(Protocol):
 
 @runtime_checkable
 class Forgetting(Protocol):
-    """A cache that can let go of a reply."""
+    """A cache that can remove a reply."""
 
     def forget(self, model: str, request: Request) -> None:
-        """Do not give this reply again."""
+        """Remove this reply."""
         ...
 
 
 @runtime_checkable
 class Counting(Protocol):
-    """A cache that knows how much it holds."""
+    """A cache that knows its size."""
 
     def size(self) -> tuple[int, int]:
-        """How many replies there are, and how many bytes they take."""
+        """Return the number of replies and their bytes."""
         ...
 
 
 class Cached(Layer):
-    """Answers from the cache; keeps what comes back, unless it was empty, cut off or a refusal."""
+    """Answers from the cache, and stores new replies, unless empty, cut off or refused."""
 
     def __init__(self, inner: Model, cache: Cache) -> None:
         super().__init__(inner)
@@ -60,17 +63,17 @@ class Cached(Layer):
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def complete(self, request: Request) -> Reply:
-        """The kept reply, else a new one; what is being asked at this moment is waited for."""
+        """Return the stored reply, else ask. An equal request that is under way is waited for."""
         loop = asyncio.get_running_loop()
-        if (
-            loop is not self._loop
-        ):  # a forked process starts empty: what was under way stayed with the parent
+        # A forked process starts empty: requests under way stayed with the parent.
+        if loop is not self._loop:
             self._loop, self._asked = loop, {}
-        kept = self.cache.get(self.identity, request)
-        if kept is None and (other := self._asked.get(request.key)) is not None:
-            await other.wait()
-            kept = self.cache.get(self.identity, request)  # nothing, where that was no good answer
-        return kept or await self._ask(request)
+        reply = self.cache.get(self.identity, request)
+        if reply is None and (pending := self._asked.get(request.key)) is not None:
+            await pending.wait()
+            # None if the pending request brought no usable answer: then ask again.
+            reply = self.cache.get(self.identity, request)
+        return reply or await self._ask(request)
 
     async def _ask(self, request: Request) -> Reply:
         answered = self._asked[request.key] = asyncio.Event()
@@ -87,13 +90,16 @@ class Cached(Layer):
             self.cache.put(self.identity, request, reply)
 
     def forget(self, request: Request) -> None:
-        """Let go of a reply that turned out to be none; a cache that only records keeps it."""
+        """Remove a reply that could not be read, if the cache can."""
         if isinstance(self.cache, Forgetting):
             self.cache.forget(self.identity, request)
 
 
 class JsonlCache:
-    """Replies in a JSONL file, one a line, as ``replay/PATH`` reads them back."""
+    """Replies in a JSONL file, one per line, which ``replay/PATH`` can read.
+
+    Example: ``open_model("openai/gpt-4o-mini", cache="replies.jsonl")``
+    """
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
@@ -106,13 +112,13 @@ class JsonlCache:
         _end_with_a_whole_line(self.path)
 
     def get(self, model: str, request: Request) -> Reply | None:
-        """The reply kept for this request."""
+        """Return the reply stored for this request."""
         return self._kept.get((model, request.key))
 
     def put(self, model: str, request: Request, reply: Reply) -> None:
-        """Append one line; it is in the file when this returns."""
-        kept = reply_data(reply)
-        data = {"model": model, "request": request.key, **kept}
+        """Append one line. It is in the file when this returns."""
+        stored = reply_data(reply)
+        data = {"model": model, "request": request.key, **stored}
         # "backslashreplace": half a surrogate pair has no UTF-8, but a JSON escape.
         with (
             self._lock,
@@ -120,12 +126,14 @@ class JsonlCache:
             self.path.open("a", encoding="utf-8", errors="backslashreplace") as file,
         ):
             file.write(json.dumps(data, ensure_ascii=False) + "\n")
-            self._kept[model, request.key] = reply_from(kept)
+            self._kept[model, request.key] = reply_from(stored)
 
 
 def _turn(path: Path) -> AbstractContextManager[bool]:
-    """Between processes that record into one file: what one is writing another takes for cut. A
-    folder that is closed to us has no room for it.
+    """Lock the file against other processes.
+
+    One process would take the line that another is writing for a cut one. A folder without write
+    access has no room for the lock.
     """
     if not os.access(path.parent, os.W_OK):
         return nullcontext(True)
@@ -133,13 +141,13 @@ def _turn(path: Path) -> AbstractContextManager[bool]:
 
 
 def _end_with_a_whole_line(path: Path) -> None:
-    """What a crash cut off must not run into the next reply."""
+    """Remove a last line that a crash cut, so that the next reply starts on a new line."""
     try:
         with _turn(path), path.open("ab+") as file:
             file.seek(0)
-            before, newline, last = file.read().rpartition(b"\n")
+            complete_lines, newline, last = file.read().rpartition(b"\n")
             if _is_cut(last):
-                file.truncate(len(before) + len(newline))
+                file.truncate(len(complete_lines) + len(newline))
             elif last:
                 file.write(b"\n")
     except OSError as error:
@@ -149,7 +157,7 @@ def _end_with_a_whole_line(path: Path) -> None:
 
 
 def read_replies(path: Path) -> list[tuple[str, str, Reply]]:
-    """(model, request key, reply) of each line.
+    """Return (model, request key, reply) per line.
 
     A last line cut by a crash is left out; any other bad line is an error.
     """
@@ -159,13 +167,13 @@ def read_replies(path: Path) -> list[tuple[str, str, Reply]]:
         raise SetupError(
             "recorded replies {path} cannot be read: {error}", path=path, error=error
         ) from error
-    found: list[tuple[str, str, Reply]] = []
+    replies: list[tuple[str, str, Reply]] = []
     for number, line in enumerate(lines, 1):
         if not line.strip() or (number == len(lines) and _is_cut(line)):
             continue
         try:
             data = json.loads(line)
-            found.append((str(data["model"]), str(data["request"]), reply_from(data)))
+            replies.append((str(data["model"]), str(data["request"]), reply_from(data)))
         except (ValueError, KeyError, TypeError) as error:
             raise SetupError(
                 "{path}, line {number} is not a recorded reply: {error}",
@@ -173,11 +181,11 @@ def read_replies(path: Path) -> list[tuple[str, str, Reply]]:
                 number=number,
                 error=error,
             ) from error
-    return found
+    return replies
 
 
 def _is_cut(line: bytes) -> bool:
-    """Whether this begins like a reply of ours and breaks off."""
+    """Return True if a line begins like a recorded reply and breaks off."""
     if line[: len(_BEGINNING)] != _BEGINNING[: len(line)]:
         return False
     try:
@@ -188,7 +196,7 @@ def _is_cut(line: bytes) -> bool:
 
 
 class ReplyData(TypedDict, total=False):
-    """A reply as the cache keeps it, in JSON."""
+    """JSON form of a reply in the cache."""
 
     text: Required[str]
     finish: str
@@ -198,7 +206,7 @@ class ReplyData(TypedDict, total=False):
 
 
 def reply_data(reply: Reply) -> ReplyData:
-    """A reply as a JSON-ready dict."""
+    """Return a reply as a JSON-ready dict."""
     data: ReplyData = {
         "text": reply.text,
         "finish": reply.finish,
@@ -211,7 +219,7 @@ def reply_data(reply: Reply) -> ReplyData:
 
 
 def reply_from(data: ReplyData) -> Reply:
-    """A kept reply cost nothing this time: its usage has no calls and no tokens."""
+    """Read a stored reply. Its usage is zero: it cost nothing this time."""
     return Reply(
         text=str(data["text"]),
         finish=str(data.get("finish", "stop")),

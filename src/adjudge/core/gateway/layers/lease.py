@@ -1,5 +1,5 @@
-"""The ledger knows of a request before it is sent: requests are written off a block at a time, so
-that a kill cannot lose count.
+"""Leases of requests. Blocks of requests are recorded in the ledger before they are sent, so that a
+kill cannot lose count.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Keep = Callable[[JsonDict], Awaitable[None]]
 
 
 class CallLease:
-    """Lets requests in, first come first served, as soon as the disk knows of them."""
+    """Admits requests, first come first served, once the disk has recorded them."""
 
     def __init__(
         self,
@@ -25,18 +25,18 @@ class CallLease:
         block: Callable[[Spent], int],
         raise_if_halted: Callable[[], None],
     ) -> None:
-        """``block``: how many requests to lease at once, by what each is likely to take."""
+        """Take ``block``: how many requests to lease at once, given the likely cost of each."""
         self._account, self._keep, self._block = account, keep, block
         self._raise_if_halted = raise_if_halted
-        self.begun = self._leased = account.settled
-        """Requests that were let in, and how many the disk knows of."""
+        self.begun = self._leased = account.settled_calls
+        """Numbers of requests that were admitted, and that the disk has recorded."""
         self._leasing: asyncio.Task[None] | None = None
         self._line: deque[asyncio.Future[None]] = deque()
         self.entering = 0
-        """Requests that were let in and not sent yet."""
+        """Number of requests that were admitted and not sent yet."""
 
     async def begin(self, likely: Callable[[], Spent]) -> None:
-        """Count a request in; ``likely`` is what it will take."""
+        """Admit a request; ``likely`` returns its likely cost."""
         if self._leased > self.begun and not self._line and not self.entering:
             self.begun += 1
         else:
@@ -45,7 +45,7 @@ class CallLease:
             self._lease(likely)
 
     def add(self, calls: int) -> None:
-        """Count requests that were sent without being let in, in a batch."""
+        """Count requests of a batch, which are sent without being admitted one by one."""
         self._account.leased += calls
         self.begun += calls
         self._leased += calls
@@ -56,7 +56,7 @@ class CallLease:
         if not self.entering:
             self._lease(likely)
         try:
-            await ticket  # whoever lets us in has counted us
+            await ticket  # _go_through has counted this request already
             self._raise_if_halted()
         except BaseException:
             self.begun -= _let_in(ticket)
@@ -69,17 +69,17 @@ class CallLease:
                     self._lease(likely)
 
     def _lease(self, likely: Callable[[], Spent]) -> None:
-        """Have more requests written to the disk, no fewer than wait."""
+        """Record more requests on the disk, at least as many as are waiting."""
         if self._leasing is None:
-            each = likely()
-            self._account.lease(self.begun + max(self._block(each), len(self._line)), each)
+            cost = likely()
+            self._account.lease(self.begun + max(self._block(cost), len(self._line)), cost)
             self._leasing = asyncio.create_task(self._write(likely))
 
     async def _write(self, likely: Callable[[], Spent]) -> None:
         leased = self._account.leased
         try:
             await self._keep(self._account.to_dict())
-        except Exception as error:  # noqa: BLE001 - it is raised where the lease is waited for
+        except Exception as error:  # noqa: BLE001 - raised in the waiting requests
             self._go_through(error)
             return
         finally:
@@ -90,9 +90,9 @@ class CallLease:
             self._lease(likely)
 
     def _go_through(self, error: Exception | None) -> None:
-        """Let in those who wait, as far as the lease goes.
+        """Admit waiting requests, as far as the lease goes.
 
-        Until the last of them is in, others stand behind them.
+        New requests queue behind them until the last one is in.
         """
         while self._line and (error or self._leased > self.begun):
             ticket = self._line.popleft()

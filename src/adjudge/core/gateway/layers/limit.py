@@ -1,6 +1,4 @@
-"""The links that hold requests back: how many run at once and a minute, what the run may still
-spend, how long one may take.
-"""
+"""Links that hold requests back: concurrency, requests per minute, budget and time limit."""
 
 from __future__ import annotations
 
@@ -15,7 +13,7 @@ from time import monotonic
 from typing import NamedTuple, Protocol
 
 from adjudge.core.domain.message import Capabilities, Reply, Request, Usage
-from adjudge.core.gateway.layers.account import LONGEST_ANSWER, expected_tokens, measured
+from adjudge.core.gateway.layers.account import LONGEST_ANSWER, expected_tokens, with_counts
 from adjudge.core.gateway.layers.budget import Budget, caller, pause, raise_if_halted
 from adjudge.core.gateway.model import Layer, Model, Replying
 from adjudge.errors import ModelError, RateLimited, Unavailable
@@ -23,9 +21,9 @@ from adjudge.plugins import package_of
 
 
 class ConcurrencyLimit:
-    """At most ``limit`` inside.
+    """Admits at most ``limit`` requests at once.
 
-    The limit is halved when the provider says "too many" and grows back by one a full round.
+    The limit is halved if the provider says "too many", and grows back by one per full round.
     """
 
     def __init__(self, most: int) -> None:
@@ -39,9 +37,8 @@ class ConcurrencyLimit:
     async def enter(self) -> None:
         """Wait for a place, first come first served."""
         loop = asyncio.get_running_loop()
-        if (
-            loop is not self._loop
-        ):  # a forked process starts empty: who was inside stayed with the parent
+        # A forked process starts empty: the requests inside stayed with the parent.
+        if loop is not self._loop:
             self._loop, self.inside, self._waiting = loop, 0, deque()
         if self.inside < int(self.limit) and not self._waiting:
             self.inside += 1
@@ -49,11 +46,11 @@ class ConcurrencyLimit:
         place: asyncio.Future[None] = loop.create_future()
         self._waiting.append(place)
         try:
-            await place  # whoever wakes us has counted us in
+            await place  # _admit has counted this request already
         except asyncio.CancelledError:
             if place.done() and not place.cancelled():
                 self.leave()
-            raise  # a place that nobody waits for any more is passed over when its turn comes
+            raise  # _admit skips a cancelled place
 
     __aenter__ = enter
 
@@ -61,12 +58,12 @@ class ConcurrencyLimit:
         self.leave()
 
     def widen(self, most: int) -> None:
-        """Let in so many from now on."""
+        """Set a new limit, and admit as many requests."""
         self.most, self.limit = most, float(most)
         self._admit()
 
     def leave(self) -> None:
-        """Give the place back and let in who fits."""
+        """Give the place back, and admit the next request."""
         self.inside -= 1
         if self._waiting:
             self._admit()
@@ -84,14 +81,14 @@ class ConcurrencyLimit:
             self._admit()
 
     def too_many(self, started: float) -> None:
-        """Halve, once for all requests that were already under way at the last cut."""
+        """Halve the limit, once for all requests that were under way at the last cut."""
         if started > self._cut_at:
             self.limit = max(1.0, self.limit / 2)
             self._cut_at = monotonic()
 
 
 class Pace:
-    """So much a minute, evenly."""
+    """An even rate per minute."""
 
     def __init__(self, per_minute: float) -> None:
         self.seconds_each = 60.0 / per_minute
@@ -104,7 +101,7 @@ class Pace:
         await pause(max(0.0, start - monotonic()))
 
     def correct(self, amount: float) -> None:
-        """Add what an estimate left out, or give back what it took too much."""
+        """Add what an estimate left out, or give back what it overstated."""
         self._next += amount * self.seconds_each
 
 
@@ -112,18 +109,18 @@ class SharedPace(Protocol):
     """One pace for a model that several processes ask."""
 
     async def wait(self, tokens: int) -> None:
-        """Wait until one more request of about so many tokens fits."""
+        """Wait until one more request of about ``tokens`` tokens fits."""
         ...
 
     def slow_down(self, seconds: float | None) -> None:
-        """The provider said "too many": all processes are to hold back, for so long where it said
-        how long.
+        """Make all processes hold back after "too many", for ``seconds`` if the provider named a
+        time.
         """
         ...
 
 
 class Rate(NamedTuple):
-    """What a model's provider allows; None: not limited."""
+    """Limits per minute of a model's provider; None: not limited."""
 
     requests_per_minute: float | None = None
     tokens_per_minute: float | None = None
@@ -140,17 +137,17 @@ class Limited(Layer):
         self.gate = ConcurrencyLimit(max_concurrency)
         self.rate = rate
         self.shared: SharedPace | None = None
-        """In place of its own pace, where other processes ask the same model."""
+        """Replaces the local pace if other processes ask the same model."""
         self._requests = Pace(rate.requests_per_minute) if rate.requests_per_minute else None
         self._tokens = Pace(rate.tokens_per_minute) if rate.tokens_per_minute else None
 
     async def complete(self, request: Request) -> Reply:
-        """Pass on when there is room; learn from how it went."""
+        """Pass the request on when there is room, and adapt the limit to the outcome."""
         await self.gate.enter()
         started = monotonic()
         try:
             paced = self.shared or self._requests or self._tokens
-            reply = await (self._paced(request) if paced else self.inner.complete(request))
+            reply = await (self._send_paced(request) if paced else self.inner.complete(request))
         except RateLimited as error:
             self.gate.too_many(started)
             if self.shared:
@@ -162,7 +159,7 @@ class Limited(Layer):
         finally:
             self.gate.leave()
 
-    async def _paced(self, request: Request) -> Reply:
+    async def _send_paced(self, request: Request) -> Reply:
         raise_if_halted()
         if self.shared:
             await self.shared.wait(sum(expected_tokens(request)))
@@ -179,14 +176,14 @@ class Limited(Layer):
 
 
 def limits_of(model: Model) -> Limited | None:
-    """The link of a model's chain that limits it, if there is one."""
+    """Return the Limited link of a model's chain, if there is one."""
     while isinstance(model, Layer) and not isinstance(model, Limited):
         model = model.inner
     return model if isinstance(model, Limited) else None
 
 
 class _Attempt:
-    """A request under way, and when its time is up."""
+    """A request under way and its deadline."""
 
     __slots__ = ("cancelling", "expired", "task", "until")
 
@@ -208,8 +205,8 @@ class _Attempt:
 class Timed(Layer):
     """Gives each attempt the same time; waiting for a free place is not counted.
 
-    Who began first runs out of time first, so one timer is enough for all of them: one each would
-    take as long as all other layers together.
+    The oldest attempt expires first, so one timer is enough for all: a timer per attempt would cost
+    as much time as all other layers together.
     """
 
     def __init__(self, inner: Model, timeout: float) -> None:
@@ -217,11 +214,11 @@ class Timed(Layer):
         self.timeout = timeout
         self._loop: asyncio.AbstractEventLoop | None = None
         self._attempts: dict[_Attempt, None] = {}
-        """In the order in which they began."""
+        """In the order of their start; used as an ordered set."""
         self._timer: asyncio.TimerHandle | None = None
 
     async def complete(self, request: Request) -> Reply:
-        """The reply, if it comes in time."""
+        """Return the reply, or raise Unavailable if it is late."""
         attempt = self._begin()
         try:
             return await self.inner.complete(request)
@@ -241,9 +238,8 @@ class Timed(Layer):
     def _begin(self) -> _Attempt:
         loop, task = asyncio.get_running_loop(), asyncio.current_task()
         assert task is not None
-        if (
-            loop is not self._loop
-        ):  # a forked process starts empty: what was under way stayed with the parent
+        # A forked process starts empty: requests under way stayed with the parent.
+        if loop is not self._loop:
             self._loop, self._attempts, self._timer = loop, {}, None
         attempt = _Attempt(task, loop.time() + self.timeout)
         self._attempts[attempt] = None
@@ -252,11 +248,11 @@ class Timed(Layer):
         return attempt
 
     def _wait_for(self, attempt: _Attempt, loop: asyncio.AbstractEventLoop) -> None:
-        """In an empty context: that of the caller would keep its run in memory until then."""
+        # An empty context: the caller's context would keep its run in memory until the timer fires.
         self._timer = loop.call_at(attempt.until, self._expire, loop, context=Context())
 
     def _expire(self, loop: asyncio.AbstractEventLoop) -> None:
-        """End what has run out of time, and wait for the next."""
+        """Cancel expired attempts, and set the timer for the next one."""
         self._timer = None
         waiting = [attempt for attempt in self._attempts if not attempt.expired]
         for attempt in waiting:
@@ -267,7 +263,7 @@ class Timed(Layer):
 
 
 class Guarded:
-    """Someone else's model object; only ``complete`` is required of it."""
+    """A user's model object; only ``complete`` is required."""
 
     def __init__(self, model: object) -> None:
         self._model = model
@@ -275,7 +271,7 @@ class Guarded:
         self.capabilities: Capabilities = getattr(model, "capabilities", Capabilities())
 
     async def complete(self, request: Request) -> Reply:
-        """Pass on, and name what went wrong."""
+        """Pass the request on, and name the model in every error."""
         try:
             reply: object = await self._model.complete(request)  # type: ignore[attr-defined]
         except ModelError:
@@ -306,11 +302,11 @@ class Guarded:
 
 
 _NAMES = ("model", "system_fingerprint")
-"""What votes keep of a reply's details."""
+"""Details of a reply that votes keep."""
 
 
 def _wrong_part(reply: Reply) -> str | None:
-    """What no vote could be made of, if anything."""
+    """Return the part of a reply that no vote could be made of, or None."""
     is_right = {
         "text": isinstance(reply.text, str),
         "usage": isinstance(reply.usage, Usage),
@@ -322,13 +318,13 @@ def _wrong_part(reply: Reply) -> str | None:
 
 
 class GuardedPlugin(Guarded):
-    """A plugin's model: it goes by the id that was asked for, so that its replies can be kept."""
+    """A plugin's model, named by the id that was asked for, so that its replies can be stored."""
 
     def __init__(self, model: object, name: str) -> None:
         super().__init__(model)
         self.name = name
         self.identity = f"{getattr(model, 'identity', name)} [{package_of(type(model))}]"
-        """With the plugin's version: another one may answer otherwise."""
+        """With the plugin's version, because another version may answer differently."""
 
 
 def _cancelled_by_us() -> bool:
@@ -337,27 +333,27 @@ def _cancelled_by_us() -> bool:
 
 
 class Allowed(Layer):
-    """Passes on what the run that asks still may spend."""
+    """Passes on requests that the run's budget still allows."""
 
     def complete(self, request: Request) -> Replying:
         """Ask, or raise BudgetSpent, RunStopped or ModelUnusable without asking."""
         open_budget = caller().budget
         if open_budget is None:
-            return self._measured(request)
-        sent, budget = request, open_budget.budget
-        # a model in this process ends by itself
-        if budget.by_size and not self.provider.capabilities.exact_logprobs:
-            sent = bounded(request, budget)
-        return open_budget.send(self.name, request, lambda: self.inner.complete(sent))
+            return self._send_counted(request)
+        limited_request, budget = request, open_budget.budget
+        # A model in this process costs nothing per token.
+        if budget.limits_size and not self.provider.capabilities.exact_logprobs:
+            limited_request = with_token_limit(request, budget)
+        return open_budget.send(self.name, request, lambda: self.inner.complete(limited_request))
 
-    async def _measured(self, request: Request) -> Reply:
-        return measured(self.name, request, await self.inner.complete(request))
+    async def _send_counted(self, request: Request) -> Reply:
+        return with_counts(self.name, request, await self.inner.complete(request))
 
 
-def bounded(request: Request, budget: Budget) -> Request:
-    """With a limit on its answer, where money or tokens are limited."""
+def with_token_limit(request: Request, budget: Budget) -> Request:
+    """Limit the length of the answer if money or tokens are limited."""
     return (
         replace(request, max_tokens=LONGEST_ANSWER)
-        if request.max_tokens is None and budget.by_size
+        if request.max_tokens is None and budget.limits_size
         else request
     )

@@ -1,5 +1,5 @@
-"""Replies of all runs in one SQLite file of the user's cache folder: the same request is not paid
-for twice.
+"""Replies of all runs in one SQLite file in the user's cache folder, so that no request is paid for
+twice.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ _PATIENCE = 2.0
 """Seconds to wait for another process that is writing."""
 _CHECK_EVERY = 500
 _KEPT_SHARE = 0.8
-"""How full the store is after the oldest replies went."""
+"""Share of the allowed size that remains after the oldest replies are removed."""
 DEFAULT_MB = 1024
 
 
 class ReplyStore:
     """A cache that several processes may use at once.
 
-    It never fails a run: what it cannot keep, it does without.
+    It never fails a run: without a working file it stores nothing.
     """
 
     def __init__(self, folder: Path, max_mb: float = DEFAULT_MB) -> None:
@@ -42,7 +42,7 @@ class ReplyStore:
         self._broken = False
 
     def get(self, model: str, request: Request) -> Reply | None:
-        """The reply kept for this request."""
+        """Return the reply stored for this request."""
         rows = self._execute(
             "SELECT reply FROM replies WHERE model = ? AND request = ?",
             (model, bytes.fromhex(request.key)),
@@ -50,7 +50,7 @@ class ReplyStore:
         return reply_from(json.loads(rows[0][0])) if rows else None
 
     def put(self, model: str, request: Request, reply: Reply) -> None:
-        """Keep a reply; of two for the same request, the first."""
+        """Store a reply. The first of two for the same request stays."""
         data = json.dumps(reply_data(reply))
         self._execute(
             "INSERT OR IGNORE INTO replies VALUES (NULL, ?, ?, ?)",
@@ -67,9 +67,9 @@ class ReplyStore:
         )
 
     def size(self) -> tuple[int, int]:
-        """How many replies there are, and how many bytes they take."""
+        """Return the number of replies and the bytes they take."""
         taken = "page_count * page_size FROM pragma_page_count, pragma_page_size"
-        # constant text
+        # Only constants are formatted into the statement.
         rows = self._execute(f"SELECT (SELECT count(*) FROM replies), {taken}")  # noqa: S608
         return (int(rows[0][0]), int(rows[0][1])) if rows else (0, 0)
 
@@ -78,22 +78,21 @@ class ReplyStore:
         self._give_room_back()
 
     def _shrink(self) -> None:
-        """Let the oldest replies go when there are too many."""
+        """Remove the oldest replies if the file is too large."""
         count, taken = self.size()
         if taken > self.max_bytes:
-            gone = count - int(count * _KEPT_SHARE * self.max_bytes / taken)
+            surplus = count - int(count * _KEPT_SHARE * self.max_bytes / taken)
             self._execute(
                 "DELETE FROM replies WHERE number IN (SELECT number FROM replies ORDER BY "
                 "number LIMIT ?)",
-                (gone,),
+                (surplus,),
             )
             self._give_room_back()
 
     def _give_room_back(self) -> None:
-        """To the file system. Only a script is carried out to its end: a plain statement frees one
-        page.
-        """
+        """Return free pages to the file system."""
         with self._lock, suppress(sqlite3.Error):
+            # A plain statement would free a single page; a script runs to its end.
             self._connection().executescript("PRAGMA incremental_vacuum")
 
     def _execute(self, sql: str, values: tuple[object, ...] = ()) -> list[tuple[Any, ...]]:
@@ -107,15 +106,14 @@ class ReplyStore:
                 return []
 
     def _connection(self) -> sqlite3.Connection:
-        if (
-            self._opened is None or self._opened[0] != os.getpid()
-        ):  # a connection must not cross a fork
+        # An SQLite connection must not cross a fork.
+        if self._opened is None or self._opened[0] != os.getpid():
             self._opened = os.getpid(), _connect(self.path)
         return self._opened[1]
 
     def _give_up(self, error: Exception) -> None:
-        """A store that another process holds is asked again next time; any other trouble ends its
-        use in this process.
+        """Stop using a broken store in this process. A store that is merely locked is tried again
+        next time.
         """
         busy = isinstance(error, sqlite3.OperationalError) and "locked" in str(error)
         self._broken = not busy

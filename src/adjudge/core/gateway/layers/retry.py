@@ -1,5 +1,5 @@
-"""The second link: what a retry can mend is tried again; a model that cannot work ends the run, one
-that keeps failing is left alone for a while, and tried again.
+"""The second link: retries, the end of a run whose model cannot work, and pauses of a model that
+keeps failing.
 """
 
 from __future__ import annotations
@@ -31,23 +31,21 @@ _FIRST_AT_ONCE = 3
 """Requests under way at once until the model has answered one."""
 _ANY_NUMBER = 1_000_000_000
 HAVE_ANSWERED: set[str | None] = set()
-"""Those who were answered in this process: they have the right key, and a model that is there."""
+"""Digests of callers that got an answer in this process: their key and model are right."""
 _HOPELESS = frozenset({401, 402, 403, 404})
 _UNREACHED = 3
-"""First connections that may fail before the server counts as unreachable."""
+"""Failed first connections after which the server counts as unreachable."""
 _IN_A_ROW, _AT_FIRST = 10, 3
-"""Requests, each with all its retries, that may fail one after the other before the model is
-paused: later, and at first.
+"""Failures in a row, each with all its retries, that pause the model: later, and before its first
+answer.
 """
 _FIRST_PAUSE, _LONGEST_PAUSE = 5.0, 300.0
 _WAITED_FOR = 3
-"""Tries of a paused model that requests wait for; while it fails further ones,
-they are not asked.
-"""
+"""Tries of a paused model that requests wait for. If these fail, requests fail at once."""
 _GLANCE = 0.1
-"""Seconds between looks at what came of a try."""
+"""Seconds between checks whether a try has ended."""
 _MOST_ASKERS = 1000
-"""Whose failures are remembered; a server of judgments may have any number."""
+"""Callers whose failures are remembered; a judgment server may have any number of callers."""
 
 
 def _judge() -> int | None:
@@ -56,7 +54,7 @@ def _judge() -> int | None:
 
 
 class _Breaker:
-    """Requests that failed in a row for one cause, and when the next is tried."""
+    """Counts failures in a row of one cause, and sets the time of the next try."""
 
     def __init__(self) -> None:
         self.failed = 0
@@ -66,21 +64,21 @@ class _Breaker:
         self.reason = ""
 
     async def let_through(self, model: str, *, waits: bool) -> None:
-        """At once, or after the pause the one that tries.
+        """Return at once, or after the pause for the single request that tries the model.
 
-        Raises ModelPaused for those that are not to wait for it.
+        Raises ModelPaused for requests that should not wait for it.
         """
         while self.paused_until is not None:
-            left = self.paused_until - monotonic()
-            if left <= 0 and not self.trying:
+            remaining = self.paused_until - monotonic()
+            if remaining <= 0 and not self.trying:
                 self.trying = True
                 return
             if not waits or self.tries >= _WAITED_FOR:
                 raise ModelPaused(self.reason, model=model)
-            await pause(max(left, _GLANCE))
+            await pause(max(remaining, _GLANCE))
 
     def fail(self, most: int, why: str) -> bool:
-        """One more failed. Whether that is the one after which the model is paused."""
+        """Count a failure. Return True if the model is paused because of it."""
         if self.trying:
             self.trying, self.tries = False, self.tries + 1
             self.paused_until = monotonic() + min(_LONGEST_PAUSE, _FIRST_PAUSE * 2**self.tries)
@@ -103,83 +101,87 @@ class _Breaker:
 
 
 class Circuit:
-    """How a model does: shared by the layers that ask it.
+    """State of a model, shared by the layers that ask it.
 
-    ``asked``: who asks which model, where that may be wrong. Until it has answered, here or to the
-    same before, no more than a few requests are under way, with all their retries.
+    ``asked``: digest of caller and model, if either may be wrong. Until the model has answered, in
+    this process or to the same digest before, only a few requests are under way, with all their
+    retries.
     """
 
     def __init__(self, asked: str | None = None) -> None:
         self.answered = asked is None
-        """Whether it ever answered."""
+        """True once the model has answered."""
         self.gate = ConcurrencyLimit(_ANY_NUMBER if asked in HAVE_ANSWERED else _FIRST_AT_ONCE)
         self._asked = asked
         self._well = True
-        """Whether nothing has failed so far."""
+        """True until a request fails."""
         self._unreached = 0
         self._server = _Breaker()
-        """Of connections that are not made, whoever asks."""
+        """Counts failed connections of all callers."""
         self._of_askers: dict[int | None, _Breaker] = {}
-        """Of everything else, by who asks."""
+        """Counts all other failures, per caller."""
 
     @property
     def open(self) -> bool:
-        """Whether the model is paused for who asks now."""
-        return not self._well and any(one.paused_until is not None for one in self._breakers())
+        """True if the model is paused for the current caller."""
+        return not self._well and any(
+            breaker.paused_until is not None for breaker in self._breakers()
+        )
 
     def _breakers(self) -> list[_Breaker]:
-        own = self._of_askers.get(_judge()) if self._of_askers else None
-        return [self._server, own] if own else [self._server]
+        breaker = self._of_askers.get(_judge()) if self._of_askers else None
+        return [self._server, breaker] if breaker else [self._server]
 
     async def let_through(self, model: str) -> None:
         """Wait while the model is paused, until a single request has shown whether it is back.
 
-        Raises ModelPaused where a few of those did not; and at once where the model never answered.
+        Raises ModelPaused after a few failed tries, and at once if the model never answered.
         """
-        for one in self._breakers():
-            await one.let_through(model, waits=self.answered)
+        for breaker in self._breakers():
+            await breaker.let_through(model, waits=self.answered)
 
-    def hopeless(self, error: ModelError) -> bool:
-        """Whether a failed first request shows that no other will do better."""
+    def is_hopeless(self, error: ModelError) -> bool:
+        """Return True if a failed first request shows that no other will do better."""
         self._unreached += isinstance(error, Unreachable)
         wrong = type(error) is ModelError and error.status in _HOPELESS
         return not self.answered and (wrong or self._unreached >= _UNREACHED)
 
-    def reached(self) -> None:
-        """It answers: whoever waited for that goes on."""
+    def record_answer(self) -> None:
+        """Record that the model answers, and admit the waiting requests."""
         self.answered = True
         HAVE_ANSWERED.add(self._asked)
         self.gate.widen(_ANY_NUMBER)
 
-    def success(self) -> None:
+    def record_success(self) -> None:
+        """Record a reply."""
         if not self.answered:
-            self.reached()
+            self.record_answer()
         if not self._well:
-            for one in self._breakers():
-                one.close()
+            for breaker in self._breakers():
+                breaker.close()
 
-    def failure(self, model: str, error: ModelError) -> None:
-        """A request failed for good.
+    def record_failure(self, model: str, error: ModelError) -> None:
+        """Record a request that failed for good.
 
-        What the request itself is to blame for says nothing against the model.
+        An error that the request itself caused says nothing against the model.
         """
         if not isinstance(error, Unavailable | RateLimited) and error.status not in _HOPELESS:
-            self.success()
+            self.record_success()
             return
         self._well = False
         cause = self._server if isinstance(error, Unreachable) else self._of_asker()
         most = _IN_A_ROW if self.answered else _AT_FIRST
-        for one in self._breakers():
+        for breaker in self._breakers():
             if (
-                (one is cause or one.trying)
-                and one.fail(most, error.message)
+                (breaker is cause or breaker.trying)
+                and breaker.fail(most, error.message)
                 and not event_loop.leaving()
             ):
                 _LOG.warning(
                     Message(
                         "{model} is paused after {failed} failures in a row: {error}",
                         model=model,
-                        failed=one.failed,
+                        failed=breaker.failed,
                         error=error,
                     )
                 )
@@ -190,23 +192,21 @@ class Circuit:
             del self._of_askers[next(iter(self._of_askers))]
         return self._of_askers.setdefault(judge, _Breaker())
 
-    def given_up(self) -> None:
-        """The request that was let through ended without an answer of either kind."""
-        for one in self._breakers():
-            one.trying = False
+    def give_up(self) -> None:
+        """Record that an admitted request ended without an answer or an error of the model."""
+        for breaker in self._breakers():
+            breaker.trying = False
 
 
 class Reached(Layer):
-    """Ends the run when the model's first requests show that nothing can work."""
+    """Ends the run if the model's first requests show that nothing can work."""
 
     def __init__(self, inner: Model, circuit: Circuit) -> None:
         super().__init__(inner)
         self._circuit = circuit
 
     def complete(self, request: Request) -> Replying:
-        """Pass on; a hopeless beginning is a ModelUnusable, and the run that asks sends nothing
-        more.
-        """
+        """Pass the request on. A hopeless start raises ModelUnusable and halts the run."""
         return self.inner.complete(request) if self._circuit.answered else self._try(request)
 
     async def _try(self, request: Request) -> Reply:
@@ -215,7 +215,7 @@ class Reached(Layer):
         except HALTS:
             raise
         except ModelError as error:
-            if not self._circuit.hopeless(error):
+            if not self._circuit.is_hopeless(error):
                 raise
             unusable = ModelUnusable(
                 error.message, provider=error.provider, model=error.model, hint=error.hint
@@ -223,19 +223,21 @@ class Reached(Layer):
             unusable.status = error.status
             halt(unusable)
             raise unusable from None
-        self._circuit.reached()
+        self._circuit.record_answer()
         return reply
 
 
 class Paused(Layer):
-    """Asks nothing of a model that failed on many requests in a row, until a while has passed."""
+    """Sends nothing to a model that failed many times in a row, until a pause is over."""
 
     def __init__(self, inner: Model, circuit: Circuit) -> None:
         super().__init__(inner)
         self._circuit = circuit
 
     def complete(self, request: Request) -> Replying:
-        """Pass on, after a pause where there is one, or raise ModelPaused without asking."""
+        """Pass the request on, after a pause if there is one, or raise ModelPaused
+        without asking.
+        """
         return self._ask(request) if self._circuit.answered else self._ask_carefully(request)
 
     async def _ask_carefully(self, request: Request) -> Reply:
@@ -249,24 +251,24 @@ class Paused(Layer):
         try:
             reply = await self.inner.complete(request)
         except (*HALTS, asyncio.CancelledError):
-            self._circuit.given_up()
+            self._circuit.give_up()
             raise
         except ModelError as error:
-            self._circuit.failure(self.name, error)
+            self._circuit.record_failure(self.name, error)
             raise
-        self._circuit.success()
+        self._circuit.record_success()
         return reply
 
 
 _FIRST_WAIT = 0.5
 _LONGEST_WAIT = 30.0
 _PATIENCE = 300.0
-"""A provider that wants us to wait longer than this is not waited for."""
+"""Longest wait in seconds that a provider may ask for; after a longer one there is no retry."""
 
 
 class Retrying(Layer):
-    """Asks again after a rate limit, a time-out, a cut connection or a server error, or without a
-    part that the server does not take; nothing else is worth it.
+    """Asks again after a rate limit, a timeout, a cut connection or a server error, and without a
+    part that the server does not take.
     """
 
     def __init__(self, inner: Model, max_retries: int, circuit: Circuit) -> None:
@@ -275,9 +277,10 @@ class Retrying(Layer):
         self._circuit = circuit
 
     async def complete(self, request: Request) -> Reply:
-        """The first reply within the allowed attempts, else the last error. Where the server does
-        not take an optional part of the request, that is asked without it, as one of its own: the
-        provider remembers what was rejected, so this ends with the last optional part.
+        """Return the first reply within the allowed attempts, else raise the last error.
+
+        Leaving out a rejected part does not count as an attempt. The provider remembers rejected
+        parts, so this ends with the last optional one.
         """
         attempt = 0
         while True:
@@ -302,11 +305,11 @@ class Retrying(Layer):
 
 
 def wait_before_retry(error: ModelError, attempt: int) -> float:
-    """What the provider asked for, a little more so that callers do not return all at once; else
-    doubling, with jitter.
+    """Return the seconds to wait: the provider's own value, else doubling. Jitter keeps callers
+    from returning all at once.
     """
-    asked = error.retry_after if isinstance(error, RateLimited) else None
-    if asked is not None:
-        return asked + random.uniform(0, min(1.0, 0.1 + asked * 0.1))  # noqa: S311
+    server_wait = error.retry_after if isinstance(error, RateLimited) else None
+    if server_wait is not None:
+        return server_wait + random.uniform(0, min(1.0, 0.1 + server_wait * 0.1))  # noqa: S311
     ceiling = min(_LONGEST_WAIT, _FIRST_WAIT * 2 ** min(attempt, 30))
     return random.uniform(ceiling / 2, ceiling)  # noqa: S311

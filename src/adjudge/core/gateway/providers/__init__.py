@@ -1,3 +1,3 @@
-"""One file a provider. Each only translates: a Request into its protocol, its
-answer into a Reply.
+"""One file per provider. Each only translates: a Request into its protocol, its answer into a
+Reply.
 """

@@ -13,7 +13,7 @@ from adjudge.core.gateway.providers.base import HttpProvider
 from adjudge.core.gateway.providers.openai_compatible import finish_of, with_calls
 
 _ANSWER_TOKENS = 2048
-"""This API wants a limit; a verdict with its explanation stays far below this one."""
+"""This API requires a limit; a verdict with its explanation stays far below this one."""
 
 
 class Anthropic(HttpProvider):
@@ -60,7 +60,7 @@ class Anthropic(HttpProvider):
             "cache_read_input_tokens",
             "output_tokens",
         )
-        fresh, written, cached, answer = (usage.get(name) for name in names)
+        fresh, cache_writes, cached, answer = (usage.get(name) for name in names)
         blocks = objects_at(data, "content")
         text = "".join(cast(str, block["text"]) for block in blocks if block["type"] == "text")
         return Reply(
@@ -68,7 +68,7 @@ class Anthropic(HttpProvider):
                 text, [block["input"] for block in blocks if block["type"] == "tool_use"]
             ),
             usage=Usage(
-                1, token_sum(fresh, written, cached), token_count(answer), token_count(cached)
+                1, token_sum(fresh, cache_writes, cached), token_count(answer), token_count(cached)
             ),
             finish=finish_of(data.get("stop_reason")),
             details=FrozenDict({name: str(data.get(name, "")) for name in ("model", "id")}),

@@ -1,4 +1,4 @@
-"""What HTTP providers share: post, read, and notice what was asked for and not done."""
+"""Base of HTTP providers: post, read, and report the parts of a request that were ignored."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from adjudge.core.gateway.http import Endpoint, Secret, encoded_body, get_json, 
 from adjudge.core.gateway.model import PartRejected, Presence
 from adjudge.core.gateway.providers.optional_parts import BAD_REQUEST, OptionalParts
 from adjudge.core.gateway.proxies import proxy_for
-from adjudge.core.gateway.redaction import shown, without_secrets
+from adjudge.core.gateway.redaction import harmless_address, without_secrets
 from adjudge.errors import ModelError, SetupError, Unavailable
 from adjudge.messages import Message, join
 
 _NO_LIST = (404, 405)
-"""How a server says that it does not list its models."""
+"""Statuses of servers that do not list their models."""
 _MADE_UP = "adjudge-made-up-this-name"
 """A model that no server has."""
 
@@ -40,13 +40,11 @@ class Connection:
     base_url: str = field(repr=False)  # it may hold a password
     key: Secret = field(default=Secret(""), repr=False)
     headers: Headers = Headers()
-    """Of a gateway, over the provider's own."""
+    """Extra headers, such as a gateway's. They override the provider's own."""
 
     @property
-    def called(self) -> tuple[str, str]:
-        """Provider and model in errors; a server that was named by its URL has no provider, and
-        goes by its name.
-        """
+    def labels(self) -> tuple[str, str]:
+        """Provider and model, as errors name them. A server named by its URL has no provider."""
         return (
             ("", self.name)
             if self.name.startswith(("http://", "https://"))
@@ -54,7 +52,7 @@ class Connection:
         )
 
     def digest(self, *about: str) -> str:
-        """Who asks where, so that it can be compared and not read."""
+        """Return a hash of caller and server: it can be compared, but not read."""
         headers = (f"{name}={value}" for name, value in self.headers.sent.items())
         return sha256(
             "\0".join((*about, self.base_url, self.key.reveal(), *headers)).encode()
@@ -71,7 +69,8 @@ class Connection:
                 "{name}: the base URL holds a password and there is a key too, give one of the two",
                 name=self.name,
             )
-        proxy_for(self.base_url)  # one that cannot be used is said now, not at the first call
+        # Raises now for an unusable proxy, not at the first call.
+        proxy_for(self.base_url)
 
 
 class HttpProvider(ABC):
@@ -79,8 +78,8 @@ class HttpProvider(ABC):
 
     capabilities: ClassVar[Capabilities]
     wire_names: ClassVar[Mapping[str, str]] = {}
-    """Patterns of how the protocol spells the optional parts of a request; a server that rejects
-    one is asked without it.
+    """Optional part of a request → pattern of its name in the protocol, as error messages
+    have it.
     """
     probe_path: ClassVar[str] = "/models"
 
@@ -91,12 +90,12 @@ class HttpProvider(ABC):
 
     @property
     def name(self) -> str:
-        """What votes and reports call it."""
+        """Name of the model in votes and reports."""
         return self.connection.name
 
     @property
     def identity(self) -> str:
-        """The name and the server: one model may be served at several places."""
+        """Name and server: one model may be served at several places."""
         base_url = self.connection.base_url
         address = without_secrets(base_url)
         return (
@@ -106,10 +105,12 @@ class HttpProvider(ABC):
     async def complete(self, request: Request) -> Reply:
         started = perf_counter()
         reply = self.reply_in(await self._post(request))
-        return reply.after(perf_counter() - started, self._parts.ignored(request, reply))
+        return reply.after(perf_counter() - started, self._parts.find_ignored(request, reply))
 
     def reply_in(self, data: JsonObject) -> Reply:
-        """The reply in a JSON answer, however that came; a ModelError when there is none."""
+        """Return the reply in a JSON answer, from whatever channel; a ModelError if there
+        is none.
+        """
         try:
             return self._read(data)
         except (KeyError, IndexError, TypeError, AttributeError, ValueError) as error:
@@ -120,71 +121,76 @@ class HttpProvider(ABC):
             )
             raise self._endpoint("").lost_reply(Unavailable, message) from None
 
-    def encoded(self, request: Request) -> str:
-        """The request in this protocol's JSON, without what the server is known not to take."""
+    def encode(self, request: Request) -> str:
+        """Encode a request in this protocol's JSON, without the parts that the server rejects."""
         return encoded_body(self._body(self._parts.trim(request)))
 
-    def noticed(self, request: Request, reply: Reply) -> Reply:
-        """A reply that came another way, with what was asked for and not done."""
-        return reply.after(reply.latency, self._parts.ignored(request, reply))
+    def note_ignored(self, request: Request, reply: Reply) -> Reply:
+        """Add ignored parts of the request to a reply that came another way."""
+        return reply.after(reply.latency, self._parts.find_ignored(request, reply))
 
     def learns_from(self, request: Request, error: ModelError) -> bool:
-        """Whether ``error`` says that an optional part of ``request`` was not taken, which is left
-        out from now on.
+        """Return True if ``error`` rejects an optional part of ``request``. That part is left out
+        from now on.
         """
         return self._parts.learn(request, error)
 
     @property
     def endpoint(self) -> Endpoint:
-        """The base URL, in whose name errors speak."""
+        """Endpoint of the base URL, for errors."""
         return self._endpoint("")
 
     async def at(self, path: str) -> Endpoint:
-        """Another path below the base URL, with whatever it takes to be let in."""
-        return await self._authorised(path)
+        """Return the endpoint of another path below the base URL, with credentials."""
+        return await self._authorised_endpoint(path)
 
     async def probe(self) -> Presence:
-        """Reach the server without paying for an answer, and see whether it says that the model is
-        there.
+        """Check for free that the server can be reached and has the model.
 
-        Raises a ModelError when it cannot be reached, or has no such model.
+        Raises a ModelError if it cannot be reached, or has no such model.
         """
-        listed: list[str] = []
+        model_names: list[str] = []
         try:
-            data = await get_json(await self._authorised(self.probe_path))
+            data = await get_json(await self._authorised_endpoint(self.probe_path))
         except ModelError as error:
             if error.status not in _NO_LIST:
                 raise
             await self._ask_nothing()
         else:
             with suppress(KeyError, TypeError, AttributeError):
-                listed = self._listed(data)
-        if not listed:
+                model_names = self._read_model_names(data)
+        if not model_names:
             return Presence.NOT_SAID
-        return Presence.THERE if self.connection.model in listed else await _look_up(self, listed)
+        return (
+            Presence.THERE
+            if self.connection.model in model_names
+            else await _look_up(self, model_names)
+        )
 
     @abstractmethod
     def _path(self) -> str:
-        """Where completions are asked, below the base URL."""
+        """Path of completions below the base URL."""
 
     @abstractmethod
     def _body(self, request: Request) -> JsonDict:
-        """The request in this provider's protocol."""
+        """Return the request in this provider's protocol."""
 
     @abstractmethod
     def _read(self, data: JsonObject) -> Reply:
-        """The reply in a JSON answer; KeyError and the like when there is none."""
+        """Return the reply in a JSON answer, or raise KeyError and the like."""
 
-    def _listed(self, data: JsonObject) -> list[str]:
-        """The models of a server's list; KeyError and the like when it is none."""
-        return [str(one["id"]) for one in objects_at(data, "data")]
+    def _read_model_names(self, data: JsonObject) -> list[str]:
+        """Return the model names in a server's list, or raise KeyError and the like."""
+        return [str(model["id"]) for model in objects_at(data, "data")]
 
     async def _ask_nothing(self) -> None:
-        """Of a server that lists no models: whether it takes requests at all. One without a message
-        costs nothing.
+        """Check that a server without a list of models takes requests. One without a message costs
+        nothing.
         """
         try:
-            await post_json(await self._authorised(self._path()), self._body(Request(Prompt(()))))
+            await post_json(
+                await self._authorised_endpoint(self._path()), self._body(Request(Prompt(())))
+            )
         except ModelError as error:
             if not error.message.startswith(BAD_REQUEST):
                 raise
@@ -195,20 +201,26 @@ class HttpProvider(ABC):
 
     def _endpoint(self, path: str) -> Endpoint:
         if path not in self._endpoints:
-            own = self.connection
-            headers = own.headers.over({"Content-Type": "application/json", **self._headers()})
+            connection = self.connection
+            headers = connection.headers.over(
+                {"Content-Type": "application/json", **self._headers()}
+            )
             self._endpoints[path] = Endpoint(
-                *own.called, _below(own.base_url, path), headers, own.key, own.headers.secrets
+                *connection.labels,
+                _below(connection.base_url, path),
+                headers,
+                connection.key,
+                connection.headers.secrets,
             )
         return self._endpoints[path]
 
-    async def _authorised(self, path: str) -> Endpoint:
-        """The endpoint with whatever it takes to be let in."""
+    async def _authorised_endpoint(self, path: str) -> Endpoint:
+        """Return the endpoint with credentials."""
         return self._endpoint(path)
 
     async def _post(self, request: Request) -> JsonDict:
-        """One request, without what the server is known not to take."""
-        endpoint, trimmed = await self._authorised(self._path()), self._parts.trim(request)
+        """Send one request, without the parts that the server rejects."""
+        endpoint, trimmed = await self._authorised_endpoint(self._path()), self._parts.trim(request)
         try:
             return await post_json(endpoint, self._body(trimmed), reuses=True)
         except ModelError as error:
@@ -220,13 +232,13 @@ class HttpProvider(ABC):
 
 
 async def _look_up(provider: HttpProvider, listed: Sequence[str]) -> Presence:
-    """A model that is not on the list may have other names, which some servers know; and some
-    know any name.
+    """Ask for a model that is not on the list: some servers have aliases, and some accept
+    any name.
     """
     if await _knows(provider, provider.connection.model):
         return Presence.ANY_NAME if await _knows(provider, _MADE_UP) else Presence.THERE
     near = get_close_matches(provider.connection.model, listed, 3, cutoff=0.5)
-    known = (
+    advice = (
         Message("did you mean {near}?", near=join(Message(" or "), near))
         if near
         else Message("it has {models}", models=", ".join([*listed[:5], *["…"] * (len(listed) > 5)]))
@@ -236,7 +248,7 @@ async def _look_up(provider: HttpProvider, listed: Sequence[str]) -> Presence:
         Message(
             "the server has no model {model_name!r}: {known}",
             model_name=provider.connection.model,
-            known=known,
+            known=advice,
         ),
     )
 
@@ -253,7 +265,7 @@ async def _knows(provider: HttpProvider, model: str) -> bool:
 
 
 def shown_address(base_url: str, of: str = "") -> str:
-    """The base URL as it may be shown; SetupError when it cannot be asked."""
+    """Return the base URL as it may be shown, or raise SetupError if it is invalid."""
     try:
         parts = urlsplit(base_url)
         usable = (
@@ -261,7 +273,8 @@ def shown_address(base_url: str, of: str = "") -> str:
             and (parts.hostname or "").encode("idna")
             and parts.port != 0
         )
-    except ValueError:  # not shown: what cannot be read may be a password, with a "/" or "#" in it
+    # Not shown: an unreadable URL may hold a password with a "/" or "#" in it.
+    except ValueError:
         raise SetupError(
             "{of}what was given is not a base URL, write it like http://host:port/v1; in a "
             "password # is %23, / is %2F, ? is %3F",
@@ -271,12 +284,12 @@ def shown_address(base_url: str, of: str = "") -> str:
         raise SetupError(
             "{of}{shown!r} is not a base URL, write it like http://host:port/v1",
             of=of,
-            shown=shown(base_url),
+            shown=harmless_address(base_url),
         )
     return without_secrets(base_url)
 
 
 def _below(base_url: str, path: str) -> str:
-    """``path`` below the base URL, whose query stays at the end."""
+    """Append ``path`` to the base URL, whose query stays at the end."""
     base, _, query = base_url.partition("?")
     return f"{base.rstrip('/')}{path}" + (f"{'&' if '?' in path else '?'}{query}" if query else "")

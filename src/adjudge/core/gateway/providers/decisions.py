@@ -15,7 +15,7 @@ from adjudge.core.domain.decision import MAPPING_VERSION, DecisionReply, Decisio
 from adjudge.core.domain.frozen_mapping import FrozenDict
 from adjudge.core.domain.json_types import JsonDict, JsonObject, objects_at, objects_in
 from adjudge.core.domain.message import Capabilities, DecisionLimits, Reply, Request
-from adjudge.core.gateway.decisions.format import DecisionFormat, all_failed, failed
+from adjudge.core.gateway.decisions.format import DecisionFormat, fail_all, failed_answer
 from adjudge.core.gateway.decisions.gemini import GeminiDecisions
 from adjudge.core.gateway.decisions.openai import OpenAIDecisions
 from adjudge.core.gateway.decisions.systemone import SystemOne
@@ -25,7 +25,7 @@ from adjudge.errors import ModelError, SetupError, Unavailable
 from adjudge.messages import Message
 
 _LONG = 2000
-"""Characters of a state from which on the count of tokens tells whether it was read to its end."""
+"""Minimum length of a state, in characters, at which a low token count proves that it was cut."""
 _CAPABLE = Capabilities(decisions=DecisionLimits())
 
 
@@ -35,22 +35,22 @@ class DecisionProvider(HttpProvider):
     capabilities = _CAPABLE
     format: ClassVar[DecisionFormat]
     endpoint_path: ClassVar[str]
-    """Where decisions are asked, below the base URL."""
+    """Path of decisions below the base URL."""
 
     @property
     def identity(self) -> str:
-        """The name, the server, and the version of how criteria become questions."""
+        """Name, server, and version of the mapping from criteria to questions."""
         return f"{super().identity} {self.format.name}/{MAPPING_VERSION}"
 
     async def complete(self, request: Request) -> Reply:
-        """Answer typed questions; what a server says of them is read against what was asked."""
+        """Answer typed questions. The server's answers are checked against the questions."""
         if request.decision is None:
             raise self.endpoint.error(
                 ModelError, Message("it is a decision model, which writes no text")
             )
         started = perf_counter()
         data = await self._post(request)
-        reply = self._decided(request.decision, data)
+        reply = self._read_decision(request.decision, data)
         return Reply(
             reply.text,
             reply.usage,
@@ -58,9 +58,9 @@ class DecisionProvider(HttpProvider):
             details=FrozenDict({"model": reply.model} if reply.model else {}),
         )
 
-    def _decided(self, asked: DecisionRequest, data: JsonObject) -> DecisionReply:
+    def _read_decision(self, request: DecisionRequest, data: JsonObject) -> DecisionReply:
         try:
-            reply = self.format.decode_reply(asked, data)
+            reply = self.format.decode_reply(request, data)
         except (KeyError, IndexError, TypeError, AttributeError, ValueError) as error:
             message = Message(
                 "the server's answer has no reply in it ({kind}: {error})",
@@ -68,32 +68,32 @@ class DecisionProvider(HttpProvider):
                 error=error,
             )
             raise self.endpoint.lost_reply(Unavailable, message) from None
-        if _is_cut(asked, reply.usage.prompt_tokens):
-            answer = failed(
+        if _is_cut(request, reply.usage.prompt_tokens):
+            answer = failed_answer(
                 Message(
                     "the server counted {tokens} tokens, fewer than the texts have: it has not "
                     "read all of them",
                     tokens=reply.usage.prompt_tokens,
                 )
             )
-            return replace(reply, answers=all_failed(asked, answer))
+            return replace(reply, answers=fail_all(request, answer))
         return reply
 
     def _path(self) -> str:
         return self.endpoint_path
 
     def _body(self, request: Request) -> JsonDict:
-        asked = request.decision or DecisionRequest("", ())
-        return self.format.encode_request(self.connection.model, asked)
+        decision = request.decision or DecisionRequest("", ())
+        return self.format.encode_request(self.connection.model, decision)
 
     def _read(self, data: JsonObject) -> Reply:  # noqa: ARG002
         raise TypeError("a decision is read with its questions")
 
-    def _listed(self, data: JsonObject) -> list[str]:
-        """Models as System One names them, or as OpenAI does."""
+    def _read_model_names(self, data: JsonObject) -> list[str]:
+        """Read the list as System One writes it, or as OpenAI does."""
         if "models" in data:
             return [str(model["name"]) for model in objects_at(data, "models")]
-        return super()._listed(data)
+        return super()._read_model_names(data)
 
     async def probe(self) -> Presence:
         """Like other providers, but an alias need not be listed."""
@@ -135,7 +135,7 @@ class GeminiDecisionModel(DecisionProvider):
     def _headers(self) -> dict[str, str]:
         return {"x-goog-api-key": self.connection.key.reveal()}
 
-    def _listed(self, data: JsonObject) -> list[str]:
+    def _read_model_names(self, data: JsonObject) -> list[str]:
         listed = objects_in(data.get("models", ()))
         return [str(model["name"]).removeprefix("models/") for model in listed]
 
@@ -163,7 +163,7 @@ _SERVERS: Mapping[str, type[DecisionProvider]] = {
 
 
 def open_server(connection: Connection) -> DecisionProvider:
-    """The model behind ``systemone:URL#MODEL`` or ``decisions:URL#MODEL``."""
+    """Open the model of ``systemone:URL#MODEL`` or ``decisions:URL#MODEL``."""
     address, _, model = connection.model.partition("#")
     if connection.base_url:
         address, model = connection.base_url, connection.model
@@ -180,18 +180,18 @@ def open_server(connection: Connection) -> DecisionProvider:
             provider=connection.provider,
             example=example,
         )
-    shown = shown_address(address)
-    opened = replace(
+    safe_address = shown_address(address)
+    server = replace(
         connection,
-        name=f"{connection.provider}:{shown}#{model}",
+        name=f"{connection.provider}:{safe_address}#{model}",
         model=model,
         base_url=_with_version(address),
     )
-    return _SERVERS[connection.provider](opened)
+    return _SERVERS[connection.provider](server)
 
 
 def _with_version(address: str) -> str:
-    """The base URL that ends in a version; a root gets ``/v1``."""
+    """Return the base URL with a version; a root gets ``/v1``."""
     base, mark, query = address.partition("?")
     base = base.rstrip("/")
     if not urlsplit(base).path.strip("/"):
@@ -200,13 +200,13 @@ def _with_version(address: str) -> str:
 
 
 def _path_below(base_url: str, path: str) -> str:
-    """``path``, or nothing if the address is that of the decisions themselves."""
+    """Return ``path``, or nothing if the address is that of the decisions endpoint itself."""
     last = urlsplit(base_url).path.rstrip("/").rpartition("/")[2]
     return "" if last in ("systemone", "decisions") else path
 
 
-def _is_cut(asked: DecisionRequest, counted: int) -> bool:
+def _is_cut(request: DecisionRequest, counted: int) -> bool:
     """Return True if the server counted far fewer tokens than the state must have."""
-    state = asked.state
+    state = request.state
     text = state if isinstance(state, str) else json.dumps(state, ensure_ascii=False)
     return len(text) > _LONG and 0 < counted < len(text) // 20

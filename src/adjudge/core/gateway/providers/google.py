@@ -17,7 +17,7 @@ _DECLINED = frozenset({"SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT"
 
 
 class Gemini(HttpProvider):
-    """``POST {base_url}/models/{model}:generateContent``; the key goes into a header, never into
+    """``POST {base_url}/models/{model}:generateContent``. The key goes into a header, never into
     the URL.
     """
 
@@ -51,20 +51,20 @@ class Gemini(HttpProvider):
             body["systemInstruction"] = {"parts": system}
         return body
 
-    def _listed(self, data: JsonObject) -> list[str]:
-        return [str(one["name"]).removeprefix("models/") for one in objects_at(data, "models")]
+    def _read_model_names(self, data: JsonObject) -> list[str]:
+        return [str(model["name"]).removeprefix("models/") for model in objects_at(data, "models")]
 
     def _read(self, data: JsonObject) -> Reply:
         usage = _usage(object_in(data.get("usageMetadata")))
         blocked = object_in(data.get("promptFeedback")).get("blockReason")
         if blocked:
             return Reply(text=f"blocked: {blocked}", usage=usage, finish="refusal")
-        first = objects_at(data, "candidates")[0]
+        candidate = objects_at(data, "candidates")[0]
         return Reply(
-            text=_text(first),
+            text=_text(candidate),
             usage=usage,
-            finish=_finish(first.get("finishReason")),
-            logprobs=_logprobs(first.get("logprobsResult")),
+            finish=_finish(candidate.get("finishReason")),
+            logprobs=_logprobs(candidate.get("logprobsResult")),
             details=FrozenDict(
                 {"model": str(data.get("modelVersion", "")), "id": str(data.get("responseId", ""))}
             ),
@@ -109,8 +109,8 @@ def _usage(usage: JsonObject) -> Usage:
 
 
 def _logprobs(result: JsonValue) -> tuple[Mapping[str, float], ...] | None:
-    found = object_in(result)
-    if not found.get("topCandidates"):
+    candidates_result = object_in(result)
+    if not candidates_result.get("topCandidates"):
         return None
     return tuple(
         FrozenDict(
@@ -119,5 +119,5 @@ def _logprobs(result: JsonValue) -> tuple[Mapping[str, float], ...] | None:
                 for top in objects_at(step, "candidates")
             }
         )
-        for step in objects_at(found, "topCandidates")
+        for step in objects_at(candidates_result, "topCandidates")
     )

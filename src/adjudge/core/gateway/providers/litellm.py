@@ -1,5 +1,4 @@
-"""``litellm/MODEL``: any model that the package litellm knows, asked through it. Loaded only when
-it is named.
+"""``litellm/MODEL``: any model that the package litellm supports. Loaded only if it is named.
 
 Retries, limits, budgets and the cache stay ours: litellm sends each request once.
 """
@@ -18,7 +17,7 @@ from adjudge.core.domain.message import Capabilities, Reply, Request
 from adjudge.core.gateway.http import Secret, error_message, retry_after
 from adjudge.core.gateway.providers.base import Connection
 from adjudge.core.gateway.providers.openai_compatible import openai_reply, response_format
-from adjudge.core.gateway.redaction import struck_out, without_secrets
+from adjudge.core.gateway.redaction import strike_out, without_secrets
 from adjudge.errors import ModelError, RateLimited, Refused, SetupError, Unavailable, Unreachable
 from adjudge.messages import Message
 
@@ -27,6 +26,8 @@ _SECRET_VARIABLE = re.compile(r"KEY|TOKEN|SECRET|PASSWORD", re.IGNORECASE)
 
 
 class LitellmModel:
+    """A model that the package litellm asks."""
+
     capabilities = Capabilities(json_schema=True, seed=True)
 
     def __init__(
@@ -40,34 +41,34 @@ class LitellmModel:
                 "litellm/openai/gpt-4o-mini"
             )
         self._key, self._base_url, self._headers = api_key, base_url, dict(headers)
-        self._library = _loaded()
+        self._library = _load_library()
 
     @property
     def identity(self) -> str:
-        """The name, and the server where one was named."""
+        """Name, with the server if one was given."""
         return f"{self.name}@{without_secrets(self._base_url)}" if self._base_url else self.name
 
     async def complete(self, request: Request) -> Reply:
         started = perf_counter()
         try:
-            found = await self._library.acompletion(**self._arguments(request))
-            reply = openai_reply(found.model_dump())
+            response = await self._library.acompletion(**self._arguments(request))
+            reply = openai_reply(response.model_dump())
         except (KeyError, IndexError, TypeError, AttributeError, ValueError) as error:
             raise self._error(
                 Unavailable,
                 Message("litellm's answer has no reply in it ({name})", name=type(error).__name__),
             ) from None
-        except (
-            self._library.exceptions.openai.OpenAIError
-        ) as error:  # the root of all that litellm raises for a request
-            raise self._translated(error) from None
+        # OpenAIError is the base of everything that litellm raises for a request.
+        except self._library.exceptions.openai.OpenAIError as error:
+            raise self._translate(error) from None
         return reply.after(perf_counter() - started, ())
 
     def _arguments(self, request: Request) -> JsonDict:
-        given: JsonDict = {
+        settings: JsonDict = {
             "model": self._model,
             "messages": [
-                {"role": one.role, "content": one.content} for one in request.prompt.messages
+                {"role": message.role, "content": message.content}
+                for message in request.prompt.messages
             ],
             "temperature": request.temperature,
             "seed": request.seed,
@@ -79,10 +80,10 @@ class LitellmModel:
             "base_url": self._base_url,
             "extra_headers": self._headers or None,
         }
-        asked = {name: value for name, value in given.items() if value is not None}
-        return {**asked, "drop_params": True, "num_retries": 0, "max_retries": 0}
+        arguments = {name: value for name, value in settings.items() if value is not None}
+        return {**arguments, "drop_params": True, "num_retries": 0, "max_retries": 0}
 
-    def _translated(self, error: Exception) -> ModelError:
+    def _translate(self, error: Exception) -> ModelError:
         kinds, message = self._library.exceptions, f"{type(error).__name__}: {error}"
         if isinstance(error, kinds.RateLimitError):
             limited = RateLimited(self._harmless(message), provider="litellm", model=self._model)
@@ -97,24 +98,25 @@ class LitellmModel:
             | kinds.InternalServerError
             | kinds.BadGatewayError,
         ):
-            found = self._error(Unavailable, message)
-            found.may_have_cost = isinstance(error, kinds.Timeout | kinds.BadGatewayError)
-            return found
+            failure = self._error(Unavailable, message)
+            failure.may_have_cost = isinstance(error, kinds.Timeout | kinds.BadGatewayError)
+            return failure
         if isinstance(error, kinds.APIConnectionError):
-            found = self._error(Unreachable, message)
-            # litellm says so of replies that broke off, too; only this name is sure
-            found.may_have_cost = type(error.__cause__).__name__ != "ConnectError"
-            return found
-        found = self._error(ModelError, message)
-        found.status = _status(error)
-        return found
+            failure = self._error(Unreachable, message)
+            # litellm also raises this for replies that broke off; only a ConnectError is unpaid.
+            failure.may_have_cost = type(error.__cause__).__name__ != "ConnectError"
+            return failure
+        failure = self._error(ModelError, message)
+        status = vars(error).get("status_code")
+        failure.status = status if isinstance(status, int) else None
+        return failure
 
     def _error(self, kind: type[ModelError], message: str) -> ModelError:
         return kind(self._harmless(message), provider="litellm", model=self._model)
 
     def _harmless(self, message: str) -> str:
-        """In one line, without any key that litellm may have sent."""
-        return error_message(struck_out(message.encode(errors="replace"), self._secrets()))
+        """Return the message in one line, without any key that litellm may have sent."""
+        return error_message(strike_out(message.encode(errors="replace"), self._secrets()))
 
     def _secrets(self) -> Iterator[str]:
         yield self._key.reveal()
@@ -122,13 +124,13 @@ class LitellmModel:
         yield from (value for name, value in os.environ.items() if _SECRET_VARIABLE.search(name))
 
 
-def _loaded() -> ModuleType:
+def _load_library() -> ModuleType:
     try:
-        found = import_module("litellm")
+        library = import_module("litellm")
     except ModuleNotFoundError as error:
         raise SetupError("litellm/… needs litellm: pip install 'adjudge[litellm]'") from error
-    vars(found).update(telemetry=False, suppress_debug_info=True)
-    return found
+    vars(library).update(telemetry=False, suppress_debug_info=True)
+    return library
 
 
 def _header(error: Exception, name: str) -> str | None:
@@ -136,13 +138,8 @@ def _header(error: Exception, name: str) -> str | None:
     return None if response is None else response.headers.get(name)
 
 
-def _status(error: Exception) -> int | None:
-    found = vars(error).get("status_code")
-    return found if isinstance(found, int) else None
-
-
 def open_litellm(connection: Connection) -> LitellmModel:
-    """``litellm/MODEL``, as litellm names it."""
+    """Open ``litellm/MODEL``."""
     return LitellmModel(
         connection.name,
         api_key=connection.key,

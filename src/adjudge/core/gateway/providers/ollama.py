@@ -1,10 +1,9 @@
-"""Ollama's own API, so that ``format``, ``options.seed`` and ``options.num_ctx`` work whatever its
-OpenAI layer does.
+"""Ollama's own API, so that ``format``, ``options.seed`` and ``options.num_ctx`` work regardless of
+its OpenAI layer.
 
-A prompt longer than the context window is cut by the server without a word. So the window is asked
-for (``num_ctx``) as large as the prompt and its answer need, newer servers are told to fail instead
-(``truncate``, ``shift``), and a count of prompt tokens that is just a full window is taken for what
-it is.
+The server silently cuts a prompt that is longer than the context window. So each request asks for a
+window (``num_ctx``) large enough for the prompt and its answer, newer servers are told to fail
+instead (``truncate``, ``shift``), and a prompt count that is exactly a full window counts as cut.
 """
 
 from __future__ import annotations
@@ -22,13 +21,13 @@ from adjudge.core.gateway.providers.openai_compatible import (
     finish_of,
     openai_logprobs,
     openai_messages,
-    said_in,
+    text_with_calls,
 )
 from adjudge.errors import ModelError, SetupError
 from adjudge.messages import Message
 
 WINDOW_VARIABLE = "OLLAMA_CONTEXT_LENGTH"
-"""Ollama's own variable; where it is set here too, every request asks for a context window of this
+"""Ollama's own variable. If it is set here too, every request asks for a context window of this
 many tokens.
 """
 _SMALLEST_WINDOW = 4096
@@ -51,7 +50,7 @@ class Ollama(HttpProvider):
         self._window = _SMALLEST_WINDOW
 
     async def complete(self, request: Request) -> Reply:
-        """Ask once; a prompt that the server cut has no answer."""
+        """Ask once. Raises a ModelError if the server cut the prompt."""
         window = self._window_for(request)
         reply = await super().complete(request)
         if _is_cut(request, reply.usage.prompt_tokens, window):
@@ -70,7 +69,7 @@ class Ollama(HttpProvider):
         return "/api/chat"
 
     def _body(self, request: Request) -> JsonDict:
-        wanted = {
+        options = {
             "temperature": request.temperature,
             "seed": request.seed,
             "num_predict": request.max_tokens,
@@ -83,7 +82,7 @@ class Ollama(HttpProvider):
             "truncate": False,
             "shift": False,
             "options": {
-                **{name: value for name, value in wanted.items() if value is not None},
+                **{name: value for name, value in options.items() if value is not None},
                 **window,
             },
         }
@@ -94,16 +93,16 @@ class Ollama(HttpProvider):
         return body
 
     def _window_for(self, request: Request) -> int:
-        """Tokens that the prompt and its answer need, rounded up.
+        """Return the tokens that the prompt and its answer need, rounded up.
 
-        It never shrinks: for another window the model is reloaded.
+        The window never shrinks, because the server reloads the model for another one.
         """
         if self._own_window is not None:
             return self._own_window
-        plain, other = _characters(request)
+        plain, wide = _characters(request)
         needed = (
             plain // 3
-            + other
+            + wide
             + _TOKENS_A_MESSAGE * len(request.prompt.messages)
             + (request.max_tokens or _ROOM_FOR_ANSWER)
         )
@@ -111,13 +110,13 @@ class Ollama(HttpProvider):
             self._window *= 2
         return self._window
 
-    def _listed(self, data: JsonObject) -> list[str]:
-        names = [str(one["name"]) for one in objects_at(data, "models")]
+    def _read_model_names(self, data: JsonObject) -> list[str]:
+        names = [str(model["name"]) for model in objects_at(data, "models")]
         return names + [name.removesuffix(":latest") for name in names]
 
     def _read(self, data: JsonObject) -> Reply:
         return Reply(
-            text=said_in(object_at(data, "message")),
+            text=text_with_calls(object_at(data, "message")),
             usage=Usage(
                 1, token_count(data.get("prompt_eval_count")), token_count(data.get("eval_count"))
             ),
@@ -128,30 +127,30 @@ class Ollama(HttpProvider):
 
 
 def _window_set_by_user() -> int | None:
-    given = os.environ.get(WINDOW_VARIABLE, "").strip()
-    if given and not given.isdecimal():
+    setting = os.environ.get(WINDOW_VARIABLE, "").strip()
+    if setting and not setting.isdecimal():
         raise SetupError(
             "{window_variable} must be a number of tokens, such as 8192, not {given!r}",
             window_variable=WINDOW_VARIABLE,
-            given=given,
+            given=setting,
         )
-    return int(given or 0) or None
+    return int(setting or 0) or None
 
 
 def _characters(request: Request) -> tuple[int, int]:
-    """ASCII characters of the prompt, and all others."""
+    """Count the ASCII characters of the prompt, and all others."""
     text = request.prompt.text
     plain = len(text) if text.isascii() else sum(map(str.isascii, text))
     return plain, len(text) - plain
 
 
 def _is_cut(request: Request, counted: int, window: int) -> bool:
-    """Whether ``counted`` tokens of the prompt are what was left of it.
+    """Return True if the server read only ``counted`` tokens of a longer prompt.
 
-    A full window is. So is a count below what the prompt must have that is a whole window, or half
-    of one, which is what the servers cut to: the model may know no window as large as was asked
-    for. Other small counts are none: old servers leave out the tokens that they had in their cache.
+    A full window is a cut. So is a count below the prompt's minimum that is a whole window, or half
+    of one, which is what servers cut to if the model has no window as large as requested. Other
+    small counts are not: old servers leave out the tokens in their cache.
     """
-    plain, other = _characters(request)
+    plain, wide = _characters(request)
     is_window = counted % _WINDOW_STEP == 0 or (counted - 2) % (_WINDOW_STEP // 2) == 0
-    return counted >= window or (0 < counted < plain // 8 + other // 4 and is_window)
+    return counted >= window or (0 < counted < plain // 8 + wide // 4 and is_window)

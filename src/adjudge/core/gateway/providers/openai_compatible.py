@@ -1,4 +1,4 @@
-"""OpenAI's chat completions, and everything that speaks them: OpenRouter, Together, Groq, vLLM,
+"""OpenAI's chat completions, and every server that speaks them: OpenRouter, Together, Groq, vLLM,
 llama.cpp's server, …
 """
 
@@ -68,7 +68,7 @@ class OpenAICompatible(HttpProvider):
         return body
 
     def _format_of(self, schema: JsonObject) -> Encoded:
-        """Most requests have the schema of the one before."""
+        """Encode the schema. Most requests have the same one as the request before."""
         if schema is not self._last_format[0]:
             self._last_format = schema, Encoded(json.dumps(response_format(schema)))
         return self._last_format[1]
@@ -78,24 +78,24 @@ class OpenAICompatible(HttpProvider):
 
 
 def openai_reply(data: JsonObject) -> Reply:
-    """The reply in a chat completion; KeyError and the like when there is none."""
-    first = objects_at(data, "choices")[0]
-    message = object_at(first, "message")
+    """Return the reply in a chat completion, or raise KeyError and the like."""
+    choice = objects_at(data, "choices")[0]
+    message = object_at(choice, "message")
     refusal = message.get("refusal")
-    said = {
+    details = {
         name: str(data[name]) for name in ("model", "system_fingerprint", "id") if data.get(name)
     }
     return Reply(
-        text=str(refusal) if refusal else said_in(message),
+        text=str(refusal) if refusal else text_with_calls(message),
         usage=openai_usage(object_in(data.get("usage"))),
-        finish="refusal" if refusal else finish_of(first.get("finish_reason")),
-        logprobs=openai_logprobs(first["logprobs"]) if first.get("logprobs") else None,
-        details=FrozenDict(said),
+        finish="refusal" if refusal else finish_of(choice.get("finish_reason")),
+        logprobs=openai_logprobs(choice["logprobs"]) if choice.get("logprobs") else None,
+        details=FrozenDict(details),
     )
 
 
 def openai_messages(request: Request) -> Encoded:
-    """The conversation as most providers take it."""
+    """Encode the conversation in the common form."""
     messages = request.prompt.messages
     turns = [_shared_turn(message.role, message.content) for message in messages[:-1]]
     turns += [_turn(message.role, message.content) for message in messages[-1:]]
@@ -107,12 +107,12 @@ def _turn(role: str, content: str) -> str:
 
 
 _shared_turn = lru_cache(maxsize=256)(_turn)
-"""What stands before the last turn is the same in many requests."""
+"""Cached: the turns before the last are the same in many requests."""
 
 
-def said_in(message: JsonObject) -> str:
-    """What a message says, and behind it what it calls tools with: a verdict there is read like
-    text.
+def text_with_calls(message: JsonObject) -> str:
+    """Return a message's text, followed by the arguments of its tool calls: a verdict there is read
+    like text.
     """
     text = text_of(message.get("content"))
     if not message.get("tool_calls"):
@@ -122,18 +122,18 @@ def said_in(message: JsonObject) -> str:
 
 
 def with_calls(text: str, arguments: Sequence[object]) -> str:
-    """``text`` and the arguments of tool calls, each on lines of its own."""
-    written = [
-        one if isinstance(one, str) else json.dumps(one, ensure_ascii=False)
-        for one in arguments
-        if one
+    """Append the arguments of tool calls to ``text``, each on its own line."""
+    lines = [
+        argument if isinstance(argument, str) else json.dumps(argument, ensure_ascii=False)
+        for argument in arguments
+        if argument
     ]
-    return "\n".join(filter(None, (text, *written)))
+    return "\n".join(filter(None, (text, *lines)))
 
 
 def text_of(content: JsonValue) -> str:
-    """What a message says: a text, nothing, or parts, of which those that think
-    aloud have no text.
+    """Return the text of a message, which may be a text, null, or parts; thinking parts have no
+    text.
     """
     if isinstance(content, str):
         return content
@@ -147,7 +147,7 @@ def text_of(content: JsonValue) -> str:
 
 
 def response_format(schema: JsonObject) -> JsonDict:
-    """OpenAI's way to ask for JSON of one shape."""
+    """Return OpenAI's request for JSON of one shape."""
     return {
         "type": "json_schema",
         "json_schema": {"name": "answer", "strict": True, "schema": schema},
@@ -155,12 +155,12 @@ def response_format(schema: JsonObject) -> JsonDict:
 
 
 def finish_of(reason: JsonValue) -> str:
-    """Every provider's word for why it stopped, in ours."""
+    """Translate a provider's reason for stopping."""
     return _FINISH.get(str(reason or ""), "stop")
 
 
 def openai_usage(usage: JsonObject) -> Usage:
-    """Token counts of one call."""
+    """Return the token counts of one call."""
     details = usage.get("prompt_tokens_details")
     return Usage(
         calls=1,
@@ -171,14 +171,16 @@ def openai_usage(usage: JsonObject) -> Usage:
 
 
 def openai_logprobs(logprobs: JsonValue) -> tuple[Mapping[str, float], ...] | None:
-    """For each token its alternatives."""
-    found = object_in(logprobs)
-    if not found.get("content"):
+    """Return the alternatives of each token."""
+    result = object_in(logprobs)
+    if not result.get("content"):
         return None
-    return tuple(map(_alternatives, objects_at(found, "content")))
+    return tuple(
+        FrozenDict({str(top["token"]): cast(float, top["logprob"]) for top in _candidates(token)})
+        for token in objects_at(result, "content")
+    )
 
 
-def _alternatives(token: JsonObject) -> Mapping[str, float]:
-    others = objects_at(token, "top_logprobs") if "top_logprobs" in token else ()
-    found = (token, *others)
-    return FrozenDict({str(top["token"]): cast(float, top["logprob"]) for top in found})
+def _candidates(token: JsonObject) -> Sequence[JsonObject]:
+    """Return a token with its alternatives."""
+    return (token, *(objects_at(token, "top_logprobs") if "top_logprobs" in token else ()))

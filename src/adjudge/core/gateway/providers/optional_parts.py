@@ -1,4 +1,4 @@
-"""The optional parts of a request that a server takes, and what it ignored."""
+"""Optional parts of a request: which ones a server takes, and which it ignored."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from adjudge.messages import Message
 
 _LOG = logging.getLogger("adjudge.gateway")
 BAD_REQUEST = ("400", "422")
-"""How the message of an error begins where the request was not understood."""
+"""Statuses at the start of an error's message if the request was not understood."""
 _NOT_ASKED: Mapping[str, Any] = {
     "schema": None,
     "temperature": None,
@@ -36,7 +36,7 @@ _IGNORED: Mapping[str, Message] = {
 
 
 class OptionalParts:
-    """Learns which optional parts of a request one server rejects: they are left out."""
+    """Learns which optional parts of a request one server rejects, and leaves them out."""
 
     def __init__(
         self, model: str, capabilities: Capabilities, wire_names: Mapping[str, str]
@@ -46,7 +46,7 @@ class OptionalParts:
         self._warned: set[str] = set()
 
     def trim(self, request: Request) -> Request:
-        """The request without what the server is known not to take."""
+        """Return the request without the parts that the server rejects."""
         return (
             replace(request, **{part: _NOT_ASKED[part] for part in self._rejected})
             if self._rejected
@@ -54,16 +54,16 @@ class OptionalParts:
         )
 
     def learn(self, request: Request, error: ModelError) -> bool:
-        """Whether ``error`` says that an optional part of ``request`` was not taken, which is left
-        out from now on.
+        """Return True if ``error`` rejects an optional part of ``request``. That part is left out
+        from now on.
         """
         part = self._rejected_part(request, error)
         if part is not None:
             self._rejected.add(part)
         return part is not None
 
-    def ignored(self, request: Request, reply: Reply) -> tuple[str, ...]:
-        """What was asked for and not done; warned of once."""
+    def find_ignored(self, request: Request, reply: Reply) -> tuple[str, ...]:
+        """Return the parts that were requested and ignored. Each is warned about once."""
         ignored = (
             {part for part in self._rejected if getattr(request, part) != _NOT_ASKED[part]}
             if self._rejected
@@ -85,7 +85,7 @@ class OptionalParts:
         return tuple(sorted(ignored))
 
     def _warning(self, part: str) -> Message:
-        """What happened to a part of the request, and what follows from it."""
+        """Describe what happened to a part of the request, and the consequence."""
         values = {"model": self._model, "part": part}
         if part in self._rejected:
             return Message(
@@ -95,12 +95,10 @@ class OptionalParts:
         return Message(_IGNORED[part], **values)
 
     def _rejected_part(self, request: Request, error: ModelError) -> str | None:
-        """The optional part of ``request`` that the server says it does not know, if that is what
-        it says.
-        """
+        """Return the optional part of ``request`` that the server names in its error, or None."""
         if type(error) is not ModelError or not error.message.startswith(BAD_REQUEST):
             return None
-        asked = [
+        requested = [
             part
             for part, nothing in _NOT_ASKED.items()
             if getattr(request, part) != nothing and part in self._wire_names
@@ -108,7 +106,7 @@ class OptionalParts:
         return next(
             (
                 part
-                for part in asked
+                for part in requested
                 if re.search(self._wire_names[part], error.message, re.IGNORECASE)
             ),
             None,

@@ -14,45 +14,47 @@ NOT_RECORDED = Message("no reply was recorded for this request")
 
 
 def recorded_by(identity: str, model: str) -> bool:
-    """Whether this is ``model``, at whatever server; "gpt-4o" is not "gpt-4o-mini"."""
+    """Return True if ``identity`` is ``model`` at any server; "gpt-4o" is not "gpt-4o-mini"."""
     return identity == model or identity.startswith(f"{model}@")
 
 
 class ReplayModel:
-    """``replay/PATH.jsonl``, as written with ``open_model(…, cache="PATH.jsonl")``; ``#MODEL``
-    behind it for one of several.
+    """``replay/PATH.jsonl``, as recorded with ``open_model(…, cache="PATH.jsonl")``. ``#MODEL`` at
+    the end picks one of several models.
     """
 
     capabilities = Capabilities(json_schema=True, seed=True)
 
     def __init__(self, path: str) -> None:
         self.name = f"replay/{path}"
-        file, _, only = path.partition("#")
+        file, _, model_name = path.partition("#")
         if not Path(file).is_file():
             raise SetupError(
                 "there are no recorded replies at {file!r}: record some with open_model(…, "
                 "cache={file!r})",
                 file=file,
             )
-        kept = [
-            entry for entry in read_replies(Path(file)) if not only or recorded_by(entry[0], only)
+        entries = [
+            entry
+            for entry in read_replies(Path(file))
+            if not model_name or recorded_by(entry[0], model_name)
         ]
-        if not kept:
-            if only:
-                raise SetupError("{file!r} holds no replies of {name}", file=file, name=only)
+        if not entries:
+            if model_name:
+                raise SetupError("{file!r} holds no replies of {name}", file=file, name=model_name)
             raise SetupError("{file!r} holds no replies", file=file)
-        if not only and len({model for model, _, _ in kept}) > 1:
-            models = ", ".join(sorted({model for model, _, _ in kept}))
+        if not model_name and len({model for model, _, _ in entries}) > 1:
+            models = ", ".join(sorted({model for model, _, _ in entries}))
             raise SetupError(
                 "{file!r} holds replies of several models ({models}): choose one with "
                 "replay/{file}#MODEL",
                 file=file,
                 models=models,
             )
-        self._replies = {key: reply for _, key, reply in kept}
+        self._replies = {key: reply for _, key, reply in entries}
 
     async def complete(self, request: Request) -> Reply:
-        """The reply that was recorded for this very request."""
+        """Return the reply that was recorded for exactly this request."""
         reply = self._replies.get(request.key)
         if reply is None:
             raise ModelError(NOT_RECORDED, model=self.name)
@@ -60,5 +62,5 @@ class ReplayModel:
 
 
 def open_replay(connection: Connection) -> ReplayModel:
-    """Open what ``replay/PATH`` names."""
+    """Open ``replay/PATH``."""
     return ReplayModel(connection.model)

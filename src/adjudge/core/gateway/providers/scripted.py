@@ -1,4 +1,4 @@
-"""A model that says what it is told to: for tests, and to try the tool without any model."""
+"""A model with scripted replies: for tests, and to try the tool without any model."""
 
 from __future__ import annotations
 
@@ -14,10 +14,12 @@ Script = Sequence[Line] | Callable[[Request], Line]
 
 
 class ScriptedModel:
-    """Answers from a script: lines taken in turn, over and over, or a function of the request.
+    """Answers from a script: lines in turn, over and over, or a function of the request.
 
-    A line is a reply's text, a whole ``Reply``, or an exception to raise. Without a script the
-    first offered option is chosen each time.
+    A line is a reply's text, a whole ``Reply``, or an exception to raise. Without a script, it
+    chooses the first offered option.
+
+    Example: ``ScriptedModel(['{"selected_option": "PASS"}'])``
     """
 
     capabilities = Capabilities(json_schema=True, logprobs=True, seed=True)
@@ -27,7 +29,7 @@ class ScriptedModel:
     ) -> None:
         self.name = name
         self.requests: list[Request] = []
-        """What it was asked, for tests to look at; empty unless it is to ``remember``."""
+        """Received requests, for tests; empty without ``remember``."""
         self._remember = remember
         self._turns = 0
         self._script: Script = script if script is not None else _first_option
@@ -52,13 +54,13 @@ class ScriptedModel:
 
 def _first_option(request: Request) -> str:
     properties = (request.schema or {}).get("properties")
-    offered = properties.get("selected_option") if isinstance(properties, Mapping) else None
-    options = offered.get("enum") if isinstance(offered, Mapping) else None
-    first = options[0] if isinstance(options, Sequence) and options else None
-    return json.dumps({"explanation": "scripted", "selected_option": first})
+    field = properties.get("selected_option") if isinstance(properties, Mapping) else None
+    options = field.get("enum") if isinstance(field, Mapping) else None
+    option = options[0] if isinstance(options, Sequence) and options else None
+    return json.dumps({"explanation": "scripted", "selected_option": option})
 
 
 def open_scripted(connection: Connection) -> ScriptedModel:
-    """``scripted``, or ``scripted/PASS,FAIL``: these replies, one after the other."""
+    """Open ``scripted``, or ``scripted/PASS,FAIL``: these replies in turn."""
     lines = connection.model
     return ScriptedModel(lines.split(",") if lines else None, connection.name, remember=False)

@@ -1,4 +1,4 @@
-"""IBM watsonx.ai: OpenAI's shape behind a token that an API key buys for an hour."""
+"""IBM watsonx.ai: OpenAI's shape behind a token that the API key buys for an hour."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _RENEW_BEFORE = 300.0
 class Watsonx(OpenAICompatible):
     """``POST {base_url}/ml/v1/text/chat``.
 
-    ``WATSONX_PROJECT_ID`` or ``WATSONX_SPACE_ID`` says on whose account.
+    ``WATSONX_PROJECT_ID`` or ``WATSONX_SPACE_ID`` names the account.
     """
 
     probe_path = f"/ml/v1/foundation_model_specs?version={_API_VERSION}&limit=200"
@@ -50,10 +50,10 @@ class Watsonx(OpenAICompatible):
         body["model_id"] = body.pop("model")
         return body | self._account
 
-    def _listed(self, data: JsonObject) -> list[str]:
-        return [str(one["model_id"]) for one in objects_at(data, "resources")]
+    def _read_model_names(self, data: JsonObject) -> list[str]:
+        return [str(model["model_id"]) for model in objects_at(data, "resources")]
 
-    async def _authorised(self, path: str) -> Endpoint:
+    async def _authorised_endpoint(self, path: str) -> Endpoint:
         await self._renew_token()
         endpoint = self._endpoint(path)
         headers = {**endpoint.headers, "Authorization": f"Bearer {self._token.reveal()}"}
@@ -63,12 +63,14 @@ class Watsonx(OpenAICompatible):
         async with self._renewing.setdefault(asyncio.get_running_loop(), asyncio.Lock()):
             if time() < self._token_ends - _RENEW_BEFORE:
                 return
-            own = self.connection
+            connection = self.connection
             headers = {
                 "Content-Type": "application/x-www-form-urlencoded",
                 "Accept": "application/json",
             }
-            service = Endpoint(own.provider, own.model, self._iam_url, headers, own.key)
+            service = Endpoint(
+                connection.provider, connection.model, self._iam_url, headers, connection.key
+            )
             try:
                 data = await post_form(service, self._grant)
             except ModelError as error:

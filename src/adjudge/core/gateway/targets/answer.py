@@ -1,4 +1,4 @@
-"""What an application answers: a text, and what it says beside it."""
+"""The answer of an application: a text, its contexts, tool calls and state."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from adjudge.errors import ModelError
 from adjudge.messages import Message
 
 _TEXTS = ("response", "answer", "output", "text", "content", "completion", "result")
-"""Where an answer stands in an object, the likeliest first."""
+"""Keys that may hold the answer, the likeliest first."""
 _CONTEXTS = ("contexts", "sources", "documents")
 _TOOL_CALLS = ("tool_calls",)
 
 
 class NoAnswer(ModelError):
-    """The application said something in which there is no answer."""
+    """Raised if there is no answer in an application's output."""
 
 
 @light_dataclass(frozen=True)
@@ -31,35 +31,38 @@ class TargetAnswer:
     text: str
     contexts: tuple[str, ...] = ()
     tool_calls: str = ""
-    """As JSON; empty where nothing was called."""
+    """As JSON; empty without calls."""
     state: JsonValue = None
     """The application's state after the answer, if it was asked for."""
 
     def to_json(self) -> str:
-        """The answer as the text of a reply."""
-        beside: dict[str, object] = {
+        """Return the answer as the text of a reply."""
+        extras: dict[str, object] = {
             "contexts": list(self.contexts),
             "tool_calls": self.tool_calls,
             "state": self.state,
         }
-        said = {"response": self.text, **{name: one for name, one in beside.items() if one}}
-        return json.dumps(said, ensure_ascii=False)
+        fields = {"response": self.text, **{name: extra for name, extra in extras.items() if extra}}
+        return json.dumps(fields, ensure_ascii=False)
 
     @classmethod
     def of_json(cls, text: str) -> Self:
-        """The answer that ``to_json`` wrote."""
-        found = json.loads(text)
+        """Read what ``to_json`` wrote."""
+        data = json.loads(text)
         return cls(
-            found["response"],
-            tuple(found.get("contexts", ())),
-            found.get("tool_calls", ""),
-            found.get("state"),
+            data["response"],
+            tuple(data.get("contexts", ())),
+            data.get("tool_calls", ""),
+            data.get("state"),
         )
 
 
 @light_dataclass(frozen=True)
 class AnswerPaths:
-    """Where in a JSON answer things stand; None: at the usual places."""
+    """Paths into a JSON answer; None: the usual places.
+
+    Example: ``AnswerPaths(answer="data.reply", contexts="data.sources")``
+    """
 
     answer: str | None = None
     contexts: str | None = None
@@ -68,24 +71,24 @@ class AnswerPaths:
     """None: the state is not read."""
 
     def read(self, said: JsonValue, target: str) -> TargetAnswer:
-        """The answer in what an application said; NoAnswer where there is none."""
+        """Read the answer of an application, or raise NoAnswer."""
         answer = self._read(said, target)
         if self.state is None:
             return answer
         return replace(answer, state=self._find(said, self.state, (), target))
 
-    def _read(self, said: JsonValue, target: str) -> TargetAnswer:
-        whole = answer_text(said) if self.answer is None else None
-        if whole is not None:
-            return _checked(TargetAnswer(whole), target)
-        if said is None:
+    def _read(self, output: JsonValue, target: str) -> TargetAnswer:
+        plain_text = answer_text(output) if self.answer is None else None
+        if plain_text is not None:
+            return _check_not_empty(TargetAnswer(plain_text), target)
+        if output is None:
             raise NoAnswer(Message("it answered with nothing (null)"), model=target)
-        messages = _messages_in(said) if self.answer is None else None
+        messages = _messages_in(output) if self.answer is None else None
         if messages is not None:
-            return _checked(_of_messages(messages), target)
-        text = self._find(said, self.answer, _TEXTS, target)
-        contexts = self._find(said, self.contexts, _CONTEXTS, target)
-        calls = _written(self._find(said, self.tool_calls, _TOOL_CALLS, target))
+            return _check_not_empty(_of_messages(messages), target)
+        text = self._find(output, self.answer, _TEXTS, target)
+        contexts = self._find(output, self.contexts, _CONTEXTS, target)
+        calls = _to_json(self._find(output, self.tool_calls, _TOOL_CALLS, target))
         if text is None and calls:
             return TargetAnswer("", _texts(contexts), calls)
         if text is None and self.answer is None:
@@ -94,44 +97,48 @@ class AnswerPaths:
                 "it stands",
                 model=target,
                 places=", ".join(_TEXTS),
-                said=_short(said),
+                said=_short(output),
             )
         if answer_text(text) is None and not _parts(text):
             raise NoAnswer("the answer is not a text: {said}", model=target, said=_short(text))
-        return _checked(TargetAnswer(_text(text), _texts(contexts), calls), target)
+        return _check_not_empty(TargetAnswer(_text(text), _texts(contexts), calls), target)
 
     def _find(
-        self, said: JsonValue, path: str | None, usual: Sequence[str], target: str
+        self, output: JsonValue, path: str | None, usual: Sequence[str], target: str
     ) -> JsonValue:
         if path is not None:
             try:
-                return value_at(said, path)
+                return value_at(output, path)
             except NotThere:
                 raise NoAnswer(
                     "the answer has no {path}: {said}",
                     model=target,
                     path=path,
-                    said=_short(said),
+                    said=_short(output),
                 ) from None
-        if not isinstance(said, Mapping):
+        if not isinstance(output, Mapping):
             return None
-        return next((said[name] for name in usual if said.get(name) is not None), None)
+        return next((output[name] for name in usual if output.get(name) is not None), None)
 
 
-def _messages_in(said: JsonValue) -> Sequence[JsonValue] | None:
-    """The turns of a conversation, where that is what was returned."""
-    found = said.get("messages") if isinstance(said, Mapping) else said
-    if isinstance(found, Sequence) and not isinstance(found, str) and found:
-        return found if all(isinstance(one, Mapping) and "role" in one for one in found) else None
+def _messages_in(output: JsonValue) -> Sequence[JsonValue] | None:
+    """Return the turns of a conversation, or None if the output is not one."""
+    messages = output.get("messages") if isinstance(output, Mapping) else output
+    if isinstance(messages, Sequence) and not isinstance(messages, str) and messages:
+        return (
+            messages
+            if all(isinstance(message, Mapping) and "role" in message for message in messages)
+            else None
+        )
     return None
 
 
 def _of_messages(messages: Sequence[JsonValue]) -> TargetAnswer:
-    turns = [one for one in messages if isinstance(one, Mapping)]
-    said = [one.get("content") for one in turns if one.get("role") == "assistant"]
-    calls = [call for one in turns for call in _list(one.get("tool_calls"))]
-    text = next((_text(one) for one in reversed(said) if _text(one)), "")
-    return TargetAnswer(text, tool_calls=_written(calls))
+    turns = [turn for turn in messages if isinstance(turn, Mapping)]
+    contents = [turn.get("content") for turn in turns if turn.get("role") == "assistant"]
+    calls = [call for turn in turns for call in _list(turn.get("tool_calls"))]
+    text = next((_text(turn) for turn in reversed(contents) if _text(turn)), "")
+    return TargetAnswer(text, tool_calls=_to_json(calls))
 
 
 def _list(value: JsonValue) -> Sequence[JsonValue]:
@@ -139,14 +146,14 @@ def _list(value: JsonValue) -> Sequence[JsonValue]:
 
 
 def _text(value: JsonValue) -> str:
-    """A text as it is; the parts of one, as chat messages have them; anything else as JSON."""
+    """Return a text as it is, the joined parts of a chat message, or anything else as JSON."""
     if value is None or isinstance(value, str):
         return value or ""
-    return "".join(_parts(value)) or _written(value)
+    return "".join(_parts(value)) or _to_json(value)
 
 
 def _parts(value: JsonValue) -> list[str]:
-    """The texts of a message in parts."""
+    """Return the texts of a message in parts."""
     return [
         str(part["text"])
         for part in _list(value)
@@ -157,27 +164,29 @@ def _parts(value: JsonValue) -> list[str]:
 def _texts(value: JsonValue) -> tuple[str, ...]:
     if isinstance(value, str):
         return (value,) if value else ()
-    return tuple(_context(one) for one in _list(value))
+    return tuple(_context(context) for context in _list(value))
 
 
 def _context(value: JsonValue) -> str:
     if isinstance(value, Mapping):
-        found = (value.get(name) for name in ("text", "content", "page_content"))
-        return next((one for one in found if isinstance(one, str)), _written(value))
+        candidates = (value.get(name) for name in ("text", "content", "page_content"))
+        return next(
+            (candidate for candidate in candidates if isinstance(candidate, str)), _to_json(value)
+        )
     return _text(value)
 
 
-def _written(value: JsonValue) -> str:
+def _to_json(value: JsonValue) -> str:
     return "" if value in (None, [], (), {}) else json.dumps(value, ensure_ascii=False)
 
 
-def _short(said: JsonValue) -> str:
-    text = json.dumps(said, ensure_ascii=False)
+def _short(output: JsonValue) -> str:
+    text = json.dumps(output, ensure_ascii=False)
     return text if len(text) <= 200 else f"{text[:199]}…"
 
 
-def _checked(found: TargetAnswer, target: str) -> TargetAnswer:
-    """An empty answer is none: it is not judged as if somebody had said it."""
-    if not found.text.strip() and not found.tool_calls:
+def _check_not_empty(answer: TargetAnswer, target: str) -> TargetAnswer:
+    """Raise NoAnswer for an empty answer, so that it is not judged."""
+    if not answer.text.strip() and not answer.tool_calls:
         raise NoAnswer(Message("the answer is empty"), model=target)
-    return found
+    return answer

@@ -1,4 +1,4 @@
-"""What all applications have that answer: a name, and a reply made of an answer."""
+"""Base of applications under test: a name, and a reply made of an answer."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from adjudge.core.gateway.targets.answer import AnswerPaths
 
 
 class Target(ABC):
-    """An application that is asked like a model; what it costs itself nobody knows."""
+    """An application that is asked like a model. Its own cost is unknown."""
 
     capabilities = Capabilities(seed=True)
     version = ""
-    """Of the files that its code stands in: edited, it is another application."""
+    """Digest of its source files: edited code is another application."""
 
     def __init__(self, name: str, paths: AnswerPaths) -> None:
         self.name = f"{TARGET}{name}"
@@ -25,12 +25,12 @@ class Target(ABC):
     @property
     @abstractmethod
     def identity(self) -> str:
-        """What is asked, wherever it goes by this name."""
+        """Address, command or code of the application, whatever its name."""
 
     @property
     @abstractmethod
     def fields(self) -> tuple[str, ...]:
-        """The columns that it cannot do without; none of one that takes whatever there is."""
+        """Columns that the application requires; none if it takes the whole row."""
 
     @abstractmethod
     async def complete(self, request: Request) -> Reply:

@@ -1,4 +1,4 @@
-"""The three kinds of applications: a command, an endpoint, a function of one's own."""
+"""The three kinds of applications: a command, an endpoint, a Python function."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ from adjudge.messages import Message
 _LONGEST_OUTPUT = 10_000_000
 _LONGEST_SHOWN = 500
 _GRACE = 1.0
-"""Seconds that are waited for the rest of what a program printed before it ended."""
+"""Seconds to wait for the remaining output of a program that has ended."""
 _JSON = re.compile(r'\{\s*"|\[\s*[{"]')
-"""How JSON begins, and a text like "[1] says so" does not."""
+"""Start of JSON. A text like "[1] says so" does not match."""
 _HINTS: Mapping[int, Message] = {
     401: Message("check the headers of the target"),
     403: Message("check the headers of the target"),
@@ -48,17 +48,17 @@ _TRY_AGAIN = 75
 
 
 def row_in(request: Request) -> Row:
-    """The row that a request is about."""
-    found: Row = json.loads(request.prompt.text)
-    return found
+    """Return the row that a request carries."""
+    row: Row = json.loads(request.prompt.text)
+    return row
 
 
 class CommandTarget(Target):
     """A program that reads a row as JSON on its standard input, or takes its fields as arguments,
     and prints its answer: a text, or JSON.
 
-    No shell sees what a row says. A program that ends with another code than 0 failed; with 75 it
-    is tried again.
+    No shell sees the text of a row. An exit code other than 0 is a failure; after 75 the program is
+    tried again.
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class CommandTarget(Target):
     async def complete(self, request: Request) -> Reply:
         started = perf_counter()
         row = row_in(request)
-        arguments = [filled_text(one, row) for one in self.arguments]
+        arguments = [filled_text(argument, row) for argument in self.arguments]
         try:
             process = await asyncio.create_subprocess_exec(
                 *arguments,
@@ -96,7 +96,8 @@ class CommandTarget(Target):
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.PIPE,
                 cwd=self.folder,
-                # compiled files of Python that came with the folder are not what the user has seen
+                # Bytecode that came with the folder may differ from the source that the user has
+                # read.
                 env={"PYTHONPYCACHEPREFIX": str(cache_folder() / "bytecode"), **os.environ},
                 start_new_session=True,
             )
@@ -105,7 +106,7 @@ class CommandTarget(Target):
                 "the command cannot be started: {reason}", model=self.name, reason=str(error)
             ) from error
         try:
-            said, errors = await _communicate(process, request.prompt.text.encode())
+            output, errors = await _communicate(process, request.prompt.text.encode())
         finally:
             await _end(process)
         if process.returncode:
@@ -114,13 +115,14 @@ class CommandTarget(Target):
                 "the command ended with {code}: {errors}",
                 model=self.name,
                 code=process.returncode,
-                errors=_tail(errors) or Message("it printed no reason"),
+                errors=errors.decode("utf-8", "replace").strip()[-_LONGEST_SHOWN:]
+                or Message("it printed no reason"),
             )
-        return self.reply(_read(said, self.name, is_json=self.paths.answer is not None), started)
+        return self.reply(_read(output, self.name, is_json=self.paths.answer is not None), started)
 
 
 async def _communicate(process: asyncio.subprocess.Process, sent: bytes) -> tuple[bytes, bytes]:
-    """What it printed, up to a limit, while it is given its input."""
+    """Feed the program its input while its output is read, up to a limit."""
     if process.stdin is None or process.stdout is None or process.stderr is None:
         raise RuntimeError("the process has no pipes")
 
@@ -131,29 +133,30 @@ async def _communicate(process: asyncio.subprocess.Process, sent: bytes) -> tupl
         pipe.close()
 
     reading = asyncio.gather(
-        _limited(process.stdout), _limited(process.stderr), feed(process.stdin)
+        _read_limited(process.stdout), _read_limited(process.stderr), feed(process.stdin)
     )
     try:
         while not reading.done():
             await asyncio.wait((reading,), timeout=_GRACE)
             if not reading.done() and process.returncode is not None:
+                # The program has ended, but a child of it keeps the pipes open.
                 _kill(process)  # it has ended, and a child of its keeps the pipes open
-        said, errors, *_ = await reading
+        output, errors, *_ = await reading
         await process.wait()
     finally:
         reading.cancel()
-    return said, errors
+    return output, errors
 
 
-async def _limited(pipe: asyncio.StreamReader) -> bytes:
-    found = bytearray()
+async def _read_limited(pipe: asyncio.StreamReader) -> bytes:
+    output = bytearray()
     while piece := await pipe.read(65_536):
-        found += piece
-        if len(found) > _LONGEST_OUTPUT:
+        output += piece
+        if len(output) > _LONGEST_OUTPUT:
             raise ModelError(
                 "the command printed more than {most} MB", most=_LONGEST_OUTPUT // 1_000_000
             )
-    return bytes(found)
+    return bytes(output)
 
 
 def _kill(process: asyncio.subprocess.Process) -> None:
@@ -162,20 +165,21 @@ def _kill(process: asyncio.subprocess.Process) -> None:
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:
-    """With whatever it started: nothing goes on after its answer, or its time."""
+    """Kill the program and its children: nothing goes on after its answer, or its time."""
     _kill(process)
+    # Nothing else closes the pipes.
     process._transport.close()  # type: ignore[attr-defined]  # nothing else closes the pipes
     await process.wait()
 
 
-def _read(said: bytes, name: str, *, is_json: bool) -> JsonValue:
-    """What a program printed: JSON where it looks so, or where a path into it was named; else a
-    text.
+def _read(output: bytes, name: str, *, is_json: bool) -> JsonValue:
+    """Return a program's output: JSON if it looks like it or a path into it was given,
+    else a text.
     """
-    text = said.decode("utf-8", "replace").strip()
+    text = output.decode("utf-8", "replace").strip()
     if text == "null" or text[:1] in ("{", "[") or (is_json and text):
         try:
-            found: JsonValue = json.loads(text)
+            data: JsonValue = json.loads(text)
         except (ValueError, RecursionError) as error:
             if is_json or _JSON.match(text):
                 raise NoAnswer(
@@ -185,17 +189,13 @@ def _read(said: bytes, name: str, *, is_json: bool) -> JsonValue:
                     said=text[:_LONGEST_SHOWN],
                 ) from error
         else:
-            return found
+            return data
     return text
-
-
-def _tail(text: bytes) -> str:
-    return text.decode("utf-8", "replace").strip()[-_LONGEST_SHOWN:]
 
 
 @light_dataclass(frozen=True, kw_only=True)
 class HttpCall:
-    """How an endpoint is asked."""
+    """The request to an endpoint."""
 
     url: str
     method: str = "POST"
@@ -205,22 +205,26 @@ class HttpCall:
 
 
 class HttpTarget(Target):
-    """An HTTP endpoint that answers in JSON. ``$VARIABLE`` in a header is that environment
-    variable; what a row says is escaped in the address.
+    """An HTTP endpoint that answers in JSON.
+
+    ``$VARIABLE`` in a header is that environment variable. Texts of a row are escaped in the
+    address.
     """
 
-    def __init__(self, asked: HttpCall, *, name: str, paths: AnswerPaths) -> None:
+    def __init__(self, http_call: HttpCall, *, name: str, paths: AnswerPaths) -> None:
         super().__init__(name, paths)
-        self.asked = asked
-        self._headers = Headers.of(asked.headers)
+        self.http_call = http_call
+        self._headers = Headers.of(http_call.headers)
 
     @property
     def identity(self) -> str:
-        return f"{self.asked.method} {without_secrets(self.asked.url)}"
+        return f"{self.http_call.method} {without_secrets(self.http_call.url)}"
 
     @cached_property
     def fields(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys((*places_in(self.asked.url), *places_in(self.asked.body))))
+        return tuple(
+            dict.fromkeys((*places_in(self.http_call.url), *places_in(self.http_call.body)))
+        )
 
     async def complete(self, request: Request) -> Reply:
         started = perf_counter()
@@ -229,15 +233,15 @@ class HttpTarget(Target):
         endpoint = Endpoint(
             "",
             self.name,
-            filled_text(self.asked.url, in_address),
+            filled_text(self.http_call.url, in_address),
             self._headers.over({"Content-Type": "application/json"}),
             private=self._headers.secrets,
             hints=_HINTS,
             any_json=True,
         )
-        if self.asked.method == "GET":
+        if self.http_call.method == "GET":
             return self.reply(await get_json(endpoint), started)
-        body = row if self.asked.body is None else filled(self.asked.body, row)
+        body = row if self.http_call.body is None else filled(self.http_call.body, row)
         if not isinstance(body, Mapping):
             raise SetupError("the body of {name} must be a JSON object", name=self.name)
         return self.reply(await post_json(endpoint, body), started)
@@ -248,8 +252,10 @@ def _plain(value: JsonValue) -> str:
 
 
 class FunctionTarget(Target):
-    """A function of one's own, sync or async: it takes the fields by their names, or the row as a
-    mapping, and returns a text, a mapping or messages.
+    """A Python function, sync or async.
+
+    It takes the fields by their names, or the row as a mapping, and returns a text, a mapping or
+    messages.
     """
 
     def __init__(
@@ -265,13 +271,15 @@ class FunctionTarget(Target):
 
     @cached_property
     def fields(self) -> tuple[str, ...]:
-        """The parameters that must be fields; none of a function that takes the row."""
-        named = [
-            one
-            for one in inspect.signature(self._function).parameters.values()
-            if one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY)
+        """Parameters that must be fields; none if the function takes the row."""
+        parameters = [
+            parameter
+            for parameter in inspect.signature(self._function).parameters.values()
+            if parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
         ]
-        needed = tuple(one.name for one in named if one.default is one.empty)
+        needed = tuple(
+            parameter.name for parameter in parameters if parameter.default is parameter.empty
+        )
         return () if needed in (("row",), ("example",), ("inputs",)) else needed
 
     async def complete(self, request: Request) -> Reply:
@@ -280,25 +288,25 @@ class FunctionTarget(Target):
         by_name = {name: row[name] for name in self.fields if name in row}
         try:
             if self.fields and len(by_name) == len(self.fields):
-                said = await call(lambda: self._function(**by_name))
+                output = await call(lambda: self._function(**by_name))
             else:
-                said = await call(self._function, dict(row))
+                output = await call(self._function, dict(row))
         except ModelError:
             raise
         except (Exception, SystemExit) as error:
             raise ModelError(
                 "{kind}: {error}", model=self.name, kind=type(error).__name__, error=str(error)
             ) from error
-        return self.reply(_returned(said, self.name), started)
+        return self.reply(_to_json_value(output, self.name), started)
 
 
-def _returned(said: object, name: str) -> JsonValue:
+def _to_json_value(output: object, name: str) -> JsonValue:
     try:
-        found: JsonValue = json.loads(json.dumps(said))
+        data: JsonValue = json.loads(json.dumps(output))
     except (TypeError, ValueError, RecursionError) as error:
         raise ModelError(
             "the function returned {kind}, not a text, a mapping or messages",
             model=name,
-            kind=type(said).__name__,
+            kind=type(output).__name__,
         ) from error
-    return found
+    return data

@@ -19,7 +19,7 @@ from adjudge.core.domain.json_types import JsonDict, JsonObject, JsonValue, obje
 from adjudge.core.domain.message import Reply, Request
 from adjudge.core.gateway.http import MAX_REPLY, Endpoint, error_for
 from adjudge.core.gateway.providers.base import HttpProvider
-from adjudge.core.gateway.redaction import struck_out
+from adjudge.core.gateway.redaction import strike_out
 from adjudge.errors import ModelError, RateLimited, Refused, Unavailable
 from adjudge.features.batches.transfer import fetch
 from adjudge.messages import Message, StoredMessage, pack
@@ -217,7 +217,7 @@ class BatchApi(ABC):
             while raw := file.readline(MAX_REPLY):
                 record = None
                 with suppress(ValueError, RecursionError):
-                    record = json.loads(struck_out(raw, secrets))
+                    record = json.loads(strike_out(raw, secrets))
                 if isinstance(record, dict):
                     yield record
 
@@ -251,7 +251,7 @@ def as_json(path: Path, secrets: Iterable[str]) -> Json:
     if path.stat().st_size > _LARGEST_OBJECT:
         return {}
     try:
-        data = json.loads(struck_out(path.read_bytes(), secrets))
+        data = json.loads(strike_out(path.read_bytes(), secrets))
     except (ValueError, RecursionError):
         return {}
     return data if isinstance(data, dict) else {}

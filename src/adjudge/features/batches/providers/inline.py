@@ -62,7 +62,7 @@ class AnthropicBatches(BatchApi):
 
     def line(self, id: str, request: Request) -> bytes:
         """``{custom_id, params}``."""
-        return f'{{"custom_id": "{id}", "params": {self.provider.encoded(request)}}}'.encode()
+        return f'{{"custom_id": "{id}", "params": {self.provider.encode(request)}}}'.encode()
 
     # there is no place for it
     async def create(self, mark: str, path: Path, uploaded: str) -> Remote:  # noqa: ARG002
@@ -133,7 +133,7 @@ class OpenRouterBatches(BatchApi):
         return f'{{"endpoint": "/v1/chat/completions", "model": {model}, "requests": ['.encode()
 
     def line(self, id: str, request: Request) -> bytes:
-        return f'{{"custom_id": "{id}", "body": {self.provider.encoded(request)}}}'.encode()
+        return f'{{"custom_id": "{id}", "body": {self.provider.encode(request)}}}'.encode()
 
     # there is no place for it
     async def create(self, mark: str, path: Path, uploaded: str) -> Remote:  # noqa: ARG002
@@ -230,7 +230,7 @@ class GeminiBatches(BatchApi):
     def line(self, id: str, request: Request) -> bytes:
         """``{request, metadata {key}}``."""
         return (
-            f'{{"request": {self.provider.encoded(request)}, "metadata": {{"key": "{id}"}}}}'
+            f'{{"request": {self.provider.encode(request)}, "metadata": {{"key": "{id}"}}}}'
         ).encode()
 
     def opening(self, mark: str) -> bytes:

@@ -50,7 +50,7 @@ class OpenAIBatches(BatchApi):
         ).encode()
 
     def _body(self, request: Request) -> str:
-        return self.provider.encoded(request)
+        return self.provider.encode(request)
 
     async def upload(self, path: Path) -> str:
         sent = await upload(await self.provider.at(self.upload_path), path, self._fields(path))
