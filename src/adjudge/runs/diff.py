@@ -510,7 +510,7 @@ class _Systems:
         if order == systems or isinstance(texts, str) or len(texts) != len(systems):
             return row
         fields = {**row.fields, field: tuple(texts[systems.index(name)] for name in order)}
-        return replace(row, fields=fields, detail=detail.reordered(order))
+        return replace(row, fields=fields, detail=detail.reorder(order))
 
     def _first(self, line: tuple[str, str], systems: list[str]) -> list[str]:
         """Return the order to follow: that of the line's first row, or that of the only other judge

@@ -11,7 +11,7 @@ from adjudge.core.domain.criteria import Criteria
 from adjudge.core.domain.frozen_mapping import plain
 from adjudge.core.domain.instance import Instance, PairwiseInstance
 from adjudge.core.domain.json_types import JsonDict, JsonValue
-from adjudge.core.domain.judge_configuration import kept_criteria
+from adjudge.core.domain.judge_configuration import criteria_from_json
 from adjudge.core.gateway.redaction import without_secrets
 from adjudge.core.gateway.registry import is_url
 from adjudge.core.reading.toml_text import with_lines
@@ -140,4 +140,4 @@ def _with_criteria(judge: JudgeEntry, kept: Sequence[JsonDict] | None) -> JudgeE
 def _read_criterion(kept: JsonDict) -> Criteria | Aspect:
     if "definition" in kept:
         return Aspect(str(kept["name"]), str(kept["definition"]))
-    return kept_criteria(kept)
+    return criteria_from_json(kept)

@@ -80,7 +80,7 @@ def _vote(ballot: Ballot, outcome: str, option: str | None, more: str | None) ->
     more_values = json.loads(more or "{}")
     if more_values.get("unfinished"):
         return None
-    verdict = None if option is None else ballot.question.recorded(option, None, more_values)
+    verdict = None if option is None else ballot.question.restore(option, None, more_values)
     return Vote(
         ballot=ballot,
         outcome=Outcome(outcome),

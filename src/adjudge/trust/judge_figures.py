@@ -11,7 +11,7 @@ from itertools import combinations
 from statistics import fmean
 
 from adjudge.core.domain.record import JudgmentRecord
-from adjudge.core.domain.vote import used_by
+from adjudge.core.domain.vote import usage_by_model
 from adjudge.core.gateway.prices import PriceTable
 from adjudge.messages import Message
 from adjudge.stats.estimate import Estimate, undefined
@@ -137,7 +137,7 @@ class Effort:
 def effort_of(rows: Sequence[LabelledJudgment], prices: PriceTable) -> Effort:
     """By what the votes recorded."""
     votes = [vote for one in rows for vote in one.row.votes]
-    used, seconds = used_by(votes), sum(vote.latency for vote in votes)
+    used, seconds = usage_by_model(votes), sum(vote.latency for vote in votes)
     costs = {model: prices.cost(model, one) for model, one in used.items()}
     unpriced = tuple(model for model, cost in costs.items() if cost is None)
     recorded = any(one.calls for one in used.values())

@@ -140,7 +140,7 @@ def test_every_label_is_matched_put_back_and_read_from_a_ledger_as_the_same_verd
     verdict = question.put_back(label)
     assert question.match(label) == question.match(label, certain=True) == verdict
     assert (
-        question.recorded(verdict.option, None, json.loads(json.dumps(verdict.details))) == verdict
+        question.restore(verdict.option, None, json.loads(json.dumps(verdict.details))) == verdict
     )
     assert label in json.dumps(question.schema())
 
@@ -149,12 +149,12 @@ def test_every_label_is_matched_put_back_and_read_from_a_ledger_as_the_same_verd
 def test_numbers_come_back_from_a_ledger_to_the_last_digit(number: float) -> None:
     question, verdict = Rating() if isinstance(number, int) else Rating((0.0, 10.0)), Rated(number)
     assert (
-        question.recorded(verdict.option, None, json.loads(json.dumps(verdict.details))) == verdict
+        question.restore(verdict.option, None, json.loads(json.dumps(verdict.details))) == verdict
     )
 
 
 def test_an_integer_of_an_earlier_ledger_is_its_written_form() -> None:
-    assert Rating().recorded("42", "so", {}) == Rated(42, "so")
+    assert Rating().restore("42", "so", {}) == Rated(42, "so")
 
 
 @pytest.mark.parametrize(

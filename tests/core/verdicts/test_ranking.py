@@ -119,7 +119,7 @@ def test_verdicts_on_single_texts_are_left_as_they_are() -> None:
 def test_options_are_offered_in_the_order_in_which_they_are_shown() -> None:
     question = question_of(yes_no_criteria("Is it?"))
     assert isinstance(question, Choice)
-    assert (question.labels, question.reversed().labels) == (("Yes", "No"), ("No", "Yes"))
+    assert (question.labels, question.reverse().labels) == (("Yes", "No"), ("No", "Yes"))
 
 
 def test_a_ranking_is_asked_for_only_of_three_or_more() -> None:

@@ -46,7 +46,7 @@ def ballot(text: str = "x") -> Ballot:
 
 def vote(text: str = "x", outcome: Outcome = Outcome.OK, reason: str | None = None) -> Vote:
     one = ballot(text)
-    verdict = one.question.recorded("PASS", "It is.", {}) if outcome is Outcome.OK else None
+    verdict = one.question.restore("PASS", "It is.", {}) if outcome is Outcome.OK else None
     return Vote(ballot=one, outcome=outcome, verdict=verdict, reason=reason, text="PASS")
 
 

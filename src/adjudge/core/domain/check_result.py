@@ -1,4 +1,4 @@
-"""What checks without a model say of a row."""
+"""Results of checks without a model."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PASS, FAIL = "PASS", "FAIL"
 
 @light_dataclass(frozen=True, kw_only=True)
 class CheckRecord:
-    """What one check says of one row."""
+    """The outcome of one check on one row."""
 
     name: str
     passed: Annotated[bool | None, "null: it cannot be told"]
@@ -40,21 +40,19 @@ class CheckDetail(Detail):
 
 @light_dataclass(frozen=True, kw_only=True)
 class CheckResult(Result):
-    """Pass or fail by a program. Of several checks the score is the share that passed, by their
-    weights.
-    """
+    """Pass or fail by a program. The score of several checks is the weighted share that passed."""
 
     verdict: str | None = None
-    """"PASS", "FAIL", or None where it cannot be told."""
+    """"PASS", "FAIL", or None if it cannot be decided."""
     checks: tuple[CheckRecord, ...] = ()
 
     @property
     def reason(self) -> str | None:
-        """Why there is no score: the first check of which it cannot be told."""
+        """The reason why there is no score: that of the first check that cannot be decided."""
         if self.status is Status.SCORED:
             return None
-        own = (one.reason for one in self.checks if one.passed is None)
-        return next(own, None) or super().reason
+        check_reasons = (check.reason for check in self.checks if check.passed is None)
+        return next(check_reasons, None) or super().reason
 
     def detail(self) -> CheckDetail:
         return CheckDetail(verdict=self.verdict, checks=self.checks)

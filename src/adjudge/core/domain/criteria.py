@@ -15,7 +15,7 @@ from adjudge.core.domain.verdict import TIE, letter
 from adjudge.errors import SetupError
 
 ANY_INTEGER = "<integer>"
-"""How criteria spell it that any integer may be answered: as their one option."""
+"""The single option of criteria that accept any integer."""
 _YES = ("yes", "true", "да")
 _NO = ("no", "false", "нет")
 _SENTENCE_ENDS = (".", "?", "!", "…", "。", "？", "！")
@@ -24,8 +24,10 @@ _WORDS_OF_A_SENTENCE = 3
 
 @light_dataclass(frozen=True)
 class CriteriaOption:
-    """One answer a judge may give: ``CriteriaOption("Yes", 1.0)``, or with a description before the
-    score.
+    """One answer that a judge may give.
+
+    Example: ``CriteriaOption("Yes", 1.0)``, or with a description before the score:
+    ``CriteriaOption("Yes", "It is polite.", 1.0)``.
     """
 
     name: str
@@ -56,7 +58,7 @@ class CriteriaOption:
 
     @property
     def points(self) -> float | None:
-        """The score; without one, the number that the option's name is."""
+        """The score; without one, the number that is the option's name."""
         if self.score is not None:
             return self.score
         try:
@@ -68,7 +70,10 @@ class CriteriaOption:
 
 @light_dataclass(frozen=True)
 class CriteriaExample:
-    """A text that was judged, and how: shown to the judge before the one it is asked about."""
+    """A judged text with its verdict, shown to the judge before the text to judge.
+
+    Example: ``CriteriaExample({"response": "Paris."}, "Yes", "It is one word.")``
+    """
 
     fields: GivenFields
     option: str
@@ -81,14 +86,14 @@ class CriteriaExample:
 
 @runtime_checkable
 class HasVerdict(Protocol):
-    """A result of an earlier judgment, which may stand as an example."""
+    """A result of an earlier judgment, which may be given as an example."""
 
     @property
     def instance(self) -> Instance: ...
 
     @property
     def selected_option(self) -> str | int | None:
-        """What it got: an option, or the place of the better response."""
+        """The option it got, or the index of the better response."""
         ...
 
     @property
@@ -97,13 +102,17 @@ class HasVerdict(Protocol):
 
 @dataclass(frozen=True)
 class Criteria:
-    """One question, its options, the field it judges and the fields it may read."""
+    """One question with its options, the field it judges and the fields it may read.
+
+    Example: ``Criteria("short", "Is it short?", [CriteriaOption("Yes", 1.0), CriteriaOption("No",
+    0.0)])``
+    """
 
     name: str
     description: str
     options: Sequence[CriteriaOption] = ()
-    """Left out, or empty, where responses are compared, since their labels are chosen from, and
-    where a number is asked for.
+    """Empty if responses are compared, since their labels are the options, or if a number is asked
+    for.
     """
     to_evaluate_field: str = "response"
     context_fields: Sequence[str] | None = None
@@ -111,7 +120,7 @@ class Criteria:
     examples: Sequence[CriteriaExample] = ()
     """Results of earlier judgments may be given as well; they become examples."""
     higher_is_better: bool = True
-    """Whether more of what the criteria is named after is better.
+    """True if more of what the criterion is named after is better.
 
     Scores do not depend on it: 1.0 is the good end.
     """
@@ -134,52 +143,64 @@ class Criteria:
         if self.context_fields is not None:
             object.__setattr__(self, "context_fields", tuple(self.context_fields))
         object.__setattr__(
-            self, "examples", tuple(_as_example(self.name, one) for one in self.examples or ())
+            self,
+            "examples",
+            tuple(_as_example(self.name, example) for example in self.examples or ()),
         )
-        _check_description(self.name, self.description)
-        if (
-            self.options
-        ):  # without them the labels of responses are the options: judges know how many there are
+        if not (self.description or "").strip() and not is_sentence(self.name or ""):
+            raise SetupError(
+                "criterion {criteria!r} has no description: say in a sentence what is judged",
+                criteria=self.name,
+            )
+        # Without options, the labels of responses are the options, and only judges know how many.
+        if self.options:
             _check_examples(self.name, self.examples, self.option_names)
 
     @cached_property
     def identity(self) -> str:
-        """Equal for criteria that say the same."""
+        """Equal for criteria with the same content."""
         return content_hash(self)
 
     @cached_property
-    def unscored(self) -> Criteria:
-        """The same without what its options score."""
+    def without_scores(self) -> Criteria:
+        """The criterion without the scores of its options."""
         if all(option.score is None for option in self.options):
             return self
-        return replace(self, options=tuple(replace(one, score=None) for one in self.options))
+        return replace(
+            self,
+            options=tuple(replace(scored_option, score=None) for scored_option in self.options),
+        )
 
     @cached_property
-    def unnamed(self) -> Criteria:
-        """The same without its name, where a description says all of it."""
-        return replace(self.unscored, name="criterion") if self.description else self.unscored
+    def without_name(self) -> Criteria:
+        """The criterion without scores, and without its name if a description says everything."""
+        return (
+            replace(self.without_scores, name="criterion")
+            if self.description
+            else self.without_scores
+        )
 
     @property
     def definition(self) -> str:
-        """What is asked: the description; of criteria without one, the name, which is then a
-        sentence.
-        """
+        """The question: the description, else the name, which is then a sentence."""
         return self.description if (self.description or "").strip() else self.name
 
     @property
     def title(self) -> str:
-        """The name, where it says something that the definition does not; else nothing."""
+        """The name if it says more than the definition, else an empty text."""
         return "" if (self.name or "").strip() == self.definition.strip() else self.name
 
     @property
-    def titled(self) -> str:
-        """The definition behind the title, where there is one: both in a line."""
+    def titled_definition(self) -> str:
+        """The title, if there is one, and the definition in one line."""
         return f"{self.title}: {self.definition}" if self.title else self.definition
 
     @property
     def best_options(self) -> tuple[str, ...]:
-        """The options with the highest score. None where that would be a guess: all score the same,
-        or the criteria says that less of it is better and scores its Yes highest.
+        """The options with the highest score.
+
+        It is empty if that would be a guess: all options score the same, or less is better but Yes
+        scores highest.
         """
         scores = {
             option.name: option.points for option in self.options if option.points is not None
@@ -192,15 +213,15 @@ class Criteria:
 
     @property
     def good_answer(self) -> str | None:
-        """Of two options the one with the higher score; None if there are more or fewer, or if they
-        have no scores, or the same.
+        """The better one of two options by score; None if there are not two, or if their scores do
+        not differ.
         """
         if len(self.options) != 2:
             return None
-        first, second = self.options
-        if first.points is None or second.points is None or first.points == second.points:
+        option_a, option_b = self.options
+        if option_a.points is None or option_b.points is None or option_a.points == option_b.points:
             return None
-        return first.name if first.points > second.points else second.name
+        return option_a.name if option_a.points > option_b.points else option_b.name
 
     @property
     def is_yes_good(self) -> bool:
@@ -210,41 +231,41 @@ class Criteria:
 
     @cached_property
     def option_names(self) -> tuple[str, ...]:
-        """The offered answers in the order the criteria lists them."""
+        """The offered answers, in the order listed."""
         return tuple(option.name for option in self.options)
 
     @cached_property
     def points(self) -> tuple[float | None, ...]:
-        """What each of them scores."""
+        """The score of each option."""
         return tuple(option.points for option in self.options)
 
     @cached_property
     def any_integer(self) -> bool:
-        """Whether any integer may be answered."""
+        """Return True if any integer may be answered."""
         return self.option_names == (ANY_INTEGER,)
 
     def option(self, name: str) -> CriteriaOption:
-        """The option called ``name``."""
+        """Return the option called ``name``."""
         return next(option for option in self.options if option.name == name)
 
     @cached_property
     def points_of(self) -> Mapping[str, float | None]:
-        """Option → what it scores."""
+        """Map each option to its score."""
         return dict(zip(self.option_names, self.points, strict=True))
 
 
 def winner(counts: Mapping[str, float], criteria: Criteria) -> str:
-    """Return the option with most votes; tied: the one with the lowest score, else the one that is
-    listed first.
+    """Return the option with most votes.
+
+    A tie goes to the option with the lowest score, then to the one listed first.
     """
-    return min(
-        criteria.option_names, key=lambda name: (-counts.get(name, 0), *_tie_rank(name, criteria))
-    )
 
+    def rank(name: str) -> tuple[float, float, int]:
+        score = criteria.points_of[name]
+        tie_rank = math.inf if score is None else score
+        return -counts.get(name, 0), tie_rank, criteria.option_names.index(name)
 
-def _tie_rank(name: str, criteria: Criteria) -> tuple[float, int]:
-    score = criteria.points_of[name]
-    return (score if score is not None else float("inf"), criteria.option_names.index(name))
+    return min(criteria.option_names, key=rank)
 
 
 def is_yes_or_no(names: Iterable[str]) -> bool:
@@ -253,7 +274,7 @@ def is_yes_or_no(names: Iterable[str]) -> bool:
 
 
 def yes_no_criteria(question: str, *, is_yes_good: bool = True) -> Criteria:
-    """The criteria that a plain question means: the good answer scores 1.0, the other 0.0."""
+    """Return the criterion of a plain question: the good answer scores 1.0, the other 0.0."""
     if not question.strip():
         raise SetupError("the criterion is empty: say in a sentence what is to be judged")
     yes, no = (1.0, 0.0) if is_yes_good else (0.0, 1.0)
@@ -262,8 +283,15 @@ def yes_no_criteria(question: str, *, is_yes_good: bool = True) -> Criteria:
 
 
 def with_good_option(criteria: Criteria, good: str) -> Criteria:
-    """The same criteria, the option ``good`` (in any case) scored 1.0 and the others 0.0."""
-    name = next((one for one in criteria.option_names if one.casefold() == good.casefold()), None)
+    """Return the criterion with the option ``good`` (in any case) scored 1.0 and the others 0.0."""
+    name = next(
+        (
+            candidate
+            for candidate in criteria.option_names
+            if candidate.casefold() == good.casefold()
+        ),
+        None,
+    )
     if name is None:
         raise SetupError(
             "good is {good!r}, which is none of {options}",
@@ -272,7 +300,9 @@ def with_good_option(criteria: Criteria, good: str) -> Criteria:
         )
     if any(option.score is not None for option in criteria.options):
         raise SetupError("good stands for the scores of the options: give one or the other")
-    options = [replace(one, score=float(one.name == name)) for one in criteria.options]
+    options = [
+        replace(candidate, score=float(candidate.name == name)) for candidate in criteria.options
+    ]
     is_no = name.casefold() in _NO
     return replace(
         criteria, options=options, higher_is_better=criteria.higher_is_better and not is_no
@@ -280,52 +310,44 @@ def with_good_option(criteria: Criteria, good: str) -> Criteria:
 
 
 def is_sentence(text: str) -> bool:
-    """Whether a text can stand alone as a question or a demand, as a bare name such as "tone"
+    """Return True if a text can stand alone as a question or a demand; a bare name such as "tone"
     cannot.
     """
     return len(text.split()) >= _WORDS_OF_A_SENTENCE or text.rstrip().endswith(_SENTENCE_ENDS)
 
 
-def _check_description(criteria: str, description: str) -> None:
-    if not (description or "").strip() and not is_sentence(criteria or ""):
-        raise SetupError(
-            "criterion {criteria!r} has no description: say in a sentence what is judged",
-            criteria=criteria,
-        )
-
-
 def _check_options(criteria: str, names: list[str | None]) -> None:
-    seen: set[str] = set()
+    checked_names: set[str] = set()
     for name in names:
         if not isinstance(name, str) or not name.strip():
             raise SetupError(
                 "criterion {criteria!r} has an option without a name: write CriteriaOption('Good')",
                 criteria=criteria,
             )
-        if name in seen:
+        if name in checked_names:
             raise SetupError(
                 "criterion {criteria!r} offers the option {name!r} twice",
                 criteria=criteria,
                 name=name,
             )
-        seen.add(name)
+        checked_names.add(name)
 
 
-def _as_example(criteria: str, given: object) -> CriteriaExample:
-    """An example as it is; a result as the example it makes, the place of a
-    response as its label.
+def _as_example(criteria: str, example: object) -> CriteriaExample:
+    """Return an example as it is; turn a result into an example, with a label for the index of a
+    response.
     """
-    if isinstance(given, CriteriaExample):
-        return given
-    if not isinstance(given, HasVerdict):
+    if isinstance(example, CriteriaExample):
+        return example
+    if not isinstance(example, HasVerdict):
         raise SetupError(
             "an example of criterion {criteria!r} is a CriteriaExample or the result of a "
             "judgment, not {name}",
             criteria=criteria,
-            name=type(given).__name__,
+            name=type(example).__name__,
         )
-    option = given.selected_option
-    if not isinstance(given.instance, Instance) or option is None:
+    option = example.selected_option
+    if not isinstance(example.instance, Instance) or option is None:
         missing = "instance" if option is not None else "selected_option"
         raise SetupError(
             "an example of criterion {criteria!r} has no {missing}: an example shows a text "
@@ -334,13 +356,14 @@ def _as_example(criteria: str, given: object) -> CriteriaExample:
             missing=missing,
         )
     label = letter(option) if isinstance(option, int) else option
-    return CriteriaExample(given.instance.fields, label, given.explanation or "")
+    return CriteriaExample(example.instance.fields, label, example.explanation or "")
 
 
 def _check_examples(
     criteria: str, examples: Sequence[CriteriaExample], names: Sequence[str]
 ) -> None:
-    """Compared responses may be a tie, which is not an option of its own."""
+    """Raise a SetupError if an example has an unknown option."""
+    # Compared responses may be a tie, which is not among their options.
     allowed = {*names, TIE}
     for example in examples:
         if example.option not in allowed:

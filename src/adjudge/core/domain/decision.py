@@ -1,5 +1,5 @@
-"""Typed questions about one state, and their answers as probabilities: what a decision model is
-asked and returns, whatever its wire format.
+"""Typed questions about one state, and their answers as probabilities: the interface of decision
+models, whatever their wire format.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.domain.message import Usage
 
 MAPPING_VERSION = 1
-"""Changes when criteria become other questions: part of the identity of every decision model."""
+"""Raised if criteria map to other questions: part of the identity of every decision model."""
 DecisionKind = Literal["predicate", "choice", "score"]
 
 
@@ -38,7 +38,7 @@ class DecisionQuestion:
     """One question: is a statement true, which of several options, or which level of a scale."""
 
     name: str
-    """What the answer is found by. Equal names in one request are an error."""
+    """The key of the answer. Equal names in one request are an error."""
     kind: DecisionKind
     instructions: JsonValue = None
     options: tuple[DecisionOption, ...] = PREDICATE_OPTIONS
@@ -50,7 +50,7 @@ class DecisionQuestion:
         return tuple(option.value for option in self.options)
 
     def to_dict(self) -> JsonDict:
-        """This question as JSON-ready data."""
+        """Return this question as JSON-ready data."""
         return {
             "name": self.name,
             "kind": self.kind,
@@ -71,7 +71,7 @@ class DecisionRequest:
     questions: tuple[DecisionQuestion, ...]
 
     def to_dict(self) -> JsonDict:
-        """This request as JSON-ready data."""
+        """Return this request as JSON-ready data."""
         return {
             "state": self.state,
             "questions": [question.to_dict() for question in self.questions],
@@ -85,7 +85,7 @@ class DecisionAnswer:
     probabilities: tuple[float, ...] | None = None
     """In the order of the question's options; they sum to 1."""
     confidence: float | None = None
-    """As the server defines it, which differs from server to server: never used for a verdict."""
+    """The server's own confidence. Servers define it differently, so no verdict uses it."""
     accepted: bool = True
     """False if the server gives probabilities, but does not stand by them."""
     refused: bool = False
@@ -98,28 +98,30 @@ class DecisionAnswer:
     """Contradictions in the answer that the probabilities decide."""
 
     def to_dict(self) -> JsonDict:
-        """This answer as JSON-ready data; fields that say nothing are left out."""
-        written: JsonDict = {}
+        """Return this answer as JSON-ready data, without empty fields."""
+        answer: JsonDict = {}
         if self.probabilities is not None:
-            written["probabilities"] = list(self.probabilities)
+            answer["probabilities"] = list(self.probabilities)
         if self.confidence is not None:
-            written["confidence"] = self.confidence
+            answer["confidence"] = self.confidence
         if not self.accepted:
-            written["accepted"] = False
+            answer["accepted"] = False
         if self.refused:
-            written["refused"] = True
+            answer["refused"] = True
         if self.reason:
-            written["reason"] = self.reason
+            answer["reason"] = self.reason
         if self.received is not None:
-            written["received"] = list(self.received)
+            answer["received"] = list(self.received)
         if self.notes:
-            written["notes"] = list(self.notes)
-        return written
+            answer["notes"] = list(self.notes)
+        return answer
 
     @classmethod
     def from_dict(cls, data: JsonObject) -> DecisionAnswer:
-        """Read what ``to_dict`` wrote; KeyError, TypeError or ValueError for anything else."""
-        confidence = data.get("confidence")
+        """Read the output of ``to_dict``; raise a KeyError, TypeError or ValueError for anything
+        else.
+        """
+        confidence, notes = data.get("confidence"), data.get("notes")
         return cls(
             probabilities=_numbers(data.get("probabilities")),
             confidence=None if confidence is None else _number(confidence),
@@ -127,13 +129,13 @@ class DecisionAnswer:
             refused=data.get("refused", False) is True,
             reason=str(data.get("reason", "")),
             received=_numbers(data.get("received")),
-            notes=_texts(data.get("notes", ())),
+            notes=tuple(map(str, notes)) if isinstance(notes, list) else (),
         )
 
 
 @light_dataclass(frozen=True)
 class DecisionReply:
-    """The answers in the order of the questions, and what they took."""
+    """The answers in the order of the questions, with their usage."""
 
     answers: tuple[DecisionAnswer, ...]
     model: str = ""
@@ -148,7 +150,7 @@ class DecisionReply:
 
 
 def answers_in(text: str) -> tuple[DecisionAnswer, ...]:
-    """Read the answers that ``DecisionReply.text`` wrote; KeyError, TypeError or ValueError for
+    """Read the answers from ``DecisionReply.text``; raise a KeyError, TypeError or ValueError for
     anything else.
     """
     data = json.loads(text)
@@ -169,7 +171,3 @@ def _number(value: JsonValue) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise TypeError(f"{value!r} is not a number")
     return float(value)
-
-
-def _texts(value: JsonValue) -> tuple[str, ...]:
-    return tuple(map(str, value)) if isinstance(value, list) else ()

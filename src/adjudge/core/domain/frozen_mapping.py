@@ -1,4 +1,4 @@
-"""Immutable mappings, and the hash of what a thing says."""
+"""Immutable mappings, JSON-ready data, and hashes of content."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _encode_finite = json_writer(allow_nan=False)
 
 
 class FrozenDict(dict[str, V], Generic[V]):
-    """A dict that can be read, hashed and pickled, and never changed."""
+    """A dict that can be read, hashed and pickled, but not changed."""
 
     __slots__ = ()
 
@@ -39,12 +39,12 @@ class FrozenDict(dict[str, V], Generic[V]):
 _PLAIN = frozenset({str, int, float, bool, type(None)})
 _EXACT = _PLAIN - {float}
 NOTHING: FrozenDict[Any] = FrozenDict()
-"""An empty one, for all who need it."""
+"""The shared empty mapping."""
 
 
 def plain(value: object) -> JsonValue:
-    """``value`` as JSON-ready data: dataclasses and mappings become dicts, tuples lists, enums
-    their values.
+    """Return ``value`` as JSON-ready data: dataclasses and mappings become dicts, tuples lists,
+    enums their values.
     """
     if type(value) in _PLAIN:
         return cast(JsonValue, value)
@@ -62,36 +62,34 @@ def plain(value: object) -> JsonValue:
 
 
 def json_copy(value: object) -> JsonValue:
-    """``value`` as JSON gives it back; what JSON does not know, as its text."""
+    """Return ``value`` after a round trip through JSON; unknown objects become their text."""
     return cast(JsonValue, json.loads(json.dumps(plain(value), default=str)))
 
 
 def some_of(value: object, *names: str) -> JsonDict:
-    """These attributes of ``value`` by their names, as JSON-ready data; what has a ``to_dict`` is
-    written as that says.
+    """Return the named attributes of ``value`` as JSON-ready data, by ``to_dict`` if they have
+    one.
     """
-    return {name: _written(getattr(value, name)) for name in names}
+    return {name: _to_json(getattr(value, name)) for name in names}
 
 
-def _written(value: object) -> JsonValue:
+def _to_json(value: object) -> JsonValue:
     if hasattr(value, "to_dict"):
         return cast(JsonDict, value.to_dict())
     if isinstance(value, Mapping):
-        return {str(key): _written(item) for key, item in value.items()}
+        return {str(key): _to_json(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_written(item) for item in value]
+        return [_to_json(item) for item in value]
     return plain(value)
 
 
 def nonempty(**values: V) -> dict[str, V]:
-    """Those of the values that hold anything, by their names."""
+    """Return the values that are not empty, by their names."""
     return {name: value for name, value in values.items() if value}
 
 
 def json_text(value: object) -> str:
-    """``value``, which is JSON-ready, as JSON that anybody reads: NaN and the infinities, which
-    JSON does not know, as texts.
-    """
+    """Return JSON-ready data as strict JSON: NaN and the infinities become texts."""
     try:
         return _encode_finite(value)
     except ValueError:
@@ -107,7 +105,7 @@ def _with_finite_numbers(value: object) -> object:
 
 
 def _canonical(value: object) -> object:
-    """1.0 as 1: what is equal says the same."""
+    """Turn 1.0 into 1, so that equal content has one hash."""
     if isinstance(value, dict):
         return {
             key: item if type(item) in _EXACT else _canonical(item) for key, item in value.items()
@@ -118,12 +116,16 @@ def _canonical(value: object) -> object:
 
 
 def text_hash(*parts: object) -> str:
-    """The SHA-256 of texts, numbers and tuples of them; many times as fast as ``content_hash``."""
+    """Return the SHA-256 of texts, numbers and tuples of them; many times as fast as
+    ``content_hash``.
+    """
     return hashlib.sha256(_encode(parts).encode()).hexdigest()
 
 
 def content_hash(*parts: object) -> str:
-    """The SHA-256 of what ``parts`` say; equal content gives equal hashes in every process."""
+    """Return the SHA-256 of the parts' content; equal content gives equal hashes in every
+    process.
+    """
     text = json.dumps(
         _canonical(plain(parts)), sort_keys=True, ensure_ascii=True, separators=(",", ":")
     )

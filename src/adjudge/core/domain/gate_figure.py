@@ -8,8 +8,8 @@ from adjudge.messages import Message
 
 
 class GateFigure(NamedTuple):
-    """A figure that a gate can name besides the criteria of a judge."""
+    """A figure that a gate can name, in addition to the criteria of a judge."""
 
     name: str
     refusal: Message | None = None
-    """Why it cannot be held to a least value."""
+    """The reason why it cannot have a minimum."""

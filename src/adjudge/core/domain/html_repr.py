@@ -1,4 +1,4 @@
-"""How notebooks show our things: tables of what they say, with every text escaped."""
+"""HTML tables of objects in notebooks, with every text escaped."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ _LONGEST = 500
 
 
 class HtmlRepr:
-    """Something that a notebook shows as a table of what ``to_dict`` says."""
+    """Base of objects that a notebook shows as a table of ``to_dict``."""
 
     __slots__ = ()
 
     def to_dict(self) -> Mapping[str, object]:
-        """This as a JSON-ready dict."""
+        """Return the object as a JSON-ready dict."""
         raise NotImplementedError
 
     def _repr_html_(self) -> str:
@@ -22,38 +22,38 @@ class HtmlRepr:
 
 
 def html_of(value: object) -> str:
-    """A mapping as a table of names and values, several mappings as one of columns and rows,
+    """Return a mapping as a table of names and values, several mappings as one of columns and rows,
     anything else as text.
     """
     if isinstance(value, Mapping):
-        told = [(name, one) for name, one in value.items() if one not in (None, "", [], {})]
+        entries = [
+            (name, member) for name, member in value.items() if member not in (None, "", [], {})
+        ]
         return _table(
-            f"<tr><th>{_text(name)}</th><td>{html_of(one)}</td></tr>"
-            for name, one in told[:_MOST_ROWS]
-        ) + _more(told)
+            f"<tr><th>{_text(name)}</th><td>{html_of(member)}</td></tr>"
+            for name, member in entries[:_MOST_ROWS]
+        ) + _more(entries)
     if isinstance(value, list | tuple):
         return (
             _rows(value)
-            if value and all(isinstance(one, Mapping) for one in value)
-            else _items(value)
+            if value and all(isinstance(member, Mapping) for member in value)
+            else ", ".join(html_of(member) for member in value[:_MOST_ROWS]) + _more(value)
         )
     return _text(f"{value:.4g}" if isinstance(value, float) else value)
 
 
 def _rows(rows: Sequence[Mapping[str, object]]) -> str:
-    shown = rows[:_MOST_ROWS]
-    told = (name for row in shown for name, one in row.items() if one not in (None, "", [], {}))
-    names = list(dict.fromkeys(told))[:_MOST_ROWS]
+    first_rows = rows[:_MOST_ROWS]
+    filled_columns = (
+        name for row in first_rows for name, cell in row.items() if cell not in (None, "", [], {})
+    )
+    names = list(dict.fromkeys(filled_columns))[:_MOST_ROWS]
     head = "".join(f"<th>{_text(name)}</th>" for name in names)
     body = (
         "".join(f"<td>{'' if row.get(name) is None else html_of(row[name])}</td>" for name in names)
-        for row in shown
+        for row in first_rows
     )
     return _table([f"<tr>{head}</tr>", *(f"<tr>{cells}</tr>" for cells in body)]) + _more(rows)
-
-
-def _items(values: Sequence[object]) -> str:
-    return ", ".join(html_of(one) for one in values[:_MOST_ROWS]) + _more(values)
 
 
 def _more(values: Sequence[object]) -> str:
@@ -65,7 +65,7 @@ def _table(rows: Iterable[str]) -> str:
 
 
 def _text(value: object) -> str:
-    from html import escape  # its entities are not loaded by those who show nothing
+    from html import escape  # loads its table of entities only when something is shown
 
-    said = str(value)
-    return escape(said if len(said) <= _LONGEST else f"{said[: _LONGEST - 1]}…")
+    text = str(value)
+    return escape(text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…")

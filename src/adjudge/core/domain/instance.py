@@ -1,4 +1,4 @@
-"""Named text fields that are judged, one by one or compared."""
+"""Instances: named text fields that are judged one by one or compared."""
 
 from __future__ import annotations
 
@@ -20,31 +20,31 @@ NUMBERED = re.compile(
     r"(?:[\s_-]*(\d+)|(?:[\s_-]+|(?-i:(?=[A-ZА-Я])))([a-zа-я]))",
     re.IGNORECASE,
 )
-"""How tools, and people, name the responses they compare: response_1, Answer A, Ответ Б, …"""
+"""Names of compared responses in other tools and tables: response_1, Answer A, Ответ Б, …"""
 FieldValue = str | tuple[str, ...]
 GivenFields = Mapping[str, str | Sequence[str]]
 """Texts by their names: a text, or a list of texts."""
 Metadata: TypeAlias = Mapping[str, object]
-"""What is kept beside a thing: anything that whoever made it put there."""
+"""Extra data of an object: anything that its creator put there."""
 STEPS = "steps"
 """The field that holds the steps of an agent, each with its number on the first line."""
 TRAJECTORY = "trajectory"
-"""Under which name an instance carries its trajectory; of rules, the field with its identity."""
+"""The metadata key of an instance's trajectory; for rules, the field with its identity."""
 NAMED_ONLY: Mapping[str, str] = {"texts": "not in the file"}
-"""What is kept of an imported row whose texts are elsewhere: its fields hold names, which a model
-must not be asked about.
+"""Mark of an imported row whose texts are elsewhere: its fields hold names, which no model may
+judge.
 """
 
 
 def names_only(row: object) -> bool:
-    """Whether a row, as it was read, has names in place of its texts."""
+    """Return True if a row, as it was read, has names in place of its texts."""
     return isinstance(row, Mapping) and all(
         row.get(name) == value for name, value in NAMED_ONLY.items()
     )
 
 
 def cell_of(value: object) -> JsonValue:
-    """A cell as JSON-ready data; a number that JSON does not know is nothing."""
+    """Return a cell as JSON-ready data; NaN and infinities become None."""
     if isinstance(value, float) and not math.isfinite(value):
         return None
     if value is None or isinstance(value, str | bool | int | float):
@@ -58,14 +58,15 @@ def cell_of(value: object) -> JsonValue:
 
 @dataclass(frozen=True)
 class Instance:
-    """Named text fields. A value is a text or a list of texts (contexts, compared responses)."""
+    """Named text fields. A value is a text or a list of texts (contexts, compared responses).
+
+    Example: ``Instance({"question": "Capital of France?", "response": "Paris."}, id="7")``
+    """
 
     fields: GivenFields
-    """The texts by name; which of them is judged and which are context is for
-    the criteria to say.
-    """
+    """The texts by name; the criterion says which is judged and which are context."""
     id: str | None = None
-    """What the caller calls this instance; reports show it."""
+    """The caller's name for this instance; reports show it."""
     metadata: Metadata = field(default_factory=FrozenDict, compare=False)
     """Carried along, never shown to a model."""
 
@@ -85,14 +86,12 @@ class Instance:
 
     @cached_property
     def identity(self) -> str:
-        """Equal for instances that show the same: what the caller calls them is left out, the order
-        of the fields is not.
-        """
+        """Equal for instances with the same fields in the same order; the id does not matter."""
         return identity_of(self.fields)
 
     @property
     def input(self) -> JsonDict:
-        """The row as it was read, by its own columns, JSON-ready; empty where a program made the
+        """The row as it was read, by its own columns, JSON-ready; empty if a program made the
         instance.
         """
         row = self.metadata.get("row")
@@ -101,7 +100,7 @@ class Instance:
         return {str(column): cell_of(value) for column, value in row.items()}
 
     def value(self, name: str) -> FieldValue | None:
-        """The field's text or texts, or None where this instance has no such field."""
+        """Return the field's text or texts, or None if this instance has no such field."""
         value = self.fields.get(name)
         return value if value is None or isinstance(value, str) else tuple(value)
 
@@ -109,15 +108,16 @@ class Instance:
 def texts_beside(
     user_input: str | None, reference: str | None, contexts: Sequence[str] | None
 ) -> dict[str, str | Sequence[str]]:
-    """The fields that may accompany a response, those that were given."""
-    given = {"user_input": user_input, "reference": reference, "contexts": contexts}
-    return {name: value for name, value in given.items() if value is not None}
+    """Return those of the fields that accompany a response that were given."""
+    texts = {"user_input": user_input, "reference": reference, "contexts": contexts}
+    return {name: value for name, value in texts.items() if value is not None}
 
 
 class DirectInstance(Instance):
-    """An instance whose one text is judged by itself.
+    """An instance with one text to judge.
 
-    ``response`` and ``context`` may be given instead of ``fields``.
+    ``response`` and ``context`` may be given instead of ``fields``:
+    ``DirectInstance(response="Paris.", context={"question": "Capital of France?"})``.
     """
 
     def __init__(
@@ -129,15 +129,18 @@ class DirectInstance(Instance):
         response: str | None = None,
         context: Mapping[str, str] | None = None,
     ) -> None:
-        given = {} if response is None else {"response": response}
-        super().__init__({**(context or {}), **(fields or {}), **given}, id, metadata or {})
+        response_field = {} if response is None else {"response": response}
+        super().__init__(
+            {**(context or {}), **(fields or {}), **response_field}, id, metadata or {}
+        )
 
 
 class PairwiseInstance(Instance):
     """An instance whose responses are compared with each other: a list under ``response``.
 
-    ``responses`` and ``context`` may be given instead of ``fields``, and fields that are numbered
-    or lettered (``response_1``, ``response_2``; ``Answer A``, ``Answer B``) are taken together.
+    ``responses`` and ``context`` may be given instead of ``fields``:
+    ``PairwiseInstance(responses=["Paris.", "Lyon."])``. Numbered or lettered fields
+    (``response_1``, ``response_2``; ``Answer A``, ``Answer B``) are collected into one.
     """
 
     def __init__(
@@ -149,28 +152,32 @@ class PairwiseInstance(Instance):
         responses: Sequence[str] | None = None,
         context: Mapping[str, str] | None = None,
     ) -> None:
-        named = {**(context or {}), **(fields or {})}
-        given = {} if responses is None else {"response": responses}
-        numbered = {} if given else {"systems": tuple(_numbered(named))}
-        super().__init__({**_together(named), **given}, id, {**numbered, **(metadata or {})})
+        all_fields = {**(context or {}), **(fields or {})}
+        response_field = {} if responses is None else {"response": responses}
+        numbered = {} if response_field else {"systems": tuple(_find_numbered(all_fields))}
+        super().__init__(
+            {**_collect_responses(all_fields), **response_field},
+            id,
+            {**numbered, **(metadata or {})},
+        )
 
 
 def identity_of(fields: GivenFields) -> str:
-    """``Instance.identity`` of fields that one was made of, as a ledger keeps them."""
-    said = "".join([_measured(name, value) for name, value in fields.items()])
-    return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+    """Return ``Instance.identity`` for the fields of one, as a ledger stores them."""
+    content = "".join([_encode_field(name, value) for name, value in fields.items()])
+    return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
-def _measured(name: str, value: str | Sequence[str]) -> str:
-    """With the lengths before the texts, nothing in a text can pass for the end of it."""
+def _encode_field(name: str, value: str | Sequence[str]) -> str:
+    """Encode a field with the lengths in front, so no text can imitate the end of another."""
     if isinstance(value, str):
         return f"{len(name)},{len(value)}:{name}{value}"
     return f"{len(name)}[{','.join([str(len(text)) for text in value])}]:{name}{''.join(value)}"
 
 
-def _numbered(fields: Iterable[str]) -> list[str]:
-    """The fields that are responses by their numbers or letters, in that order; none where a field
-    holds them all.
+def _find_numbered(fields: Iterable[str]) -> list[str]:
+    """Return the fields that are numbered or lettered responses, in order; empty if one field holds
+    them all.
     """
     kinds: dict[str, dict[tuple[int, str], str]] = {}
     for name in fields:
@@ -184,24 +191,23 @@ def _numbered(fields: Iterable[str]) -> list[str]:
     return [several[0][place] for place in sorted(several[0])] if len(several) == 1 else []
 
 
-def _together(fields: GivenFields) -> dict[str, str | Sequence[str]]:
-    """``response_1, response_2`` (Answer A, Answer B; …) → ``response: [.., ..]``; ``responses`` is
-    the same as ``response``.
+def _collect_responses(fields: GivenFields) -> dict[str, str | Sequence[str]]:
+    """Collect ``response_1, response_2`` (Answer A, Answer B; …) into ``response``; ``responses``
+    is a second name of it.
     """
-    found = {"response" if name == "responses" else name: value for name, value in fields.items()}
-    names = _numbered(found)
+    renamed = {"response" if name == "responses" else name: value for name, value in fields.items()}
+    names = _find_numbered(renamed)
     if not names:
-        return found
-    rest = {name: value for name, value in found.items() if name not in names}
-    texts: list[Any] = [
-        found[name] for name in names
-    ]  # whether they are texts is checked with the other fields
-    return {**rest, "response": texts}
+        return renamed
+    other_fields = {name: value for name, value in renamed.items() if name not in names}
+    # They are checked to be texts together with the other fields.
+    texts: list[Any] = [renamed[name] for name in names]
+    return {**other_fields, "response": texts}
 
 
 def answer_text(value: object) -> str | None:
-    """A text as it is, and a number or a truth value as JSON writes it; None of anything else, of
-    NaN and infinity too.
+    """Return a text as it is, and a finite number or truth value as JSON writes it; None for
+    anything else.
     """
     if isinstance(value, str):
         return value
@@ -212,9 +218,8 @@ def answer_text(value: object) -> str | None:
 def _field_value(name: str, value: object) -> FieldValue:
     if (text := answer_text(value)) is not None:
         return text
-    if isinstance(value, Iterable) and not isinstance(
-        value, bytes | Mapping | Set
-    ):  # a set has another order in each process
+    # A set has another order in each process.
+    if isinstance(value, Iterable) and not isinstance(value, bytes | Mapping | Set):
         items = [answer_text(item) for item in value]
         texts = tuple(item for item in items if item is not None)
         if len(texts) == len(items):

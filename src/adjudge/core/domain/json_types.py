@@ -1,4 +1,4 @@
-"""JSON as its types: what came from elsewhere, or goes there, and has no shape of ours."""
+"""Types of JSON data that comes from outside or goes there."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ if TYPE_CHECKING:
     JsonValue: TypeAlias = (
         bool | int | float | str | Sequence["JsonValue"] | Mapping[str, "JsonValue"] | None
     )
-else:  # typing.get_type_hints of another module could not find the name that the text refers to
+else:  # typing.get_type_hints of another module would not find the name in the forward reference
     JsonValue = bool | int | float | str | Sequence[Any] | Mapping[str, Any] | None
 JsonObject: TypeAlias = Mapping[str, JsonValue]
 JsonDict: TypeAlias = dict[str, JsonValue]
-"""A JSON object that is being made, or is the caller's to change."""
+"""A JSON object that its owner may change."""
 _OBJECTS = (dict, Mapping)
-"""What ``json`` reads is a dict, and to look for that first is five times as quick."""
+"""``json`` returns dicts, and checking for them first is five times as fast."""
 _DEEPEST = 150
 
 
@@ -24,23 +24,25 @@ def is_object(value: JsonValue) -> TypeGuard[JsonObject]:
 
 
 def object_in(value: JsonValue) -> JsonObject:
-    """``value``; nothing where it is not an object: what others wrote may be anything."""
+    """Return ``value`` if it is an object, else an empty one: data of others may be anything."""
     return value if isinstance(value, _OBJECTS) else {}
 
 
 def objects_in(value: JsonValue) -> tuple[JsonObject, ...]:
-    """The objects of a list; what else stands in it is left out."""
-    found = value if isinstance(value, list | tuple) else ()
-    return tuple(one for one in found if is_object(one))
+    """Return the objects of a list, without its other members."""
+    members = value if isinstance(value, list | tuple) else ()
+    return tuple(member for member in members if is_object(member))
 
 
 def is_deep(value: JsonValue) -> bool:
-    """Whether it is nested deeper than everything that keeps and compares values can follow."""
+    """Return True if a value is nested too deeply for the functions that store and compare
+    values.
+    """
     level: list[JsonValue] = [value]
     for _ in range(_DEEPEST):
-        inner = (one.values() if isinstance(one, Mapping) else one for one in level)
-        lists = (one for one in inner if isinstance(one, Iterable) and not isinstance(one, str))
-        level = [below for one in lists for below in one]
+        inner = (node.values() if isinstance(node, Mapping) else node for node in level)
+        lists = (node for node in inner if isinstance(node, Iterable) and not isinstance(node, str))
+        level = [child for node in lists for child in node]
         if not level:
             return False
     return True
@@ -51,7 +53,7 @@ def text_in(value: JsonValue) -> str | None:
 
 
 def object_at(data: JsonObject, name: str) -> JsonObject:
-    """The object under ``name``; KeyError or TypeError where there is none."""
+    """Return the object under ``name``; raise a KeyError or TypeError if there is none."""
     value = data[name]
     if not is_object(value):
         raise TypeError(f"{name} is {type(value).__name__}")
@@ -59,7 +61,9 @@ def object_at(data: JsonObject, name: str) -> JsonObject:
 
 
 def objects_at(data: JsonObject, name: str) -> Sequence[JsonObject]:
-    """The objects of the list under ``name``; KeyError or TypeError where there is none."""
+    """Return the objects of the list under ``name``; raise a KeyError or TypeError if there is
+    none.
+    """
     value = data[name]
     if not _are_objects(value):
         raise TypeError(f"{name} is {type(value).__name__}")

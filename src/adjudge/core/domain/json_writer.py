@@ -1,4 +1,4 @@
-"""JSON written many times a second, in one way."""
+"""A fast writer of JSON for repeated use."""
 
 from __future__ import annotations
 
@@ -16,11 +16,14 @@ def json_writer(
     separators: tuple[str, str] = (", ", ": "),
     ensure_ascii: bool = True,
 ) -> Callable[[object], str]:
-    """As ``json.dumps`` with these settings, of what holds no circles: settings are read once."""
+    """Like ``json.dumps`` with these settings, but reads the settings once and does not check for
+    cycles.
+    """
     comma, colon = separators
     escape = encoder.encode_basestring_ascii if ensure_ascii else encoder.encode_basestring
     make: Any = getattr(encoder, "c_make_encoder", None)
-    try:  # past the class that makes one for each value; nobody promises its arguments
+    # JSONEncoder.encode creates such an encoder per value. Its arguments are not documented.
+    try:
         parts = make(None, default, escape, None, colon, comma, False, False, allow_nan)
     except TypeError:
         return JSONEncoder(

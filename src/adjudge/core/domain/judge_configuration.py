@@ -1,5 +1,5 @@
-"""What a run stores about its judges, read once: everything that decides what is asked and what is
-made of the answers.
+"""The stored configuration of judges: everything that decides what is asked and how answers are
+pooled.
 """
 
 from __future__ import annotations
@@ -16,62 +16,65 @@ from adjudge.errors import RunError
 from adjudge.messages import Message
 
 OptionScores = Mapping[str, float | None]
-"""Option → what it scores; empty if no options are known."""
+"""Option → its score; empty if no options are known."""
 
 
 @light_dataclass(frozen=True, kw_only=True)
 class JudgeConfiguration:
-    """One judge; what is not there, or not what adjudge writes, is empty: a run folder may come
-    from anybody.
-    """
+    """The stored configuration of one judge."""
 
+    # Anything missing or malformed is read as empty: a run folder may come from anyone.
     kind: str | None = None
-    """What its class is called."""
+    """The name of its class."""
     plugin: str | None = None
-    """The package that brings it, where that is not adjudge."""
+    """The package that brings it, if that is not adjudge."""
     settings: JsonObject = NOTHING
-    """Its fields; a judge of one's own has whichever it likes."""
+    """Its fields; a custom judge may have any."""
     models: JsonObject = NOTHING
     criteria: tuple[JsonObject, ...] = ()
     templates: JsonObject = NOTHING
     versions: JsonObject = NOTHING
     dimensions: JsonObject | None = None
-    """Of RAG answers: what is scored; None of all other judges."""
+    """The dimensions of a RAG judge; None for all other judges."""
     measures: JsonObject = NOTHING
     checks: tuple[JsonObject, ...] = ()
     steps: tuple[JudgeConfiguration, ...] = ()
-    """Of a cascade: its judges, each whole."""
+    """The full configuration of each step of a cascade."""
 
     @classmethod
     def of(cls, kept: JsonValue) -> JudgeConfiguration:
-        found = object_in(kept)
-        common = {name: value for name, value in found.items() if name != "steps"}
+        stored = object_in(kept)
+        common = {name: value for name, value in stored.items() if name != "steps"}
         return cls(
-            kind=text_in(found.get("judge")),
-            plugin=text_in(found.get("plugin")),
-            settings=object_in(found.get("settings")),
-            models=object_in(found.get("models")),
-            criteria=objects_in(found.get("criteria")),
-            templates=object_in(found.get("templates")),
-            versions=object_in(found.get("versions")),
-            dimensions=object_in(found["dimensions"]) if "dimensions" in found else None,
-            measures=object_in(found.get("measures")),
-            checks=objects_in(found.get("checks")),
-            steps=tuple(cls.of({**common, **step}) for step in objects_in(found.get("steps"))),
+            kind=text_in(stored.get("judge")),
+            plugin=text_in(stored.get("plugin")),
+            settings=object_in(stored.get("settings")),
+            models=object_in(stored.get("models")),
+            criteria=objects_in(stored.get("criteria")),
+            templates=object_in(stored.get("templates")),
+            versions=object_in(stored.get("versions")),
+            dimensions=object_in(stored["dimensions"]) if "dimensions" in stored else None,
+            measures=object_in(stored.get("measures")),
+            checks=objects_in(stored.get("checks")),
+            steps=tuple(cls.of({**common, **step}) for step in objects_in(stored.get("steps"))),
         )
 
     @property
     def learned_rows(self) -> frozenset[str]:
-        """Beginnings of the identities of all rows that its models, or those of its steps, learned
+        """Prefixes of the identities of all rows that its models, or those of its steps, learned
         from.
         """
-        found: set[str] = set()
-        for model in (one for judge in (self, *self.steps) for one in judge.models.values()):
+        identities: set[str] = set()
+        for model in (
+            configuration
+            for judge in (self, *self.steps)
+            for configuration in judge.models.values()
+        ):
             rows = object_in(model).get("learned_rows")
-            found |= (
+            identities |= (
                 {row for row in rows if isinstance(row, str)} if isinstance(rows, list) else set()
             )
-        return frozenset(found)
+        return frozenset(identities)
 
     @property
     def language(self) -> str:
@@ -81,16 +84,17 @@ class JudgeConfiguration:
     def counts(self) -> tuple[str, ...]:
         """Criteria whose scores are counts: 0 is the good end, and there is no other."""
         return tuple(
-            str(one.get("name"))
-            for one in self.criteria
-            if one.get("higher_is_better") is False and not one.get("options")
+            str(criterion.get("name"))
+            for criterion in self.criteria
+            if criterion.get("higher_is_better") is False and not criterion.get("options")
         )
 
     @property
-    def asked(self) -> tuple[JsonObject, ...]:
-        """Every question: its criteria, and those of its dimensions."""
+    def questions(self) -> tuple[JsonObject, ...]:
+        """All questions: its criteria, and those of its dimensions."""
         scored = (
-            object_in(object_in(one).get("criteria")) for one in (self.dimensions or {}).values()
+            object_in(object_in(dimension).get("criteria"))
+            for dimension in (self.dimensions or {}).values()
         )
         return (*self.criteria, *scored)
 
@@ -100,21 +104,24 @@ class JudgeConfiguration:
         return tuple(model for step in self.steps for model in step.models)
 
     def option_scores(self, criterion: str) -> OptionScores:
-        """Return what the options of a criterion score. An aspect keeps a definition, and its
-        verdicts are PASS and FAIL.
-        """
+        """Return the scores of a criterion's options."""
+        # An aspect stores its definition instead of options.
         if not self.criteria and self.settings.get("definition"):
             return {"PASS": 1.0, "FAIL": 0.0}
-        asked = next((one for one in self.criteria if one.get("name") == criterion), {})
-        options = (
-            CriteriaOption(str(one.get("name")), score=number_of(one.get("score")))
-            for one in objects_in(asked.get("options"))
+        criterion_json = next(
+            (entry for entry in self.criteria if entry.get("name") == criterion), {}
         )
-        return {one.name: one.points for one in options}
+        options = (
+            CriteriaOption(str(entry.get("name")), score=number_of(entry.get("score")))
+            for entry in objects_in(criterion_json.get("options"))
+        )
+        return {entry.name: entry.points for entry in options}
 
     def score_range(self, criterion: str) -> tuple[float, float]:
-        """Return the least and the most that a judgment by a criterion can score: by its options,
-        if all of them have scores, else by the judge's own ``min`` and ``max``; otherwise 0 and 1.
+        """Return the lowest and the highest score of judgments by a criterion.
+
+        They come from the options if all have scores, else from the judge's own ``min`` and
+        ``max``, else they are 0 and 1.
         """
         points = self.option_scores(criterion).values()
         scores = {score for score in points if score is not None}
@@ -127,25 +134,30 @@ class JudgeConfiguration:
         return 0.0, 1.0
 
     def without(self, *settings: str) -> JudgeConfiguration:
-        """The same judge, some of its settings left out."""
-        kept = {name: value for name, value in self.settings.items() if name not in settings}
-        return replace(self, settings=kept)
+        """Return the configuration without some of its settings."""
+        remaining = {name: value for name, value in self.settings.items() if name not in settings}
+        return replace(self, settings=remaining)
 
 
 def judges_of(configuration: JsonValue) -> dict[str, JudgeConfiguration]:
-    """Judge → how it was set up, by the configuration of a run, in the order of the run."""
+    """Map each judge of a run's configuration to its own, in the order of the run."""
     judges = object_in(object_in(configuration).get("judges"))
-    return {name: JudgeConfiguration.of(one) for name, one in judges.items()}
+    return {name: JudgeConfiguration.of(judge) for name, judge in judges.items()}
 
 
-def kept_criteria(said: JsonObject) -> Criteria:
-    """The criteria that a run stored."""
-    offered, shown = objects_in(said.get("options")), objects_in(said.get("examples"))
-    options = tuple(CriteriaOption(**one) for one in offered)  # type: ignore[arg-type]
-    examples = tuple(CriteriaExample(**one) for one in shown)  # type: ignore[arg-type]
-    rest = {name: value for name, value in said.items() if name not in ("options", "examples")}
+def criteria_from_json(said: JsonObject) -> Criteria:
+    """Return the criteria that a run stored."""
+    stored_options, stored_examples = (
+        objects_in(said.get("options")),
+        objects_in(said.get("examples")),
+    )
+    options = tuple(CriteriaOption(**entry) for entry in stored_options)  # type: ignore[arg-type]
+    examples = tuple(CriteriaExample(**entry) for entry in stored_examples)  # type: ignore[arg-type]
+    other_fields = {
+        name: value for name, value in said.items() if name not in ("options", "examples")
+    }
     try:
-        return Criteria(**rest, options=options, examples=examples)  # type: ignore[arg-type]
+        return Criteria(**other_fields, options=options, examples=examples)  # type: ignore[arg-type]
     except TypeError as error:
         raise RunError(
             "the run holds criteria that adjudge did not write: {error}", error=error
@@ -153,8 +165,8 @@ def kept_criteria(said: JsonObject) -> Criteria:
 
 
 def incomparable_because(before: OptionScores, now: OptionScores) -> Message | None:
-    """Return why means of two runs by one criterion say nothing of each other; None if they do, or
-    if the options of one run are not known.
+    """Return why the means of two runs by one criterion cannot be compared; None if they can, or if
+    the options of a run are unknown.
     """
     if not before or not now or before == now:
         return None
@@ -166,12 +178,12 @@ def incomparable_because(before: OptionScores, now: OptionScores) -> Message | N
         )
     return Message(
         "the options have other scores ({before} before; {now} now)",
-        before=_told(before),
-        now=_told(now),
+        before=_format_scores(before),
+        now=_format_scores(now),
     )
 
 
-def _told(scores: OptionScores) -> str:
+def _format_scores(scores: OptionScores) -> str:
     return ", ".join(
         f"{name} –" if score is None else f"{name} {score:g}" for name, score in scores.items()
     )

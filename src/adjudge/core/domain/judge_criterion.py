@@ -1,4 +1,4 @@
-"""What one judge says by one criterion, whatever is said of it."""
+"""One judge with one of its criteria, and its name."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from adjudge.messages import join
 
 
 def of_system(name: str, system: str) -> str:
-    """A name, with the system that it is about, as rows are named."""
+    """Return a name with the system that it is about, as rows are named."""
     return join("", (name, f" [{system}]")) if system else name
 
 
 @light_dataclass(frozen=True)
 class JudgeCriterion:
-    """Something about one judge and one of its criteria."""
+    """Base of reports about one judge and one of its criteria."""
 
     judge: str
     criteria: str
 
     @property
     def name(self) -> str:
-        """The judge, and the criteria where that is not what the judge is called."""
+        """The judge, and the criterion if it has another name."""
         if self.criteria in ("", self.judge) or self.judge.startswith(f"{self.criteria} ["):
             return self.judge
         return join(": ", (self.judge, self.criteria))

@@ -1,4 +1,4 @@
-"""What a person says of a row, and what may be said."""
+"""Labels: the answers of annotators about rows, and the answers that are possible."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ State = Literal["given", "unsure", "skipped", "withdrawn"]
 Kind = Literal["human", "expert", "model"]
 Design = Literal["random", "random_within_verdict", "random_weighted", "chosen"]
 DESIGNS: tuple[Design, ...] = get_args(Design)
-"""How a row came to be labelled, the strongest first.
+"""The ways to choose a row for labelling, the strongest first.
 
 Labels of chosen rows never enter a corrected number.
 """
@@ -29,9 +29,9 @@ STATES: tuple[State, ...] = get_args(State)
 
 @dataclass(frozen=True, kw_only=True)
 class Label:
-    """What one annotator says of one row under one criteria.
+    """The answer of one annotator about one row by one criterion.
 
-    It is about the row, so it survives a new judge.
+    It is about the row, so it stays valid with a new judge.
     """
 
     row: str
@@ -40,48 +40,46 @@ class Label:
     """The criteria's name; with ``row`` it says what the label is about."""
     annotator: str
     option: str | None = None
-    """The option that was chosen, where the criteria has options."""
+    """The chosen option, if the criterion has options."""
     score: float | None = None
-    """The number that was given, where the criteria asks for one."""
+    """The given number, if the criterion asks for one."""
     winner: Winner | None = None
     """The index of the better response as the row lists them, from 0, or "tie"."""
     state: State = "given"
-    """Whether an answer was given; "withdrawn" takes the annotator's earlier label back."""
+    """The state of the answer; "withdrawn" takes the annotator's earlier label back."""
     criteria_identity: str | None = None
-    """The very wording of the criteria (``Criteria.identity``), where it is known."""
+    """The exact wording of the criterion (``Criteria.identity``), if known."""
     kind: Kind = "human"
     design: Design = "chosen"
-    """How the row was chosen.
+    """The way the row was chosen.
 
-    Only what was drawn at random says something of the rows that nobody looked at.
+    Only rows drawn at random say something about the rows without labels.
     """
     judge_visible: bool = False
-    """Whether the annotator saw the judge's verdict."""
+    """True if the annotator saw the judge's verdict."""
     note: str = ""
     at: float = 0.0
-    """When, in seconds since 1970."""
+    """The time of the label, in seconds since 1970."""
     seed: int | None = None
-    """Of the permutation that the row was drawn by."""
+    """The seed of the permutation by which the row was drawn."""
     drawn_at: float | None = None
     drawn_under: str | None = None
-    """Of a row that was drawn within a verdict: the identity of the judge whose verdict it was. For
-    another judge's verdicts the row is not a random one.
+    """The identity of the judge within whose verdict the row was drawn. For other judges' verdicts
+    the row is not a random one.
     """
     id: str | None = None
-    """What the run calls the row, which tells copies of one text apart; its place, from 1, if rows
-    have no ids. None if the label is about all copies of the text.
+    """The run's id of the row, which distinguishes copies of one text; its position, from 1, if
+    rows have no ids. None if the label is about all copies of the text.
     """
     drawn_by: str | None = None
-    """Of a row that was drawn with a chance of its own: what the chances follow, as
-    ``random-uncertain:0.2``.
-    """
+    """The rule for the chance of a row drawn with its own chance: ``random-uncertain:0.2``."""
     chance: float | None = None
-    """The share of the rows of its kind that the queue takes: how likely it was to be drawn."""
+    """The chance that the row was drawn: the share of the rows of its kind that the queue takes."""
     step: int | None = None
-    """Of what an agent did: the step where it went wrong."""
+    """The step at which an agent's work went wrong."""
     drawn_of: int | None = None
-    """How many rows the run had when this one was drawn: rows that were added later could not be
-    drawn. None if that is not known.
+    """The number of rows of the run at that time: later rows could not be drawn. None if
+    unknown.
     """
 
     def __post_init__(self) -> None:
@@ -97,7 +95,7 @@ class Label:
         _check_choice("design", self.design, DESIGNS)
         answers = [value for value in (self.option, self.score, self.winner) if value is not None]
         if len(answers) != (self.state == "given"):
-            wanted = (
+            required = (
                 Message("exactly one of option, score and winner")
                 if self.state == "given"
                 else Message("no answer")
@@ -105,7 +103,7 @@ class Label:
             raise SetupError(
                 "a label that is {state} has {wanted}, not {count}",
                 state=self.state,
-                wanted=wanted,
+                wanted=required,
                 count=len(answers),
             )
         self._check_chance()
@@ -138,50 +136,49 @@ class Label:
 
     @property
     def answer(self) -> str | float | Winner | None:
-        """The option, the score or the winner; None where no answer was given."""
+        """The option, the score or the winner; None if no answer was given."""
         return next(
             (value for value in (self.option, self.score, self.winner) if value is not None), None
         )
 
     @property
     def is_by_person(self) -> bool:
-        """Whether a person gave an answer."""
+        """Return True if a person gave an answer."""
         return self.state == "given" and self.kind != "model"
 
     @property
     def is_random(self) -> bool:
-        """Whether the row was drawn at random, with a chance that is known."""
+        """Return True if the row was drawn at random, with a known chance."""
         return self.design != "chosen"
 
     @property
     def is_of_text(self) -> bool:
-        """Return True if the label counts for all copies of its text: it names no row, or the queue
-        drew it (it has the seed), which draws each text once.
-
-        Other labels come from files and count for their own row. Their rows were drawn, so a text
-        was drawn the more often the more copies it has; if it counted with all of them, too, the
-        number would lean towards such texts.
+        """Return True if the label counts for all copies of its text: it names no row, or has the
+        seed of the queue.
         """
+        # The queue draws each text once. Labels from files count for their own row: rows were drawn
+        # there, so a text with more copies was drawn more often. If such a label also counted for
+        # all copies, the number would lean towards these texts.
         return self.id is None or self.seed is not None
 
     @property
     def about(self) -> tuple[str, str | None]:
-        """The identity of the text that the label counts for, and the id if for one row alone."""
+        """The identity of the labelled text, and the id if the label counts for one row alone."""
         return self.row, None if self.is_of_text else self.id
 
     @property
     def is_done(self) -> bool:
-        """Whether its annotator is done with the row."""
+        """Return True if its annotator has finished the row."""
         return self.state in ("given", "unsure")
 
     def to_dict(self) -> JsonDict:
-        """This label as a JSON-ready dict."""
+        """Return this label as a JSON-ready dict."""
         return {entry.name: getattr(self, entry.name) for entry in fields(self)}
 
 
 @dataclass(frozen=True)
 class Answer:
-    """One of the three things that may be said of a row."""
+    """An option, a number or a winner: one of the three possible answers about a row."""
 
     option: str | None = None
     score: float | None = None
@@ -190,29 +187,29 @@ class Answer:
 
 @dataclass(frozen=True)
 class LabelScale:
-    """What may be said of rows under one criteria: one of its options, a number, or which response
-    is better.
+    """The possible answers about rows by one criterion: an option, a number, or the better
+    response.
     """
 
     criteria: Criteria
     range: tuple[float, float] | None = None
-    """The lowest and the highest number, where a number is asked for."""
+    """The lowest and the highest number, if a number is asked for."""
     compares: bool = False
-    """Whether responses are compared."""
+    """True if responses are compared."""
     ties: bool = True
-    """Whether compared responses may be equally good."""
+    """True if compared responses may be equally good."""
     by_parts: bool = False
-    """Whether the votes of a judgment are about its sentences, or about other criteria as well:
-    none is a verdict of its own.
+    """True if the votes of a judgment are about its sentences, or about other criteria too: then no
+    vote is a verdict on the row.
     """
 
     @property
     def name(self) -> str:
-        """What the criteria is called."""
+        """The name of the criterion."""
         return self.criteria.name
 
     def choices(self, responses: int = 2) -> tuple[str, ...]:
-        """What can be chosen from, of ``responses`` where they are compared; nothing where a number
+        """Return the possible choices, among ``responses`` if they are compared; empty if a number
         is asked for.
         """
         if self.range:
@@ -224,8 +221,10 @@ class LabelScale:
         )
 
     def read(self, text: str, responses: int | None = None, systems: Sequence[str] = ()) -> Answer:
-        """What ``text`` says. A ValueError says why it says nothing. ``responses``: how many are
-        compared, where known; ``systems``: what they are called, in their order.
+        """Read an answer from text; raise a ValueError that explains why there is none.
+
+        ``responses``: the number of compared responses, if known; ``systems``: their names, in
+        order.
         """
         if self.range:
             return Answer(score=_number(text, *self.range))
@@ -234,9 +233,9 @@ class LabelScale:
         return Answer(option=self._option(text))
 
     def _option(self, text: str) -> str:
-        found = [name for name in self.criteria.option_names if _same(name, text)]
-        if text in found or len(found) == 1:
-            return text if text in found else found[0]
+        matches = [name for name in self.criteria.option_names if _same(name, text)]
+        if text in matches or len(matches) == 1:
+            return text if text in matches else matches[0]
         raise ValueError(
             Message(
                 "{text!r} is not an option of criterion {name!r}: {options}",
@@ -247,9 +246,11 @@ class LabelScale:
         )
 
     def _winner(self, text: str, responses: int | None, systems: Sequence[str]) -> Winner:
-        """A letter, the index that exports show, or the name of the system."""
-        named = [place for place, name in enumerate(systems) if _same(name, text)]
-        if text.casefold() == TIE and self.ties and not named:
+        """Read a winner from a letter, an index from 0 (as exports show it), or the name of a
+        system.
+        """
+        matches = [place for place, name in enumerate(systems) if _same(name, text)]
+        if text.casefold() == TIE and self.ties and not matches:
             return "tie"
         most = len(ascii_uppercase) if responses is None else responses
         index = (
@@ -259,21 +260,21 @@ class LabelScale:
         )
         if not 0 <= index < most:
             index = -1
-        if len(named) == 1 and index in (-1, named[0]):
-            return named[0]
-        if named:
+        if len(matches) == 1 and index in (-1, matches[0]):
+            return matches[0]
+        if matches:
             raise ValueError(
                 Message(
                     "{text!r} may be the system of that name or a place: write the letter of the "
                     "place, or rename the system",
                     text=text,
                 )
-                if len(named) == 1
+                if len(matches) == 1
                 else Message("several systems are called {text!r}: write a letter", text=text)
             )
         if index >= 0:
             return index
-        known = ", ".join(
+        choices = ", ".join(
             [
                 *labels(responses or 2),
                 *(["…"] if responses is None else []),
@@ -286,13 +287,13 @@ class LabelScale:
                 "{text!r} is not a response of criterion {name!r}: {known}, or an index from 0",
                 text=text,
                 name=self.name,
-                known=known,
+                known=choices,
             )
         )
 
 
 def labels(count: int) -> tuple[str, ...]:
-    """How compared responses are called: A, B, …; beyond Z by their numbers."""
+    """Return the labels of compared responses: A, B, …, and their numbers after Z."""
     return tuple(
         ascii_uppercase[place] if place < len(ascii_uppercase) else str(place + 1)
         for place in range(count)
@@ -310,11 +311,10 @@ def _check_choice(name: str, value: object, allowed: tuple[str, ...]) -> None:
 
 
 def _same(name: str, text: str) -> bool:
-    """Whether a person who wrote ``text`` meant the option ``name``; a spreadsheet writes the
-    option 4 as 4.0.
-    """
+    """Return True if a person who wrote ``text`` meant the option ``name``."""
     if name.strip().casefold() == text.strip().casefold():
         return True
+    # A spreadsheet writes the option 4 as 4.0.
     try:
         return float(name) == float(text)
     except ValueError:
@@ -339,9 +339,10 @@ def _number(text: str, lowest: float, highest: float) -> float:
 
 
 def _index(text: str) -> int:
-    """-1 where the text is none. A spreadsheet writes 1 as 1.0."""
+    """Return the index that a text writes, else -1."""
     try:
         value = float(text)
     except ValueError:
         return -1
+    # A spreadsheet writes 1 as 1.0.
     return int(value) if value.is_integer() else -1

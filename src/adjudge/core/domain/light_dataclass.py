@@ -1,8 +1,9 @@
-"""Dataclasses that are quick to make: a command loads a hundred, and a third of its start went into
-methods written for each.
+"""Dataclasses that are quick to define: a command loads a hundred, and generating their methods
+took a third of its start.
 
-These share what compares, hashes and shows them, which is slower: what is hashed a thousand times a
-second stays an ordinary dataclass. Making a frozen one takes about a third of the time.
+They share their methods for comparison, hash and repr, which are slower: a class hashed a thousand
+times a second stays an ordinary dataclass. Making a frozen instance takes about a third of the
+time.
 """
 
 from __future__ import annotations
@@ -30,27 +31,27 @@ else:
     def light_dataclass(
         *, frozen: bool = False, kw_only: bool = False, init: bool = True
     ) -> Callable[[type[T]], type[T]]:
-        """As ``dataclasses.dataclass``."""
+        """Like ``dataclasses.dataclass``."""
 
-        def made(cls: type[T]) -> type[T]:
-            shared = {"__eq__": _is_same, "__hash__": _hash if frozen else None, "__repr__": _said}
+        def make(cls: type[T]) -> type[T]:
+            shared = {"__eq__": _is_same, "__hash__": _hash if frozen else None, "__repr__": _repr}
             if init:
                 shared["__init__"] = _InitOfClass(cls, frozen=frozen)
             if frozen:
                 shared |= {"__setattr__": _refuse_to_set, "__delattr__": _refuse_to_delete}
             for name in shared.keys() - cls.__dict__.keys():
-                if name != "__repr__" or cls.__repr__ in (object.__repr__, _said):
-                    setattr(cls, name, shared[name])  # a short one that is inherited stays
-            cls.__doc__ = cls.__doc__ or cls.__name__  # else ``dataclass`` writes a signature there
+                if name != "__repr__" or cls.__repr__ in (object.__repr__, _repr):
+                    setattr(cls, name, shared[name])  # a custom __repr__ of a base class stays
+            cls.__doc__ = cls.__doc__ or cls.__name__  # else ``dataclass`` sets a signature
             cls.__dataclass_fields__ = _FieldsOfClass(cls, frozen=frozen, kw_only=kw_only)
             return cls
 
-        return made
+        return make
 
 
 class _FieldsOfClass:
-    """What ``dataclass`` sets on a class, set when somebody looks: at most classes that a command
-    loads nobody does.
+    """Calls ``dataclass`` on a class when its fields are first looked up: for most classes that a
+    command loads, never.
     """
 
     def __init__(self, cls: Any, *, frozen: bool, kw_only: bool) -> None:
@@ -63,18 +64,20 @@ class _FieldsOfClass:
         return self._cls.__dict__["__dataclass_fields__"]
 
     def _set(self) -> None:
-        bases: Iterator[Any] = filter(is_dataclass, self._cls.__mro__[1:])  # it sets theirs first
-        frozen_bases = [one.__dataclass_params__ for one in bases if _is_frozen(one)]
-        for one in frozen_bases if self._frozen else ():
-            one.frozen = False  # else ``dataclass`` would write what refuses, once more
+        bases: Iterator[Any] = filter(
+            is_dataclass, self._cls.__mro__[1:]
+        )  # sets their fields first
+        frozen_bases = [base.__dataclass_params__ for base in bases if _is_frozen(base)]
+        for base in frozen_bases if self._frozen else ():
+            base.frozen = False  # else ``dataclass`` would generate __setattr__ and __delattr__
         dataclass(kw_only=self._kw_only, init=False, repr=False, eq=False)(self._cls)
-        for one in (*frozen_bases, self._cls.__dataclass_params__):
-            one.frozen = self._frozen  # what inherits from it is to be frozen, too
+        for base in (*frozen_bases, self._cls.__dataclass_params__):
+            base.frozen = self._frozen  # so that subclasses must be frozen, too
 
 
 class _InitOfClass:
-    """The ``__init__`` that ``dataclass`` would write, written when it is first needed: of most
-    classes that a command loads it makes no instance.
+    """Writes the ``__init__`` of ``dataclass`` when it is first called: most classes that a command
+    loads get no instance.
     """
 
     def __init__(self, cls: type[DataclassInstance], *, frozen: bool) -> None:
@@ -87,40 +90,40 @@ class _InitOfClass:
 
 
 def _write_init(cls: type[DataclassInstance], *, frozen: bool) -> Callable[..., None]:
-    known: dict[str, object] = {"_MISSING": MISSING}
+    defaults: dict[str, object] = {"_MISSING": MISSING}
     parameters: dict[bool, list[str]] = {False: [], True: []}
-    body = ["_own = self.__dict__"] if frozen else []  # past __setattr__, which refuses
-    for one in fields(cls):
-        name = one.name
-        known |= {f"_default_{name}": one.default, f"_make_{name}": one.default_factory}
-        made = f"_make_{name}()"
-        if one.default_factory is MISSING:
-            value, default = name, "" if one.default is MISSING else f"=_default_{name}"
+    body = ["_own = self.__dict__"] if frozen else []  # bypasses __setattr__, which raises
+    for entry in fields(cls):
+        name = entry.name
+        defaults |= {f"_default_{name}": entry.default, f"_make_{name}": entry.default_factory}
+        default_call = f"_make_{name}()"
+        if entry.default_factory is MISSING:
+            value, default = name, "" if entry.default is MISSING else f"=_default_{name}"
         else:
-            value, default = f"{made} if {name} is _MISSING else {name}", "=_MISSING"
-        if one.init:
-            parameters[bool(one.kw_only)].append(f"{name}{default}")
-        elif one.default_factory is MISSING:
+            value, default = f"{default_call} if {name} is _MISSING else {name}", "=_MISSING"
+        if entry.init:
+            parameters[bool(entry.kw_only)].append(f"{name}{default}")
+        elif entry.default_factory is MISSING:
             continue
         else:
-            value = made
+            value = default_call
         body.append(f"_own[{name!r}] = {value}" if frozen else f"self.{name} = {value}")
     body += ["self.__post_init__()"] if hasattr(cls, "__post_init__") else []
     names = ["self", *parameters[False], *(["*", *parameters[True]] if parameters[True] else [])]
     source = f"def __init__({', '.join(names)}):\n " + "\n ".join(body or ["pass"])
     modules = (vars(sys.modules[base.__module__]) for base in reversed(cls.__mro__))
     namespace = {name: value for module in modules for name, value in module.items()}
-    namespace |= known  # the rest is for typing.get_type_hints
-    exec(source, namespace)  # noqa: S102 - of names of fields alone
-    written = cast("FunctionType", namespace["__init__"])
-    written.__qualname__, written.__module__ = f"{cls.__qualname__}.__init__", cls.__module__
-    written.__annotations__ = {one.name: one.type for one in fields(cls) if one.init}
-    return written
+    namespace |= defaults  # the modules' names are for typing.get_type_hints
+    exec(source, namespace)  # noqa: S102 - built from field names alone
+    init = cast("FunctionType", namespace["__init__"])
+    init.__qualname__, init.__module__ = f"{cls.__qualname__}.__init__", cls.__module__
+    init.__annotations__ = {entry.name: entry.type for entry in fields(cls) if entry.init}
+    return init
 
 
 def _is_frozen(cls: type) -> bool:
-    made_by = cls.__dict__.get("__dataclass_params__")
-    return made_by is not None and made_by.frozen
+    dataclass_params = cls.__dict__.get("__dataclass_params__")
+    return dataclass_params is not None and dataclass_params.frozen
 
 
 def _refuse_to_set(self: DataclassInstance, name: str, value: object) -> None:
@@ -134,7 +137,8 @@ def _refuse_to_delete(self: DataclassInstance, name: str) -> None:
 
 
 def _refuse_field(self: DataclassInstance, name: str) -> None:
-    """A class that inherits and is none itself may have attributes beside the fields."""
+    """Raise a FrozenInstanceError for a field."""
+    # A plain subclass may have attributes other than the fields.
     cls = type(self)
     if "__dataclass_fields__" in cls.__dict__ or name in cls.__dataclass_fields__:
         raise FrozenInstanceError(f"cannot assign to field {name!r}")
@@ -145,9 +149,9 @@ def _values(
     cls: type[DataclassInstance], *, hashed: bool
 ) -> Callable[[object], tuple[object, ...]]:
     names = [
-        one.name
-        for one in fields(cls)
-        if (one.hash if hashed and one.hash is not None else one.compare)
+        entry.name
+        for entry in fields(cls)
+        if (entry.hash if hashed and entry.hash is not None else entry.compare)
     ]
     if len(names) > 1:
         return attrgetter(*names)
@@ -166,6 +170,8 @@ def _hash(self: DataclassInstance) -> int:
 
 
 @recursive_repr()
-def _said(self: DataclassInstance) -> str:
-    shown = ((one.name, attrgetter(one.name)(self)) for one in fields(self) if one.repr)
-    return f"{type(self).__qualname__}({', '.join(f'{name}={value!r}' for name, value in shown)})"
+def _repr(self: DataclassInstance) -> str:
+    shown = (
+        f"{entry.name}={attrgetter(entry.name)(self)!r}" for entry in fields(self) if entry.repr
+    )
+    return f"{type(self).__qualname__}({', '.join(shown)})"

@@ -1,4 +1,4 @@
-"""What goes to a model and what comes back."""
+"""Prompts, requests and replies of models."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from adjudge.core.domain.decision import DecisionRequest
 else:
-    DecisionRequest = Any  # that module imports this one
+    DecisionRequest = Any  # decision.py imports this module
 
 Role = Literal["system", "user", "assistant"]
 
@@ -38,11 +38,11 @@ class Prompt:
 
     messages: tuple[ChatMessage, ...]
     shared: int = 0
-    """How many characters of the last message are the same in every prompt of the same kind."""
+    """Length of the part of the last message that all prompts of this kind share."""
 
     @property
     def shared_text(self) -> str:
-        """What this prompt begins with, as others do."""
+        """The start of this prompt that others share."""
         return (
             "\n\n".join(message.content for message in self.messages[:-1])
             + self.messages[-1].content[: self.shared]
@@ -56,91 +56,91 @@ class Prompt:
     @property
     def hash(self) -> str:
         """The SHA-256 of the whole prompt."""
-        said = _hashed(self.messages[:-1]).copy()
+        digest = _start_hash(self.messages[:-1]).copy()
         for last in self.messages[-1:]:
-            said.update(f"[{_quoted(last.role)},{_quoted(last.content)}]".encode())
-        said.update(b"]")
-        return said.hexdigest()
+            digest.update(f"[{_quoted(last.role)},{_quoted(last.content)}]".encode())
+        digest.update(b"]")
+        return digest.hexdigest()
 
     def followed_by(self, *messages: ChatMessage) -> Prompt:
-        """This conversation with further turns."""
+        """Return this conversation with further turns."""
         return Prompt((*self.messages, *messages))
 
 
 @lru_cache(maxsize=256)
-def _hashed(messages: tuple[ChatMessage, ...]) -> HASH:
-    """The beginning of a hash, as ``text_hash`` makes one: what stands before the last turn is the
-    same in many prompts.
+def _start_hash(messages: tuple[ChatMessage, ...]) -> HASH:
+    """Return the hash of everything before the last turn, which many prompts share, for
+    ``Prompt.hash`` to continue.
     """
-    turns = "".join([f"[{_quoted(one.role)},{_quoted(one.content)}]," for one in messages])
+    turns = "".join(
+        [f"[{_quoted(message.role)},{_quoted(message.content)}]," for message in messages]
+    )
     return sha256(f"[{turns}".encode())
 
 
 @light_dataclass(frozen=True)
 class LogprobCalibration:
-    """How the log-probabilities of one kind of label are read.
+    """The calibration of log-probabilities for one kind of label.
 
-    As it stands: as they are, the whole prior taken out.
+    By default they are used as they are, with the whole prior taken out.
     """
 
     temperature: float = 1.0
-    """What they are divided by."""
+    """The divisor of the log-probabilities."""
     prior_weight: float = 1.0
-    """How much of the prior is taken out."""
+    """The share of the prior that is taken out."""
     threshold: float = 0.0
-    """A verdict that is less likely than this is of low confidence."""
+    """A verdict that is less likely than this has low confidence."""
 
 
 class KeptPriors(Protocol):
-    """What a model says of neutral texts, kept for the next process."""
+    """A store of a model's answers to neutral texts, for the next process."""
 
     @property
     def weights(self) -> str:
-        """The very weights: other ones have other priors."""
+        """Identity of the model's weights: other weights have other priors."""
         ...
 
     def read(self, key: str, options: Sequence[str]) -> Mapping[str, float] | None:
-        """Log-probability of each of ``options``; None if nothing usable is kept under ``key``."""
+        """Return the log-probability of each of ``options``; None if nothing usable is stored under
+        ``key``.
+        """
         ...
 
     def keep(self, key: str, prior: Mapping[str, float]) -> None:
-        """Keep it if that is possible."""
+        """Store the prior if that is possible."""
         ...
 
 
 @light_dataclass(frozen=True)
 class DecisionLimits:
-    """How much a server of decision models takes in one request."""
+    """The limits of a server of decision models per request."""
 
     questions: int = 100
     tokens: int = 30_000
-    """Of the state and all questions, as estimated from their length."""
+    """Tokens of the state and all questions, estimated from their length."""
     levels: int = 10
 
 
 @light_dataclass(frozen=True)
 class Capabilities:
-    """What a provider documents that it can do. What it then did is on the reply."""
+    """The documented abilities of a provider. The reply says what it actually did."""
 
     json_schema: bool = False
     logprobs: bool = False
     exact_logprobs: bool = False
-    """Of any token asked for, at no further cost: the model is in this process."""
+    """True if any token's log-probability costs nothing more: the model is in this process."""
     seed: bool = False
     calibration: Mapping[str, LogprobCalibration] = field(default_factory=FrozenDict)
-    """Kind of label → how its log-probabilities are read; kinds that are not there are read as they
-    are.
-    """
+    """Kind of label → its calibration; other kinds are used as they are."""
     fresh_samples: bool = True
-    """Whether a question that is asked again is answered anew, and not by the
-    reply that was kept.
-    """
+    """True if a repeated question gets a new answer, not the cached reply."""
     priors: KeptPriors | None = None
     """Answers about neutral texts that outlive the process; None: they are asked for again."""
     window: int | None = None
-    """Tokens that a prompt and its answer may have together; None: it does not say."""
+    """Most tokens of a prompt and its answer together; None: unknown."""
     text_first: bool = False
-    """Whether it reads only prompts that show the text before the question."""
+    """True if it reads only prompts that show the text before the question."""
     decisions: DecisionLimits | None = None
     """Set for a decision model: it answers typed questions with probabilities and writes no text.
     """
@@ -148,22 +148,22 @@ class Capabilities:
 
 @light_dataclass(frozen=True)
 class Request:
-    """One call: a prompt and how it is to be answered."""
+    """One call: a prompt with the settings of its answer."""
 
     prompt: Prompt
     schema: JsonObject | None = None
-    """JSON schema of the wanted answer; sent where the provider can constrain its output."""
+    """JSON schema of the wanted answer; sent if the provider can constrain its output."""
     temperature: float | None = None
     seed: int | None = None
     max_tokens: int | None = None
     logprobs: int = 0
-    """How many alternatives to report for each token; 0 asks for none."""
+    """Number of alternatives to report for each token; 0 asks for none."""
     labels: tuple[str, ...] = ()
     """Tokens whose probability as the first of the answer is wanted; the answer is then not written
     out.
     """
     sample: int = 0
-    """Which repetition this is: two samples of one prompt are two requests."""
+    """The number of the repetition: two samples of one prompt are two requests."""
     decision: DecisionRequest | None = None
     """Typed questions for a decision model; the prompt is then only their text."""
 
@@ -171,11 +171,11 @@ class Request:
     def key(self) -> str:
         """Equal for requests that ask the same."""
         parts = {entry.name: getattr(self, entry.name) for entry in fields(self)}
-        if self.decision is None:  # so that replies kept before there were decisions are found
+        # Replies cached before decisions existed have no such key.
+        if self.decision is None:
             del parts["decision"]
-        return content_hash(
-            {**parts, "samples": 1}
-        )  # as it was when several could be asked for: caches are found by it
+        # Requests could once ask for several samples; existing caches have 1 in their keys.
+        return content_hash({**parts, "samples": 1})
 
 
 @light_dataclass(frozen=True)
@@ -215,7 +215,7 @@ class Usage(Amounts):
         return self.prompt_tokens + self.completion_tokens
 
     def in_batch(self) -> Usage:
-        """The same, asked in a batch."""
+        """Return the usage as spent in a provider's batch."""
         return replace(
             self,
             batch_prompt_tokens=self.prompt_tokens,
@@ -224,7 +224,7 @@ class Usage(Amounts):
 
 
 class UsageSum:
-    """Adds up usage without an object for each sum on the way."""
+    """Adds up usage without creating an object per addition."""
 
     __slots__ = ("_amounts",)
 
@@ -242,7 +242,7 @@ class UsageSum:
 
 @light_dataclass(frozen=True)
 class Reply:
-    """What a model returned: text, usage, latency and log-probabilities or none."""
+    """The answer of a model: text, usage, latency and log-probabilities, if any."""
 
     text: str
     usage: Usage = Usage(calls=1)
@@ -253,12 +253,12 @@ class Reply:
     logprobs: tuple[Mapping[str, float], ...] | None = None
     """For each token of the reply its alternatives and their log-probabilities."""
     ignored: tuple[str, ...] = ()
-    """What was asked for and silently not done."""
+    """Settings that the provider silently ignored."""
     details: Mapping[str, str] = NOTHING
-    """What the provider says of itself: the model that answered, a fingerprint."""
+    """Details that the provider reports: the model that answered, a fingerprint."""
 
     def after(self, latency: float, ignored: tuple[str, ...]) -> Reply:
-        """This reply with how long it took and what was not done."""
+        """Return this reply with its latency and the ignored settings."""
         return Reply(
             self.text, self.usage, latency, self.finish, self.logprobs, ignored, self.details
         )

@@ -14,11 +14,14 @@ from adjudge.stats.rounding import above, equal
 
 @light_dataclass(frozen=True)
 class MultiCriteriaItem:
-    """One criterion among several, and what it contributes."""
+    """One criterion among several, with its weight and its rule.
+
+    Example: ``MultiCriteriaItem(clear, weight=0.6, required=True)``
+    """
 
     criterion: Criteria
     weight: float | None = None
-    """Left out by all items: equal weights."""
+    """None for all items: equal weights."""
     target_option: str | None = None
     """The item's score is 1 for this option and 0 for any other, whatever their scores."""
     score_threshold: float | None = None
@@ -38,12 +41,12 @@ class MultiCriteriaItem:
                 name=self.criterion.name,
             )
         if self.target_option is not None and self.target_option not in self.criterion.option_names:
-            known = ", ".join(self.criterion.option_names)
+            option_names = ", ".join(self.criterion.option_names)
             raise SetupError(
                 "criterion {name!r} has no option {target_option!r}; it has {known}",
                 name=self.criterion.name,
                 target_option=self.target_option,
-                known=known,
+                known=option_names,
             )
 
 
@@ -66,7 +69,9 @@ class MultiCriteria:
     def __init__(self, items: ItemLike | Iterable[ItemLike], normalize_scores: bool = True) -> None:
         several = [items] if isinstance(items, str | Criteria | MultiCriteriaItem) else items
         object.__setattr__(
-            self, "items", _named_once(_weighted(tuple(_item(one) for one in several)))
+            self,
+            "items",
+            _check_names(_with_weights(tuple(_as_item(criterion) for criterion in several))),
         )
         object.__setattr__(self, "normalize_scores", normalize_scores)
         for item in self.items:
@@ -75,24 +80,24 @@ class MultiCriteria:
                 self._check(item)
 
     def check_scores(self) -> None:
-        """Say so when an item can have no score.
-
-        Comparisons need none, so that this is not said before.
-        """
+        """Raise a SetupError if an item cannot have a score."""
+        # Not checked when it is made: comparisons need no scores.
         for item in self.items:
             self._check(item)
 
     @classmethod
     def of(cls, criteria: MultiCriteria | Iterable[ItemLike]) -> MultiCriteria:
-        """Texts become yes/no criteria, criteria become items of equal weight."""
+        """Return several criteria; texts become yes/no criteria, criteria become items of equal
+        weight.
+        """
         return criteria if isinstance(criteria, MultiCriteria) else cls(criteria)
 
     def score(self, item: MultiCriteriaItem, option: str, own: float | None = None) -> float:
-        """What the item contributes, before its weight.
+        """Return the item's contribution before its weight.
 
-        ``own``: what the judge scores it, instead of what the option does. If scores are
-        normalised, it may also be the option's normalised score, as EvalAssist has it: a result
-        "Good" with the score 1 is 1, also if the option "Good" scores 10 of 10.
+        ``own``: the judge's score, which replaces the option's. If scores are normalised, it may
+        also be the option's normalised score, as EvalAssist has it: a result "Good" with the score
+        1 is 1, even if the option "Good" scores 10 of 10.
         """
         if item.target_option is not None:
             return 1.0 if option == item.target_option else 0.0
@@ -102,11 +107,11 @@ class MultiCriteria:
         return value
 
     def maximum(self, item: MultiCriteriaItem) -> float:
-        """The most the item can contribute, before its weight."""
+        """Return the highest contribution of the item before its weight."""
         return max(self.score(item, name) for name in item.criterion.option_names)
 
     def minimum(self, item: MultiCriteriaItem) -> float:
-        """The lowest score among the criteria, whatever their weights."""
+        """Return the lowest contribution of the item before its weight."""
         return min(self.score(item, name) for name in item.criterion.option_names)
 
     def _check(self, item: MultiCriteriaItem) -> None:
@@ -123,8 +128,8 @@ class MultiCriteria:
                 threshold=threshold,
             )
 
-    def _value(self, item: MultiCriteriaItem, option: str, own: float | None) -> float:
-        scores = {one.name: one.points for one in item.criterion.options}
+    def _value(self, item: MultiCriteriaItem, option: str, judge_score: float | None) -> float:
+        scores = {candidate.name: candidate.points for candidate in item.criterion.options}
         missing = [name for name, score in scores.items() if score is None]
         if missing:
             raise SetupError(
@@ -138,7 +143,7 @@ class MultiCriteria:
             raise SetupError(
                 "criterion {name!r} has scores that are not numbers", name=item.criterion.name
             )
-        value = values[option] if own is None else own
+        value = values[option] if judge_score is None else judge_score
         if not self.normalize_scores:
             return value
         low, high = min(values.values()), max(values.values())
@@ -147,20 +152,22 @@ class MultiCriteria:
                 "all options of criterion {name!r} have the same score: nothing can be normalised",
                 name=item.criterion.name,
             )
-        chosen = (values[option] - low) / (high - low)
-        if own is not None and equal(own, chosen):
-            return chosen
+        normalised = (values[option] - low) / (high - low)
+        if judge_score is not None and equal(judge_score, normalised):
+            return normalised
         return (value - low) / (high - low)
 
 
-def _item(one: ItemLike) -> MultiCriteriaItem:
-    if isinstance(one, MultiCriteriaItem):
-        return one
-    return MultiCriteriaItem(yes_no_criteria(one) if isinstance(one, str) else one)
+def _as_item(criterion: ItemLike) -> MultiCriteriaItem:
+    if isinstance(criterion, MultiCriteriaItem):
+        return criterion
+    return MultiCriteriaItem(
+        yes_no_criteria(criterion) if isinstance(criterion, str) else criterion
+    )
 
 
-def _named_once(items: tuple[MultiCriteriaItem, ...]) -> tuple[MultiCriteriaItem, ...]:
-    """Scores are found by the names of the criteria: two of one name could not be told apart."""
+def _check_names(items: tuple[MultiCriteriaItem, ...]) -> tuple[MultiCriteriaItem, ...]:
+    """Raise a SetupError if two criteria share a name: scores are looked up by name."""
     names = [item.criterion.name for item in items]
     for name in names:
         if names.count(name) > 1:
@@ -172,7 +179,7 @@ def _named_once(items: tuple[MultiCriteriaItem, ...]) -> tuple[MultiCriteriaItem
     return items
 
 
-def _weighted(items: tuple[MultiCriteriaItem, ...]) -> tuple[MultiCriteriaItem, ...]:
+def _with_weights(items: tuple[MultiCriteriaItem, ...]) -> tuple[MultiCriteriaItem, ...]:
     if not items:
         raise SetupError("a MultiCriteria needs at least one criterion")
     weights = [item.weight for item in items if item.weight is not None]

@@ -1,4 +1,4 @@
-"""Several criteria judged together: a result each, and what their weights make of them."""
+"""Results of several criteria judged together: one result each, and their weighted sum."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ class MultiCriteriaItemResult:
     item: MultiCriteriaItem
     result: Result
     score: float | None
-    """What it contributes before its weight; None without a verdict."""
+    """Its contribution before its weight; None without a verdict."""
     weighted_score: float | None
 
 
-class _Together:
-    """What every result has, of the results by each criterion."""
+class _CombinedResult:
+    """Common part of results of several criteria."""
 
     @property
     def by_criterion(self) -> tuple[Result, ...]:
@@ -34,72 +34,75 @@ class _Together:
 
     @property
     def votes(self) -> tuple[Vote, ...]:
-        """Those of all criteria."""
-        return tuple(vote for one in self.by_criterion for vote in one.votes)
+        """The votes of all criteria."""
+        return tuple(vote for result in self.by_criterion for vote in result.votes)
 
     @property
     def votes_requested(self) -> int:
-        """How many votes were asked for."""
-        return sum(one.votes_requested for one in self.by_criterion)
+        """The number of votes that were asked for."""
+        return sum(result.votes_requested for result in self.by_criterion)
 
     @property
     def votes_valid(self) -> int:
-        """How many of them carry a verdict."""
-        return sum(one.votes_valid for one in self.by_criterion)
+        """The number of votes with a verdict."""
+        return sum(result.votes_valid for result in self.by_criterion)
 
     @property
     def agreement(self) -> float | None:
-        """Share of the valid votes that agree with what their criterion came to; None while one has
+        """Share of the valid votes that agree with the outcome of their criterion; None if one has
         no verdict.
         """
-        shares = [(one.agreement, one.votes_valid) for one in self.by_criterion]
+        shares = [(result.agreement, result.votes_valid) for result in self.by_criterion]
         agreeing = [share * valid for share, valid in shares if share is not None]
         return sum(agreeing) / self.votes_valid if len(agreeing) == len(shares) else None
 
     @property
     def verdict(self) -> str | None:
-        """The response that is best by all criteria; None for a single text, which has a score."""
+        """The best response by all criteria; None for a single text, which has a score."""
         return None
 
     @property
     def score(self) -> float | None:
-        """The weighted score over all criteria; None while one of them has none."""
+        """The weighted score over all criteria; None if one of them has none."""
         return None
 
     @property
     def explanation(self) -> str | None:
         """The explanation per criterion, one on each line."""
-        explained = [one for one in self.by_criterion if one.explanation]
-        lines = [f"{one.criteria.name}: {one.explanation}" for one in explained]
+        explained = [result for result in self.by_criterion if result.explanation]
+        lines = [f"{result.criteria.name}: {result.explanation}" for result in explained]
         return "\n".join(lines) or None
 
     @property
     def fallback(self) -> str | None:
-        """The stand-in for a missing verdict by one of the criteria, where one was used."""
-        return next((one.fallback for one in self.by_criterion if one.fallback), None)
+        """The stand-in for a missing verdict by one of the criteria, if one was used."""
+        return next((result.fallback for result in self.by_criterion if result.fallback), None)
 
     def _status(self, *, complete: bool) -> Status:
         if complete:
             return Status.SCORED
-        missing = {one.status for one in self.by_criterion} - {Status.SCORED}
+        missing = {result.status for result in self.by_criterion} - {Status.SCORED}
         return Status.ABSTAINED if missing == {Status.ABSTAINED} else Status.FAILED
 
 
 @dataclass(frozen=True, repr=False)
-class MultiCriteriaDirectInstanceResult(_Together, HtmlRepr):
-    """One text judged by several criteria."""
+class MultiCriteriaDirectInstanceResult(_CombinedResult, HtmlRepr):
+    """One text judged by several criteria.
+
+    Example: ``result.aggregated_score``, ``result.per_criterion_score["clear"]``
+    """
 
     instance: Instance
     multi_criteria: MultiCriteria
     item_results: tuple[MultiCriteriaItemResult, ...]
     aggregated_score: float | None
-    """None when an item has no verdict; the bounds then say between what it would lie."""
+    """None if an item has no verdict; then it would lie between the bounds."""
     lower_bound: float
     upper_bound: float
 
     @property
     def status(self) -> Status:
-        """Scored when every item is."""
+        """Scored if every item is."""
         return self._status(complete=self.aggregated_score is not None)
 
     @property
@@ -113,17 +116,17 @@ class MultiCriteriaDirectInstanceResult(_Together, HtmlRepr):
 
     @property
     def tie(self) -> bool:
-        """Whether a tie was broken by one of the criteria."""
-        return any(one.tie for one in self.by_criterion)
+        """Return True if a tie was broken by one of the criteria."""
+        return any(result.tie for result in self.by_criterion)
 
     def __str__(self) -> str:
-        """A line for the aggregate, and one for each criteria."""
+        """Return a line for the aggregate, and one for each criterion."""
         score = "–" if self.aggregated_score is None else f"{self.aggregated_score:.3g}"
         name = f"{self.instance.id}: " if self.instance.id else ""
         return "\n".join(
             [
                 f"{name}{self.status.value}, aggregated score {score}",
-                *(f"  {one.result}" for one in self.item_results),
+                *(f"  {entry.result}" for entry in self.item_results),
             ]
         )
 
@@ -131,31 +134,29 @@ class MultiCriteriaDirectInstanceResult(_Together, HtmlRepr):
         return f"<{type(self).__name__} {str(self).partition(chr(10))[0]}>"
 
     def cells(self) -> JsonDict:
-        """What a table of results shows of this one."""
+        """Return the cells of this result in a table."""
         score = {"status": self.status.value, "aggregated_score": self.aggregated_score}
         return {**score, **self.per_criterion_score}
 
     @property
     def per_criterion_score(self) -> dict[str, float | None]:
-        """Each criterion's own score, normalised where the MultiCriteria says
-        so, before its weight.
-        """
+        """Each criterion's own score before its weight, normalised if the MultiCriteria says so."""
         return {entry.item.criterion.name: entry.score for entry in self.item_results}
 
     @property
     def per_criterion_contribution(self) -> dict[str, float | None]:
-        """What each criterion adds to the aggregate: its score times its weight."""
+        """Each criterion's contribution to the aggregate: its score times its weight."""
         return {entry.item.criterion.name: entry.weighted_score for entry in self.item_results}
 
     def to_dict(self) -> JsonDict:
-        """This result as a JSON-ready dict."""
+        """Return this result as a JSON-ready dict."""
         return {
             **self.aggregate(),
             "items": [entry.result.to_dict() for entry in self.item_results],
         }
 
     def aggregate(self) -> JsonDict:
-        """The same without the results by each criteria."""
+        """Return the result as a JSON-ready dict without the results of each criterion."""
         return {
             "id": self.instance.id,
             "status": self.status.value,
@@ -168,23 +169,21 @@ class MultiCriteriaDirectInstanceResult(_Together, HtmlRepr):
 
 
 @dataclass(frozen=True, repr=False)
-class MultiCriteriaPairwiseInstanceResult(_Together):
+class MultiCriteriaPairwiseInstanceResult(_CombinedResult):
     """Responses compared by several criteria."""
 
     instance: Instance
     multi_criteria: MultiCriteria
     results: tuple[PairwiseInstanceResult, ...]
     winrates: tuple[float | None, ...]
-    """Of each response: its win rates, weighted; None when a criterion has no verdict."""
+    """The weighted win rate of each response; None if a criterion has no verdict."""
     selected_option: Selection | None
     tie: bool = False
-    """Whether several responses have the highest win rate, also where the first of them was
-    selected.
-    """
+    """True if several responses share the highest win rate, even if the first was selected."""
 
     @property
     def status(self) -> Status:
-        """Scored when all criteria have a verdict."""
+        """Scored if all criteria have a verdict."""
         return self._status(complete=self.selected_option is not None)
 
     @property
@@ -202,8 +201,8 @@ class MultiCriteriaPairwiseInstanceResult(_Together):
         return f"<{type(self).__name__} {self.cells()}>"
 
     def cells(self) -> JsonDict:
-        """What a table of results shows of this one."""
+        """Return the cells of this result in a table."""
         return {
             "selected_option": self.selected_option,
-            **{one.criteria.name: one.verdict for one in self.results},
+            **{result.criteria.name: result.verdict for result in self.results},
         }

@@ -1,4 +1,4 @@
-"""Which of the offered options a value names, if any. Never the nearest one."""
+"""Match a value to one of the offered options, or to none. Never to the nearest one."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _SIGN_BEHIND = re.compile(r" ([-+—#]+)\Z")
 _BULLET = re.compile(r"\A[->—•] ")
 _JOINER = re.compile(r"(?<=[^\W\d_])[_-](?=[^\W\d_])")
 _ROOM = 100
-"""Characters that decorate a name at the most: what is longer names nothing, and is not worth the
+"""Most characters of decoration around a name. Longer texts name nothing, and matching takes
 time.
 """
 
@@ -36,11 +36,11 @@ time.
 def match_option(
     value: object, options: Sequence[str], points: Sequence[float | None] = ()
 ) -> str | None:
-    """The option that ``value`` names: exactly, then ignoring case and surrounding punctuation, as
-    a number, in two-way words.
+    """Return the option that ``value`` names: exactly, then ignoring case and surrounding
+    punctuation, then as a number, then in two-way words such as "yes".
 
-    ``points``: what each option scores. Where it is not known, "pass" names only an option that is
-    called so.
+    ``points``: the score of each option. Without them "pass" names only an option that is called
+    so.
     """
     offered = tuple(options)
     if (
@@ -50,52 +50,54 @@ def match_option(
     ):
         return None
     for text in _spellings(value):
-        named = _named(text, offered)
-        if named:
-            return named[0] if len(named) == 1 else None
-    return _numbered(value, offered) or _two_way(value, offered, tuple(points))
+        matches = _match_names(text, offered)
+        if matches:
+            return matches[0] if len(matches) == 1 else None
+    return _match_number_option(value, offered) or _match_two_way(value, offered, tuple(points))
 
 
 def match_integer(value: object) -> int | None:
-    """The integer that ``value`` is or writes."""
+    """Return the integer that ``value`` is or writes."""
     return next(
-        (int(found[1]) for text in _spellings(value) if (found := _INTEGER.fullmatch(_key(text)))),
+        (int(match[1]) for text in _spellings(value) if (match := _INTEGER.fullmatch(_key(text)))),
         None,
     )
 
 
 def are_numbers(options: Sequence[str]) -> bool:
-    """Whether every option is a number, no two of them the same."""
+    """Return True if every option is a number, and no two are the same."""
     return bool(_numbers(tuple(options)))
 
 
 def yes_and_no(options: Sequence[str]) -> tuple[str, str] | None:
-    """The option that is called yes or pass and the one that is called no or fail, where there are
-    just these two.
+    """Return the option called yes or pass and the one called no or fail, if there are just these
+    two.
     """
-    return _only(options, _CALLED_YES | _PASS, _CALLED_NO | _FAIL) if len(options) == 2 else None
+    return (
+        _find_pair(options, _CALLED_YES | _PASS, _CALLED_NO | _FAIL) if len(options) == 2 else None
+    )
 
 
-def _only(
+def _find_pair(
     options: Sequence[str], good: frozenset[str], bad: frozenset[str]
 ) -> tuple[str, str] | None:
-    """The one option that is called one of ``good`` and the one that is called one of ``bad``."""
-    yes = [option for option in options if _folded(option) in good]
-    no = [option for option in options if _folded(option) in bad]
+    """Return the single option named as in ``good`` and the single one named as in ``bad``."""
+    yes = [option for option in options if _fold(option) in good]
+    no = [option for option in options if _fold(option) in bad]
     return (yes[0], no[0]) if len(yes) == len(no) == 1 else None
 
 
 def as_pass(value: object) -> object:
-    """What stands under the key "pass": true and "yes" mean that it passes, whatever the options
-    are called.
+    """Return "pass" or "fail" for a truth value or yes/no under the key "pass", whatever the
+    options are called.
     """
-    said = _folded(str(value)) if isinstance(value, bool | str) else ""
-    return "pass" if said in _YES else "fail" if said in _NO else value
+    word = _fold(str(value)) if isinstance(value, bool | str) else ""
+    return "pass" if word in _YES else "fail" if word in _NO else value
 
 
 def polarity(text: str) -> str | None:
     """Return "pass" for yes and pass, "fail" for no and fail, None for everything else."""
-    word = _folded(text) if len(text) < _ROOM else ""
+    word = _fold(text) if len(text) < _ROOM else ""
     return "pass" if word in _CALLED_YES | _PASS else "fail" if word in _CALLED_NO | _FAIL else None
 
 
@@ -110,10 +112,10 @@ def _spellings(value: object) -> tuple[str, ...]:
 # -- names -------------------------------------------------------------------------
 
 
-def _named(text: str, options: tuple[str, ...]) -> tuple[str, ...]:
-    """The options that ``text`` names in the strictest way in which it names any."""
+def _match_names(text: str, options: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the options that ``text`` names, by the strictest comparison that finds any."""
     index = _index(options)
-    if text in index[0]:  # as most replies say it
+    if text in index[0]:  # the common case, without normalising
         return index[0][text]
     for names, way in zip((*index[:-1], *index[-2:]), _WAYS_TO_SAY, strict=True):
         spelling = way(text)
@@ -124,60 +126,64 @@ def _named(text: str, options: tuple[str, ...]) -> tuple[str, ...]:
 
 @lru_cache(maxsize=1024)
 def _index(options: tuple[str, ...]) -> tuple[Mapping[str, tuple[str, ...]], ...]:
-    """For each way to compare names, the strictest first: a spelling → the options it names."""
+    """Map, for each way to compare names, each spelling to the options it names; the strictest way
+    first.
+    """
     return tuple(_by_spelling(dict.fromkeys(options), way) for way in _WAYS)
 
 
 def _by_spelling(
     options: Iterable[str], way: Callable[[str], str]
 ) -> Mapping[str, tuple[str, ...]]:
-    found: dict[str, tuple[str, ...]] = {}
+    options_by_spelling: dict[str, tuple[str, ...]] = {}
     for option in options:
-        found[way(option)] = (*found.get(way(option), ()), option)
-    return found
+        options_by_spelling[way(option)] = (*options_by_spelling.get(way(option), ()), option)
+    return options_by_spelling
 
 
-def _composed(text: str) -> str:
+def _compose(text: str) -> str:
     return normalize("NFC", text)
 
 
-def _folded(text: str) -> str:
+def _fold(text: str) -> str:
     return _key(text).casefold()
 
 
 def _key(text: str) -> str:
-    """Without decoration and with each sign at what it belongs to, in one way of writing."""
-    text = _stripped(_one_way(text))
+    """Return text without decoration and with signs attached, in one way of writing."""
+    text = _strip(_one_way(text))
     return _SIGN_BEHIND.sub(r"\1", _SIGN_BEFORE.sub(r"\1", text))
 
 
 def _one_way(text: str) -> str:
-    text = " ".join(_composed(plain(text)).split()).translate(_ONE_DASH)
+    text = " ".join(_compose(plain(text)).split()).translate(_ONE_DASH)
     return text.replace("<=", "≤").replace(">=", "≥").replace(" %", "%")
 
 
-def _stripped(text: str) -> str:
-    """A point or comma before a digit stays: ".5" is not "5"."""
-    rest = text.lstrip(_AROUND + "#")
-    before = text[len(text) - len(rest) - 1 : len(text) - len(rest)]
-    return (before + rest if rest[:1].isdigit() and before in (".", ",") else rest).rstrip(_AROUND)
+def _strip(text: str) -> str:
+    """Strip decoration, but keep a point or comma before a digit: ".5" is not "5"."""
+    text_after = text.lstrip(_AROUND + "#")
+    preceding = text[len(text) - len(text_after) - 1 : len(text) - len(text_after)]
+    return (
+        preceding + text_after
+        if text_after[:1].isdigit() and preceding in (".", ",")
+        else text_after
+    ).rstrip(_AROUND)
 
 
 def _without_bullet(text: str) -> str:
-    """ "- FAIL", "<FAIL>" and "✅ FAIL" → "fail".
-
-    What stands before anything but a letter is a sign.
-    """
-    text = _stripped(_without_pictures(_stripped(_one_way(text))))
+    """Reduce "- FAIL", "<FAIL>" and "✅ FAIL" to "fail"; empty unless a letter follows."""
+    text = _strip(_without_pictures(_strip(_one_way(text))))
     inner = _BULLET.sub("", text)
     if text[:1] == "<" and text[-1:] == ">":
         inner = text[1:-1]
-    inner = _stripped(inner)
-    return _folded(inner) if inner[:1].isalpha() else ""
+    inner = _strip(inner)
+    # Before anything but a letter, the bullet is a sign: "-1".
+    return _fold(inner) if inner[:1].isalpha() else ""
 
 
 def _without_pictures(text: str) -> str:
-    """Without signs such as ✅ at its ends."""
+    """Strip signs such as ✅ from both ends."""
     start, end = 0, len(text)
     while start < end and (text[start] == " " or category(text[start]) == "So"):
         start += 1
@@ -186,15 +192,15 @@ def _without_pictures(text: str) -> str:
     return text[start:end]
 
 
-def _parted(text: str) -> str:
-    """ "not_found" → "not found"."""
-    return _JOINER.sub(" ", _folded(text))
+def _split_joined(text: str) -> str:
+    """Turn "not_found" into "not found"."""
+    return _JOINER.sub(" ", _fold(text))
 
 
-_WAYS: tuple[Callable[[str], str], ...] = (str, _composed, _key, _folded, _parted)
-"""How names are compared, the strictest first."""
-_WAYS_TO_SAY = (*_WAYS[:-1], _without_bullet, _parted)
-"""The same for what is said, which may have a bullet before it."""
+_WAYS: tuple[Callable[[str], str], ...] = (str, _compose, _key, _fold, _split_joined)
+"""The ways to compare names, the strictest first."""
+_WAYS_TO_SAY = (*_WAYS[:-1], _without_bullet, _split_joined)
+"""Like _WAYS, for replies, which may have a bullet before the name."""
 
 
 # -- numbers and two-way words -----------------------------------------------------
@@ -202,61 +208,61 @@ _WAYS_TO_SAY = (*_WAYS[:-1], _without_bullet, _parted)
 
 @lru_cache(maxsize=1024)
 def _numbers(options: tuple[str, ...]) -> Mapping[float, str]:
-    """The options by their values; empty unless each is a number of its own."""
+    """Map the values of the options to the options; empty unless each is a different number."""
     values = [plain_number(option) for option in options]
-    found = {
+    options_by_number = {
         value: option for value, option in zip(values, options, strict=True) if value is not None
     }
-    return found if len(found) == len(options) else {}
+    return options_by_number if len(options_by_number) == len(options) else {}
 
 
-def _numbered(value: object, options: tuple[str, ...]) -> str | None:
+def _match_number_option(value: object, options: tuple[str, ...]) -> str | None:
     numbers = _numbers(options)
     number = match_number(value, min(numbers), max(numbers)) if numbers else None
     return None if number is None else numbers.get(number)
 
 
-def _two_way(
+def _match_two_way(
     value: object, options: tuple[str, ...], points: tuple[float | None, ...]
 ) -> str | None:
-    """Yes and true go by the options' names, pass and fail by their scores; where these disagree,
-    neither is taken.
+    """Match yes and true by the options' names, pass and fail by their scores; None if these
+    disagree.
     """
-    said = _folded(str(value)) if isinstance(value, bool | str) else ""
-    named, scored = _both_ends(options), _better_and_worse(options, points)
-    if said in _YES | _NO:
-        both = (
-            named
-            if named and (_folded(named[0]) in _CALLED_YES or scored in (None, named))
+    word = _fold(str(value)) if isinstance(value, bool | str) else ""
+    by_name, by_score = _both_ends(options), _better_and_worse(options, points)
+    if word in _YES | _NO:
+        ends = (
+            by_name
+            if by_name and (_fold(by_name[0]) in _CALLED_YES or by_score in (None, by_name))
             else None
         )
-    elif said in _PASS | _FAIL:
-        both = (
-            _if_not_named_otherwise(scored)
-            if scored
-            else named
-            if named and _folded(named[0]) in _PASS
+    elif word in _PASS | _FAIL:
+        ends = (
+            _if_not_named_otherwise(by_score)
+            if by_score
+            else by_name
+            if by_name and _fold(by_name[0]) in _PASS
             else None
         )
     else:
         return None
-    return both and both[0 if said in _YES | _PASS else 1]
+    return ends and ends[0 if word in _YES | _PASS else 1]
 
 
 @lru_cache(maxsize=1024)
 def _both_ends(options: tuple[str, ...]) -> tuple[str, str] | None:
-    """Yes and no, or pass and fail; others may lie between them."""
+    """Return yes and no, or pass and fail; there may be other options between them."""
     return (
         yes_and_no(options)
-        or _only(options, _CALLED_YES, _CALLED_NO)
-        or _only(options, _PASS, _FAIL)
+        or _find_pair(options, _CALLED_YES, _CALLED_NO)
+        or _find_pair(options, _PASS, _FAIL)
     )
 
 
 def _better_and_worse(
     options: tuple[str, ...], points: tuple[float | None, ...]
 ) -> tuple[str, str] | None:
-    """Of two options with different scores."""
+    """Return two options with different scores, the better one first; None for others."""
     if (
         len(options) != 2
         or len(points) != 2
@@ -269,6 +275,6 @@ def _better_and_worse(
 
 
 def _if_not_named_otherwise(scored: tuple[str, str]) -> tuple[str, str] | None:
-    """None where the good end is called no or fail, or the bad end yes or pass."""
-    better, worse = map(_folded, scored)
+    """Return None if the good end is called no or fail, or the bad end yes or pass."""
+    better, worse = map(_fold, scored)
     return None if better in _CALLED_NO | _FAIL or worse in _CALLED_YES | _PASS else scored

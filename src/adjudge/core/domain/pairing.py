@@ -1,4 +1,4 @@
-"""Which rows of two runs were compared with each other."""
+"""Pairs of rows of two runs."""
 
 from __future__ import annotations
 
@@ -9,43 +9,43 @@ from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.light_dataclass import light_dataclass
 
 Way = Literal["id", "fields", "text", "place"]
-"""How two rows were found to be the same one."""
+"""The property by which two rows were matched."""
 WAYS: tuple[Way, ...] = ("id", "fields", "text", "place")
 
 
 @light_dataclass(frozen=True)
 class Pairing:
-    """How the rows of two runs were paired, by one judge and criteria."""
+    """The pairing of two runs' rows, by one judge and criterion."""
 
     rows: tuple[int, int]
     ways: Mapping[Way, int]
-    """Way → rows that were paired so."""
+    """Way → number of rows paired this way."""
     shared: int = 0
-    """Rows whose id other rows of the same run have, too: of the run that has more of them."""
+    """Rows whose id is not unique in their run: the larger number of both runs."""
     other_questions: int = 0
-    """Pairs of which either row has another question."""
+    """Pairs whose rows have different questions."""
     skipped_alone: int = 0
     """Rows without a counterpart that their own run skipped: neither run judged them."""
 
     @property
     def paired(self) -> int:
-        """Rows that have a counterpart."""
+        """The number of rows with a counterpart."""
         return sum(self.ways.values())
 
     @property
     def alone(self) -> tuple[int, int]:
-        """Rows of either run that have none."""
+        """The number of rows without a counterpart, per run."""
         return self.rows[0] - self.paired, self.rows[1] - self.paired
 
     def to_dict(self) -> JsonDict:
-        """This as a JSON-ready dict."""
-        found: JsonDict = {
+        """Return the pairing as a JSON-ready dict."""
+        counts: JsonDict = {
             "rows": self.paired,
             "of": list(self.rows),
             "by": {str(way): count for way, count in self.ways.items()},
         }
         return {
-            **found,
+            **counts,
             "rows_that_share_an_id": self.shared,
             "pairs_with_another_question": self.other_questions,
         }

@@ -1,6 +1,4 @@
-"""Text as it reads, whatever it is written with: without marks that nobody sees, and with one kind
-of digit.
-"""
+"""Text without invisible characters, and with ASCII digits and punctuation."""
 
 from __future__ import annotations
 
@@ -11,7 +9,7 @@ _UNSEEN: Final = (
     "\u00ad\u061c\u180e\u200b\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2060"
     "\u2066\u2067\u2068\u2069\ufe0e\ufe0f\ufeff"
 )
-"""Soft hyphens, spaces without width, and marks of direction and of variants."""
+"""Soft hyphens, zero-width spaces, and marks of direction and of variants."""
 _ZEROS: Final = "\u0660\u06f0\u0966\u09e6\u0e50"
 """The first digit of other scripts; the others follow it."""
 _WIDE: Final = range(0xFF01, 0xFF5F)
@@ -20,7 +18,7 @@ _TO_ASCII: Final = _WIDE.start - ord("!")
 
 
 def plain(text: str) -> str:
-    """``text`` without what is not seen, with the digits and the punctuation of ASCII."""
+    """Return ``text`` without invisible characters, with ASCII digits and punctuation."""
     return text if text.isascii() else text.translate(_table())
 
 

@@ -1,7 +1,7 @@
-"""What a ballot asks: which option, which of several responses, or which number.
+"""The question of a ballot: which option, which of several responses, or which number.
 
-Each kind of question knows what may be answered, in the order it is shown, the schema of an answer,
-which answer a value is, and what that answer is in the instance's own order.
+Each kind of question knows its possible answers in the order shown, the schema of an answer, how to
+match a value to an answer, and how to map an answer back to the instance's own order.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, ClassVar, Literal, SupportsIndex, TypeVar
 
 from adjudge.core.domain.criteria import Criteria, CriteriaOption
-from adjudge.core.domain.json_types import JsonObject
+from adjudge.core.domain.json_types import JsonDict, JsonObject
 from adjudge.core.domain.numbers import match_number, without_note
 from adjudge.core.domain.options import are_numbers, match_integer, match_option
 from adjudge.core.domain.verdict import (
@@ -48,61 +48,63 @@ _NUMBER_IN_LEDGERS = CriteriaOption("<number>")
 """Ballots that ask for a number are found in ledgers by criteria with this one option."""
 
 
-class _Asked:
-    """What is so unless a kind of question says otherwise."""
+class _QuestionBase:
+    """Defaults of all kinds of questions."""
 
     several: ClassVar[bool] = False
-    """Whether one reply answers for several texts."""
+    """True if one reply answers for several texts."""
     quoted: ClassVar[bool] = False
-    """Whether an answer needs quotes from the sources."""
+    """True if an answer needs quotes from the sources."""
     cites: ClassVar[bool] = False
-    """Whether an answer names steps of a trajectory, which are shown with their numbers."""
+    """True if an answer names steps of a trajectory, which are shown with their numbers."""
     repair: ClassVar[str] = "repair"
-    """The template that asks again where an answer cannot be read."""
+    """The template that asks again if an answer cannot be read."""
 
     @property
     def answer_key(self) -> AnswerKey:
-        """Under which name the answer stands in an object."""
+        """The key of the answer in a reply's object."""
         return "selected_option"
 
     @property
-    def compared(self) -> frozenset[int]:
+    def compared_responses(self) -> frozenset[int]:
         """The responses that are compared, by their index in the instance."""
         return frozenset()
 
     @property
-    def ranked(self) -> bool:
-        """Whether the whole order of responses is asked for."""
+    def asks_for_ranking(self) -> bool:
+        """Return True if the question asks for the whole order of the responses."""
         return False
 
     @property
     def at_once(self) -> Sequence[tuple[str, Criteria]]:
-        """The questions that are asked in one call, each with the field whose texts it is about;
-        none where there is one.
+        """The questions asked in one call, each with the field of its texts; empty for a single
+        question.
         """
         return ()
 
     @property
     def places(self) -> tuple[str, ...]:
-        """What an answer says beside its option of where something happened."""
+        """The keys of an answer that say where something happened."""
         return ()
 
     @property
     def choices(self) -> str:
-        """What a judge of one's own may return, in words."""
+        """The values that a custom judge may return, in words."""
         return str(self)
 
-    def shown(self, options: Sequence[T]) -> Sequence[T]:
-        """What belongs to the criteria's options, in the order in which these are shown."""
+    def arrange(self, options: Sequence[T]) -> Sequence[T]:
+        """Return values that belong to the criterion's options in the order in which the options
+        are shown.
+        """
         return options
 
     def criteria_identity(self, criteria: Criteria) -> str:
-        """What a ballot's identity says of its criteria."""
+        """Return the part of a ballot's identity that its criterion gives."""
         return criteria.identity
 
     def check_reading(self, reading: Reading, ballot: Ballot, *, settle: bool) -> Reading:  # noqa: ARG002
-        """Return ``reading`` with all else that a reply must hold beside the option, checked; or
-        the reason to ask again.
+        """Check everything that a reply must hold besides the option; return ``reading``, or a
+        reading with the reason to ask again.
 
         ``settle``: the model will not be asked again.
         """
@@ -115,91 +117,97 @@ class _Asked:
         *,
         settle: bool,  # noqa: ARG002
     ) -> Reading | None:
-        """Read the verdicts on ``several`` texts in the objects of a reply; None if there are
+        """Read the verdicts on ``several`` texts from the objects of a reply; None if there are
         none.
         """
         return None
 
 
 @dataclass(frozen=True)
-class Choice(_Asked):
-    """Which of the offered options it is."""
+class Choice(_QuestionBase):
+    """The choice of one of the offered options.
+
+    Example: ``Choice(("Yes", "No")).match("yes.")`` is ``Chosen("Yes")``.
+    """
 
     options: tuple[str, ...]
-    """As the criteria lists them. Empty: a text is asked for, such as a persona."""
+    """In the order of the criterion. Empty: a text is asked for, such as a persona."""
     points: tuple[float | None, ...] = ()
-    """What each of them scores, where that is known."""
+    """The score of each option, if known."""
     order: tuple[int, ...] | None = None
     """The order in which they are shown; None: as listed."""
 
-    def shown(self, options: Sequence[T]) -> Sequence[T]:
-        """What belongs to the criteria's options, in the order in which these are shown."""
+    def arrange(self, options: Sequence[T]) -> Sequence[T]:
+        """Return values that belong to the criterion's options in the order in which the options
+        are shown.
+        """
         return tuple(options[place] for place in self.order) if self.order and options else options
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
-        """What may be answered, in the order it is shown."""
-        return tuple(self.shown(self.options))
+        """The possible answers, in the order shown."""
+        return tuple(self.arrange(self.options))
 
     @cached_property
     def numeric(self) -> bool:
-        """Whether only numbers may be answered."""
+        """Return True if all possible answers are numbers."""
         return are_numbers(self.labels)
 
     @property
     def identity(self) -> str:
-        """What a ballot's identity says of its question."""
+        """The part of a ballot's identity that its question gives."""
         return f"{self.order}\0()\0None"
 
-    def reversed(self) -> Choice:
-        """The same question with its options from the last to the first."""
+    def reverse(self) -> Choice:
+        """Return the question with its options from the last to the first."""
         return _choice(self.options, self.points, tuple(reversed(range(len(self.options)))))
 
     def schema(self, *, feedback: bool = False) -> Schema:
-        """JSON schema of an answer."""
+        """Return the JSON schema of an answer."""
         return _option_schema(self.labels, feedback)
 
     def match(self, value: object, *, certain: bool = False) -> Chosen | None:
-        """The option that ``value`` names.
+        """Return the option that ``value`` names.
 
         ``certain``: it can be nothing else, so that "2: clear" is the option "2".
         """
         if isinstance(value, str) and self.labels.count(value) == 1:
-            return Chosen(value)  # as most replies say it
+            return Chosen(value)  # the common case, without normalising
         option = self._option(value)
         if option is None and certain and self.numeric and isinstance(value, str):
             option = self._option(without_note(value))
         return None if option is None else Chosen(option)
 
     def put_back(self, label: str) -> Chosen:
-        """The verdict that the label stands for: options are named, whatever order they are shown
-        in.
-        """
+        """Return the verdict for a label. Options are named, so their order does not matter."""
         return Chosen(label)
 
-    def chosen(self, value: object) -> Chosen | None:
-        """What a judge of one's own returned, as a verdict."""
+    def match_returned(self, value: object) -> Chosen | None:
+        """Return a custom judge's return value as a verdict."""
         return self.match(value)
 
-    def recorded(self, option: str, explanation: str | None, details: Details) -> Chosen:
-        """The verdict that a ledger holds."""
+    def restore(self, option: str, explanation: str | None, details: Details) -> Chosen:
+        """Return the verdict that a ledger holds."""
         return Chosen(option, explanation, details.get("feedback"), details.get("score"))
 
     def _option(self, value: object) -> str | None:
-        return match_option(value, self.labels, self.shown(self.points))
+        return match_option(value, self.labels, self.arrange(self.points))
 
     def __str__(self) -> str:
         return Message("one of {labels}", labels=", ".join(self.labels))
 
 
 @dataclass(frozen=True)
-class Comparison(_Asked):
-    """Which of several responses is the best."""
+class Comparison(_QuestionBase):
+    """The choice of the best of several responses.
+
+    Example: with the order ``(1, 0)`` the label "A" stands for the response 1.
+    """
 
     order: tuple[int, ...]
     """The responses, by their index in the instance, in the order they are shown."""
     tie: bool = True
-    """Whether it may be answered that none is."""
+    """True if a tie may be answered."""
 
     numeric: ClassVar[bool] = False
 
@@ -210,34 +218,38 @@ class Comparison(_Asked):
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
-        """What may be answered, in the order it is shown."""
+        """The possible answers, in the order shown."""
         return (*self.letters, TIE) if self.tie else self.letters
 
     @property
-    def compared(self) -> frozenset[int]:
+    def compared_responses(self) -> frozenset[int]:
         """The responses that are compared, by their index in the instance."""
         return frozenset(self.order)
 
     @property
-    def ranked(self) -> bool:
-        """Whether the whole order of the responses is asked for: where there are more than two."""
+    def asks_for_ranking(self) -> bool:
+        """Return True if the question asks for the whole order: with more than two responses."""
         return len(self.order) > 2
 
     @property
     def identity(self) -> str:
-        """What a ballot's identity says of its question."""
+        """The part of a ballot's identity that its question gives."""
         return f"{self.order}\0{self.labels}\0None"
 
-    def listed(self) -> Comparison:
-        """The same question about an instance that holds nothing but so many responses."""
+    def in_listed_order(self) -> Comparison:
+        """Return the question about an instance that has only these responses, in the listed
+        order.
+        """
         return Comparison(tuple(range(len(self.order))), self.tie)
 
     def schema(self, *, feedback: bool = False) -> Schema:
-        """JSON schema of an answer."""
-        return _option_schema(self.labels, feedback, self.letters if self.ranked else (), self.tie)
+        """Return the JSON schema of an answer."""
+        return _option_schema(
+            self.labels, feedback, self.letters if self.asks_for_ranking else (), self.tie
+        )
 
     def match(self, value: object, *, certain: bool = False) -> Compared | None:
-        """The response that ``value`` names.
+        """Return the response that ``value`` names.
 
         ``certain``: it can be nothing else, so that "Response B" is "B".
         """
@@ -248,49 +260,54 @@ class Comparison(_Asked):
             and isinstance(value, str)
             and (ranking := self.ranking(value))
         ):
-            return Compared(best_of(ranking), ranking=ranking if self.ranked else None)
+            return Compared(best_of(ranking), ranking=ranking if self.asks_for_ranking else None)
         return None if label is None else self.put_back(label)
 
     def put_back(self, label: str) -> Compared:
-        """The verdict that the label stands for, in the instance's own order."""
+        """Return the verdict for a label, in the instance's own order."""
         return Compared(None if label == TIE else self._index[label])
 
     def ranking(self, value: object) -> Ranking | None:
-        """The order that a list of labels gives, or "B > A = C", equal ones together; None unless
-        each is named once, and ties only where there may be some.
+        """Return the order given by a list of labels, or by "B > A = C", with equal ones together.
+
+        Return None unless each label is named once, and has ties only if ties are allowed.
         """
-        listed = _in_order(value) if isinstance(value, str) else value
-        if not isinstance(listed, list):
+        items = _in_order(value) if isinstance(value, str) else value
+        if not isinstance(items, list):
             return None
-        groups = [self._group(item) for item in listed]
-        named = [label for group in groups for label in group]
+        groups = [self._group(item) for item in items]
+        ranked_labels = [label for group in groups for label in group]
         ties = any(len(group) > 1 for group in groups)
-        if not all(groups) or sorted(named) != sorted(self.letters) or (ties and not self.tie):
+        if (
+            not all(groups)
+            or sorted(ranked_labels) != sorted(self.letters)
+            or (ties and not self.tie)
+        ):
             return None
         return tuple(tuple(sorted(self._index[label] for label in group)) for group in groups)
 
     def best_first(self, labels: Sequence[str]) -> Compared:
-        """The verdict of labels that stand in an order, a tie among them: all are equal where that
-        stands first.
+        """Return the verdict for labels sorted best first; "tie" in front means that all are
+        equal.
         """
         best = self.put_back(labels[0])
-        if not self.ranked:
+        if not self.asks_for_ranking:
             return best
         indexes = [self._index[label] for label in labels if label != TIE]
         return replace(
             best,
-            ranking=tuple((one,) for one in indexes)
+            ranking=tuple((index,) for index in indexes)
             if labels[0] != TIE
             else (tuple(sorted(indexes)),),
         )
 
-    def chosen(self, value: object) -> Compared | None:
-        """What a judge of one's own returned, as a verdict: a place among the shown responses, or a
-        tie.
+    def match_returned(self, value: object) -> Compared | None:
+        """Return a custom judge's return value as a verdict: a position among the shown responses,
+        or a tie.
         """
         if value == TIE:
             return Compared(None) if self.tie else None
-        if isinstance(value, bool):  # whose place would that be?
+        if isinstance(value, bool):  # True is an int, but not an index
             return None
         number = isinstance(value, SupportsIndex) or (isinstance(value, str) and value.isdecimal())
         # checked in the line before
@@ -298,26 +315,26 @@ class Comparison(_Asked):
         return Compared(self.order[place]) if 0 <= place < len(self.order) else None
 
     def ranking_of(self, ranks: Sequence[int | None]) -> Ranking | None:
-        """The ranks of the shown responses as a ranking; None unless each has one."""
-        known = [rank for rank in ranks if rank is not None]
-        if len(known) != len(ranks) or len(ranks) != len(self.order):
+        """Return the ranks of the shown responses as a ranking; None unless each has one."""
+        given_ranks = [rank for rank in ranks if rank is not None]
+        if len(given_ranks) != len(ranks) or len(ranks) != len(self.order):
             return None
-        ranked = list(zip(self.order, known, strict=True))
+        ranked = list(zip(self.order, given_ranks, strict=True))
         return tuple(
-            tuple(sorted(index for index, rank in ranked if rank == each))
-            for each in sorted(set(known))
+            tuple(sorted(index for index, rank in ranked if rank == shared_rank))
+            for shared_rank in sorted(set(given_ranks))
         )
 
     @property
     def choices(self) -> str:
-        """What a judge of one's own may return, in words."""
+        """The values that a custom judge may return, in words."""
         return Message(
             "one of {labels}",
             labels=", ".join([*map(str, range(len(self.order))), *([TIE] if self.tie else [])]),
         )
 
-    def recorded(self, option: str, explanation: str | None, details: Details) -> Compared:
-        """The verdict that a ledger holds."""
+    def restore(self, option: str, explanation: str | None, details: Details) -> Compared:
+        """Return the verdict that a ledger holds."""
         groups = details.get("ranking")
         ranking = None if groups is None else tuple(map(tuple, groups))
         return Compared(
@@ -329,23 +346,23 @@ class Comparison(_Asked):
         return dict(zip(self.letters, self.order, strict=True))
 
     def _label(self, value: object, *, tie: bool = True) -> str | None:
-        """The label that ``value`` names, alone or as it was shown: "Response B" is "B", «ничья» is
+        """Return the label that ``value`` names, bare or in words: "Response B" is "B", «ничья» is
         "tie".
         """
         offered = self.labels if tie else self.letters
-        named = match_option(value, offered) or match_option(_without_word(value), self.letters)
-        return named or (TIE if TIE in offered and match_option(value, _TIES) else None)
+        label = match_option(value, offered) or match_option(_without_word(value), self.letters)
+        return label or (TIE if TIE in offered and match_option(value, _TIES) else None)
 
     def _group(self, item: object) -> list[str]:
         several = item if isinstance(item, list) else [item]
-        return [self._label(one, tie=False) or "" for one in several]
+        return [self._label(member, tie=False) or "" for member in several]
 
     def __str__(self) -> str:
         return Message("one of {labels}", labels=", ".join(self.labels))
 
 
 @dataclass(frozen=True)
-class Rating(_Asked):
+class Rating(_QuestionBase):
     """A question that is answered with a number."""
 
     bounds: tuple[float, float] | None = None
@@ -357,16 +374,16 @@ class Rating(_Asked):
 
     @property
     def answer_key(self) -> AnswerKey:
-        """Under which name the answer stands in an object."""
+        """The key of the answer in a reply's object."""
         return "score" if self.bounds else "selected_option"
 
     @property
     def identity(self) -> str:
-        """What a ballot's identity says of its question."""
+        """The part of a ballot's identity that its question gives."""
         return f"None\0()\0{self.bounds}"
 
     def criteria_identity(self, criteria: Criteria) -> str:
-        """What a ballot's identity says of its criteria."""
+        """Return the part of a ballot's identity that its criterion gives."""
         return (
             replace(criteria, options=(_NUMBER_IN_LEDGERS,)).identity
             if self.bounds
@@ -374,19 +391,17 @@ class Rating(_Asked):
         )
 
     def schema(self, *, feedback: bool = False) -> Schema:
-        """JSON schema of an answer.
-
-        The bounds are said in words: some providers refuse a schema with bounds.
-        """
+        """Return the JSON schema of an answer."""
         if self.bounds is None:
             return _answer({"selected_option": {"type": "integer"}}, feedback)
+        # The bounds stand in the description: some providers refuse a schema with bounds.
         low, high = self.bounds
         return _answer(
             {"score": {"type": "number", "description": f"from {low:g} to {high:g}"}}, feedback
         )
 
     def match(self, value: object, *, certain: bool = False) -> Rated | None:
-        """The number that ``value`` is or writes.
+        """Return the number that ``value`` is or writes.
 
         ``certain``: it can be nothing else, so that "2: clear" is 2.
         """
@@ -396,15 +411,15 @@ class Rating(_Asked):
         return None if number is None else Rated(number)
 
     def put_back(self, label: str) -> Rated:
-        """The verdict that a number in writing stands for."""
+        """Return the verdict for a number in writing."""
         return Rated(float(label) if self.bounds else int(label))
 
-    def chosen(self, value: object) -> Rated | None:
-        """What a judge of one's own returned, as a verdict."""
+    def match_returned(self, value: object) -> Rated | None:
+        """Return a custom judge's return value as a verdict."""
         return self.match(value)
 
-    def recorded(self, option: str, explanation: str | None, details: Details) -> Rated:
-        """The verdict that a ledger holds."""
+    def restore(self, option: str, explanation: str | None, details: Details) -> Rated:
+        """Return the verdict that a ledger holds."""
         number = details.get("number")
         return Rated(
             self.put_back(option).number if number is None else number,
@@ -431,7 +446,9 @@ Question = Choice | Comparison | Rating
 
 
 def question_of(criteria: Criteria) -> Choice | Rating:
-    """What criteria with options ask of a text: one of these, as listed, or any integer."""
+    """Return the question that a criterion with options asks about a text: one of the options, or
+    any integer.
+    """
     return Rating() if criteria.any_integer else _choice(criteria.option_names, criteria.points)
 
 
@@ -439,7 +456,7 @@ def question_of(criteria: Criteria) -> Choice | Rating:
 def _choice(
     options: tuple[str, ...], points: tuple[float | None, ...], order: tuple[int, ...] | None = None
 ) -> Choice:
-    """One for all ballots that ask it, which then share what it works out."""
+    """Return one shared Choice per question: its cached properties then serve all ballots."""
     return Choice(options, points, order)
 
 
@@ -453,9 +470,9 @@ def _without_word(item: object) -> object:
 
 
 def _in_order(text: str) -> list[list[str]]:
-    """ "B > A = C" → B, then A and C.
+    """Split "B > A = C" into B, then A and C.
 
-    Only what says which is better is an order: "B, A" may be a list of both.
+    Only signs that say which is better make an order: "B, A" may be a list of both.
     """
     if len(text) > _LONGEST_ORDER or "!" in text:
         return []
@@ -478,28 +495,28 @@ def _in_order(text: str) -> list[list[str]]:
 def _option_schema(
     labels: tuple[str, ...], feedback: bool, ranked: tuple[str, ...] = (), tie: bool = False
 ) -> Schema:
-    """Exactly one of ``labels``; before it the ranking of those in ``ranked``, where there are
-    some.
+    """Return the schema of exactly one of ``labels``, after a ranking of ``ranked`` if there are
+    any.
     """
-    ranking = {"ranking": _ranking(ranked, tie)} if ranked else {}
+    label: Schema = {"type": "string", "enum": list(ranked)}
+    group: Schema = {"type": "array", "items": label}
+    items: Schema = {"anyOf": [label, group]} if tie else label
+    ranking: JsonDict = {"ranking": {"type": "array", "items": items}} if ranked else {}
     return _answer(
         {**ranking, "selected_option": {"type": "string", "enum": list(labels)}}, feedback
     )
 
 
-def _answer(asked: Schema, feedback: bool) -> Schema:
-    """The explanation first, then advice where it is asked for, then what is asked."""
+def _answer(answer: Schema, feedback: bool) -> Schema:
+    """Return the schema of an answer: the explanation first, then advice if it is asked for, then
+    the answer.
+    """
     advice = {"feedback": {"type": "string"}} if feedback else {}
-    properties = {"explanation": {"type": "string"}, **advice, **asked}
+    # The order makes the model explain before it decides.
+    properties = {"explanation": {"type": "string"}, **advice, **answer}
     return {
         "type": "object",
         "properties": properties,
         "required": list(properties),
         "additionalProperties": False,
     }
-
-
-def _ranking(labels: Sequence[str], tie: bool) -> Schema:
-    one: Schema = {"type": "string", "enum": list(labels)}
-    together: Schema = {"type": "array", "items": one}
-    return {"type": "array", "items": {"anyOf": [one, together]} if tie else one}

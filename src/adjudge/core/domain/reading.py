@@ -1,4 +1,4 @@
-"""What was read in a reply."""
+"""The verdict read from a reply."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from adjudge.core.domain.vote import Outcome
 
 @light_dataclass(frozen=True)
 class Reading:
-    """A verdict with how it was got, or the reason there is none."""
+    """A verdict with the way it was read, or the reason why there is none."""
 
     outcome: Outcome
     verdict: Verdict | None = None
     reason: str | None = None
     data: JsonObject | None = None
-    """The object the verdict stands in, where it stands in one."""
+    """The object that held the verdict, if there was one."""
     beside: JsonObject = NOTHING
-    """What else the vote keeps."""
+    """Metadata that the vote keeps."""

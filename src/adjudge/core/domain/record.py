@@ -1,7 +1,8 @@
-"""One judgment as everything behind the ledger reads it: made just now, or kept in a run folder.
+"""Records of judgments, as everything after the ledger reads them: just made, or read from a run
+folder.
 
-What ``--json`` and exports show is ``to_dict``; the fields of a ``detail`` are its keys there, and
-one whose default is None is left out while it is None.
+``to_dict`` gives the form of ``--json`` and exports. The fields of a ``detail`` are its keys there;
+a field with the default None is left out while it is None.
 """
 
 from __future__ import annotations
@@ -43,13 +44,13 @@ StatusName = Literal["scored", "abstained", "failed", "skipped"]
 OutcomeName = Literal["ok", "repaired", "abstained", "unreadable", "refused", "model_error"]
 Flag = Literal["tie", "bias", "low", "split", "disagree", "repaired", "shortened"]
 _STEPS = re.compile(r"([^.\[\]]+)|\[(-?\d+)\]")
-"""What a path into a row begins with."""
+"""One step of a path into a row: a name, or an index in brackets."""
 KIND = "kind"
 """Key of a kind's tag in ledgers. Exports leave out the tags of built-in kinds: the keys tell."""
 UNKNOWN_KIND = "unknown_kind"
 """Key of all that is stored of a judgment whose kind no installed package brings."""
 FLAGS: tuple[Flag, ...] = get_args(Flag)
-"""What a reader of a list may look for."""
+"""The flags by which a reader may filter a list."""
 Fields = Mapping[str, str | tuple[str, ...]]
 
 
@@ -69,7 +70,7 @@ class CascadeStepRecord:
 
 @light_dataclass(frozen=True, kw_only=True)
 class OrderCheck:
-    """What showing options or responses in the other order changed."""
+    """The effect of showing options or responses in the other order."""
 
     detected: bool | None
     flip_rate: float | None
@@ -77,7 +78,10 @@ class OrderCheck:
 
 
 class Detail:
-    """What one kind of result says beside what all of them say."""
+    """The part of a judgment that only its kind of result has.
+
+    A plugin adds a kind by a subclass: its fields are the keys in exports.
+    """
 
     kind: ClassVar[str]
     """Tells the kinds apart where a record is kept."""
@@ -90,27 +94,27 @@ class Detail:
 
     @property
     def chosen(self) -> str | None:
-        """What was decided, in a word; None of a kind whose outcome has no name."""
+        """The decision in a word; None for a kind whose outcome has no name."""
         return None
 
     @property
     def choice(self) -> Selection | str | None:
-        """The same, but of compared responses the index of the better one, or "tie"."""
+        """Like ``chosen``, but the index of the better one of compared responses, or "tie"."""
         return self.chosen
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """What a missing score could be, at least and at most."""
+        """The lowest and the highest value that a missing score could have."""
         return 0.0, 1.0
 
     @property
     def is_count(self) -> bool:
-        """Whether the score is a count: 0 is the good end, and there is no other."""
+        """Return True if the score is a count: 0 is the good end, and there is no other."""
         return False
 
     @property
     def is_shortened(self) -> bool:
-        """Whether the judge was shown less than there is."""
+        """Return True if the judge saw only a part of the text."""
         return False
 
     @property
@@ -120,7 +124,7 @@ class Detail:
 
     @property
     def named_systems(self) -> tuple[str, ...]:
-        """What the row calls the compared responses; empty if there is one response."""
+        """The row's own names of the compared responses; empty if there is one response."""
         return ()
 
     @property
@@ -128,18 +132,18 @@ class Detail:
         """Share of the valid votes that agree with the outcome of a comparison."""
         return None
 
-    def reordered(self, systems: Sequence[str]) -> Detail:  # noqa: ARG002
-        """Return it with the compared responses in another order, which names each of them."""
+    def reorder(self, systems: Sequence[str]) -> Detail:  # noqa: ARG002
+        """Return the detail with the compared responses in another order, given by their names."""
         return self
 
     @property
     def system_results(self) -> tuple[SystemResult, ...]:
-        """How each of the compared responses fared; empty if there is one response."""
+        """The result of each compared response; empty if there is one response."""
         return ()
 
     @property
     def order_check(self) -> OrderCheck | None:
-        """What showing options or responses in the other order changed, if that was asked."""
+        """The effect of the other order of options or responses, if it was asked."""
         return None
 
     @property
@@ -170,8 +174,10 @@ class Detail:
     def possible_scores(
         self, record: JudgmentRecord, scale: tuple[float, float]
     ) -> tuple[float, float] | None:
-        """Return the least and the most that the score of ``record`` would be with the votes that
-        its panel lost; None if they could not change it. ``scale``: of the criterion.
+        """Return the lowest and the highest score that ``record`` could have with the votes that
+        its panel lost; None if they could not change it.
+
+        ``scale``: the scale of the criterion.
         """
         if record.score is None or not record.left_out or math.isinf(self.bounds[1]):
             return None
@@ -182,37 +188,37 @@ class Detail:
         self,
         record: JudgmentRecord,  # noqa: ARG002
     ) -> tuple[tuple[float, float], ...]:
-        """Likewise of each compared response; empty if lost votes could not change any of them."""
+        """Like ``possible_scores``, for the win rate of each compared response; empty if lost votes
+        could not change any of them.
+        """
         return ()
 
     def columns(self) -> JsonDict:
-        """Return it as a table has it, one level deep."""
+        """Return the detail as table cells, one level deep."""
         return self.to_dict()
 
     def shown_to(self, criteria: Criteria, instance: Instance, language: str) -> Instance:  # noqa: ARG002
-        """Return what the question about a criterion showed of the row; ``language``: of the
-        prompt.
+        """Return the part of the row that the question about a criterion showed; ``language``: of
+        the prompt.
         """
         return instance
 
     def label_criteria(self, judge: JudgeConfiguration) -> Criteria | None:  # noqa: ARG002
-        """Return what people are asked about a row if the judge's configuration names no
-        criterion.
-        """
+        """Return the criterion that people label if the judge's configuration names none."""
         return None
 
     def to_dict(self) -> JsonDict:
-        """As ``--json`` and exports have it."""
+        """Return the detail in the form of ``--json`` and exports."""
         return _members(self) if is_dataclass(self) else {}
 
-    def stored(self, outcome: JsonDict) -> JsonDict:
-        """Return the outcome of a judgment as a ledger keeps it, with the tag of its kind."""
+    def to_stored(self, outcome: JsonDict) -> JsonDict:
+        """Return the outcome of a judgment in the form of a ledger, with the tag of its kind."""
         return {**outcome, KIND: self.kind}
 
 
 @light_dataclass(frozen=True, kw_only=True)
 class DirectDetail(Detail):
-    """One text judged by one criterion."""
+    """The detail of one text judged by one criterion."""
 
     kind: ClassVar[str] = "direct"
     is_option: ClassVar[bool] = True
@@ -243,11 +249,10 @@ class DirectDetail(Detail):
         return super().possible_scores(record, scale)
 
     def _decides_whatever_was_lost(self, record: JudgmentRecord) -> bool:
-        """Return True if the votes in the listed order are a majority, too: they alone decide. How
-        many of them were lost is only known if whole models were, which lack both orders.
-        """
+        """Return True if the votes in the listed order, which alone decide, are a majority too."""
         if self.positional_bias is None:
             return True
+        # Votes lost per order are known only if whole models failed: they lack both orders alike.
         models, left_out = {*record.model_scores, *record.left_out}, record.left_out
         lost = record.votes_requested - record.votes_valid
         is_even = lost * len(models) == record.votes_requested * len(left_out)
@@ -256,7 +261,7 @@ class DirectDetail(Detail):
 
 @light_dataclass(frozen=True, kw_only=True)
 class AspectDetail(Detail):
-    """Pass or fail on one aspect."""
+    """The detail of pass or fail on one aspect."""
 
     kind: ClassVar[str] = "aspect"
 
@@ -278,11 +283,11 @@ class AspectDetail(Detail):
         scores, weights = self.model_scores, self.weights or {}
         counted = {model: weights.get(model, 1.0) for model in scores}
         mean = math.fsum(counted[model] * score for model, score in scores.items())
-        whole = math.fsum(counted.values())
-        if not whole or not math.isclose(mean / whole, record.score, abs_tol=1e-9):
+        weight_sum = math.fsum(counted.values())
+        if not weight_sum or not math.isclose(mean / weight_sum, record.score, abs_tol=1e-9):
             return super().possible_scores(record, scale)  # weighted, and stored without weights
         lost = math.fsum(weights.get(model, 1.0) for model in record.left_out)
-        low, high = ((mean + lost * end) / (whole + lost) for end in scale)
+        low, high = ((mean + lost * end) / (weight_sum + lost) for end in scale)
         return (low, high) if lost else None
 
     @property
@@ -292,7 +297,7 @@ class AspectDetail(Detail):
 
 @light_dataclass(frozen=True, kw_only=True)
 class SystemResult:
-    """How one of the compared responses fared.
+    """The contests of one of the compared responses.
 
     The lists have an entry for each other response, in the order given.
     """
@@ -300,10 +305,10 @@ class SystemResult:
     contest_results: tuple[float | None, ...]
     """1.0 won, 0.0 lost, 0.5 tied, None: no valid vote."""
     compared_to: tuple[int, ...]
-    """Which response each contest was against."""
+    """The index of the other response of each contest."""
     explanations: tuple[str | None, ...]
     positional_bias: tuple[bool | None, ...]
-    """Whether the contest came out otherwise in the other order; None where that was not asked."""
+    """True if the contest had another outcome in the other order; None if that was not asked."""
     certainty: tuple[float | None, ...]
     """Share of the valid votes, both orders included, that agree with the contest's outcome."""
     winrate: float | None
@@ -311,12 +316,12 @@ class SystemResult:
     ranking: int | None
     """1 is best; equal win rates share a rank."""
     selections: tuple[str | None, ...]
-    """Who won each contest: an index, "tie", or None."""
+    """The winner of each contest: an index, "tie", or None."""
 
 
 @light_dataclass(frozen=True, kw_only=True)
 class PairwiseDetail(Detail):
-    """Responses compared with each other."""
+    """The detail of responses compared with each other."""
 
     kind: ClassVar[str] = "pairwise"
     is_comparison: ClassVar[bool] = True
@@ -339,8 +344,8 @@ class PairwiseDetail(Detail):
 
     @property
     def system_names(self) -> tuple[str, ...]:
-        """What the responses are called, one name each: by their place where a ledger has other
-        names than responses.
+        """The names of the responses, one each: by position if a ledger has another number of
+        names.
         """
         count = len(self.per_system_results)
         return self.systems if len(self.systems) == count else place_names(count)
@@ -353,9 +358,9 @@ class PairwiseDetail(Detail):
     def winner_share(self) -> float | None:
         return self.certainty
 
-    def reordered(self, systems: Sequence[str]) -> PairwiseDetail:
-        chosen, order = self.selected_option, list(systems)
-        winner = order.index(self.systems[chosen]) if isinstance(chosen, int) else chosen
+    def reorder(self, systems: Sequence[str]) -> PairwiseDetail:
+        selected, order = self.selected_option, list(systems)
+        winner = order.index(self.systems[selected]) if isinstance(selected, int) else selected
         return replace(self, systems=tuple(order), selected_option=winner)
 
     @property
@@ -369,17 +374,17 @@ class PairwiseDetail(Detail):
     def possible_win_rates(self, record: JudgmentRecord) -> tuple[tuple[float, float], ...]:
         if not record.scored or not record.left_out:
             return ()
-        found = tuple(
-            _possible_win_rate(one, record.votes_valid, record.votes_requested)
-            for one in self.per_system_results
+        ranges = tuple(
+            _possible_win_rate(system, record.votes_valid, record.votes_requested)
+            for system in self.per_system_results
         )
-        return found if any(low < high for low, high in found) else ()
+        return ranges if any(low < high for low, high in ranges) else ()
 
 
 def _possible_win_rate(system: SystemResult, valid: int, requested: int) -> tuple[float, float]:
-    """Return the least and the most of a win rate. Lost votes are taken to be spread evenly over
-    the contests, as those of a model that never answered are.
-    """
+    """Return the lowest and the highest win rate that one response could have."""
+    # Lost votes are taken to be spread evenly over the contests, as those of a model that never
+    # answered are.
     ends = [
         (value, value)
         if value is not None and share is not None and (2 * share - 1) * valid > requested - valid
@@ -392,7 +397,7 @@ def _possible_win_rate(system: SystemResult, valid: int, requested: int) -> tupl
 
 @light_dataclass(frozen=True, kw_only=True)
 class OtherDetail(Detail):
-    """What a kind of result that is not ours says."""
+    """The detail of a result kind that a plugin defines without a Detail of its own."""
 
     kind: ClassVar[str] = "other"
 
@@ -400,17 +405,17 @@ class OtherDetail(Detail):
 
     @property
     def chosen(self) -> str | None:
-        """The first of the keys that name one."""
-        named = (
+        """The text under the first key that names an outcome."""
+        values = (
             self.values.get(name) for name in ("winner", "verdict", "option", "selected_option")
         )
-        return next((one for one in named if isinstance(one, str) and one), None)
+        return next((value for value in values if isinstance(value, str) and value), None)
 
     @property
     def choice(self) -> str | int | None:
-        """The same; an index where that is all there is."""
-        named = (self.values.get(name) for name in ("verdict", "option", "selected_option"))
-        return next((one for one in named if isinstance(one, str | int)), None)
+        """Like ``chosen``, but also an index."""
+        values = (self.values.get(name) for name in ("verdict", "option", "selected_option"))
+        return next((value for value in values if isinstance(value, str | int)), None)
 
     @property
     def has_own_options(self) -> bool:
@@ -424,8 +429,8 @@ class OtherDetail(Detail):
 class UnknownDetail(Detail):
     """A judgment of a kind that no installed package brings.
 
-    It has no verdict and no score: what its numbers mean, only the package knows. All that is
-    stored of it is kept, so that copies and exports lose nothing.
+    It has no verdict and no score: only the package knows what its numbers mean. Everything stored
+    is kept, so copies and exports lose nothing.
     """
 
     kind: ClassVar[str] = UNKNOWN_KIND
@@ -436,14 +441,17 @@ class UnknownDetail(Detail):
     def to_dict(self) -> JsonDict:
         return {UNKNOWN_KIND: dict(self.contents)}
 
-    def stored(self, outcome: JsonDict) -> JsonDict:
+    def to_stored(self, outcome: JsonDict) -> JsonDict:
         del outcome[UNKNOWN_KIND]
         return {**outcome, **self.contents}
 
 
 @light_dataclass(frozen=True, kw_only=True)
 class VoteRecord:
-    """One answer of one model."""
+    """One answer of one model.
+
+    Example: ``record.votes[0].option``, ``record.votes[0].explanation``
+    """
 
     model: str
     sample: int
@@ -463,33 +471,33 @@ class VoteRecord:
     evidence: tuple[KeptQuote, ...] | None = None
     each: tuple[KeptSupport, ...] | None = None
     cited: tuple[KeptCitation, ...] | None = None
-    """Of an agent's trajectory: steps with quotes."""
+    """Steps of an agent's trajectory with quotes."""
     place: KeptPlace | None = None
-    """Where in it something happened."""
+    """The place in the trajectory where something happened."""
     score: float | None = None
-    """The judge's own, where it gave one beside its option."""
+    """The judge's own score, if it gave one with its option."""
     answered_by: str | None = None
     """The model that answered, as its reply names it."""
     answered_before: str | None = None
-    """What earlier replies of the same model named, where that is another."""
+    """The model that earlier replies of the same model named, if it differs."""
     fingerprint: str | None = None
-    """What the provider says its system was."""
+    """The provider's fingerprint of its system."""
     persona: str | None = None
-    """Who the model was told to be."""
+    """The role that the model was given."""
     repairs: int = 0
     """Further calls it took to get a readable reply."""
     metadata: JsonObject = NOTHING
-    """What a judge of one's own has to say beside its verdict."""
+    """Data that a custom judge adds to its verdict."""
     prompt: str | None = None
     """The SHA-256 of the prompt that was last sent."""
     unfinished: bool = False
-    """Whether the run ended before the model could be asked again for a readable reply."""
+    """True if the run ended before the model could be asked again for a readable reply."""
     at: float | None = None
-    """When it was cast, as the clock counts; None of one that is in no ledger."""
+    """The time of the vote, in seconds since 1970; None if it is not in a ledger."""
 
     @property
     def details(self) -> Details:
-        """What its verdict has beside the option and the explanation."""
+        """The parts of the verdict other than the option and the explanation."""
         return {
             "feedback": self.feedback,
             "score": self.score,
@@ -503,7 +511,7 @@ class VoteRecord:
 
     @property
     def probability(self) -> float | None:
-        """Of what it says, where log-probabilities were read."""
+        """Probability of the chosen option, if log-probabilities are available."""
         return None if self.option is None else (self.distribution or {}).get(self.option)
 
     def to_dict(self) -> JsonDict:
@@ -529,21 +537,24 @@ class VoteRecord:
             "low_confidence": self.low_confidence,
             **({"answered_by": self.answered_by} if self.answered_by else {}),
             **{
-                name: json_ready(found)
-                for name, found in (
+                name: json_ready(value)
+                for name, value in (
                     ("evidence", self.evidence),
                     ("each", self.each),
                     ("cited", self.cited),
                     ("place", self.place),
                 )
-                if found is not None
+                if value is not None
             },
         }
 
 
 @light_dataclass(frozen=True, kw_only=True)
 class JudgmentRecord:
-    """What one judge said of one row by one criterion."""
+    """The judgment of one judge on one row by one criterion.
+
+    Example: ``[record.score for record in run.records() if record.scored]``
+    """
 
     judge: str
     index: int
@@ -551,7 +562,7 @@ class JudgmentRecord:
     id: str | None
     fields: Fields
     input: Annotated[JsonObject, "the row by its own columns"] = NOTHING
-    """Empty where a program made the row."""
+    """Empty if a program made the row."""
     criterion: str
     status: StatusName
     score: float | None
@@ -568,65 +579,63 @@ class JudgmentRecord:
     steps: Annotated[tuple[CascadeStepRecord, ...], "cascades: the steps that were asked"] = ()
     detail: Detail
     votes: tuple[VoteRecord, ...] | None = None
-    """None where they were not read."""
+    """None if they were not read."""
     judge_identity: str | None = None
-    """Of a judgment that was imported: which judge it was there."""
+    """The original judge of an imported judgment."""
     used: Mapping[str, Usage] = field(default=NOTHING, compare=False)
-    """Model → what it took; empty where the votes were not read."""
+    """Model → its usage; empty if the votes were not read."""
     named: Mapping[tuple[str, str], int] = field(default_factory=dict, compare=False)
-    """The model that was asked, and the one that its reply names → how many votes; empty as
+    """The model that was asked and the one that its reply names → number of votes; empty if
     ``used`` is.
     """
 
     @property
     def row(self) -> int:
-        """Its place among the judge's judgments, from 1, as people count."""
+        """The row's position among the judge's judgments, counted from 1."""
         return self.index + 1
 
     @property
     def scored(self) -> bool:
-        """Whether there is a verdict."""
+        """Return True if there is a verdict."""
         return self.status == "scored"
 
     @property
     def verdict(self) -> str | None:
-        """What was decided, in a word: the option, PASS or FAIL, or the name of the better
-        response.
-        """
+        """The decision in a word: the option, PASS or FAIL, or the name of the better response."""
         return self.detail.chosen
 
     @property
     def choice(self) -> Selection | str | None:
-        """The same, but of compared responses the index of the better one, or "tie"."""
+        """Like ``verdict``, but the index of the better one of compared responses, or "tie"."""
         return self.detail.choice
 
     @property
     def vote_count(self) -> Message:
-        """How many votes there are, and how many of them are for the verdict."""
+        """The number of votes, and how many of them are for the verdict, in words."""
         return vote_count(
             self.verdict, self.votes_valid, self.votes_requested, self.agreement, tie=self.tie
         )
 
     @property
     def answered_by(self) -> str:
-        """The target whose answer was judged; empty where a row has one answer alone, whatever
-        columns it has.
-        """
+        """The target whose answer was judged; empty if the row has a single answer."""
+        # A user's own column may be called system, too: only rows of targets also have
+        # answered_row.
         return str(self.input.get("system", "")) if "answered_row" in self.input else ""
 
     @property
     def systems(self) -> tuple[str, ...]:
-        """What compared responses are called; nothing where there is one response."""
+        """The names of compared responses; empty if there is one response."""
         return self.detail.system_names
 
     @property
     def positional_bias(self) -> OrderCheck | None:
-        """What the other order changed, where that was asked."""
+        """The effect of the other order, if it was asked."""
         return self.detail.order_check
 
     @property
     def flags(self) -> tuple[Flag, ...]:
-        """What is unusual about it. Whether a reply had to be asked for again, its votes tell."""
+        """The unusual traits of the judgment, in the order of FLAGS."""
         bias = self.positional_bias
         is_set = (
             self.tie,
@@ -641,12 +650,12 @@ class JudgmentRecord:
 
     @property
     def decided_by(self) -> str | None:
-        """Of a cascade: the step whose verdict this is; None where none was accepted."""
-        return next((one.step for one in self.steps if one.accepted), None)
+        """The step of a cascade that gave the verdict; None if none was accepted."""
+        return next((step.step for step in self.steps if step.accepted), None)
 
     @property
     def left_out(self) -> tuple[str, ...]:
-        """Of a panel: the models that did not count."""
+        """The models of a panel that did not count."""
         if not self.excluded_models:
             return ()
         is_single = (
@@ -656,12 +665,12 @@ class JudgmentRecord:
 
     @property
     def model_scores(self) -> Mapping[str, float]:
-        """Of a panel: each model by itself."""
+        """The score of each model of a panel."""
         return getattr(self.detail, "model_scores", None) or NOTHING
 
     @property
     def has_safe_majority(self) -> bool:
-        """Return True if the verdict stays what it is whatever the lost votes would have been."""
+        """Return True if the lost votes could not have changed the verdict."""
         if self.agreement is None:
             return False
         agreeing = count_agreeing(self.votes_valid, self.agreement)
@@ -670,30 +679,34 @@ class JudgmentRecord:
     def possible_scores(
         self, scale: tuple[float, float] = (0.0, 1.0)
     ) -> tuple[float, float] | None:
-        """Return the least and the most that the score would be with the votes of a panel that were
-        lost; None if they could not change it. ``scale``: of the criterion.
+        """Return the lowest and the highest score with the votes that a panel lost; None if they
+        could not change it.
+
+        ``scale``: the scale of the criterion.
         """
         return self.detail.possible_scores(self, scale)
 
     @property
     def possible_win_rates(self) -> tuple[tuple[float, float], ...]:
-        """Likewise of each compared response; empty if lost votes could not change any of them."""
+        """Like ``possible_scores``, for the win rate of each compared response; empty if lost votes
+        could not change any of them.
+        """
         return self.detail.possible_win_rates(self)
 
     @property
     def usage(self) -> Usage:
-        """What it took, where that is known."""
-        first, *others = self.used.values() or (Usage(),)
-        return sum(others, first)
+        """The usage of all models, if it is known."""
+        total, *further_usages = self.used.values() or (Usage(),)
+        return sum(further_usages, total)
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """What the score of a judgment without one could be, at least and at most."""
+        """The lowest and the highest value that a missing score could have."""
         return (0.0, 1.0) if self.fallback else self.detail.bounds
 
     @property
     def identity(self) -> str:
-        """Of what was judged: rows with the same content share it."""
+        """Identity of the judged content: rows with the same content share it."""
         return identity_of(self.fields)
 
     @property
@@ -701,44 +714,42 @@ class JudgmentRecord:
         return self.id or str(self.row)
 
     def group(self, column: str) -> str | None:
-        """Return what the row shares with others in a column, without blanks around it; None if the
-        cell is empty.
-        """
+        """Return the stripped cell that groups the row with others; None if it is empty."""
         value = column_of(self.fields, self.input, column)
         return None if value is None else str(value).strip() or None
 
     def cell(self, column: str) -> str | int | float:
-        """What the row holds in one of its own columns, or fields, whatever the case of the
-        name; a SetupError where there is none.
+        """Return the cell of a column or field, whatever the case of its name; raise a SetupError
+        if there is none.
         """
         return cell_of_column(self.name, self.fields, self.input, column)
 
     def to_dict(self) -> JsonDict:
-        """As ``--json`` and exports have it, nested."""
-        given: JsonDict = {"fields": json_ready(self.fields)}
-        given |= {"input": dict(self.input)} if self.input else {}
+        """Return the judgment in the form of ``--json`` and exports, nested."""
+        content: JsonDict = {"fields": json_ready(self.fields)}
+        content |= {"input": dict(self.input)} if self.input else {}
         votes = {} if self.votes is None else {"votes": [vote.to_dict() for vote in self.votes]}
         identity = {} if self.judge_identity is None else {"judge_identity": self.judge_identity}
         return {
             "judge": self.judge,
             "row": self.row,
             "id": self.id,
-            **given,
+            **content,
             **self.outcome(),
             **identity,
             **votes,
         }
 
     def outcome(self) -> JsonDict:
-        """The same without where the judgment stands, what was judged, and the votes."""
+        """Return the judgment without its position, the judged content and the votes."""
         return self._outcome(self.detail.to_dict())
 
     def columns(self) -> JsonDict:
-        """Like ``outcome``, but one level deep, as a table has it."""
+        """Like ``outcome``, but one level deep, for tables."""
         return self._outcome(self.detail.columns())
 
     def _outcome(self, detail: JsonDict) -> JsonDict:
-        found: JsonDict = {
+        outcome: JsonDict = {
             "criteria": self.criterion,
             "status": self.status,
             "score": self.score,
@@ -753,71 +764,75 @@ class JudgmentRecord:
             "notes": list(self.notes),
         }
         if self.left_out:
-            found["excluded_models"] = dict(self.excluded_models)
+            outcome["excluded_models"] = dict(self.excluded_models)
         if self.steps:
-            found |= {"decided_by": self.decided_by, "steps": json_ready(self.steps)}
-        found |= detail
+            outcome |= {"decided_by": self.decided_by, "steps": json_ready(self.steps)}
+        outcome |= detail
         if self.detail.lists_excluded:
-            found["excluded_models"] = dict(self.excluded_models)
-        return found
+            outcome["excluded_models"] = dict(self.excluded_models)
+        return outcome
 
 
 def place_names(count: int) -> tuple[str, ...]:
-    """What responses are called that nobody named."""
+    """Return names by position for responses without a name."""
     return tuple(f"response {place}" for place in range(1, count + 1))
 
 
 def column_of(fields: GivenFields, row: JsonObject, column: str) -> object:
-    """Return what a row holds in a column or a field, or at a path into one (``meta.user``,
-    ``turns[0].id``); None if there is nothing. A name that is written exactly like that goes
-    first, then one that differs in case.
+    """Return the value in a column or field, or at a path into one (``meta.user``,
+    ``turns[0].id``); None if there is none.
+
+    An exact name goes first, then one that differs in case, then a path.
     """
-    held = {**fields, **row}
-    if column in held:
-        return held[column]
-    for name, value in held.items():
+    cells = {**fields, **row}
+    if column in cells:
+        return cells[column]
+    for name, value in cells.items():
         if name.casefold() == column.casefold():
             return value
-    found: object = held
+    current: object = cells
     for key, place in _STEPS.findall(column):
-        if key and isinstance(found, Mapping):
-            found = found.get(key)
-        elif place and isinstance(found, Sequence) and not isinstance(found, str):
-            inside = -len(found) <= int(place) < len(found)
-            found = found[int(place)] if inside else None
+        if key and isinstance(current, Mapping):
+            current = current.get(key)
+        elif place and isinstance(current, Sequence) and not isinstance(current, str):
+            inside = -len(current) <= int(place) < len(current)
+            current = current[int(place)] if inside else None
         else:
             return None
-    return found
+    return current
 
 
 def cell_of_column(
     name: str, fields: GivenFields, row: JsonObject, column: str
 ) -> str | int | float:
-    """The same; a SetupError where the row, called ``name``, has no such column."""
-    held = {**fields, **row}
+    """Like ``column_of``, but raise a SetupError if the row, called ``name``, has no such
+    column.
+    """
+    cells = {**fields, **row}
     value = column_of(fields, row, column)
-    if value is None and column.casefold() not in map(str.casefold, held):
+    if value is None and column.casefold() not in map(str.casefold, cells):
         raise SetupError(
             "row {name} has no column {column!r}; it has {held}",
             name=name,
             column=column,
-            held=", ".join(held),
+            held=", ".join(cells),
         )
     return value if isinstance(value, str | int | float) else str(value)
 
 
 def json_ready(value: object) -> JsonValue:
-    """A record, or a part of one, as JSON has it; a field that may be left out is, while it is
+    """Return a record or a part of one as JSON-ready data, without optional fields that are
     None.
     """
     if type(value) in _SCALARS:
         return cast(JsonValue, value)
     if isinstance(value, Mapping):
         return {
-            name: one if type(one) in _SCALARS else json_ready(one) for name, one in value.items()
+            name: member if type(member) in _SCALARS else json_ready(member)
+            for name, member in value.items()
         }
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return [one if type(one) in _SCALARS else json_ready(one) for one in value]
+        return [member if type(member) in _SCALARS else json_ready(member) for member in value]
     if is_dataclass(value) and not isinstance(value, type):
         return _members(value)
     return cast(JsonValue, value)
@@ -827,14 +842,14 @@ _SCALARS = frozenset({str, int, float, bool, type(None)})
 
 
 def _members(record: DataclassInstance) -> JsonDict:
-    found: JsonDict = {}
+    members: JsonDict = {}
     for name, may_be_left_out in _keys(type(record)):
         value = getattr(record, name)
         if value is not None or not may_be_left_out:
-            found[name] = json_ready(value)
-    return found
+            members[name] = json_ready(value)
+    return members
 
 
 @cache
 def _keys(record: type[DataclassInstance]) -> tuple[tuple[str, bool], ...]:
-    return tuple((one.name, one.default is None) for one in fields(record))
+    return tuple((entry.name, entry.default is None) for entry in fields(record))

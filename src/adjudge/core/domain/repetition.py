@@ -1,5 +1,7 @@
-"""Rows that are not independent: trials of one task, answers to one row, and rows that share a
-value in a column. Every interval takes them together by the rule that is decided here.
+"""Find rows that are not independent: trials of one task, answers to one row, rows with the same
+value in a column.
+
+Every interval groups them by these rules.
 """
 
 from __future__ import annotations
@@ -9,14 +11,14 @@ from collections.abc import Hashable, Sequence
 from adjudge.core.domain.record import JudgmentRecord
 
 ROW = "answered_row"
-"""The column by which an answer says to which row it is."""
+"""The column of an answer that names the row it answers."""
 TRIAL, TASK = "trial", "task_id"
-"""Of runs of agents: for which time, and which task."""
+"""Columns of agent runs: the number of the trial, and the task."""
 TURN = "turn"
-"""Of a part of a trial: which question of its conversation was answered. Turns are no trials."""
+"""Column of a part of a trial: the question of its conversation. Turns are not trials."""
 Unit = tuple[str, ...]
-"""What a row shares with the rows that it belongs together with, such as ``("task_id=7",)``; empty
-if the row is independent of all others.
+"""The values that a row shares with its related rows, such as ``("task_id=7",)``; empty if the row
+is independent of all others.
 """
 
 
@@ -24,8 +26,8 @@ def asked_row(one: JudgmentRecord) -> str | None:
     """Return the row that was asked, for any system and any repeat; None if no row is
     answered more than once.
     """
-    found = one.input.get(ROW)
-    return None if found is None else str(found)
+    row = one.input.get(ROW)
+    return None if row is None else str(row)
 
 
 def task_of(one: JudgmentRecord) -> str | None:
@@ -37,11 +39,12 @@ def task_of(one: JudgmentRecord) -> str | None:
 
 
 def unit_of(one: JudgmentRecord, column: str = "") -> Unit:
-    """Return what a row shares with others: its value in ``column``, and its task or the row that
-    it answers. A column does not take trials of one task apart.
+    """Return the unit of a row: its value in ``column``, and its task or the row that it
+    answers.
     """
     if not column and TRIAL not in one.input and ROW not in one.input:
         return ()
+    # The task is added even to a column, so that a column does not separate trials of one task.
     shared = (
         (column, one.group(column) if column else None),
         (TASK, task_of(one)),
@@ -52,8 +55,8 @@ def unit_of(one: JudgmentRecord, column: str = "") -> Unit:
 
 
 class JoinedUnits:
-    """Joins what units name together: if a row has two of them, all rows with either are one
-    cluster, also through a third row.
+    """Joins rows into clusters: if a row belongs to two units, all rows of either are one cluster,
+    also through a third row.
     """
 
     def __init__(self) -> None:
@@ -61,11 +64,11 @@ class JoinedUnits:
 
     def add(self, unit: Unit) -> None:
         if len(unit) > 1:
-            first, *others = map(self.cluster, unit)
-            self._parents |= dict.fromkeys(others, first)
+            cluster, *merged_clusters = map(self.cluster, unit)
+            self._parents |= dict.fromkeys(merged_clusters, cluster)
 
     def cluster(self, shared: str) -> str:
-        """Return the name of the cluster that ``shared``, one text of a unit, belongs to."""
+        """Return the name of the cluster of ``shared``, one text of a unit."""
         while (parent := self._parents.get(shared, shared)) != shared:
             self._parents[shared] = self._parents.get(parent, parent)  # keeps chains short
             shared = parent
@@ -79,4 +82,4 @@ def clusters_of(units: Sequence[Unit]) -> list[Hashable] | None:
     joined = JoinedUnits()
     for unit in units:
         joined.add(unit)
-    return [joined.cluster(unit[0]) if unit else place for place, unit in enumerate(units)]
+    return [joined.cluster(unit[0]) if unit else index for index, unit in enumerate(units)]

@@ -1,4 +1,4 @@
-"""What many judgments come back as: a list that shows itself as a table."""
+"""A list of results that shows itself as a table."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _GAP = "  "
 
 
 class Tabular(Protocol):
-    """A result that is a line of a table."""
+    """A result that is one line of a table."""
 
     @property
     def instance(self) -> Instance: ...
 
     def cells(self) -> JsonDict:
-        """What a table shows of it, the longest text last."""
+        """Return the cells of a table, the longest text last."""
         ...
 
 
@@ -29,8 +29,8 @@ T = TypeVar("T", bound=Tabular)
 
 
 class ResultList(list[T]):
-    """Results in the order of what was judged; an ordinary list that notebooks and the prompt of
-    Python show as a table.
+    """Results in the order of their items: an ordinary list that notebooks and the Python prompt
+    show as a table.
     """
 
     @overload
@@ -38,8 +38,8 @@ class ResultList(list[T]):
     @overload
     def __getitem__(self, place: slice) -> ResultList[T]: ...
     def __getitem__(self, place: Any) -> Any:
-        found = super().__getitem__(place)
-        return ResultList(found) if isinstance(place, slice) else found
+        results = super().__getitem__(place)
+        return ResultList(results) if isinstance(place, slice) else results
 
     def __repr__(self) -> str:
         if not self:
@@ -54,14 +54,17 @@ class ResultList(list[T]):
         return html_of(list(self._rows())) + (f"<p>and {more} more</p>" if more > 0 else "")
 
     def _rows(self) -> Iterator[Mapping[str, object]]:
-        for number, one in enumerate(list.__iter__(self), 1):
+        for number, result in enumerate(list.__iter__(self), 1):
             if number > _MOST_SHOWN:
                 return
-            yield {"row": one.instance.id or number if one.instance else number, **one.cells()}
+            yield {
+                "row": result.instance.id or number if result.instance else number,
+                **result.cells(),
+            }
 
 
 def _lines(rows: list[dict[str, str]]) -> Iterator[str]:
-    """Columns side by side; the last one has the room that is left."""
+    """Lay columns out side by side; the last one gets the remaining width."""
     names = list(dict.fromkeys(name for row in rows for name in row))
     widths = [max(len(name), *(len(row.get(name, "")) for row in rows)) for name in names[:-1]]
     for row in (dict(zip(names, names, strict=True)), *rows):

@@ -1,4 +1,4 @@
-"""Votes pooled for one instance and one criteria."""
+"""Results: the votes on one instance by one criterion, pooled."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from adjudge.core.domain.record import (
     SystemResult,
 )
 from adjudge.core.domain.verdict import TIE, Chosen, Selection, Verdict
-from adjudge.core.domain.vote import Vote, named_by, used_by
+from adjudge.core.domain.vote import Vote, count_answering_models, usage_by_model
 from adjudge.core.domain.vote_counts import count_agreeing, vote_count
 from adjudge.errors import SetupError
 from adjudge.messages import Message
@@ -36,13 +36,13 @@ _LONGEST_SHOWN = 120
 
 
 class Status(StrEnum):
-    """Whether a judgment has a score."""
+    """Tells if a judgment has a score."""
 
     SCORED = "scored"
     ABSTAINED = "abstained"
     FAILED = "failed"
     SKIPPED = "skipped"
-    """It was not to be judged: what had to hold before did not."""
+    """Not judged, since its precondition did not hold."""
 
 
 @light_dataclass(frozen=True, kw_only=True)
@@ -53,15 +53,15 @@ class StepTaken:
     """The model that was asked."""
     verdict: str | None
     confidence: float | None
-    """None where its votes do not say how sure it is."""
+    """None if its votes do not say how sure it is."""
     needed: float | None
     """The confidence from which on it is accepted; None: never."""
     accepted: bool
-    """Whether its verdict is the result."""
+    """True if its verdict is the result."""
     usage: Usage = Usage()
 
     def record(self) -> CascadeStepRecord:
-        """As a record of the judgment has it."""
+        """Return the step as a part of a judgment's record."""
         return CascadeStepRecord(
             step=self.step,
             verdict=self.verdict,
@@ -79,9 +79,12 @@ _UNSURE = Message("no step of the cascade was sure enough to be accepted")
 
 @light_dataclass(frozen=True, kw_only=True)
 class Result(HtmlRepr):
-    """What every kind of result has."""
+    """Base of all results: status, votes, score, explanation and agreement.
 
-    # what a judge of one's own returns may leave both out
+    Example: ``result.score if result.status == "scored" else result.reason``
+    """
+
+    # A custom judge may return a result without both; they are added later.
     instance: Instance = None  # type: ignore[assignment]
     criteria: Criteria = None  # type: ignore[assignment]
     status: Status = Status.SCORED
@@ -89,30 +92,28 @@ class Result(HtmlRepr):
     score: float | None = None
     """None unless scored: a failure is never a number."""
     explanation: str | None = None
-    """Of the first vote that agrees with the outcome."""
+    """The explanation of the first vote that agrees with the outcome."""
     agreement: float | None = None
     """Share of the valid votes, both orders included, that agree with the outcome."""
     tie: bool = False
-    """Whether a tie was broken on the way."""
+    """True if a tie was broken."""
     fallback: str | None = None
-    """The stand-in the caller asked for, where one was used; it counts in no aggregate."""
+    """The stand-in the caller asked for, if one was used; aggregates skip it."""
     notes: tuple[str, ...] = ()
-    """What a reader of this result must know: what was asked for and could not be done, what a
-    number does not mean.
-    """
+    """Notes for readers: requests that could not be met, and limits of the numbers."""
     steps: tuple[StepTaken, ...] = ()
-    """Of a cascade: the steps that were asked, in their order."""
+    """The steps of a cascade that were asked, in their order."""
     made_by: tuple[Vote, ...] = ()
-    """What a target was asked for the text that is judged, where its cost belongs here."""
+    """Votes of a target that wrote the judged text, if their cost belongs to this result."""
 
     @property
     def decided_by(self) -> str | None:
-        """Of a cascade: the step whose verdict this is; None where none was accepted."""
-        return next((one.step for one in self.steps if one.accepted), None)
+        """The step of a cascade that gave the verdict; None if none was accepted."""
+        return next((step.step for step in self.steps if step.accepted), None)
 
     def __str__(self) -> str:
-        """One line: what was judged by what, the outcome, the votes behind it and how the
-        explanation begins.
+        """Return one line: what was judged by what, the outcome, the votes and the start of the
+        explanation.
         """
         names = [
             self.instance.id or "" if self.instance else "",
@@ -130,7 +131,7 @@ class Result(HtmlRepr):
         return f"<{type(self).__name__} {self}>"
 
     def cells(self) -> JsonDict:
-        """What a table of results shows of this one, the longest text last."""
+        """Return the cells of this result in a table, the longest text last."""
         why = self.explanation if self.status is Status.SCORED else self.reason
         return {
             "criterion": _beginning(self.criteria.name, 40) if self.criteria else None,
@@ -142,7 +143,7 @@ class Result(HtmlRepr):
 
     @property
     def _in_words(self) -> str:
-        """The verdict and the score in a few words; without one, the status."""
+        """The verdict and the score in a few words; without a verdict, the status."""
         if self.status is not Status.SCORED:
             return (
                 f"{self.status.value}, fallback {self.fallback}"
@@ -157,12 +158,14 @@ class Result(HtmlRepr):
 
     @property
     def verdict(self) -> str | None:
-        """The option, winner, PASS or FAIL; None without one, or if the outcome is a number."""
+        """The option, winner, PASS or FAIL; None if there is none, or if the outcome is a
+        number.
+        """
         return None
 
     @property
     def component_results(self) -> tuple[Result, ...]:
-        """The results that this one is made of; empty of most."""
+        """The results that this one consists of; empty for most kinds."""
         return ()
 
     @property
@@ -172,30 +175,32 @@ class Result(HtmlRepr):
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """What the score of a result without one could be, at least and at most."""
+        """The lowest and the highest value that a missing score could have."""
         return 0.0, 1.0
 
     @property
     def votes_requested(self) -> int:
-        """How many votes were asked for."""
+        """The number of votes that were asked for."""
         return len(self.votes)
 
     @property
     def votes_valid(self) -> int:
-        """How many of them carry a verdict."""
+        """The number of votes with a verdict."""
         return sum(vote.verdict is not None for vote in self.votes)
 
     @property
     def vote_count(self) -> Message:
-        """How many votes there are, and how many of them are for the verdict."""
+        """The number of votes, and how many of them are for the verdict, in words."""
         return vote_count(
             self.verdict, self.votes_valid, self.votes_requested, self.agreement, tie=self.tie
         )
 
     @property
     def reason(self) -> str | None:
-        """Why there is no score: what the first vote without a verdict says, or that no step of a
-        cascade was sure enough; where nobody was asked, the explanation.
+        """The reason why there is no score; None if there is one.
+
+        It is the reason of the first vote without a verdict, or that no step of a cascade was sure
+        enough, or the explanation if no model was asked.
         """
         if self.status is Status.SCORED:
             return None
@@ -203,8 +208,8 @@ class Result(HtmlRepr):
             return self.explanation
         if self.steps and self.status is Status.ABSTAINED and self.steps[-1].verdict is not None:
             return _UNSURE
-        said = next((vote.reason for vote in self.votes if vote.reason), None)
-        return said or (None if self.votes else self.explanation)
+        vote_reason = next((vote.reason for vote in self.votes if vote.reason), None)
+        return vote_reason or (None if self.votes else self.explanation)
 
     @property
     def low_confidence(self) -> bool:
@@ -213,13 +218,13 @@ class Result(HtmlRepr):
 
     @property
     def usage(self) -> Usage:
-        """What this judgment cost."""
+        """The usage of this judgment's votes."""
         return sum((vote.usage for vote in self.votes), Usage())
 
     @property
     def left_out(self) -> Mapping[str, str]:
-        """Of a panel: the models none of whose votes counts, and why. The steps of a cascade are
-        none.
+        """The models of a panel without any valid vote, with the reason. Steps of a cascade do not
+        count.
         """
         if self.steps:
             return {}
@@ -230,15 +235,15 @@ class Result(HtmlRepr):
         return {model: vote.failure for model, vote in cast if model not in counted}
 
     def to_dict(self, *, votes: bool = True) -> JsonDict:
-        """This result as a JSON-ready dict, with or without its votes; ``excluded_models`` where a
-        panel lost some.
+        """Return this result as a JSON-ready dict, with or without its votes; with
+        ``excluded_models`` if a panel lost some.
         """
-        found = {"id": self.instance.id, **self.record().outcome()}
-        return {**found, "votes": [vote.to_dict() for vote in self.votes]} if votes else found
+        outcome = {"id": self.instance.id, **self.record().outcome()}
+        return {**outcome, "votes": [vote.to_dict() for vote in self.votes]} if votes else outcome
 
     def record(self, judge: str = "", index: int = 0, *, votes: bool = False) -> JudgmentRecord:
-        """As everything reads it that comes after a judgment; ``index`` counts the judge's
-        judgments from 0.
+        """Return the judgment record that everything after judging reads; ``index`` counts the
+        judge's judgments from 0.
         """
         return JudgmentRecord(
             judge=judge,
@@ -259,60 +264,63 @@ class Result(HtmlRepr):
             votes_requested=self.votes_requested,
             votes_valid=self.votes_valid,
             notes=tuple(self.notes),
-            excluded_models=self._excluded(),
-            steps=tuple(one.record() for one in self.steps),
+            excluded_models=self._excluded_by_model(),
+            steps=tuple(step.record() for step in self.steps),
             detail=self.detail(),
             votes=tuple(vote.record() for vote in self.votes) if votes else None,
-            used=used_by((*self.made_by, *self.votes)),
-            named=named_by(self.votes),
+            used=usage_by_model((*self.made_by, *self.votes)),
+            named=count_answering_models(self.votes),
         )
 
     def detail(self) -> Detail:
-        """What this kind of result says beside what all of them say."""
+        """Return the part of the record that only this kind of result has."""
         return OtherDetail(values=NOTHING)
 
     def answers_by_order(self) -> list[list[list[str]]]:
-        """Return the answers per question (the model, and the responses that it compares) and per
-        order in which options or responses were shown. ``adjudge.stats.bias`` tells by many
-        results whether the order decides.
+        """Return the answers per question (the model and its compared responses), and per order of
+        options or responses.
+
+        ``adjudge.stats.bias`` tests over many results if the order decides.
         """
         answers: dict[object, dict[object, list[str]]] = {}
         for vote in self.votes:
             if vote.verdict:
-                orders = answers.setdefault((vote.model, vote.ballot.question.compared), {})
+                orders = answers.setdefault(
+                    (vote.model, vote.ballot.question.compared_responses), {}
+                )
                 orders.setdefault(vote.order, []).append(vote.verdict.option)
         return [list(orders.values()) for orders in answers.values()]
 
-    def _excluded(self) -> Mapping[str, str]:
+    def _excluded_by_model(self) -> Mapping[str, str]:
         return self.left_out
 
 
 def _beginning(text: str, most: int = _LONGEST_SHOWN) -> str:
-    """As much of a text as fits into a line."""
+    """Return the start of a text that fits into one line."""
     line = " ".join(text.split())
     return line if len(line) <= most else f"{line[: most - 1]}…"
 
 
 @light_dataclass(frozen=True)
 class PositionalBias:
-    """What the other order of options or responses says."""
+    """The effect of the other order of options or responses on one result."""
 
     detected: bool | None
-    """Whether the two orders' pooled options differ; None where an order has no verdict.
+    """True if the two orders' pooled options differ; None if an order has no verdict.
 
-    Bias takes many: adjudge.stats.
+    One result does not prove a bias: see adjudge.stats.
     """
     result: Result | None = None
     """The whole judgment in the other order."""
     flip_rate: float | None = None
     """Share of the votes that change with the order."""
     noise_rate: float | None = None
-    """Share of the votes that differ within one order: so much is noise, not bias. None with one
-    vote an order.
+    """Share of the votes that differ within one order: noise, not bias. None with one vote per
+    order.
     """
 
     def record(self) -> OrderCheck:
-        """As a record of the judgment has it."""
+        """Return the check as a part of a judgment's record."""
         return OrderCheck(
             detected=self.detected, flip_rate=self.flip_rate, noise_rate=self.noise_rate
         )
@@ -320,23 +328,24 @@ class PositionalBias:
 
 @light_dataclass(frozen=True, kw_only=True)
 class _DirectFields(Result):
-    """What a DirectInstanceResult holds."""
+    """Fields of a DirectInstanceResult."""
 
     option: str | None = None
     mean_score: float | None = None
-    """Over the valid votes, both orders included."""
+    """Mean over the valid votes, both orders included."""
     feedback: str | None = None
-    """Advice, where it was asked for and the best option was not chosen."""
+    """Advice, if it was asked for and the best option was not chosen."""
     positional_bias: PositionalBias | None = None
     metadata: Metadata = field(default_factory=FrozenDict)
-    """What the judge has to say of itself: the prompt it used, or what a judge of one's own
-    returned.
-    """
+    """The prompt of the judge, or the data that a custom judge returned."""
 
 
 @light_dataclass(frozen=True, kw_only=True, init=False)
 class DirectInstanceResult(_DirectFields):
-    """One text judged by one criteria."""
+    """One text judged by one criterion.
+
+    Example: ``DirectInstanceResult(option="Yes", explanation="It names the source.")``
+    """
 
     def __init__(
         self,
@@ -360,7 +369,7 @@ class DirectInstanceResult(_DirectFields):
         positional_bias: PositionalBias | None = None,
         metadata: Metadata = NOTHING,
     ) -> None:
-        """``selected_option`` may be written for ``option``."""
+        """Make a result; ``selected_option`` is a second name of ``option``."""
         if None not in (option, selected_option) and option != selected_option:
             raise SetupError(
                 "a result has one option, and was given {option!r} and {selected_option!r}",
@@ -389,7 +398,7 @@ class DirectInstanceResult(_DirectFields):
 
     @property
     def selected_option(self) -> str | None:
-        """The same as ``option``, by the name that EvalAssist uses."""
+        """EvalAssist's name of ``option``."""
         return self.option
 
     @property
@@ -398,10 +407,12 @@ class DirectInstanceResult(_DirectFields):
 
     @property
     def model_scores(self) -> dict[str, float]:
-        """Of a panel: the score of each model's own verdict, as a judge of that model alone would
-        pool its votes; models without a valid vote, or whose verdict has no score, are left out.
+        """The score of each model's own verdict, pooled as a judge of that model alone would.
+
+        Models without a valid vote, or whose verdict has no score, are left out.
         """
-        is_both_orders = self.positional_bias is not None  # then the listed order decides
+        # With both orders, the listed one alone decides.
+        is_both_orders = self.positional_bias is not None
         by_model: dict[str, list[Verdict]] = {}
         for vote in self.votes:
             is_counted = vote.order is None or not is_both_orders
@@ -411,11 +422,13 @@ class DirectInstanceResult(_DirectFields):
         return {model: score for model, score in scores.items() if score is not None}
 
     def _score_of(self, verdicts: Sequence[Verdict]) -> float | None:
-        won = winner(Counter(one.option for one in verdicts), self.criteria)
-        return mean_of([score_of(one, self.criteria) for one in verdicts if one.option == won])
+        won = winner(Counter(verdict.option for verdict in verdicts), self.criteria)
+        return mean_of(
+            [score_of(verdict, self.criteria) for verdict in verdicts if verdict.option == won]
+        )
 
     def detail(self) -> DirectDetail:
-        """What this kind of result says beside what all of them say."""
+        """Return the part of the record that only this kind of result has."""
         is_panel = len({vote.model for vote in self.votes}) > 1 and not self.steps
         return DirectDetail(
             option=self.option,
@@ -428,24 +441,25 @@ class DirectInstanceResult(_DirectFields):
 
 def score_of(verdict: Verdict, criteria: Criteria) -> float | None:
     """Return the judge's own score if it gave one, else the option's."""
-    own = verdict.score if isinstance(verdict, Chosen) else None
-    return criteria.points_of[verdict.option] if own is None else own
+    judge_score = verdict.score if isinstance(verdict, Chosen) else None
+    return criteria.points_of[verdict.option] if judge_score is None else judge_score
 
 
 def mean_of(scores: Sequence[float | None]) -> float | None:
-    """Return the mean; None unless there are scores and all of them are known.
-
-    Equal ones are that score to the last digit.
-    """
-    known = [score for score in scores if score is not None]
-    if not known or len(known) < len(scores):
+    """Return the mean; None if there are no scores or one is missing."""
+    numbers = [score for score in scores if score is not None]
+    if not numbers or len(numbers) < len(scores):
         return None
-    return known[0] if len(set(known)) == 1 else sum(known) / len(known)
+    # Summing equal floats may be off in the last digit; the mean of equal scores is that score.
+    return numbers[0] if len(set(numbers)) == 1 else sum(numbers) / len(numbers)
 
 
 @light_dataclass(frozen=True, kw_only=True)
 class PairwiseInstanceResult(Result):
-    """Responses compared with each other."""
+    """Responses compared with each other.
+
+    Example: ``result.winner``, ``result.per_system_results[0].winrate``
+    """
 
     selected_option: Selection | None = None
     """The index of the best response, or "tie"."""
@@ -466,7 +480,7 @@ class PairwiseInstanceResult(Result):
 
     @property
     def systems(self) -> tuple[str, ...]:
-        """What the responses are called: by their columns, else by their place."""
+        """The names of the responses: by their columns, else by position."""
         names = self.instance.metadata.get("systems")
         count = len(self.per_system_results)
         if isinstance(names, list | tuple) and len(names) == count:
@@ -475,8 +489,8 @@ class PairwiseInstanceResult(Result):
 
     @property
     def winner(self) -> str | None:
-        """The name of the best response, or "tie"; a system that is itself called so gets its
-        place.
+        """The name of the best response, or "tie"; a system that is itself called "tie" gets its
+        position.
         """
         if not isinstance(self.selected_option, int):
             return self.selected_option
@@ -484,7 +498,7 @@ class PairwiseInstanceResult(Result):
         return name if name.casefold() != TIE else f"{name} (response {self.selected_option + 1})"
 
     def detail(self) -> PairwiseDetail:
-        """What this kind of result says beside what all of them say."""
+        """Return the part of the record that only this kind of result has."""
         return PairwiseDetail(
             selected_option=self.selected_option,
             winner=self.winner,
@@ -497,7 +511,7 @@ class PairwiseInstanceResult(Result):
 
 @light_dataclass(frozen=True)
 class ModelVerdict:
-    """What one model of a panel says, its votes taken together."""
+    """The pooled verdict of one model of a panel."""
 
     model: str
     option: str
@@ -510,20 +524,23 @@ class ModelVerdict:
 
 @light_dataclass(frozen=True, kw_only=True)
 class AspectResult(Result):
-    """Pass or fail on one aspect, over a panel of models."""
+    """Pass or fail on one aspect, over a panel of models.
+
+    Example: ``result.verdict``, ``result.score``, ``result.panel[0].option``
+    """
 
     verdict: str | None = None
-    """"PASS", "FAIL", or None where there is no score."""
+    """"PASS", "FAIL", or None if there is no score."""
     panel: tuple[ModelVerdict, ...] = ()
     """The models that count, in the order they were given."""
     excluded_models: Mapping[str, str] = field(default_factory=FrozenDict)
-    """The models that do not, each with its reason."""
+    """The models that do not count, each with its reason."""
     weights: Mapping[str, float] | None = None
-    """How much each model of the panel counts; None if all count the same."""
+    """The weight of each model of the panel; None if all count the same."""
 
     @property
     def left_out(self) -> Mapping[str, str]:
-        """Of a panel: the models that do not count, and why."""
+        """The models of a panel that do not count, with the reason."""
         return (
             self.excluded_models
             if len({vote.model for vote in self.votes}) > 1 and not self.steps
@@ -536,11 +553,11 @@ class AspectResult(Result):
         return {entry.model: entry.score for entry in self.panel}
 
     def detail(self) -> AspectDetail:
-        """What this kind of result says beside what all of them say."""
+        """Return the part of the record that only this kind of result has."""
         lost_weights = self.weights if self.left_out else None
         return AspectDetail(
             verdict=self.verdict, model_scores=self.model_scores, weights=lost_weights
         )
 
-    def _excluded(self) -> Mapping[str, str]:
+    def _excluded_by_model(self) -> Mapping[str, str]:
         return self.excluded_models

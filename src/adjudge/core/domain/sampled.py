@@ -1,4 +1,4 @@
-"""What criteria that are sampled say of one text: every sample, and what they come to."""
+"""Results of sampled criteria: every sample, and their outcome."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from adjudge.core.domain.sampled_record import QualitativeDetail, QuantitativeDe
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class SampledResult(Result):
-    """What the two kinds have in common. ``votes`` holds every sample with its raw reply."""
+    """Base of both kinds of results; ``votes`` holds every sample with its raw reply."""
 
     distribution: Mapping[str, float] = field(default_factory=FrozenDict)
     """Share of the valid samples for each answer, the commonest first."""
@@ -20,21 +20,21 @@ class SampledResult(Result):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class QualitativeResult(SampledResult):
-    """Pass or fail by natural language."""
+    """Pass or fail by a criterion in natural language, sampled several times."""
 
     verdict: str | None = None
-    """"PASS", "FAIL", or None where there were too few valid samples and no fallback."""
+    """"PASS", "FAIL", or None if there were too few valid samples and no fallback."""
     passes: int = 0
     """Valid samples that say PASS."""
     min_pass: int = 1
-    """How many of them it takes."""
+    """Valid samples with PASS that are needed to pass."""
 
     @property
     def passed(self) -> bool:
         return self.verdict == "PASS"
 
     def detail(self) -> QualitativeDetail:
-        """What this kind of result says beside what all of them say."""
+        """Return the part of the record that only this kind of result has."""
         return QualitativeDetail(
             distribution=self.distribution,
             verdict=self.verdict,
@@ -45,10 +45,10 @@ class QualitativeResult(SampledResult):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class QuantitativeResult(SampledResult):
-    """A number by natural language; ``score`` is what the samples come to."""
+    """A number by a criterion in natural language; ``score`` aggregates the samples."""
 
     numbers: tuple[float, ...] = ()
-    """What the valid samples say, in their order."""
+    """The numbers of the valid samples, in their order."""
     agg: str = "avg"
     spread: float | None = None
     """Standard deviation of the samples; None with fewer than two."""
@@ -60,7 +60,7 @@ class QuantitativeResult(SampledResult):
         return self.range
 
     def detail(self) -> QuantitativeDetail:
-        """What this kind of result says beside what all of them say."""
+        """Return the part of the record that only this kind of result has."""
         return QuantitativeDetail(
             distribution=self.distribution,
             numbers=self.numbers,

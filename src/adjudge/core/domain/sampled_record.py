@@ -1,4 +1,4 @@
-"""What sampled answers come to, as records."""
+"""Records of sampled answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows told apart by what they hold in a column."""
+"""Slices: rows grouped by their value in a column."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from adjudge.errors import SetupError
 from adjudge.messages import Message, plural
 
 MOST = 12
-"""Values that are shown apart; of a column with more the largest, and the others together."""
+"""Most slices of a column: the most common values, with the others in one slice."""
 PARTS = 4
-"""Numbers that differ nearly everywhere are divided into so many parts of about equal size."""
+"""Number of ranges of about equal size for columns with many different numbers."""
 _EMPTY = ("", "none", "nan", "nat", "null")
 MISSING = Message("(no value)")
 OTHERS = Message("(other values)")
@@ -22,7 +22,7 @@ OTHERS = Message("(other values)")
 
 @dataclass(frozen=True)
 class SliceNames:
-    """What slice rows belong to, by what they hold in a column."""
+    """Map the values of a column to slices."""
 
     column: str
     names: Mapping[str, str]
@@ -30,13 +30,13 @@ class SliceNames:
     notes: tuple[Message, ...] = ()
 
     def of(self, value: str) -> str:
-        """The slice of a row that holds ``value``; nothing is a value, too."""
+        """Return the slice of a row with ``value``; rows without a value have a slice too."""
         return self.names.get(value, OTHERS) if value else MISSING
 
 
 @dataclass(frozen=True)
 class Slicing:
-    """Which slice each row belongs to."""
+    """The slice of each row."""
 
     column: str
     of_rows: tuple[str, ...]
@@ -45,14 +45,15 @@ class Slicing:
 
     @property
     def names(self) -> list[str]:
-        """Each slice once, the largest first."""
+        """The distinct slices, the largest first."""
         return [name for name, _ in Counter(self.of_rows).most_common()]
 
 
 def value_in(record: JudgmentRecord, column: str) -> str:
-    """What a row holds in a column, or at a path into one, as text; nothing where it has no value.
+    """Return a row's value in a column, or at a path into one, as text; an empty text if it has
+    none.
 
-    A SetupError where several values are nested there.
+    Raise a SetupError if several values are nested there.
     """
     value = column_of(record.fields, record.input, column)
     if isinstance(value, Mapping):
@@ -74,15 +75,16 @@ def value_in(record: JudgmentRecord, column: str) -> str:
 
 
 def slice_rows(values: Sequence[str], column: str) -> Slicing:
-    """The rows that hold ``values``, told apart as :func:`slice_names` says."""
-    found = slice_names(Counter(values), column)
-    return Slicing(column, tuple(map(found.of, values)), found.notes)
+    """Group the rows with ``values`` by the rules of :func:`slice_names`."""
+    slices = slice_names(Counter(values), column)
+    return Slicing(column, tuple(map(slices.of, values)), slices.notes)
 
 
 def slice_names(rows: Counter[str], column: str) -> SliceNames:
-    """Each value a slice; of many values the largest, of many numbers parts from low to high.
+    """Make a slice per value; if there are many, of the largest values, or of ranges from low to
+    high for numbers.
 
-    ``rows``: how many hold each value. It depends on the rows alone, on no verdict and no label.
+    ``rows``: rows per value. Slices depend on the rows alone, not on verdicts or labels.
     """
     counts = Counter({value: number for value, number in rows.items() if value})
     if not counts:
@@ -137,11 +139,12 @@ def _number(text: str) -> float | None:
 
 
 def _parts(counts: Counter[str], numbers: Mapping[str, float]) -> dict[str, str]:
-    """Value → the name of its part: equal values are in one part."""
+    """Map each value to the name of its range."""
     order = sorted(counts, key=lambda value: numbers[value])
     parts: list[list[str]] = [[] for _ in range(PARTS)]
     below, total = 0, counts.total()
     for value in order:
+        # By the rows below it: equal values always share a part, so parts may differ in size.
         parts[min(PARTS - 1, below * PARTS // total)].append(value)
         below += counts[value]
     return {

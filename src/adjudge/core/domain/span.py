@@ -1,4 +1,4 @@
-"""Where something stands in a text."""
+"""Positions in a text."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A stretch of a text: ``text[start:end]``."""
+    """A range of a text: ``text[start:end]``."""
 
     start: int
     end: int

@@ -1,7 +1,7 @@
-"""What a reply says: an option that was chosen, responses that were compared, or a number.
+"""Verdicts: a chosen option, compared responses, or a number.
 
-``option`` is every verdict in writing, as reports and ledgers have it; ``details`` is what a ledger
-keeps beside it.
+``option`` is every verdict in writing, as reports and ledgers show it; ``details`` is the rest that
+a ledger stores.
 """
 
 from __future__ import annotations
@@ -13,21 +13,19 @@ from typing import Literal, TypedDict
 from adjudge.core.domain.light_dataclass import light_dataclass
 
 TIE = "tie"
-"""How it is written that no response is the best."""
+"""The verdict that no response is the best."""
 
 
 def letter(place: int) -> str:
-    """What the response at a place, from 0, is called: A to Z, then AA, AB, …
-    as in a spreadsheet.
-    """
-    before, own = divmod(place, len(ascii_uppercase))
-    return (letter(before - 1) if before else "") + ascii_uppercase[own]
+    """Return the label of the response at an index: A to Z, then AA, AB, … as in a spreadsheet."""
+    prefix, position = divmod(place, len(ascii_uppercase))
+    return (letter(prefix - 1) if prefix else "") + ascii_uppercase[position]
 
 
 Selection = int | Literal["tie"]
-"""The index of the best of compared responses, or that none is."""
+"""The index of the best of compared responses, or "tie"."""
 Ranking = tuple[tuple[int, ...], ...]
-"""Indexes of compared responses best first, those that are equal together."""
+"""Indexes of compared responses, best first; equal ones share a group."""
 QuotedBy = Literal["model", "program"]
 
 
@@ -42,14 +40,14 @@ class KeptQuote(TypedDict):
 
 @light_dataclass(frozen=True)
 class Quote:
-    """A passage of a fragment, exactly as it stands there: found by a program, whoever named it."""
+    """An exact passage of a fragment: a program found it, whoever named it."""
 
     fragment: int
     text: str
     start: int
-    """Where it begins in the fragment."""
+    """Its start in the fragment."""
     by: QuotedBy = "model"
-    """Whether the model quoted it, or a program chose the passage that is most alike."""
+    """"program" if a program chose the most similar passage, not the model."""
 
     def to_dict(self) -> KeptQuote:
         return {"fragment": self.fragment, "quote": self.text, "start": self.start, "by": self.by}
@@ -60,7 +58,7 @@ class Quote:
 
 
 class KeptSupport(TypedDict):
-    """What was said of one of several sentences, as a ledger has it."""
+    """The verdict on one of several sentences, in the form of a ledger."""
 
     option: str
     explanation: str | None
@@ -68,14 +66,14 @@ class KeptSupport(TypedDict):
 
 
 CitationFound = Literal["proven", "moved", "invented", "void", "absent"]
-"""What a program found of a piece of evidence: the quote stands in the step that is named; in
-another one, whose number is put in its place; in none; the step does not exist; nothing can be
-quoted, since something is missing.
+"""A program's finding on a piece of evidence. proven: the quote is in the named step; moved: in
+another one, whose number replaces it; invented: in none; void: the step does not exist; absent:
+something is missing, so nothing can be quoted.
 """
 
 
 class KeptCitation(TypedDict):
-    """A piece of evidence as ledgers and reports have it: a step with a quote, or what is
+    """A piece of evidence in the form of ledgers and reports: a step with a quote, or what is
     absent.
     """
 
@@ -86,7 +84,7 @@ class KeptCitation(TypedDict):
 
 
 class KeptPlace(TypedDict):
-    """Where something happened, as a ledger has it."""
+    """The step, agent or paragraph of an event, in the form of a ledger."""
 
     step: int | None
     agent: str | None
@@ -94,7 +92,7 @@ class KeptPlace(TypedDict):
 
 
 class Details(TypedDict, total=False):
-    """What a verdict has beside its option and its explanation, each kind its own."""
+    """Parts of a verdict other than option and explanation; each kind has its own."""
 
     feedback: str | None
     score: float | None
@@ -108,17 +106,17 @@ class Details(TypedDict, total=False):
 
 @light_dataclass(frozen=True)
 class Chosen:
-    """One of the offered options; where a text was asked for, that text."""
+    """One of the offered options, or the text if a text was asked for."""
 
     option: str
     explanation: str | None = None
     feedback: str | None = None
     score: float | None = None
-    """The judge's own score, where it gave one; without it the option's counts."""
+    """The judge's own score, if it gave one; else the option's counts."""
 
     @property
     def details(self) -> Details:
-        """What there is beside the option and the explanation."""
+        """The parts other than the option and the explanation."""
         return {"feedback": self.feedback, "score": self.score}
 
 
@@ -131,7 +129,7 @@ class Compared:
     explanation: str | None = None
     feedback: str | None = None
     ranking: Ranking | None = None
-    """All of them, where that was asked for."""
+    """The order of all responses, if it was asked for."""
 
     @property
     def option(self) -> str:
@@ -139,7 +137,7 @@ class Compared:
 
     @property
     def details(self) -> Details:
-        """What there is beside the option and the explanation."""
+        """The parts other than the option and the explanation."""
         return {"feedback": self.feedback, "ranking": self.ranking}
 
 
@@ -148,7 +146,7 @@ class Rated:
     """A verdict that is a number."""
 
     number: float
-    """An ``int`` where an integer was asked for, however large."""
+    """An ``int`` if an integer was asked for, however large."""
     explanation: str | None = None
     feedback: str | None = None
 
@@ -158,7 +156,7 @@ class Rated:
 
     @property
     def details(self) -> Details:
-        """What there is beside the option and the explanation."""
+        """The parts other than the option and the explanation."""
         return {"feedback": self.feedback, "number": self.number}
 
 
@@ -166,5 +164,5 @@ Verdict = Chosen | Compared | Rated
 
 
 def best_of(ranking: Ranking) -> int | None:
-    """The one that stands first; None where several share that place."""
+    """Return the single best response; None if several share the first rank."""
     return ranking[0][0] if len(ranking[0]) == 1 else None

@@ -1,4 +1,4 @@
-"""A ballot with its verdict or its failure."""
+"""Ballots and votes: one question to one model, with its verdict or its failure."""
 
 from __future__ import annotations
 
@@ -23,53 +23,54 @@ from adjudge.messages import Message, join
 
 T = TypeVar("T")
 DECIDED = "decided"
-"""In a vote's metadata: it is of a decision model, which writes no explanation."""
+"""Metadata key of votes by a decision model, which writes no explanation."""
 PAID_WITH = "paid_with_another"
-"""In a vote's metadata: its request also brought another vote, which has the usage."""
+"""Metadata key of votes whose request also brought another vote, which has the usage."""
 Mode = Literal["generate", "likelihood", "decide"]
 _DIRECT, _ASPECT = "direct", "aspect"
 
 
 @light_dataclass(frozen=True)
 class Ballot:
-    """Everything that decides what is asked; its identity is what it asks."""
+    """One question to one model: everything that decides what is asked."""
 
     criteria: Criteria
     instance: Instance
     question: Question
-    """What may be answered, and in which order it is shown."""
+    """The possible answers, in the order shown."""
     template: str
     model: str
     language: str = "en"
     mode: Mode = "generate"
-    """Whether the model writes an answer, the offered options are compared by their
-    log-probability, or a decision model returns the probability of each.
+    """The way to answer: the model writes, the options are compared by log-probability, or a
+    decision model returns the probability of each.
     """
     feedback: bool = False
-    """Whether advice is asked for along with the verdict."""
+    """True if advice is asked for along with the verdict."""
     persona: str | None = None
-    """Who the judge is told to be."""
+    """The role that the judge is given."""
     sample: int = 0
     temperature: float = 0.0
     seed: int | None = None
 
     @cached_property
     def id(self) -> str:
-        """Equal for ballots that ask the same of the same model.
-
-        What the caller calls the instance is left out.
+        """Equal for ballots that ask the same of the same model; the instance's id does not
+        matter.
         """
         return self._identity(self.criteria)
 
     @cached_property
     def request_id(self) -> str:
-        """Equal for ballots whose prompts are the same, where the templates of this package write
-        them: none of them shows what an option scores, nor that of aspects what it is called.
-        """
+        """Equal for ballots with the same prompt."""
+        # Only the templates of this package are known not to show the scores of options, nor the
+        # name of an aspect.
         if self.template not in (_DIRECT, _ASPECT):
             return self.id
         criteria = self.criteria
-        return self._identity(criteria.unnamed if self.template == _ASPECT else criteria.unscored)
+        return self._identity(
+            criteria.without_name if self.template == _ASPECT else criteria.without_scores
+        )
 
     def _identity(self, criteria: Criteria) -> str:
         how = (
@@ -77,12 +78,14 @@ class Ballot:
             f"{self.feedback}\0{self.persona}"
         )
         which = f"{self.question.identity}\0{self.sample}\0{float(self.temperature)}\0{self.seed}"
-        asked = f"{self.question.criteria_identity(criteria)}{self.instance.identity}{which}\0{how}"
-        return hashlib.sha256(asked.encode("utf-8", "surrogatepass")).hexdigest()
+        content = (
+            f"{self.question.criteria_identity(criteria)}{self.instance.identity}{which}\0{how}"
+        )
+        return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 class Outcome(StrEnum):
-    """How a vote ended. Only the first two carry a verdict."""
+    """The way a vote ended. Only the first two carry a verdict."""
 
     OK = "ok"
     REPAIRED = "repaired"
@@ -109,13 +112,16 @@ _LONGEST_SHOWN = 60
 
 @light_dataclass(frozen=True, kw_only=True)
 class Vote(HtmlRepr):
-    """One asked ballot, whatever came of it."""
+    """One ballot that was asked, with its verdict or the reason why there is none.
+
+    Example: ``[vote.verdict.option for vote in result.votes if vote.valid]``
+    """
 
     ballot: Ballot
     outcome: Outcome
     verdict: Verdict | None = None
     reason: str | None = None
-    """Why there is no verdict."""
+    """The reason why there is no verdict."""
     text: str | None = None
     """The last reply as the model wrote it."""
     usage: Usage = Usage()
@@ -123,34 +129,34 @@ class Vote(HtmlRepr):
     repairs: int = 0
     """Further calls it took to get a readable reply."""
     distribution: Mapping[str, float] | None = None
-    """Probability of each option, where log-probabilities were read."""
+    """Probability of each option, if log-probabilities were read."""
     prompt_hash: str | None = None
     """The SHA-256 of the prompt that was last sent."""
     low_confidence: bool = False
-    """Whether the likeliest option is less likely than the model's calibration asks for."""
+    """True if the likeliest option is less likely than the model's calibration asks for."""
     metadata: Metadata = NOTHING
-    """What a judge of one's own has to say beside its verdict."""
+    """Data that a custom judge adds to its verdict."""
     answered_by: str = ""
-    """The model that answered, as the last reply names it; empty where it does not say, and of
-    replies that were kept.
+    """The model that answered, as the last reply names it; empty if it does not, or if the reply
+    was cached.
     """
     answered_before: str = ""
-    """What earlier replies of the same model named, where that is another."""
+    """The model that earlier replies of the same model named, if it differs."""
     fingerprint: str = ""
-    """What the provider says its system is at that time; empty as ``answered_by`` is."""
+    """The provider's fingerprint of its system; empty if ``answered_by`` is."""
     unfinished: bool = False
-    """Whether the run ended before the model could be asked again for a readable reply: no answer
-    yet.
+    """True if the run ended before the model could be asked again for a readable reply: not an
+    answer yet.
     """
 
     @property
     def valid(self) -> bool:
-        """Whether this vote counts."""
+        """Return True if this vote counts."""
         return self.verdict is not None
 
     @property
     def how_sure(self) -> str | None:
-        """The probability of the verdict, where one was read, with a mark where it is low."""
+        """The probability of the verdict, if one was read, with a mark if it is low."""
         if self.verdict is None or not self.distribution:
             return None
         probability = self.distribution[self.verdict.option]
@@ -160,13 +166,13 @@ class Vote(HtmlRepr):
 
     def __repr__(self) -> str:
         """Show model, sample and verdict, or why there is none, on one line."""
-        said = self.verdict.option if self.verdict else " ".join(str(self.failure).split())
-        shown = said if len(said) <= _LONGEST_SHOWN else f"{said[: _LONGEST_SHOWN - 1]}…"
-        return f"<Vote {self.model} #{self.ballot.sample}: {shown}>"
+        text = self.verdict.option if self.verdict else " ".join(str(self.failure).split())
+        line = text if len(text) <= _LONGEST_SHOWN else f"{text[: _LONGEST_SHOWN - 1]}…"
+        return f"<Vote {self.model} #{self.ballot.sample}: {line}>"
 
     @property
     def failure(self) -> Message:
-        """How it ended without a verdict, and why."""
+        """The way it ended without a verdict, and why."""
         return join(": ", (_FAILURES[self.outcome], self.reason or ""))
 
     @property
@@ -176,7 +182,7 @@ class Vote(HtmlRepr):
 
     @property
     def sample(self) -> int:
-        """Which repetition this was."""
+        """The number of this repetition, from 0."""
         return self.ballot.sample
 
     @property
@@ -185,21 +191,21 @@ class Vote(HtmlRepr):
         return self.ballot.question.order
 
     def to_dict(self) -> JsonDict:
-        """This vote as a JSON-ready dict."""
+        """Return this vote as a JSON-ready dict."""
         return self.record().to_dict()
 
     def record(self) -> VoteRecord:
-        """As a record of the judgment has it."""
-        ballot, said = self.ballot, self.verdict
-        details = said.details if said else NOTHING
+        """Return the vote as a part of a judgment's record."""
+        ballot, verdict = self.ballot, self.verdict
+        details = verdict.details if verdict else NOTHING
         return VoteRecord(
             model=ballot.model,
             sample=ballot.sample,
             order=ballot.question.order,
             outcome=self.outcome.value,
-            option=said.option if said else None,
+            option=verdict.option if verdict else None,
             number=details.get("number"),
-            explanation=said.explanation if said else None,
+            explanation=verdict.explanation if verdict else None,
             feedback=details.get("feedback"),
             ranking=details.get("ranking"),
             reason=self.reason,
@@ -225,14 +231,14 @@ class Vote(HtmlRepr):
 
     @classmethod
     def of(cls, ballot: Ballot, kept: VoteRecord) -> Vote:
-        """The vote on ``ballot`` that a ledger holds."""
-        said = None
+        """Return the vote on ``ballot`` that a ledger holds."""
+        verdict = None
         if kept.option is not None:
-            said = ballot.question.recorded(kept.option, kept.explanation, kept.details)
+            verdict = ballot.question.restore(kept.option, kept.explanation, kept.details)
         return cls(
             ballot=ballot if kept.persona is None else replace(ballot, persona=kept.persona),
             outcome=Outcome(kept.outcome),
-            verdict=said,
+            verdict=verdict,
             reason=kept.reason,
             text=kept.text,
             usage=kept.usage,
@@ -253,20 +259,20 @@ def _tuple(values: Iterable[T] | None) -> tuple[T, ...] | None:
     return None if values is None else tuple(values)
 
 
-def used_by(votes: Iterable[Vote | VoteRecord]) -> dict[str, Usage]:
-    """Model → what its votes took."""
-    found: dict[str, Usage] = {}
+def usage_by_model(votes: Iterable[Vote | VoteRecord]) -> dict[str, Usage]:
+    """Sum up the usage of votes per model."""
+    usages: dict[str, Usage] = {}
     for vote in votes:
         model, usage = vote.model, vote.usage
-        found[model] = found[model] + usage if model in found else usage
-    return found
+        usages[model] = usages[model] + usage if model in usages else usage
+    return usages
 
 
-def named_by(votes: Iterable[Vote | VoteRecord]) -> dict[tuple[str, str], int]:
-    """The model that was asked, and the one that its reply names → how many votes."""
-    found: dict[tuple[str, str], int] = {}
+def count_answering_models(votes: Iterable[Vote | VoteRecord]) -> dict[tuple[str, str], int]:
+    """Count votes per pair of the model that was asked and the model that its reply names."""
+    counts: dict[tuple[str, str], int] = {}
     for vote in votes:
         if vote.answered_by:
             key = (vote.model, vote.answered_by)
-            found[key] = found.get(key, 0) + 1
-    return found
+            counts[key] = counts.get(key, 0) + 1
+    return counts

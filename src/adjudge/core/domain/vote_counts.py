@@ -1,4 +1,4 @@
-"""How many votes a verdict rests on, in words."""
+"""The number of votes that a verdict rests on, in words."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ from adjudge.messages import Message
 
 
 def count_agreeing(valid: int, agreement: float | None) -> int:
-    """The valid votes that agree with the verdict; all if it is not known how many do."""
+    """Return the number of valid votes that agree with the verdict; all of them if that is
+    unknown.
+    """
     return valid if agreement is None else round(agreement * valid)
 
 
 def vote_count(
     verdict: str | None, valid: int, requested: int, agreement: float | None, *, tie: bool
 ) -> Message:
-    """ "4 of 4 votes" if all agree, else "2 of 4 votes for No (tie)"."""
+    """Return "4 of 4 votes" if all agree, else "2 of 4 votes for No (tie)"."""
     agreeing = count_agreeing(valid, agreement)
     # two orders that contradict each other make a tie that no vote named
     if verdict in (None, TIE) or agreeing in (0, valid):

@@ -183,7 +183,7 @@ def neutral_ballots(ballot: Ballot) -> list[Ballot]:
     question, compared = ballot.question, None
     if isinstance(question, Comparison):
         question, compared = (
-            question.listed(),
+            question.in_listed_order(),
             (ballot.criteria.to_evaluate_field, len(question.order)),
         )
     instances = neutral_instances(ballot.language, _fields(ballot), compared)

@@ -113,7 +113,7 @@ class CaseJudge(Judge[Case, R], Generic[R, M]):
         """Return the caller's input as an instance."""
 
     @abstractmethod
-    def shown(self, ballot: Ballot) -> tuple[Instance, Criteria]:
+    def arrange(self, ballot: Ballot) -> tuple[Instance, Criteria]:
         """Return the instance and criterion of a ballot, in its order, as a custom judge gets
         them.
         """

@@ -82,7 +82,7 @@ class OwnJudge(CaseJudge[R, M], Generic[R, M]):
 
     async def ask(self, ballot: Ballot) -> Vote:
         """Return the vote of ``_run`` on one case, in the ballot's order."""
-        instance, criteria = self.shown(ballot)
+        instance, criteria = self.arrange(ballot)
         now = session()
         try:
             if now.judge is self and isinstance(now.work, CaseBatches):
@@ -175,7 +175,7 @@ def _option_vote(ballot: Ballot, option: object) -> Vote:
     """Return a vote for the option if it was offered."""
     if option is None:
         return Vote(ballot=ballot, outcome=Outcome.ABSTAINED, reason=_NO_VERDICT)
-    verdict = ballot.question.chosen(option)
+    verdict = ballot.question.match_returned(option)
     if verdict is None:
         return Vote(
             ballot=ballot,

@@ -65,7 +65,7 @@ class Direct(CaseJudge[DirectInstanceResult, MultiCriteriaDirectInstanceResult])
                     option=example.option,
                 )
 
-    def shown(self, ballot: Ballot) -> tuple[Instance, Criteria]:
+    def arrange(self, ballot: Ballot) -> tuple[Instance, Criteria]:
         """Return the instance and its criterion with the options in the ballot's order.
 
         The criterion names the field that is judged, even if it is the only one.
@@ -74,7 +74,7 @@ class Direct(CaseJudge[DirectInstanceResult, MultiCriteriaDirectInstanceResult])
         *_, judged_field = shown_fields(criteria, ballot.instance)
         arranged = replace(
             criteria,
-            options=ballot.question.shown(criteria.options),
+            options=ballot.question.arrange(criteria.options),
             to_evaluate_field=judged_field,
         )
         return ballot.instance, arranged
@@ -94,7 +94,7 @@ class Direct(CaseJudge[DirectInstanceResult, MultiCriteriaDirectInstanceResult])
         """Return all ballots of a case: those in the listed order first."""
         question = question_of(case.criteria)
         reversed_orders = (
-            [question.reversed()]
+            [question.reverse()]
             if self.check_positional_bias and isinstance(question, Choice)
             else []
         )

@@ -120,7 +120,7 @@ class Pairwise(CaseJudge[PairwiseInstanceResult, MultiCriteriaPairwiseInstanceRe
                     judged=field,
                 )
 
-    def shown(self, ballot: Ballot) -> tuple[Instance, Criteria]:
+    def arrange(self, ballot: Ballot) -> tuple[Instance, Criteria]:
         """Return the instance with its responses in the ballot's order, and its criterion."""
         name = ballot.criteria.to_evaluate_field
         responses = ballot.instance.fields[name]

@@ -34,7 +34,7 @@ from adjudge.core.domain.record import (
     VoteRecord,
     json_ready,
 )
-from adjudge.core.domain.vote import named_by, used_by
+from adjudge.core.domain.vote import count_answering_models, usage_by_model
 from adjudge.core.ledger.rows import (
     COLUMNS,
     IN_BATCH,
@@ -102,7 +102,7 @@ def judgment_row(
     again, where the record is without its votes.
     """
     flags = sum(map(flag_bit, record.flags)) | (flag_bit("repaired") if repaired else 0)
-    kept = {"id": record.id, **record.detail.stored(record.outcome())}
+    kept = {"id": record.id, **record.detail.to_stored(record.outcome())}
     if record.judge_identity is not None:
         kept["judge_identity"] = record.judge_identity
     kept |= message_parts(kept)
@@ -213,8 +213,8 @@ class _StoredJudgment:
         own = dict(zip(self._own, self._own_of(found), strict=True))
         members["detail"] = _made(self._kind, own)
         members["votes"] = votes
-        members["used"] = used_by(votes) if votes else {}
-        members["named"] = named_by(votes) if votes else {}
+        members["used"] = usage_by_model(votes) if votes else {}
+        members["named"] = count_answering_models(votes) if votes else {}
         return _made(JudgmentRecord, members)
 
 
@@ -290,8 +290,8 @@ def record_of(found: JsonObject, votes: tuple[VoteRecord, ...] | None = None) ->
         input=input_from(found.get(INPUT), object_in(found.get("fields"))),
         detail=detail,
         votes=votes,
-        used=used_by(votes or ()),
-        named=named_by(votes or ()),
+        used=usage_by_model(votes or ()),
+        named=count_answering_models(votes or ()),
     )
     if problem is not None:
         return replace(record, status="failed", score=None, reason=problem)

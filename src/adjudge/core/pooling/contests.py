@@ -117,7 +117,10 @@ def value_for(vote: Vote, first: int, second: int) -> float | None:
     A vote that only names the best says nothing of the others: they are equal.
     """
     verdict = vote.verdict
-    if not isinstance(verdict, Compared) or not {first, second} <= vote.ballot.question.compared:
+    if (
+        not isinstance(verdict, Compared)
+        or not {first, second} <= vote.ballot.question.compared_responses
+    ):
         return None
     if verdict.ranking is not None:
         place = {index: rank for rank, group in enumerate(verdict.ranking) for index in group}
@@ -246,4 +249,4 @@ def _asked(vote: Vote) -> tuple[str, frozenset[int]]:
     """What both orders of a question have in common: the model, and the responses that are
     compared.
     """
-    return vote.model, vote.ballot.question.compared
+    return vote.model, vote.ballot.question.compared_responses

@@ -56,7 +56,7 @@ class DataWanted:
         """What the templates show."""
         shown = [fence(_short(one)) for one in self.seen[:_MOST_SHOWN]]
         return {
-            "definition": self.criteria.titled,
+            "definition": self.criteria.titled_definition,
             "options": list(self.criteria.options),
             "wanted": self.wanted,
             "between": list(self.between),
@@ -81,7 +81,7 @@ def render_text_action(
     """A request for a piece of text in other words; ``wish``: what a custom action is to do."""
     values = {
         "action": action,
-        "definition": criteria.titled,
+        "definition": criteria.titled_definition,
         "parts": fence({"text": text}),
         "wish": wish,
     }

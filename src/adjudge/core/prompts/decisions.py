@@ -246,7 +246,7 @@ def _instructions(ballot: Ballot, judged: str, *, has_others: bool) -> str:
             "field": judged,
             "others": has_others,
             "aspect": ballot.template == _ASPECT,
-            "compared": bool(question.compared),
+            "compared": bool(question.compared_responses),
             "tie": TIE in question.labels,
         },
     )

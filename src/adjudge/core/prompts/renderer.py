@@ -247,7 +247,7 @@ def render_repair(ballot: Ballot, prompt: Prompt, reply: str, reason: str) -> Pr
     asked = {
         "options": list(question.labels),
         "feedback": ballot.feedback,
-        "ranking": question.ranked,
+        "ranking": question.asks_for_ranking,
         "places": list(question.places),
     }
     template = load("repair_number" if bounds else question.repair, ballot.language)
@@ -290,7 +290,7 @@ def render_likelihood(ballot: Ballot, kind: str, options: Sequence[tuple[str, st
     cut = _GAP if text_first else _CUT
     descriptions = (
         {}
-        if ballot.question.compared
+        if ballot.question.compared_responses
         else {option.name: option.description for option in criteria.options}
     )
     shown = [(label, name, descriptions.get(name, "")) for label, name in options]
@@ -324,7 +324,10 @@ def render_improvement(
     criteria: Criteria, instance: Instance, said: Mapping[str, str], language: str
 ) -> Prompt:
     """A request for a better text, given the judge's explanation and feedback."""
-    values = {"definition": criteria.titled, "parts": fence(shown_fields(criteria, instance))}
+    values = {
+        "definition": criteria.titled_definition,
+        "parts": fence(shown_fields(criteria, instance)),
+    }
     safe = {name: neutral(text) for name, text in said.items()}
     return Prompt(load("improve", language).messages({**values, **safe}))
 
@@ -403,7 +406,7 @@ def _compared(
 def _example(criteria: Criteria, place: int, question: Question) -> tuple[list[str], str]:
     example = criteria.examples[place]
     fields: Shown = dict(example.fields)
-    if question.compared:
+    if question.compared_responses:
         fields = _compared(fields, criteria, None, "ABCDEFGHIJKLMNOPQRSTUVWXYZ")
     answer = {"explanation": example.explanation, "selected_option": example.option}
     if question.cites:
@@ -434,7 +437,7 @@ def _values(ballot: Ballot) -> dict[str, object]:
         "options": list(criteria.option_names),
         "integers": criteria.any_integer,
         "rubric": [
-            (option.name, option.description) for option in question.shown(criteria.options)
+            (option.name, option.description) for option in question.arrange(criteria.options)
         ],
         "field": criteria.to_evaluate_field,
         "lists": _lists(question),
@@ -442,7 +445,7 @@ def _values(ballot: Ballot) -> dict[str, object]:
         "feedback": ballot.feedback,
         "offered": list(question.labels),
         "tie": TIE in question.labels,
-        "ranking": question.ranked,
+        "ranking": question.asks_for_ranking,
         "bounds": _bounds(question),
         "places": list(question.places),
         "examples": [

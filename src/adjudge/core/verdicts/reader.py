@@ -76,7 +76,7 @@ def _read_each(reply: Reply, ballot: Ballot, *, settle: bool) -> Reading:
 
 def _with_ranking(reading: Reading, verdict: Compared, question: Comparison) -> Reading:
     """The order of all responses, where it was asked for; it has to say the same as the verdict."""
-    if not question.ranked:
+    if not question.asks_for_ranking:
         return reading
     ranking = verdict.ranking or question.ranking((reading.data or {}).get("ranking"))
     if ranking is None:

@@ -270,7 +270,7 @@ def read_ranking(lines: Sequence[Line], question: Question) -> Iterator[Statemen
         if [item and item[1] for item in placed] != [str(rank) for rank in range(1, count + 1)]:
             continue
         is_announced = len(lines) == count or (first and _RANKS.search(lines[first - 1].text))
-        decides = question.ranked and bool(is_announced)
+        decides = question.asks_for_ranking and bool(is_announced)
         order = " > ".join(EMPHASIS.sub("", item[2]) for item in placed if item)
         verdict = question.match(order, certain=True)
         for line in lines[first : first + count] if verdict else ():
@@ -383,7 +383,9 @@ def stated_winner(sentence: str, question: Question) -> Verdict | None:
         return winner
     loser = question.match(stated["loser"])
     is_other = loser is not None and loser.option != winner.option
-    return winner if is_other and not question.ranked else None  # of three, C may be better
+    return (
+        winner if is_other and not question.asks_for_ranking else None
+    )  # of three, C may be better
 
 
 Shape = Callable[[Sequence[Line], Question], Iterator[Statement]]

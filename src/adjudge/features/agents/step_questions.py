@@ -53,7 +53,7 @@ class StepsQuestion(Choice):
             }
         )
 
-    def recorded(self, option: str, explanation: str | None, details: Details) -> Cited:
+    def restore(self, option: str, explanation: str | None, details: Details) -> Cited:
         """The verdict that a ledger holds."""
         return Cited(
             option,

@@ -83,7 +83,7 @@ class UnitxtDirectJudge(_UnitxtSettings, Direct):
     async def ask(self, ballot: Ballot) -> Vote:
         """One judgment, two calls of the model."""
         *context, judged = shown_fields(ballot.criteria, ballot.instance)
-        shown = replace(ballot.criteria, options=ballot.question.shown(ballot.criteria.options))
+        shown = replace(ballot.criteria, options=ballot.question.arrange(ballot.criteria.options))
         text = _text(ballot.instance.fields[judged])
         case = _UnitxtCase(
             "LLMJudgeDirect", _asked(shown, context, False), text, _values(ballot, context)
@@ -157,7 +157,7 @@ def _asked(criteria: Criteria, context: Sequence[str], pairwise: bool) -> Any:
         {_text(name): f"field_{place}" for place, name in enumerate(context)},
     )
     described = _text(
-        criteria.definition if pairwise else criteria.titled
+        criteria.definition if pairwise else criteria.titled_definition
     )  # the name of compared criteria is shown beside it
     shared = {"description": described, "context_fields": fields}
     if pairwise:

@@ -36,7 +36,7 @@ class SupportQuestion(Choice):
             {"explanation": {"type": "string"}, "evidence": _QUOTES, "selected_option": _OPTION}
         )
 
-    def recorded(self, option: str, explanation: str | None, details: Details) -> Grounded:
+    def restore(self, option: str, explanation: str | None, details: Details) -> Grounded:
         """The verdict that a ledger holds."""
         return Grounded.of(option, explanation, details.get("evidence") or ())
 
@@ -62,7 +62,7 @@ class SupportOfEach(OfEach, SupportQuestion):
         said = {"number": {"type": "integer"}, "evidence": _QUOTES, "selected_option": _OPTION}
         return object_schema({"sentences": {"type": "array", "items": object_schema(said)}})
 
-    def recorded(self, option: str, explanation: str | None, details: Details) -> Grounded:
+    def restore(self, option: str, explanation: str | None, details: Details) -> Grounded:
         """The verdict that a ledger holds."""
         each = [
             Grounded.of(one["option"], one["explanation"], one["evidence"])

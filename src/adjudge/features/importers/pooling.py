@@ -169,7 +169,7 @@ def _kind(
         order = tuple(range(len(instance.fields[question.to_evaluate_field])))
         return Comparison(order[::-1] if recorded_vote.swapped else order, question.ties)
     listed = Choice(criteria.option_names, criteria.points)
-    return listed.reversed() if recorded_vote.swapped else listed
+    return listed.reverse() if recorded_vote.swapped else listed
 
 
 def _own_score(recorded_vote: RecordedVote, criteria: Criteria) -> float | None:

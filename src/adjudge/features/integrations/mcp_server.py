@@ -178,7 +178,7 @@ def _add_criteria(made: MCPServer, service: JudgingService) -> None:
                 CriteriaLine(
                     name=one.criteria.name,
                     kind=one.kind,
-                    question=one.criteria.titled,
+                    question=one.criteria.titled_definition,
                     options=list(one.criteria.option_names) if one.kind == "direct" else [],
                 )
                 for one in entries

@@ -95,7 +95,7 @@ class PointsQuestion(OfEach):
         }
         return object_schema({"points": {"type": "array", "items": object_schema(entry)}})
 
-    def recorded(self, option: str, explanation: str | None, details: Details) -> Grounded:
+    def restore(self, option: str, explanation: str | None, details: Details) -> Grounded:
         """The verdict that a ledger holds."""
         each = [
             Grounded.of(answer["option"], answer["explanation"], answer["evidence"])
@@ -140,7 +140,7 @@ class PointQuestion(Choice):
             }
         )
 
-    def recorded(self, option: str, explanation: str | None, details: Details) -> Grounded:
+    def restore(self, option: str, explanation: str | None, details: Details) -> Grounded:
         """The verdict that a ledger holds."""
         return Grounded.of(option, explanation, details.get("evidence") or ())
 

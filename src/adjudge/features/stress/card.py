@@ -138,7 +138,7 @@ def _questions(configuration: JudgeConfiguration) -> list[tuple[str, str, str]]:
         return [(str(own.get("name") or configuration.kind), str(said), "")]
     return [
         (str(one.get("name")), str(one.get("description")), _options(one))
-        for one in configuration.asked
+        for one in configuration.questions
     ]
 
 

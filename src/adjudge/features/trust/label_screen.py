@@ -44,7 +44,7 @@ def screen(shown: ShownRow, scale: LabelScale, progress: LabelProgress, language
         ),
         "",
     ]
-    lines += _wrapped(scale.criteria.titled)
+    lines += _wrapped(scale.criteria.titled_definition)
     steps = steps_in(shown.fields)
     for name, value in read_fields(shown.fields, scale):
         if steps is None or name not in _OF_STEPS:

@@ -107,4 +107,4 @@ def _questions(criteria: Criteria, vote: VoteRecord, *, compares: bool) -> Itera
         yield Comparison(vote.order, tie=False)
         return
     question = question_of(criteria)
-    yield question.reversed() if vote.order and isinstance(question, Choice) else question
+    yield question.reverse() if vote.order and isinstance(question, Choice) else question

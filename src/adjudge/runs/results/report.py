@@ -19,7 +19,7 @@ from adjudge.core.domain.frozen_mapping import FrozenDict, nonempty, some_of
 from adjudge.core.domain.html_repr import HtmlRepr
 from adjudge.core.domain.instance import STEPS
 from adjudge.core.domain.json_types import JsonDict
-from adjudge.core.domain.judge_configuration import OptionScores, kept_criteria
+from adjudge.core.domain.judge_configuration import OptionScores, criteria_from_json
 from adjudge.core.domain.judge_criterion import JudgeCriterion, of_system
 from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.domain.message import Usage, UsageSum
@@ -319,7 +319,7 @@ class Report(HtmlRepr):
     def _criterion_of(self, one: Section) -> Criteria | None:
         judge = self.setup.judges.get(one.judge)
         asked = judge.criteria if judge else ()
-        kept = (kept_criteria(each) for each in asked if each.get("name") == one.criteria)
+        kept = (criteria_from_json(each) for each in asked if each.get("name") == one.criteria)
         return next(kept, None)
 
     @property

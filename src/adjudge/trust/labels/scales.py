@@ -11,7 +11,7 @@ from pathlib import Path
 from adjudge.core.domain.criteria import Criteria, CriteriaOption
 from adjudge.core.domain.instance import GivenFields
 from adjudge.core.domain.json_types import object_in
-from adjudge.core.domain.judge_configuration import JudgeConfiguration, kept_criteria
+from adjudge.core.domain.judge_configuration import JudgeConfiguration, criteria_from_json
 from adjudge.core.domain.label import LabelScale
 from adjudge.core.engine.identity import judge_identity
 from adjudge.core.ledger.file import read_judges
@@ -185,12 +185,14 @@ def scales_of(judge: JudgeConfiguration, *, compares: bool) -> Iterator[LabelSca
     settings, dimensions = judge.settings, judge.dimensions or {}
     several = len(dimensions) > 1 or bool(judge.measures or settings.get("evidence"))
     for one in dimensions.values():
-        yield LabelScale(kept_criteria(object_in(object_in(one).get("criteria"))), by_parts=several)
+        yield LabelScale(
+            criteria_from_json(object_in(object_in(one).get("criteria"))), by_parts=several
+        )
     for asked in judge.criteria:
         if judge.kind == "AgentEvaluator" and not asked.get("options"):
             continue  # what a rule counts, nobody is asked
         yield LabelScale(
-            kept_criteria(asked),
+            criteria_from_json(asked),
             compares=compares,
             ties=settings.get("tie_enabled") is not False,
         )

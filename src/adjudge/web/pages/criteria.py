@@ -26,7 +26,7 @@ def show_all(request: Request) -> Response:
     rows = [
         _brief(one)
         for one in entries
-        if wanted.casefold() in f"{one.criteria.name} {one.criteria.titled}".casefold()
+        if wanted.casefold() in f"{one.criteria.name} {one.criteria.titled_definition}".casefold()
     ]
     own = [
         _own(file)

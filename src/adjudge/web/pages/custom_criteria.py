@@ -59,7 +59,7 @@ def _entry(one: CatalogEntry) -> JsonDict:
         "name": one.criteria.name,
         "kind": one.kind,
         "version": one.version,
-        "question": one.criteria.titled,
+        "question": one.criteria.titled_definition,
         **question_data(one.criteria),
         **({} if one.kind == "direct" else {"options": []}),
         "golden": [_example(each) for each in one.golden],

@@ -167,7 +167,7 @@ def _choices(site: Site, request: Request) -> JsonDict:
             {
                 "name": one.criteria.name,
                 "kind": one.kind,
-                "question": one.criteria.titled,
+                "question": one.criteria.titled_definition,
                 "language": one.language,
             }
             for one in ready

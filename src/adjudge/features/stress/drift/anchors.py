@@ -236,7 +236,7 @@ def question_names(pairs: Iterable[tuple[str, str]]) -> dict[tuple[str, str], st
 
 def _scale(configuration: JudgeConfiguration, criterion: str) -> tuple[float, float]:
     """The lowest and the highest score of a criterion; from 0 to 1 where it does not say."""
-    for one in configuration.asked:
+    for one in configuration.questions:
         if one.get("name") == criterion:
             scores = [_number(each.get("score")) for each in objects_in(one.get("options"))]
             known = [each for each in scores if each is not None]
