@@ -1,4 +1,4 @@
-"""From which confidence on a learned verdict may stand in for an expensive judge's."""
+"""The confidence from which a learned verdict may replace an expensive judge's."""
 
 from __future__ import annotations
 
@@ -21,8 +21,10 @@ _FIRST_SHARE, _STEP = 0.2, 0.05
 
 @dataclass(frozen=True, slots=True)
 class Acceptance:
-    """A threshold and its promise: accepting from it on adds at most ``risk`` errors per row to
-    those of the expensive judge, except with probability ``delta``.
+    """A threshold and its promise.
+
+    Accepting verdicts from this confidence on adds at most ``risk`` errors per row to those of the
+    expensive judge, except with probability ``delta``.
     """
 
     confidence: float | None
@@ -50,21 +52,23 @@ class Acceptance:
 
     @classmethod
     def of(cls, kept: Mapping[str, Any]) -> Acceptance:
-        """Raise a ValueError or TypeError if ``kept`` is not what ``to_dict`` gives."""
-        found = cls(**kept)
+        """Rebuild an acceptance from ``to_dict``; raise a ValueError or TypeError for anything
+        else.
+        """
+        acceptance = cls(**kept)
         shares = (
-            found.risk,
-            found.delta,
-            *([] if found.confidence is None else [found.confidence]),
+            acceptance.risk,
+            acceptance.delta,
+            *([] if acceptance.confidence is None else [acceptance.confidence]),
         )
-        counts = (found.rows, found.accepted, found.worse, found.better)
-        if not all(type(one) is float and 0 < one <= 1 for one in shares):
+        counts = (acceptance.rows, acceptance.accepted, acceptance.worse, acceptance.better)
+        if not all(type(number) is float and 0 < number <= 1 for number in shares):
             raise ValueError("shares")
-        if not all(type(one) is int and 0 <= one <= found.rows for one in counts):
+        if not all(type(number) is int and 0 <= number <= acceptance.rows for number in counts):
             raise ValueError("counts")
-        if type(found.reference) is not str or type(found.proven) is not bool:
+        if type(acceptance.reference) is not str or type(acceptance.proven) is not bool:
             raise TypeError("acceptance")
-        return found
+        return acceptance
 
     def lines(self) -> list[Message]:
         reference = self.reference or Message("the labels")
@@ -78,7 +82,7 @@ class Acceptance:
                     reference=reference,
                 )
             ]
-        said = [
+        messages = [
             Message(
                 "accept from a confidence of {confidence:.3f} on: {accepted} of {rows} rows "
                 "({share:.0%}) need no call; {worse} of them get worse and {better} better than by "
@@ -89,7 +93,7 @@ class Acceptance:
             )
         ]
         if self.proven:
-            said.append(
+            messages.append(
                 Message(
                     "promise: at most {risk:.1%} more errors than {reference} alone, except with "
                     "probability {delta:g}",
@@ -98,13 +102,13 @@ class Acceptance:
                 )
             )
         else:
-            said.append(
+            messages.append(
                 Message(
                     "not proven: the threshold was set by cross-validation on the rows that the "
                     "judge learned from"
                 )
             )
-        return said
+        return messages
 
 
 def acceptance(
@@ -116,15 +120,15 @@ def acceptance(
     risk: float = RISK,
     delta: float = DELTA,
 ) -> Acceptance:
-    """The lowest threshold that keeps the promise, by fixed-sequence testing from the most
-    confident rows down.
+    """Return the lowest threshold that keeps the promise.
 
-    ``harm``: per row 1 if only the learned judge is wrong, −1 if only the expensive one is, else 0.
+    Fixed-sequence testing: start with the most confident rows and stop at the first failure. `harm`
+    is per row 1 if only the learned judge is wrong, −1 if only the expensive one is, else 0.
     """
     order = sorted(range(len(harm)), key=lambda place: (-confidences[place], place))
-    held: int | None = None
-    for wanted in _counts(len(order)):
-        count = wanted
+    accepted_count: int | None = None
+    for target in _counts(len(order)):
+        count = target
         while count < len(order) and confidences[order[count]] == confidences[order[count - 1]]:
             count += 1  # equal confidences cannot be told apart
         added = Counter(harm[place] for place in order[:count])
@@ -133,25 +137,27 @@ def acceptance(
         for value, number in sorted(added.items()):
             if number:
                 units.add(float(value), units=number)
+        # Stop at the first failure: testing further thresholds would break the promise.
         if units.upper(1.0, delta) > risk:
             break
-        held = count
-    chosen = order[: held or 0]
+        accepted_count = count
+    accepted = order[: accepted_count or 0]
     return Acceptance(
         # rounded down, so that the row that set it is accepted
-        math.floor(confidences[chosen[-1]] * 1e6) / 1e6 if chosen else None,
+        math.floor(confidences[accepted[-1]] * 1e6) / 1e6 if accepted else None,
         risk,
         delta,
         len(order),
-        len(chosen),
-        sum(harm[place] == 1 for place in chosen),
-        sum(harm[place] == -1 for place in chosen),
+        len(accepted),
+        sum(harm[place] == 1 for place in accepted),
+        sum(harm[place] == -1 for place in accepted),
         reference,
         proven,
     )
 
 
 def _counts(rows: int) -> list[int]:
+    """Return how many rows each test accepts."""
     steps = round((1 - _FIRST_SHARE) / _STEP)
     counts = [math.ceil(rows * (_FIRST_SHARE + _STEP * step)) for step in range(steps + 1)]
     return [count for count in dict.fromkeys(counts) if count]

@@ -1,4 +1,4 @@
-"""``adjudge learn``: a local judge that learns one criterion from the labels of a run."""
+"""``adjudge learn``: train a local judge of one criterion on the labels of a run."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @light_dataclass(frozen=True, kw_only=True)
 class LearnOptions:
-    """What ``adjudge learn`` can be told."""
+    """Options of ``adjudge learn``."""
 
     run: Path = positional("A run folder with labels or votes.", type=PATH)
     criterion: str | None = option("--criterion", help="Which criterion, if the run has several.")

@@ -1,9 +1,9 @@
-"""Labelled rows of a run as examples for a head."""
+"""Turn labelled rows of a run into examples for a head."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
@@ -56,7 +56,7 @@ class Example:
 
 @dataclass(frozen=True)
 class Examples:
-    """What a head can learn from a run, and how it was found."""
+    """Examples from a run, and how they were obtained."""
 
     criteria: Criteria
     rows: Sequence[Example]
@@ -74,26 +74,26 @@ def examples_of(
     model: str | None = None,
     cluster: str | None = None,
 ) -> Examples:
-    """Examples of one criterion of a run.
+    """Return examples of one criterion of a run.
 
-    ``source``: people's labels, the votes of ``model``, or labels and, for rows without one, votes.
+    `source` is people's labels, the votes of ``model``, or labels and, for rows without one, votes.
     """
-    judged = label_scale(folder, criterion)
-    judge = judged.judges[0]
+    scale = label_scale(folder, criterion)
+    judge = scale.judges[0]
     configuration = configurations(folder)[judge]
-    labels = [one for one in LabelStore(folder).of_each_copy() if one.criteria == judged.name]
-    people = [one for one in labels if one.is_by_person] if source != "votes" else []
-    found = _Reading(
-        LabelledJudge(folder, judge, configuration, judged, people), cluster, model, source
+    labels = [label for label in LabelStore(folder).of_each_copy() if label.criteria == scale.name]
+    people = [label for label in labels if label.is_by_person] if source != "votes" else []
+    examples = _Reading(
+        LabelledJudge(folder, judge, configuration, scale, people), cluster, model, source
     ).examples()
-    if model is not None and source == "votes" and not found.rows:
+    if model is not None and source == "votes" and not examples.rows:
         raise SetupError(
             "{folder} holds no votes of {model!r} by {name!r}",
             folder=folder,
             model=model,
-            name=found.criteria.name,
+            name=examples.criteria.name,
         )
-    return found
+    return examples
 
 
 @dataclass
@@ -106,39 +106,44 @@ class _Reading:
     source: Source
 
     def examples(self) -> Examples:
-        judged, scale = self.judged, self.judged.scale.scale
-        configuration = judged.configuration
+        judge, scale = self.judged, self.judged.scale.scale
+        configuration = judge.configuration
         if scale.range or scale.compares or len(scale.criteria.options) != 2:
             raise SetupError(
                 "{name!r} cannot be learned: only criteria with two options can; grades, pairs and "
                 "numbers were not measured",
                 name=scale.name,
             )
-        labels = by_row(judged.labels)
-        chances = _chances(judged.labels)
+        labels = by_row(judge.labels)
+        chances = {
+            label.row: 1 / label.chance
+            for label in judge.labels
+            if label.design == "random_weighted" and label.chance is not None
+        }
         verdicts: Counter[str] = Counter()
         rows: list[Example] = []
-        others = 0
-        with reading(judged.folder) as ledger:
-            known = Rows(
-                scale, labels, self.cluster, contestants=Contestants.of_judge(ledger, judged.judge)
+        split_rows = 0
+        with reading(judge.folder) as ledger:
+            run_rows = Rows(
+                scale, labels, self.cluster, contestants=Contestants.of_judge(ledger, judge.judge)
             )
-            seen: set[str] = set()
-            for record in records(ledger, judge=judged.judge, votes=self.model is not None):
+            identities: set[str] = set()
+            for record in records(ledger, judge=judge.judge, votes=self.model is not None):
                 verdict = verdict_of(record, scale.name)
                 if verdict is None:
                     continue
                 verdicts[verdict] += 1
-                count, place = len(known.labelled), len(known.units)
-                known.add(record)
-                own = known.labelled[-1] if len(known.labelled) > count else None
-                voted = self._voted(record)
-                answer = own.truth if own is not None else voted
-                if own is not None and own.truth is None:
-                    others += 1  # annotators are evenly split
-                if answer is None or record.identity in seen:
+                # The row is labelled if adding the record made the list longer.
+                count, place = len(run_rows.labelled), len(run_rows.units)
+                run_rows.add(record)
+                labelled_row = run_rows.labelled[-1] if len(run_rows.labelled) > count else None
+                voted = self._majority_vote(record)
+                answer = labelled_row.truth if labelled_row is not None else voted
+                if labelled_row is not None and labelled_row.truth is None:
+                    split_rows += 1  # annotators are evenly split
+                if answer is None or record.identity in identities:
                     continue
-                seen.add(record.identity)
+                identities.add(record.identity)
                 rows.append(
                     Example(
                         record.identity,
@@ -147,58 +152,64 @@ class _Reading:
                         str(answer),
                         str(place),
                         weight=chances.get(record.identity, 1.0),
-                        measures=own is None or own.counts,
-                        is_random=own is None or own.random,
+                        measures=labelled_row is None or labelled_row.counts,
+                        is_random=labelled_row is None or labelled_row.random,
                         verdict=str(answer)
-                        if own is None
+                        if labelled_row is None
                         else (None if verdict == FAILED else verdict),
                     )
                 )
-        clusters = known.clusters
-        rows = [replace(one, group=_group(clusters[int(one.group)], one)) for one in rows]
-        rows = _weighed(rows, verdicts, judged.labels)
-        left = rows
+        clusters = run_rows.clusters
+        rows = [
+            replace(example, group=_group(clusters[int(example.group)], example))
+            for example in rows
+        ]
+        rows = _weigh(rows, verdicts, judge.labels)
+        kept_rows = rows
+        # By a hash, so the same rows stay whatever the order of the run.
         if len(rows) > MOST_EXAMPLES:
-            left = sorted(rows, key=lambda one: text_hash(one.identity))[:MOST_EXAMPLES]
+            kept_rows = sorted(rows, key=lambda example: text_hash(example.identity))[
+                :MOST_EXAMPLES
+            ]
         own_model = self.model or _only_model(configuration)
-        by_people = sum(one.identity in labels for one in left)
+        by_people = sum(example.identity in labels for example in kept_rows)
         notes = [
             *nonzero(
                 plural(
                     "{count} row has annotators that are evenly split, and is left out",
                     "{count} rows have annotators that are evenly split, and are left out",
-                    others,
+                    split_rows,
                 ),
                 plural(
                     "{count} further row is left out: more than enough teach the judge",
                     "{count} further rows are left out: more than enough teach the judge",
-                    len(rows) - len(left),
+                    len(rows) - len(kept_rows),
                 ),
                 plural(
                     "{count} row without a value in the column {column} is a group of its own",
                     "{count} rows without a value in the column {column} are groups of their own",
-                    known.without_group,
+                    run_rows.without_group,
                     column=self.cluster or "",
                 ),
             )
         ]
         learned_from: JsonDict = {
             "labels": by_people,
-            "annotators": sorted({one.annotator for one in judged.labels}),
-            "until": label_date(judged.labels) if judged.labels else None,
-            "votes": len(left) - by_people,
+            "annotators": sorted({label.annotator for label in judge.labels}),
+            "until": label_date(judge.labels) if judge.labels else None,
+            "votes": len(kept_rows) - by_people,
             "votes_of": self.model,
         }
-        return Examples(scale.criteria, left, own_model, learned_from, notes)
+        return Examples(scale.criteria, kept_rows, own_model, learned_from, notes)
 
-    def _voted(self, record: JudgmentRecord) -> str | None:
-        """The answer of most votes of the model; None if they are evenly split."""
+    def _majority_vote(self, record: JudgmentRecord) -> str | None:
+        """Return the answer of most votes of the model; None if they are evenly split."""
         if self.model is None:
             return None
-        said = Counter(_options(record.votes or (), self.model)).most_common(2)
-        if not said or (len(said) > 1 and said[0][1] == said[1][1]):
+        counts = Counter(_options(record.votes or (), self.model)).most_common(2)
+        if not counts or (len(counts) > 1 and counts[0][1] == counts[1][1]):
             return None
-        return said[0][0]
+        return counts[0][0]
 
 
 def _options(votes: Iterable[VoteRecord], model: str) -> Iterator[str]:
@@ -208,7 +219,10 @@ def _options(votes: Iterable[VoteRecord], model: str) -> Iterator[str]:
 
 
 def _only_model(configuration: JudgeConfiguration) -> str:
-    """The model of a judge with one; of a cascade the last step's; none that is free."""
+    """Return the only model of a judge; for a cascade, that of the last step.
+
+    Empty if there are several, or if the model is free.
+    """
     models = list(configuration.models)
     if configuration.steps:
         models = models[-1:]
@@ -231,33 +245,28 @@ def _ballot(criteria: Criteria, record: JudgmentRecord, judge: JudgeConfiguratio
     )
 
 
-def _group(cluster: object, one: Example) -> str:
-    """Rows that share nothing are groups of their own, whatever their order in the run."""
-    return one.identity if isinstance(cluster, int) else str(cluster)
+def _group(cluster: object, example: Example) -> str:
+    """Return the group of a row."""
+    # Rows without a cluster are separate groups; their identity does not depend on the run's order.
+    return example.identity if isinstance(cluster, int) else str(cluster)
 
 
-def _chances(labels: Sequence[Label]) -> Mapping[str, float]:
-    """Row → how many rows it stands for, if it was drawn with a chance of its own."""
-    return {
-        one.row: 1 / one.chance
-        for one in labels
-        if one.design == "random_weighted" and one.chance is not None
-    }
-
-
-def _weighed(
+def _weigh(
     rows: Sequence[Example], verdicts: Counter[str], labels: Sequence[Label]
 ) -> list[Example]:
-    """Rows that were drawn within a verdict stand for all rows of that verdict."""
-    if any(one.design == "random_within_verdict" for one in labels):
-        drawn = Counter(one.verdict for one in rows if one.measures)
+    """Weight rows that were drawn within a verdict by the number of all rows with that verdict."""
+    if any(label.design == "random_within_verdict" for label in labels):
+        drawn = Counter(example.verdict for example in rows if example.measures)
         rows = [
-            replace(one, weight=verdicts[one.verdict] / drawn[one.verdict])
-            if one.measures and one.verdict is not None
-            else one
-            for one in rows
+            replace(example, weight=verdicts[example.verdict] / drawn[example.verdict])
+            if example.measures and example.verdict is not None
+            else example
+            for example in rows
         ]
-    mean = sum(one.weight for one in rows if one.measures) / max(
-        1, sum(one.measures for one in rows)
+    mean = sum(example.weight for example in rows if example.measures) / max(
+        1, sum(example.measures for example in rows)
     )
-    return [replace(one, weight=one.weight / mean if one.measures else 1.0) for one in rows]
+    return [
+        replace(example, weight=example.weight / mean if example.measures else 1.0)
+        for example in rows
+    ]

@@ -1,4 +1,4 @@
-"""How well scores tell two answers apart, with intervals that keep groups together."""
+"""Measure how well scores separate two answers, with intervals that respect groups."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """A figure before its interval: what each row adds to its error."""
+    """A figure before its interval, with each row's influence on its error."""
 
     value: float
     influence: Floats
@@ -51,45 +51,51 @@ class Sample:
         self._rarer = min(len({*self._group[positive]}), len({*self._group[~positive]}))
 
     def auc(self, scores: Floats) -> Measured:
-        """How often a row of the first answer scores above one of the second; ties count half."""
+        """Return how often a row of the first answer scores above one of the second; ties count
+        half.
+        """
         positive, weights = self.positive, self.weights
         place = np.empty(len(scores))
-        for own in (positive, ~positive):
-            other = ~own
-            order = np.argsort(scores[other], kind="stable")
-            sorted_scores = scores[other][order]
-            summed = np.concatenate([[0.0], np.cumsum(weights[other][order])])
-            below = summed[np.searchsorted(sorted_scores, scores[own], "left")]
-            up_to = summed[np.searchsorted(sorted_scores, scores[own], "right")]
-            place[own] = (below + up_to) / 2 / summed[-1]
+        for side in (positive, ~positive):
+            opposite = ~side
+            order = np.argsort(scores[opposite], kind="stable")
+            sorted_scores = scores[opposite][order]
+            summed = np.concatenate([[0.0], np.cumsum(weights[opposite][order])])
+            below = summed[np.searchsorted(sorted_scores, scores[side], "left")]
+            up_to = summed[np.searchsorted(sorted_scores, scores[side], "right")]
+            place[side] = (below + up_to) / 2 / summed[-1]
         place[~positive] = 1 - place[~positive]
         value = float(np.average(place[positive], weights=weights[positive]))
         influence = np.empty(len(scores))
-        for own in (positive, ~positive):
-            influence[own] = weights[own] / weights[own].sum() * (place[own] - value)
+        for side in (positive, ~positive):
+            influence[side] = weights[side] / weights[side].sum() * (place[side] - value)
         return Measured(value, influence, _least_variance(value, self._rarer))
 
     def accuracy(self, first: NDArray[np.bool_]) -> Measured:
-        """Share of rows with the right answer; ``first``: rows that get the first answer."""
+        """Return the share of rows with the right answer; `first` marks the rows that get the first
+        answer.
+        """
         right = (first == self.positive).astype(float)
         value = float(np.average(right, weights=self.weights))
         influence = self.weights / self.weights.sum() * (right - value)
         return Measured(value, influence, _least_variance(value, self._groups))
 
     def majority(self) -> NDArray[np.bool_]:
-        """The commoner answer for every row."""
+        """Return the more frequent answer for every row."""
         share = float(np.average(self.positive, weights=self.weights))
         return np.full(len(self.positive), share >= 0.5)
 
-    def figure(self, one: Measured, level: float = 0.95) -> Figure:
-        """The figure with its interval, from 0 to 1."""
-        half = self._half(one.influence, one.least, level)
-        return Figure(one.value, max(0.0, one.value - half), min(1.0, one.value + half))
+    def figure(self, measured: Measured, level: float = 0.95) -> Figure:
+        """Add an interval within 0 and 1."""
+        half = self._half(measured.influence, measured.least, level)
+        return Figure(
+            measured.value, max(0.0, measured.value - half), min(1.0, measured.value + half)
+        )
 
-    def difference(self, one: Measured, other: Measured, level: float = 0.95) -> Figure:
-        """How much more the first is than the second, on the same rows."""
-        value = one.value - other.value
-        half = self._half(one.influence - other.influence, 0.0, level)
+    def difference(self, first: Measured, second: Measured, level: float = 0.95) -> Figure:
+        """Return how much larger the first figure is than the second, on the same rows."""
+        value = first.value - second.value
+        half = self._half(first.influence - second.influence, 0.0, level)
         return Figure(value, value - half, value + half)
 
     def _half(self, influence: Floats, least: float, level: float) -> float:
@@ -100,8 +106,7 @@ class Sample:
 
 
 def _least_variance(value: float, count: int) -> float:
-    """Of a share near 0 or 1 the rows' own spread says too little; one half of a row more is
-    assumed to be otherwise.
-    """
+    """Return the least variance to assume for a share."""
+    # Near 0 or 1 the rows show no spread: assume that half a row more would differ.
     share = (value * count + 0.5) / (count + 1)
     return share * (1 - share) / (count + 1) if value in (0.0, 1.0) else 0.0

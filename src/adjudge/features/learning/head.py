@@ -1,8 +1,7 @@
 """The head: kernel ridge on states, words and simple features, and a logistic curve on its scores.
 
-All kernels are linear, so what is learned folds into one weight per feature and an intercept. The
-scores of rows that were left out are exact: they are what the head would say of a fold if it had
-been fitted without it.
+All kernels are linear, so the result folds into one weight per feature and an intercept. The scores
+of left-out rows are exact: they equal those of a head that was fitted without the fold.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ _WEAK_PRIOR = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """What a head learns from."""
+    """The rows that a head learns from or judges."""
 
     texts: Sequence[JudgedTexts]
     states: Floats | None
@@ -44,7 +43,7 @@ class Rows:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Features of one kind as the kernel takes them: ``(numbers − middle) × scale``."""
+    """Features of one kind as the kernel uses them: ``(numbers − middle) × scale``."""
 
     numbers: Floats
     middle: Floats
@@ -52,26 +51,26 @@ class Block:
 
     @property
     def centred(self) -> Floats:
-        found: Floats = (self.numbers - self.middle) * self.scale
-        return found
+        features: Floats = (self.numbers - self.middle) * self.scale
+        return features
 
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """Log-odds of the first option: a score and the zero-shot log-odds, weighed."""
+    """Log-odds of the first option: a weighted sum of the score and the zero-shot log-odds."""
 
     score: float
     zero_shot: float
     intercept: float
 
     def __call__(self, scores: Floats, zero_shot: Floats | None) -> Floats:
-        found: Floats = self.score * scores + self.intercept
-        return found if zero_shot is None else found + self.zero_shot * zero_shot
+        log_odds: Floats = self.score * scores + self.intercept
+        return log_odds if zero_shot is None else log_odds + self.zero_shot * zero_shot
 
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """What was learned; every array is rounded as the file keeps it."""
+    """A learned head. Every array is rounded as the file stores it."""
 
     states: NDArray[np.float16] | None
     words: NDArray[np.float16]
@@ -86,20 +85,21 @@ class Head:
     penalty: float
 
     def log_odds(self, rows: Rows) -> Floats:
-        """Log-odds of the first option, per row."""
+        """Return the log-odds of the first option per row."""
         counts = counted(rows.texts)
         words = scaled(counts, self.rarity.astype(np.float64))
-        found: Floats = words @ self.words.astype(np.float64) + self.intercept
+        scores: Floats = words @ self.words.astype(np.float64) + self.intercept
+        # Values beyond those of the training rows count as the bound.
         plain = np.clip(simple(rows.texts), *self.bounds.astype(np.float64))
-        found += plain @ self.simple.astype(np.float64)
+        scores += plain @ self.simple.astype(np.float64)
         if self.states is not None and rows.states is not None:
-            found += rows.states @ self.states.astype(np.float64)
-        return self.curve(found, rows.zero_shot if self.curve.zero_shot else None)
+            scores += rows.states @ self.states.astype(np.float64)
+        return self.curve(scores, rows.zero_shot if self.curve.zero_shot else None)
 
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """What heads say of rows that they did not learn from."""
+    """Scores of rows by heads that did not learn from them."""
 
     scores: Floats
     log_odds: Floats
@@ -107,22 +107,22 @@ class LeftOut:
 
 
 def unit_states(states: NDArray[np.float32]) -> Floats:
-    """Rows by numbers: each state of length one."""
-    found = states.astype(np.float64)
-    length = np.sqrt((found**2).sum(axis=-1, keepdims=True))
-    found /= np.where(length > 0, length, 1.0)
-    return found.reshape(len(found), -1)
+    """Scale each state to length one and flatten the states of each row."""
+    numbers = states.astype(np.float64)
+    length = np.sqrt((numbers**2).sum(axis=-1, keepdims=True))
+    numbers /= np.where(length > 0, length, 1.0)
+    return numbers.reshape(len(numbers), -1)
 
 
 def folds_of(groups: Sequence[str], folds: int = FOLDS) -> NDArray[np.int64]:
-    """The fold of each row: rows of a group stay together, folds are of like size.
+    """Return the fold of each row.
 
-    The order of rows makes no difference.
+    Rows of a group stay together, and folds are of similar size. The order of rows does not matter.
     """
     names, counts = np.unique(np.array(groups, dtype=object).astype(str), return_counts=True)
     order = sorted(
         zip(names.tolist(), counts.tolist(), strict=True),
-        key=lambda one: (-one[1], _digest(one[0])),
+        key=lambda pair: (-pair[1], hashlib.sha256(pair[0].encode("utf-8", "replace")).hexdigest()),
     )
     sizes, fold_of = [0] * folds, {}
     for name, count in order:
@@ -132,12 +132,8 @@ def folds_of(groups: Sequence[str], folds: int = FOLDS) -> NDArray[np.int64]:
     return np.array([fold_of[str(group)] for group in groups], np.int64)
 
 
-def _digest(name: str) -> str:
-    return hashlib.sha256(name.encode("utf-8", "replace")).hexdigest()
-
-
 class Fit:
-    """One head, fitted: the kernel once, every penalty and fold exactly."""
+    """One fitted head: the kernel is decomposed once, and every penalty and fold is exact."""
 
     def __init__(self, rows: Rows, answers: Floats, weights: Floats, folds: NDArray[np.int64]):
         """``answers``: 1 for the first option and −1 for the second; ``weights``: with mean 1."""
@@ -159,12 +155,13 @@ class Fit:
             kernel += _gram(block.centred)
         root = np.sqrt(weights)
         self._root = root
+        # One eigendecomposition serves all penalties and all folds.
         self._values, self._vectors = np.linalg.eigh(kernel * root[:, None] * root)
         self._values = np.maximum(self._values, 0.0)
         self._left_out = {penalty: self._scores_left_out(penalty) for penalty in PENALTIES}
 
     def left_out(self) -> LeftOut:
-        """Honest figures come from these: neither the penalty nor the curve has seen the row."""
+        """Return scores for honest figures: neither penalty nor curve has seen the row."""
         scores = np.empty(len(self._answers))
         for fold in np.unique(self._folds):
             inside = self._folds == fold
@@ -172,7 +169,7 @@ class Fit:
         return LeftOut(scores, self._crossed_curve(scores, self._uses_zero_shot(scores)))
 
     def head(self) -> Head:
-        """The head that has learned from all rows."""
+        """Return the head that has learned from all rows."""
         penalty = self._best_penalty(np.ones(len(self._answers), bool))
         dual = self._solve(penalty)
         words, plain = (self._folded(name, dual) for name in ("words", "simple"))
@@ -180,9 +177,14 @@ class Fit:
         kept_words, kept_plain = words.astype(np.float16), plain.astype(np.float32)
         kept_states = None if states is None else states.astype(np.float16)
         intercept = float(dual.sum())
-        for name, kept in (("words", kept_words), ("simple", kept_plain), ("states", kept_states)):
-            if kept is not None:
-                intercept -= float(self._blocks[name].middle @ kept.astype(np.float64))
+        for name, block_weights in (
+            ("words", kept_words),
+            ("simple", kept_plain),
+            ("states", kept_states),
+        ):
+            if block_weights is not None:
+                # With the rounded weights, so that the file gives the same scores.
+                intercept -= float(self._blocks[name].middle @ block_weights.astype(np.float64))
         scores = self._left_out[penalty]
         uses = self._uses_zero_shot(scores)
         curve = self._curve(scores, np.ones(len(scores), bool), uses)
@@ -201,37 +203,39 @@ class Fit:
 
     def _folded(self, name: str, dual: Floats) -> Floats:
         block = self._blocks[name]
-        found: Floats = (block.centred.T @ dual) * block.scale
-        return found
+        block_weights: Floats = (block.centred.T @ dual) * block.scale
+        return block_weights
 
     def _solve(self, penalty: float) -> Floats:
         shrunk = self._vectors / (self._values + penalty)
-        found: Floats = self._root * (shrunk @ (self._vectors.T @ (self._root * self._answers)))
-        return found
+        dual: Floats = self._root * (shrunk @ (self._vectors.T @ (self._root * self._answers)))
+        return dual
 
     def _scores_left_out(self, penalty: float) -> Floats:
-        """What a head says of each fold that was fitted to the others, exactly."""
+        """Return each fold's scores by a head that was fitted to the others, exactly."""
         dual, scores = self._solve(penalty), np.empty(len(self._answers))
         for fold in np.unique(self._folds):
             inside = np.flatnonzero(self._folds == fold)
             part = self._vectors[inside]
             root = self._root[inside]
             inverse = (part / (self._values + penalty)) @ part.T * root[:, None] * root
+            # The leave-one-fold-out identity of kernel ridge: no second fit is needed.
             scores[inside] = self._answers[inside] - np.linalg.solve(inverse, dual[inside])
         return scores
 
     def _best_penalty(self, rows: NDArray[np.bool_]) -> float:
-        """The penalty with the least error on these rows, each left out."""
+        """Return the penalty with the least left-out error on these rows."""
         weights, answers = self._weights[rows], self._answers[rows]
         losses: dict[float, float] = {
             penalty: float((weights * (scores[rows] - answers) ** 2).sum())
             for penalty, scores in self._left_out.items()
         }
+        # A tie goes to the stronger penalty.
         best: float = min(PENALTIES, key=lambda penalty: (losses[penalty], -penalty))
         return best
 
     def _uses_zero_shot(self, scores: Floats) -> bool:
-        """Whether the zero-shot log-odds make left-out log-odds better."""
+        """Return True if the zero-shot log-odds reduce the left-out loss."""
         if self._rows.zero_shot is None:
             return False
         with_it, without = (
@@ -241,13 +245,15 @@ class Fit:
         return with_it < without
 
     def _crossed_curve(self, scores: Floats, uses_zero_shot: bool) -> Floats:
-        found = np.empty(len(scores))
+        log_odds = np.empty(len(scores))
         zero_shot = self._rows.zero_shot
         for fold in np.unique(self._folds):
             inside = self._folds == fold
             curve = self._curve(scores, ~inside, uses_zero_shot)
-            found[inside] = curve(scores[inside], None if zero_shot is None else zero_shot[inside])
-        return found
+            log_odds[inside] = curve(
+                scores[inside], None if zero_shot is None else zero_shot[inside]
+            )
+        return log_odds
 
     def _curve(self, scores: Floats, rows: NDArray[np.bool_], uses_zero_shot: bool) -> Curve:
         zero_shot = self._rows.zero_shot if uses_zero_shot else None
@@ -256,7 +262,7 @@ class Fit:
 
 
 def fitted_curve(inputs: Sequence[Floats], answers: Floats, weights: Floats) -> Curve:
-    """Logistic regression on one or two inputs, by Newton's method."""
+    """Fit logistic regression on one or two inputs by Newton's method."""
     columns = np.stack(inputs, axis=1)
     middle = np.average(columns, axis=0, weights=weights)
     spread = np.sqrt(np.average((columns - middle) ** 2, axis=0, weights=weights))
@@ -265,20 +271,23 @@ def fitted_curve(inputs: Sequence[Floats], answers: Floats, weights: Floats) -> 
     prior = np.array([_WEAK_PRIOR] * len(inputs) + [1e-6])
     targets, slopes = (answers + 1) / 2, np.zeros(len(prior))
     for _ in range(_STEPS):
-        likely = _sigmoid(design @ slopes)
+        probabilities: Floats = 1 / (1 + np.exp(-np.clip(design @ slopes, -50, 50)))
+        likely = probabilities
         gradient = design.T @ (weights * (likely - targets)) + prior * slopes
         curvature = (design * (weights * likely * (1 - likely))[:, None]).T @ design
         step = np.linalg.solve(curvature + np.diag(prior), gradient)
         slopes = slopes - step
         if np.abs(step).max() < 1e-10:
             break
-    own = slopes[:-1] / spread
-    second = _short(own[1]) if len(own) > 1 else 0.0
-    return Curve(_short(own[0]), second, _short(slopes[-1] - float(own @ middle)))
+    raw_slopes = slopes[:-1] / spread
+    zero_shot_slope = _short(raw_slopes[1]) if len(raw_slopes) > 1 else 0.0
+    return Curve(
+        _short(raw_slopes[0]), zero_shot_slope, _short(slopes[-1] - float(raw_slopes @ middle))
+    )
 
 
 def _block(numbers: Floats, weights: Floats, share: float, *, each: bool) -> Block:
-    """``each``: whether every feature is brought to one spread, and not only all together."""
+    """Centre and scale features; with `each`, every feature gets the same spread."""
     middle = np.average(numbers, axis=0, weights=weights)
     spread = np.average((numbers - middle) ** 2, axis=0, weights=weights)
     scale: Floats
@@ -294,13 +303,8 @@ def _block(numbers: Floats, weights: Floats, share: float, *, each: bool) -> Blo
 
 
 def _gram(centred: Floats) -> Floats:
-    found: Floats = centred @ centred.T
-    return found
-
-
-def _sigmoid(log_odds: Floats) -> Floats:
-    found: Floats = 1 / (1 + np.exp(-np.clip(log_odds, -50, 50)))
-    return found
+    gram: Floats = centred @ centred.T
+    return gram
 
 
 def _loss(log_odds: Floats, answers: Floats, weights: Floats) -> float:
@@ -308,5 +312,5 @@ def _loss(log_odds: Floats, answers: Floats, weights: Floats) -> float:
 
 
 def _short(number: float) -> float:
-    """A number as the file keeps it, free of the last bits that differ between processors."""
+    """Round as the file does, without the last bits that differ between processors."""
     return float(f"{number:.6g}")

@@ -1,7 +1,7 @@
-"""``judge.json``: a learned head, what it is bound to, and what was measured of it.
+"""``judge.json``: a learned head, its prompt form and model, and its measured quality.
 
-Nothing in it is code, and nothing in it is text of a labelled row: n-grams are hashed, and rows are
-named by the beginning of a hash.
+The file holds no code and no text of a labelled row: n-grams are hashed, and rows are named by the
+beginning of a hash.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _FEATURES = "words 1, simple 1"
 
 @dataclass(frozen=True, slots=True)
 class JudgeFile:
-    """A learned judge as its file holds it."""
+    """A learned judge as its file stores it."""
 
     criterion: str
     form: PromptForm
@@ -58,13 +58,15 @@ class JudgeFile:
     """What was measured when it was learned: for people to read."""
 
     def text(self) -> str:
-        """The whole file; the same judge always makes the same text."""
-        kept = self._kept()
-        return json.dumps({**kept, "checksum": content_hash(kept)}, ensure_ascii=False, indent=1)
+        """Return the whole file. The same judge always gives the same text."""
+        content = self._content()
+        return json.dumps(
+            {**content, "checksum": content_hash(content)}, ensure_ascii=False, indent=1
+        )
 
     @property
     def checksum(self) -> str:
-        return content_hash(self._kept())
+        return content_hash(self._content())
 
     def write(self, path: Path) -> None:
         with written_whole(path) as file:
@@ -72,11 +74,11 @@ class JudgeFile:
 
     @classmethod
     def read(cls, path: Path) -> JudgeFile:
-        """A SetupError says in one line why a file is not used."""
+        """Read a file; raise a SetupError that says in one line why it cannot be used."""
         try:
             if path.stat().st_size > _LARGEST:
                 raise _broken(path, Message("it is too large"))
-            kept = json.loads(path.read_text(encoding="utf-8"))
+            content = json.loads(path.read_text(encoding="utf-8"))
         except OSError as error:
             raise SetupError(
                 "the learned judge {path} cannot be read: {reason}",
@@ -85,15 +87,15 @@ class JudgeFile:
             ) from error
         except (ValueError, RecursionError) as error:
             raise _broken(path, Message("it is not JSON")) from error
-        if not isinstance(kept, dict) or kept.get("format") != FORMAT:
+        if not isinstance(content, dict) or content.get("format") != FORMAT:
             raise _broken(path, Message("it has another format"))
-        if kept.get("features") != _FEATURES:
+        if content.get("features") != _FEATURES:
             raise _broken(path, Message("another version of adjudge counts words otherwise"))
-        said = kept.pop("checksum", None)
+        checksum = content.pop("checksum", None)
         try:
-            if said != content_hash(kept):
+            if checksum != content_hash(content):
                 raise _broken(path, Message("it was changed or damaged"))
-            return _judge(kept)
+            return _judge(content)
         except SetupError:
             raise
         except (
@@ -107,7 +109,7 @@ class JudgeFile:
         ) as error:
             raise _broken(path, Message("its parts do not fit together")) from error
 
-    def _kept(self) -> JsonDict:
+    def _content(self) -> JsonDict:
         head = self.head
         return {
             "format": FORMAT,
@@ -120,8 +122,8 @@ class JudgeFile:
                 "options": list(self.form.options),
                 "between": list(self.form.between),
                 "orders": [
-                    {"system": one.system, "shared": one.shared, "options": dict(one.options)}
-                    for one in self.form.orders
+                    {"system": order.system, "shared": order.shared, "options": dict(order.options)}
+                    for order in self.form.orders
                 ],
             },
             "learned_from": dict(self.learned_from),
@@ -132,55 +134,55 @@ class JudgeFile:
                 "penalty": head.penalty,
                 "intercept": head.intercept,
                 "curve": [head.curve.score, head.curve.zero_shot, head.curve.intercept],
-                "states": None if head.states is None else _packed(head.states),
-                "words": _packed(head.words),
-                "simple": _packed(head.simple),
-                "bounds": _packed(head.bounds),
-                "rarity": _packed(head.rarity),
+                "states": None if head.states is None else _pack(head.states),
+                "words": _pack(head.words),
+                "simple": _pack(head.simple),
+                "bounds": _pack(head.bounds),
+                "rarity": _pack(head.rarity),
             },
         }
 
 
-def _judge(kept: Mapping[str, Any]) -> JudgeFile:
-    form, head = kept["form"], kept["head"]
+def _judge(content: Mapping[str, Any]) -> JudgeFile:
+    form, head = content["form"], content["head"]
     orders = tuple(
-        AskedOrder(_text(one["system"]), _text(one["shared"]), _texts_by(one["options"]))
-        for one in form["orders"]
+        AskedOrder(_text(order["system"]), _text(order["shared"]), _texts_by(order["options"]))
+        for order in form["orders"]
     )
-    first, second = map(_text, form["options"])
-    asked = PromptForm(
-        _text(form["kind"]), (first, second), tuple(map(_text, form["between"])), orders
+    option_a, option_b = map(_text, form["options"])
+    prompt_form = PromptForm(
+        _text(form["kind"]), (option_a, option_b), tuple(map(_text, form["between"])), orders
     )
-    asked.check()
+    prompt_form.check()
     score, zero_shot, intercept = map(_number, head["curve"])
-    model = None if kept["model"] is None else _text(kept["model"])
-    states = None if head["states"] is None else _unpacked(head["states"], np.float16)
-    layers = tuple(int(layer) for layer in kept["layers"])
+    model = None if content["model"] is None else _text(content["model"])
+    states = None if head["states"] is None else _unpack(head["states"], np.float16)
+    layers = tuple(int(layer) for layer in content["layers"])
     if (states is None) != (model is None) or bool(layers) != bool(model):
         raise ValueError("model")
     learned = Head(
         states,
-        _sized(_unpacked(head["words"], np.float16), 2 * BUCKETS),
-        _sized(_unpacked(head["simple"], np.float32), SIMPLE),
-        _sized(_unpacked(head["bounds"], np.float32), 2 * SIMPLE).reshape(2, SIMPLE),
-        _sized(_unpacked(head["rarity"], np.float16), 2 * BUCKETS),
+        _check_length(_unpack(head["words"], np.float16), 2 * BUCKETS),
+        _check_length(_unpack(head["simple"], np.float32), SIMPLE),
+        _check_length(_unpack(head["bounds"], np.float32), 2 * SIMPLE).reshape(2, SIMPLE),
+        _check_length(_unpack(head["rarity"], np.float16), 2 * BUCKETS),
         _number(head["intercept"]),
         Curve(score, zero_shot, intercept),
         _number(head["penalty"]),
     )
     if zero_shot and model is None:
         raise ValueError("curve")
-    acceptance = kept["acceptance"]
+    acceptance = content["acceptance"]
     return JudgeFile(
-        _text(kept["criterion"]),
-        asked,
+        _text(content["criterion"]),
+        prompt_form,
         learned,
         model,
         layers,
-        tuple(map(_text, kept["rows"])),
+        tuple(map(_text, content["rows"])),
         None if acceptance is None else Acceptance.of(acceptance),
-        dict(kept["learned_from"]),
-        dict(kept["figures"]),
+        dict(content["learned_from"]),
+        dict(content["figures"]),
     )
 
 
@@ -193,24 +195,25 @@ def _broken(path: Path, reason: Message) -> SetupError:
     )
 
 
-def _packed(numbers: NDArray[Any]) -> str:
+def _pack(numbers: NDArray[Any]) -> str:
     return b64encode(
         compress(numbers.astype(numbers.dtype.newbyteorder("<")).tobytes(), 9)
     ).decode()
 
 
-def _unpacked(text: object, kind: type) -> NDArray[Any]:
+def _unpack(text: object, kind: type) -> NDArray[Any]:
     unpacking = decompressobj()
+    # Bounded, since a small file may decompress to very many numbers.
     raw = unpacking.decompress(b64decode(_text(text), validate=True), 8 * _MOST_NUMBERS)
     if unpacking.unconsumed_tail:
         raise ValueError("too many numbers")
-    found: NDArray[Any] = np.frombuffer(raw, np.dtype(kind).newbyteorder("<")).astype(kind)
-    if not np.isfinite(found).all():
+    numbers: NDArray[Any] = np.frombuffer(raw, np.dtype(kind).newbyteorder("<")).astype(kind)
+    if not np.isfinite(numbers).all():
         raise ValueError("not a number")
-    return found
+    return numbers
 
 
-def _sized(numbers: NDArray[Any], size: int) -> NDArray[Any]:
+def _check_length(numbers: NDArray[Any], size: int) -> NDArray[Any]:
     if len(numbers) != size:
         raise ValueError("size")
     return numbers
@@ -223,7 +226,7 @@ def _text(value: JsonValue | object) -> str:
 
 
 def _texts_by(value: Mapping[str, object]) -> dict[str, str]:
-    return {_text(name): _text(one) for name, one in value.items()}
+    return {_text(name): _text(text) for name, text in value.items()}
 
 
 def _number(value: object) -> float:

@@ -1,4 +1,4 @@
-"""From examples to a judge: states, heads, honest figures and a threshold."""
+"""Learn a judge from examples: states, heads, honest figures and a threshold."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _CURVE = (0.25, 0.5)
 
 @dataclass(frozen=True, kw_only=True)
 class LearnSettings:
-    """How a judge learns."""
+    """Settings of ``LearnedJudge.fit``."""
 
     words_only: bool = False
     """Whether the embedded model is left alone although its weights are here."""
@@ -53,7 +53,7 @@ class LearnSettings:
 
 @dataclass(frozen=True)
 class Compared:
-    """Area under the curve and accuracy of one way to judge, on rows it did not learn from."""
+    """AUC and accuracy of one way to judge, on rows that it did not learn from."""
 
     name: str
     auc: Figure
@@ -65,7 +65,7 @@ class Compared:
 
 @dataclass(frozen=True)
 class LearnedFigures:
-    """What was measured, by cross-validation that keeps groups together."""
+    """Results of cross-validation that keeps groups together."""
 
     rows: int
     groups: int
@@ -80,19 +80,19 @@ class LearnedFigures:
 
     @property
     def is_worth_it(self) -> bool:
-        """Whether it is better than everything that it is compared with, beyond chance."""
+        """True if it is better than everything that it is compared with, beyond chance."""
         return all(gain.lower > 0 for _, gain in self.gains)
 
     @property
     def best_other(self) -> Compared:
-        return max(self.judges[1:], key=lambda one: one.auc.value)
+        return max(self.judges[1:], key=lambda judge: judge.auc.value)
 
     def to_dict(self) -> JsonDict:
         return {
             "rows": self.rows,
             "groups": self.groups,
             "worth_it": self.is_worth_it,
-            "judges": {one.name: one.to_dict() for one in self.judges},
+            "judges": {judge.name: judge.to_dict() for judge in self.judges},
             "gains": {name: gain.to_dict() for name, gain in self.gains},
             "curve": [[labels, round(area, 6)] for labels, area in self.curve],
             "saving": None if self.saving is None else self.saving.to_dict(),
@@ -103,8 +103,9 @@ class LearnedFigures:
 class LearnedJudge:
     """A judge that learned one criterion from labels.
 
-    ``LearnedJudge.fit(instances, criteria, labels).save("judge.json")``; then
-    ``DirectJudge("learned/judge.json")``.
+    Example:
+        LearnedJudge.fit(instances, criteria, labels).save("judge.json")
+        DirectJudge("learned/judge.json")
     """
 
     file: JudgeFile
@@ -128,14 +129,14 @@ class LearnedJudge:
         language: str = "en",
         settings: LearnSettings | None = None,
     ) -> Self:
-        """Learn from instances and, for each, the option that people chose.
+        """Learn from instances and the option that people chose for each.
 
-        ``groups``: rows of one group, such as answers to one question, stay together when the
-        judge is measured.
+        Rows of one of the ``groups``, such as answers to one question, stay together when the judge
+        is measured.
         """
         if len(instances) != len(labels) or (groups and len(groups) != len(labels)):
             raise SetupError("there must be one label, and one group if any, for each instance")
-        rows, seen = [], set()
+        rows, identities = [], set()
         for number, (item, label) in enumerate(zip(instances, labels, strict=True)):
             instance = as_instance(item, "response")
             if label not in criteria.option_names:
@@ -146,9 +147,9 @@ class LearnedJudge:
                     name=criteria.name,
                     options=", ".join(criteria.option_names),
                 )
-            if instance.identity in seen:
+            if instance.identity in identities:
                 continue
-            seen.add(instance.identity)
+            identities.add(instance.identity)
             ballot = Ballot(
                 criteria,
                 instance,
@@ -167,10 +168,10 @@ class LearnedJudge:
                 len(labels) - len(rows),
             )
         ]
-        found = Examples(
+        examples = Examples(
             criteria, rows, "", {"labels": len(rows)}, notes if len(rows) < len(labels) else ()
         )
-        return await cls.afrom_examples(found, settings or LearnSettings())
+        return await cls.afrom_examples(examples, settings or LearnSettings())
 
     @classmethod
     async def afrom_examples(cls, examples: Examples, settings: LearnSettings) -> Self:
@@ -189,10 +190,10 @@ class LearnedJudge:
         settings: LearnSettings | None = None,
     ) -> Self:
         """Like ``afit``, for sync code."""
-        made = cls.afit(
+        learning = cls.afit(
             instances, criteria, labels, groups=groups, language=language, settings=settings
         )
-        return run(made)
+        return run(learning)
 
     @classmethod
     def from_examples(cls, examples: Examples, settings: LearnSettings) -> Self:
@@ -209,7 +210,7 @@ async def _learn(
             "numbers were not measured",
             name=examples.criteria.name,
         )
-    rows = sorted(examples.rows, key=lambda one: one.identity)  # whatever the order of the run
+    rows = sorted(examples.rows, key=lambda row: row.identity)  # whatever the order of the run
     _check_enough(rows, examples.criteria)
     form = PromptForm.of(rows[0].ballot)
     reader = None if settings.words_only else _reader()
@@ -227,14 +228,14 @@ async def _learn(
     data = Data.of(rows, form, inside)
     everything = Study(data)
     figures = everything.figures(settings, examples.reference)
-    learned, found = everything, None
+    learned, threshold = everything, None
     if settings.cascade and settings.cross:
-        found = figures.saving
+        threshold = figures.saving
     elif settings.cascade:
-        first, second = data.halves()
-        _check_enough(first.rows, examples.criteria, half=True)
-        learned = Study(first)
-        found = promise(second, learned, settings, examples.reference)
+        learning_half, threshold_half = data.halves()
+        _check_enough(learning_half.rows, examples.criteria, half=True)
+        learned = Study(learning_half)
+        threshold = promise(threshold_half, learned, settings, examples.reference)
     head = learned.fit.head()
     file = JudgeFile(
         examples.criteria.name,
@@ -242,8 +243,8 @@ async def _learn(
         head,
         reader.identity if reader else None,
         LAYERS if reader else (),
-        tuple(sorted(one.identity[:ROW_HASH] for one in learned.data.rows)),
-        found,
+        tuple(sorted(row.identity[:ROW_HASH] for row in learned.data.rows)),
+        threshold,
         {**examples.learned_from, "rows": len(learned.data.rows)},
         figures.to_dict(),
     )
@@ -251,7 +252,9 @@ async def _learn(
 
 
 def _reader() -> StateReader | None:
-    """The embedded model, or None if its weights or what runs them is not installed."""
+    """Open the embedded model; None if its weights or the library that runs it are not
+    installed.
+    """
     try:
         reader = StateReader()
         reader.check()
@@ -263,8 +266,8 @@ def _reader() -> StateReader | None:
 async def _read(
     rows: Sequence[Example], form: PromptForm, reader: StateReader | None
 ) -> tuple[list[Example], list[Inside] | None, list[Message]]:
-    """The rows that can be read, their states, and what is said of the others."""
-    prompts = [likelihood_prompt(one.ballot) for one in rows]
+    """Return the rows that can be read, their states, and notes on the others."""
+    prompts = [likelihood_prompt(row.ballot) for row in rows]
     fitting: list[tuple[Example, int]] = []
     for place, (row, prompt) in enumerate(zip(rows, prompts, strict=True)):
         try:
@@ -277,16 +280,16 @@ async def _read(
     inside: list[Inside] | None = None
     too_long = 0
     if reader is not None:
-        found = await reader.read_all(form, [prompts[place] for _, place in fitting])
+        states_read = await reader.read_all(form, [prompts[place] for _, place in fitting])
         pairs = [
             (row, states)
-            for (row, _), states in zip(fitting, found, strict=True)
+            for (row, _), states in zip(fitting, states_read, strict=True)
             if not isinstance(states, ModelError)
         ]
         too_long = len(fitting) - len(pairs)
-        kept, inside = [row for row, _ in pairs], [states for _, states in pairs]
+        readable, inside = [row for row, _ in pairs], [states for _, states in pairs]
     else:
-        kept = [row for row, _ in fitting]
+        readable = [row for row, _ in fitting]
     notes = [
         plural(
             "{count} row has other fields than the first, and is left out",
@@ -300,12 +303,12 @@ async def _read(
         ),
     ]
     counts = (other_fields, too_long)
-    return kept, inside, [note for note, count in zip(notes, counts, strict=True) if count]
+    return readable, inside, [note for note, count in zip(notes, counts, strict=True) if count]
 
 
 def _check_enough(rows: Sequence[Example], criteria: Criteria, *, half: bool = False) -> None:
-    first = sum(one.answer == criteria.option_names[0] for one in rows)
-    rarer = min(first, len(rows) - first)
+    first_answers = sum(row.answer == criteria.option_names[0] for row in rows)
+    rarer = min(first_answers, len(rows) - first_answers)
     if len(rows) >= FEWEST and rarer >= FEWEST_OF_RARER:
         return
     if half:
@@ -337,13 +340,13 @@ class Data:
 
     @classmethod
     def of(cls, rows: Sequence[Example], form: PromptForm, inside: Sequence[Inside] | None) -> Data:
-        texts = [form.texts(likelihood_prompt(one.ballot)) for one in rows]
+        texts = [form.texts(likelihood_prompt(row.ballot)) for row in rows]
         states = zero_shot = None
         if inside is not None:
-            states = unit_states(np.stack([one.states for one in inside]))
-            zero_shot = np.array([one.zero_shot for one in inside], np.float64)
-        answers = np.where([one.answer == form.options[0] for one in rows], 1.0, -1.0)
-        weights = np.array([one.weight for one in rows])
+            states = unit_states(np.stack([states_of_row.states for states_of_row in inside]))
+            zero_shot = np.array([states_of_row.zero_shot for states_of_row in inside], np.float64)
+        answers = np.where([row.answer == form.options[0] for row in rows], 1.0, -1.0)
+        weights = np.array([row.weight for row in rows])
         return cls(rows, Rows(texts, states, zero_shot), answers, weights / weights.mean())
 
     def part(self, places: NDArray[np.int64]) -> Data:
@@ -360,17 +363,19 @@ class Data:
         )
 
     def halves(self) -> tuple[Data, Data]:
-        """Two halves that share no group; which row is in which does not depend on others."""
-        halves = folds_of([one.group for one in self.rows], 2)
+        """Split into two halves that share no group. The half of a row does not depend on other
+        rows.
+        """
+        halves = folds_of([row.group for row in self.rows], 2)
         return self.part(np.flatnonzero(halves == 0)), self.part(np.flatnonzero(halves == 1))
 
     @property
     def groups(self) -> list[str]:
-        return [one.group for one in self.rows]
+        return [row.group for row in self.rows]
 
 
 class Study:
-    """One head with what is compared with it."""
+    """A head and everything that it is compared with."""
 
     def __init__(self, data: Data) -> None:
         self.data = data
@@ -381,9 +386,9 @@ class Study:
     def figures(
         self, settings: LearnSettings, reference: str, *, curve: bool = True
     ) -> LearnedFigures:
-        """What the head and others do on rows that they did not learn from."""
+        """Measure the head and the other ways to judge on rows that they did not learn from."""
         data = self.data
-        places = self._measuring()
+        places = self._measuring_places()
         sample = Sample(
             data.answers[places] > 0,
             data.weights[places],
@@ -396,11 +401,17 @@ class Study:
             words = replace(data.features, states=None, zero_shot=None)
             fit = Fit(words, data.answers, data.weights, self._folds)
             ways["words"] = fit.left_out().log_odds
-        scores = {name: sample.auc(self._ranked(name, odds)[places]) for name, odds in ways.items()}
+        scores = {
+            name: sample.auc(self._ranking_values(name, odds)[places])
+            for name, odds in ways.items()
+        }
         right = {name: sample.accuracy(odds[places] > 0) for name, odds in ways.items()}
         scores["majority"] = Measured(0.5, np.zeros(len(places)))
         right["majority"] = sample.accuracy(sample.majority())
-        own, others = scores["learned"], [name for name in scores if name != "learned"]
+        learned_score, other_ways = (
+            scores["learned"],
+            [name for name in scores if name != "learned"],
+        )
         return LearnedFigures(
             len(places),
             len({data.rows[place].group for place in places}),
@@ -408,68 +419,76 @@ class Study:
                 Compared(name, sample.figure(scores[name]), sample.figure(right[name]))
                 for name in scores
             ),
-            tuple((name, sample.difference(own, scores[name])) for name in others),
-            (*(self._curve(places) if curve else ()), (len(data.rows), own.value)),
+            tuple((name, sample.difference(learned_score, scores[name])) for name in other_ways),
+            (*(self._curve(places) if curve else ()), (len(data.rows), learned_score.value)),
             _acceptance(data, self._left_out.log_odds, settings, reference, proven=False),
         )
 
-    def _ranked(self, name: str, log_odds: Floats) -> Floats:
-        """Zero-shot judges are ranked by what they say, which no fold has touched."""
+    def _ranking_values(self, name: str, log_odds: Floats) -> Floats:
+        """Return the values to rank rows by."""
         zero_shot = self.data.features.zero_shot
+        # The curve of a zero-shot judge is fitted per fold, so its raw output ranks rows better.
         return zero_shot if name == "zero_shot" and zero_shot is not None else log_odds
 
     def _zero_shot_log_odds(self, zero_shot: Floats) -> Floats:
-        found, data = np.empty(len(zero_shot)), self.data
+        log_odds, data = np.empty(len(zero_shot)), self.data
         for fold in np.unique(self._folds):
-            own = self._folds == fold
-            curve = fitted_curve([zero_shot[~own]], data.answers[~own], data.weights[~own])
-            found[own] = curve(zero_shot[own], None)
-        return found
+            inside = self._folds == fold
+            curve = fitted_curve([zero_shot[~inside]], data.answers[~inside], data.weights[~inside])
+            log_odds[inside] = curve(zero_shot[inside], None)
+        return log_odds
 
     def wrong(self, most: int = 20) -> tuple[str, ...]:
         margin = self._left_out.log_odds * self.data.answers
         order = np.argsort(margin, kind="stable")[:most]
         return tuple(self.data.rows[place].name for place in order if margin[place] < 0)
 
-    def _measuring(self) -> NDArray[np.int64]:
-        """The rows that were drawn by design, or all if there are too few of them."""
+    def _measuring_places(self) -> NDArray[np.int64]:
+        """Return the rows that were drawn by design, or all if there are too few of them."""
         rows = self.data.rows
-        drawn = np.array([place for place, one in enumerate(rows) if one.measures], np.int64)
+        drawn = np.array([place for place, row in enumerate(rows) if row.measures], np.int64)
         positive = int((self.data.answers[drawn] > 0).sum())
         enough = min(positive, len(drawn) - positive) >= FEWEST_OF_RARER
         return drawn if len(drawn) >= FEWEST and enough else np.arange(len(rows))
 
     def _curve(self, places: NDArray[np.int64]) -> list[tuple[int, float]]:
-        """Quality by fewer labels: heads that learn from some groups and are measured on others."""
-        found = []
+        """Return the AUC with fewer labels: heads learn from some groups and are measured on
+        others.
+        """
+        points = []
         for share in _CURVE:
             areas, count = [], 0
             for turn in range(2):
                 parts = folds_of(
-                    [f"{turn} {one.group}" for one in self.data.rows], round(1 / share)
+                    [f"{turn} {row.group}" for row in self.data.rows], round(1 / share)
                 )
                 inside = np.flatnonzero(parts == 0)
                 measured = np.setdiff1d(places, inside)
-                own, answers = self.data.part(inside), self.data.answers
-                if min((own.answers > 0).sum(), (own.answers < 0).sum()) < 2:
+                learning_part, answers = self.data.part(inside), self.data.answers
+                if min((learning_part.answers > 0).sum(), (learning_part.answers < 0).sum()) < 2:
                     continue
-                other = self.data.part(measured)
+                measured_part = self.data.part(measured)
                 positive = answers[measured] > 0
                 if len({*positive.tolist()}) < 2:
                     continue
-                head = Fit(own.features, own.answers, own.weights, folds_of(own.groups)).head()
-                sample = Sample(positive, other.weights, other.groups)
-                areas.append(sample.auc(head.log_odds(other.features)).value)
+                head = Fit(
+                    learning_part.features,
+                    learning_part.answers,
+                    learning_part.weights,
+                    folds_of(learning_part.groups),
+                ).head()
+                sample = Sample(positive, measured_part.weights, measured_part.groups)
+                areas.append(sample.auc(head.log_odds(measured_part.features)).value)
                 count = len(inside)
             if areas:
-                found.append((count, float(np.mean(areas))))
-        return found
+                points.append((count, float(np.mean(areas))))
+        return points
 
 
 def promise(
     data: Data, learned: Study, settings: LearnSettings, reference: str
 ) -> Acceptance | None:
-    """The threshold by rows that a head has not learned from."""
+    """Set the threshold on rows that the head has not learned from."""
     log_odds = learned.fit.head().log_odds(data.features)
     return _acceptance(data, log_odds, settings, reference, proven=True)
 
@@ -477,20 +496,20 @@ def promise(
 def _acceptance(
     data: Data, log_odds: Floats, settings: LearnSettings, reference: str, *, proven: bool
 ) -> Acceptance | None:
-    """The threshold by rows that every row had the same chance to be among, one of each group."""
+    """Set the threshold on rows that had equal chances to be drawn, one per group."""
     options = data.rows[0].ballot.question.labels
     confidences, harm = [], []
-    seen: set[str] = set()
-    uses_reference = bool(reference) and any(one.verdict != one.answer for one in data.rows)
+    groups: set[str] = set()
+    uses_reference = bool(reference) and any(row.verdict != row.answer for row in data.rows)
     for row, odds, answer in zip(data.rows, log_odds, data.answers, strict=True):
-        if not row.is_random or row.group in seen:
+        if not row.is_random or row.group in groups:
             continue
-        seen.add(row.group)
+        groups.add(row.group)
         wrong = (odds > 0) != (answer > 0)
-        # without a verdict of the expensive judge nothing is taken off the learned one's error
-        other = uses_reference and row.verdict in options and row.verdict != row.answer
+        # Without a verdict of the expensive judge, nothing is subtracted from the learned error.
+        reference_wrong = uses_reference and row.verdict in options and row.verdict != row.answer
         confidences.append(float(1 / (1 + np.exp(-abs(odds)))))
-        harm.append(int(wrong) - int(other))
+        harm.append(int(wrong) - int(reference_wrong))
     if not harm:
         return None
     return acceptance(

@@ -1,4 +1,4 @@
-"""The provider ``learned``, without its arithmetic: that is loaded when it is used."""
+"""The provider ``learned``. Its arithmetic is loaded only when it is used."""
 
 from __future__ import annotations
 

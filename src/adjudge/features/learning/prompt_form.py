@@ -1,4 +1,4 @@
-"""The prompt of a learned judge: everything in it but the judged texts.
+"""The prompt of a learned judge without the judged texts.
 
 A learned judge is bound to these texts. They hold the criterion, the options, the language and the
 wording of the template, so a prompt about anything else does not fit.
@@ -23,7 +23,7 @@ _MARK = "adjudgefield{number}mark"
 
 
 class OtherPrompt(ValueError):
-    """The prompt is not of this form."""
+    """Raised for a prompt that does not have this form."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class AskedOrder:
 
 @dataclass(frozen=True, slots=True)
 class PromptForm:
-    """How a criterion with two options is asked of the embedded model."""
+    """The prompt that asks the embedded model about a criterion with two options."""
 
     kind: str
     """The kind of label: yes_no, letter or number."""
@@ -61,7 +61,9 @@ class PromptForm:
 
     @classmethod
     def of(cls, ballot: Ballot) -> PromptForm:
-        """The form of a ballot's prompts; a SetupError if no head can learn the question."""
+        """Return the form of a ballot's prompts; raise a SetupError if no head can learn the
+        question.
+        """
         question = ballot.question
         if not isinstance(question, Choice) or len(question.options) != 2:
             raise SetupError(
@@ -76,25 +78,26 @@ class PromptForm:
             )
         fields = shown_fields(ballot.criteria, ballot.instance)
         marks = {name: _MARK.format(number=number) for number, name in enumerate(fields)}
-        asked = likelihood_requests(replace(ballot, instance=Instance(marks)))
+        # Render the prompt with a mark in each field, and cut it at the marks.
+        requests = likelihood_requests(replace(ballot, instance=Instance(marks)))
         orders = [
             AskedOrder(
                 request.prompt.messages[0].content,
                 request.prompt.messages[-1].content[: request.prompt.shared],
                 dict(zip(labels.tokens, labels.options, strict=True)),
             )
-            for labels, request in asked
+            for labels, request in requests
         ]
-        prompt = asked[0][1].prompt
-        rest, between = prompt.messages[-1].content[prompt.shared :], []
+        prompt = requests[0][1].prompt
+        remaining, between = prompt.messages[-1].content[prompt.shared :], []
         for mark in marks.values():
-            before, _, rest = rest.partition(mark)
-            between.append(before)
-        first, second = orders[0].options.values()
-        return cls(asked[0][0].kind, (first, second), (*between, rest), tuple(orders))
+            text_before, _, remaining = remaining.partition(mark)
+            between.append(text_before)
+        option_a, option_b = orders[0].options.values()
+        return cls(requests[0][0].kind, (option_a, option_b), (*between, remaining), tuple(orders))
 
     def order_of(self, prompt: Prompt) -> AskedOrder:
-        """The order that a prompt shows; OtherPrompt if it is about something else."""
+        """Return the order that a prompt shows; raise OtherPrompt if it asks something else."""
         for order in self.orders:
             if len(prompt.messages) == 2 and (
                 prompt.messages[0].content == order.system
@@ -106,37 +109,41 @@ class PromptForm:
         )
 
     def texts(self, prompt: Prompt) -> JudgedTexts:
-        """The texts of a prompt of this form."""
-        own = prompt.messages[-1].content[prompt.shared :]
-        end = len(own) - len(self.between[-1])
-        if not own.startswith(self.between[0]) or own[end:] != self.between[-1]:
+        """Return the texts of a prompt of this form; raise OtherPrompt if it has other fields."""
+        text = prompt.messages[-1].content[prompt.shared :]
+        end = len(text) - len(self.between[-1])
+        if not text.startswith(self.between[0]) or text[end:] != self.between[-1]:
             raise OtherPrompt(Message("the prompt has other fields"))
         starts, ends = [len(self.between[0])], []
         for words in self.between[1:-1]:
-            place = own.find(words, starts[-1], end)
+            place = text.find(words, starts[-1], end)
             if place < 0:
                 raise OtherPrompt(Message("the prompt has other fields"))
             ends.append(place)
             starts.append(place + len(words))
         ends.append(max(end, starts[-1]))
-        *others, judged = zip(starts, ends, strict=True)
-        return JudgedTexts(own[slice(*judged)], tuple(own[slice(*one)] for one in others), judged)
+        *other_spans, judged_span = zip(starts, ends, strict=True)
+        return JudgedTexts(
+            text[slice(*judged_span)],
+            tuple(text[slice(*span)] for span in other_spans),
+            judged_span,
+        )
 
     def first_order(self, prompt: Prompt) -> Prompt:
-        """The same texts asked in the order that is read."""
+        """Return the same question in the order that the head reads."""
         order, (system, user) = self.orders[0], prompt.messages
-        own = user.content[prompt.shared :]
+        text = user.content[prompt.shared :]
         return Prompt(
-            (ChatMessage(system.role, order.system), ChatMessage(user.role, order.shared + own)),
+            (ChatMessage(system.role, order.system), ChatMessage(user.role, order.shared + text)),
             shared=len(order.shared),
         )
 
     def check(self) -> None:
         """Raise a ValueError if the parts do not make a form."""
-        shown = [tuple(order.options.values()) for order in self.orders]
-        if not shown or shown[0] != self.options or len({*self.options}) != 2:
+        options_shown = [tuple(order.options.values()) for order in self.orders]
+        if not options_shown or options_shown[0] != self.options or len({*self.options}) != 2:
             raise ValueError("options")
-        if any(sorted(options) != sorted(self.options) for options in shown):
+        if any(sorted(options) != sorted(self.options) for options in options_shown):
             raise ValueError("orders")
         if len(self.between) < 2 or any(not words for _, words in pairwise(self.between)):
             raise ValueError("fields")

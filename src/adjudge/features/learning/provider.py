@@ -1,4 +1,4 @@
-"""``learned/judge.json``: a learned judge as a model, for every judge and eval file."""
+"""The models ``learned/judge.json``: learned judges for every judge and eval file."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _KEPT = 512
 
 
 class LearnedModel:
-    """A head that a person's labels taught, on the embedded model or on words alone."""
+    """A head that people's labels taught, on the embedded model or on words alone."""
 
     capabilities = Capabilities(
         logprobs=True,
@@ -50,7 +50,7 @@ class LearnedModel:
 
     @property
     def note(self) -> str | None:
-        """What a reader of its scores must know."""
+        """The limits that a reader of its scores must know."""
         return Message(
             "{name} has learned {criterion!r} from {count} rows and judges nothing else",
             name=self.name,
@@ -60,24 +60,26 @@ class LearnedModel:
 
     @cached_property
     def identity(self) -> str:
-        """The name, and the hash of what was learned."""
+        """The name and the hash of everything that was learned."""
         return f"learned@{self.file.checksum[:16]}"
 
     @property
     def learned_rows(self) -> tuple[str, ...]:
-        """The rows that it learned from; they say nothing about how good it is."""
+        """The rows that it learned from. They do not show how good it is."""
         return self.file.rows
 
     @property
     def accepting(self) -> Accepting | None:
-        """From which confidence on a cascade may take its verdicts."""
-        found: Acceptance | None = self.file.acceptance
-        if found is None:
+        """The confidence from which a cascade may take its verdicts."""
+        acceptance: Acceptance | None = self.file.acceptance
+        if acceptance is None:
             return None
-        return Accepting(found.confidence, found.share, found.reference, tuple(found.lines()))
+        return Accepting(
+            acceptance.confidence, acceptance.share, acceptance.reference, tuple(acceptance.lines())
+        )
 
     async def complete(self, request: Request) -> Reply:
-        """The probability of both options; nothing can be written."""
+        """Return the probabilities of both options. The model cannot write text."""
         form, prompt = self.file.form, request.prompt
         if not request.labels:
             raise SetupError(
@@ -94,15 +96,20 @@ class LearnedModel:
                 criterion=self.file.criterion,
                 reason=error.args[0],
             ) from None
-        log_odds, usage = await asyncio.shield(self._asked(prompt, texts))
+        # Several callers may wait for the same texts: one that is cancelled must not stop the
+        # others.
+        log_odds, usage = await asyncio.shield(self._start_reading(prompt, texts))
         by_option = dict(zip(form.options, (_log(log_odds), _log(-log_odds)), strict=True))
         logprobs = {label: by_option[option] for label, option in order.options.items()}
         best = max(logprobs, key=logprobs.__getitem__)
         return Reply(best, usage=usage, logprobs=(FrozenDict(logprobs),))
 
-    def _asked(self, prompt: Prompt, texts: JudgedTexts) -> asyncio.Task[tuple[float, Usage]]:
+    def _start_reading(
+        self, prompt: Prompt, texts: JudgedTexts
+    ) -> asyncio.Task[tuple[float, Usage]]:
         key = (texts.judged, *texts.others)
         task = self._known.get(key)
+        # A failed or cancelled reading is not reused.
         if task is None or (task.done() and (task.cancelled() or task.exception() is not None)):
             task = self._known[key] = asyncio.ensure_future(self._log_odds(prompt, texts))
             while len(self._known) > _KEPT:
@@ -136,5 +143,6 @@ def _reader(file: JudgeFile, path: Path) -> StateReader:
 
 
 def _log(log_odds: float) -> float:
-    """Log-probability from log-odds."""
+    """Return the log-probability."""
+    # Below −30 both are equal, and exp would overflow for very negative log-odds.
     return -math.log1p(math.exp(-log_odds)) if log_odds > -30 else log_odds

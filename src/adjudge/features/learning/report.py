@@ -1,4 +1,4 @@
-"""A learned judge in a terminal and as JSON."""
+"""Show a learned judge in a terminal and as JSON."""
 
 from __future__ import annotations
 
@@ -21,9 +21,11 @@ _NAMES = {
 _MOST_NAMED = 5
 
 
-def show_learned(one: LearnedJudge, screen: Screen) -> None:
-    """The verdict first, then the figures behind it."""
-    screen.say(verdict_sentence(one.figures), "bold" if one.figures.is_worth_it else "bold yellow")
+def show_learned(learned: LearnedJudge, screen: Screen) -> None:
+    """Print the verdict, then the figures."""
+    screen.say(
+        verdict_sentence(learned.figures), "bold" if learned.figures.is_worth_it else "bold yellow"
+    )
     headings = (Message("judge"), Message("AUC"), "", Message("accuracy"), "")
     rows = (
         (
@@ -33,16 +35,16 @@ def show_learned(one: LearnedJudge, screen: Screen) -> None:
             f"{way.accuracy.value:.3f}",
             _limits(way.accuracy),
         )
-        for way in one.figures.judges
+        for way in learned.figures.judges
     )
     screen.show(screen.table(headings, rows))
-    for line in lines(one):
+    for line in lines(learned):
         screen.say(line)
 
 
 def verdict_sentence(figures: LearnedFigures) -> Message:
-    """Whether the learned judge is better than what is free."""
-    best = max(figures.gains, key=lambda one: -one[1].lower)
+    """Say whether the learned judge is better than the free ways to judge."""
+    best = max(figures.gains, key=lambda gain_of: -gain_of[1].lower)
     name, gain = best
     values = {
         "other": _NAMES[name],
@@ -55,8 +57,8 @@ def verdict_sentence(figures: LearnedFigures) -> Message:
     return Message("not worth it: AUC {value} against {other} (95%: {lower} to {upper})", **values)
 
 
-def lines(one: LearnedJudge) -> Iterator[Message]:
-    figures, file = one.figures, one.file
+def lines(learned: LearnedJudge) -> Iterator[Message]:
+    figures, file = learned.figures, learned.file
     yield plural(
         "cross-validated on {count} row, groups ({groups}) kept together",
         "cross-validated on {count} rows, groups ({groups}) kept together",
@@ -67,11 +69,11 @@ def lines(one: LearnedJudge) -> Iterator[Message]:
         "labels → AUC: {curve}",
         curve=", ".join(f"{labels} → {area:.3f}" for labels, area in figures.curve),
     )
-    yield from one.notes
-    if one.wrong:
+    yield from learned.notes
+    if learned.wrong:
         yield Message(
             "surest wrong verdicts on rows that were left out: {rows}",
-            rows=", ".join(one.wrong[:_MOST_NAMED]),
+            rows=", ".join(learned.wrong[:_MOST_NAMED]),
         )
     if file.acceptance is not None:
         yield from file.acceptance.lines()
@@ -82,23 +84,23 @@ def lines(one: LearnedJudge) -> Iterator[Message]:
 
 
 def next_lines(path: Path) -> Iterator[Message]:
-    """How the judge is used."""
+    """Say how to use the judge."""
     name = shlex.quote(f"learned/{path}")
     yield Message("written to {path}: judge with -m {name}", path=path, name=name)
 
 
-def learned_data(one: LearnedJudge) -> JsonDict:
-    """What ``--json`` prints."""
-    file = one.file
+def learned_data(learned: LearnedJudge) -> JsonDict:
+    """Return the document of ``--json``."""
+    file = learned.file
     return {
         "criterion": file.criterion,
         "model": file.model,
-        "worth_it": one.figures.is_worth_it,
-        "figures": one.figures.to_dict(),
+        "worth_it": learned.figures.is_worth_it,
+        "figures": learned.figures.to_dict(),
         "acceptance": None if file.acceptance is None else file.acceptance.to_dict(),
         "learned_from": dict(file.learned_from),
-        "wrong": list(one.wrong),
-        "notes": list(one.notes),
+        "wrong": list(learned.wrong),
+        "notes": list(learned.notes),
         "identity": file.checksum[:16],
     }
 

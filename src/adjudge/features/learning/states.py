@@ -1,4 +1,4 @@
-"""Hidden states of the embedded model about prompts of one form."""
+"""Hidden states of the embedded model for prompts of one form."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LAYERS = (18, 21)
 
 @dataclass(frozen=True, slots=True)
 class Inside:
-    """What the embedded model makes of one prompt."""
+    """The embedded model's states for one prompt."""
 
     states: NDArray[np.float32]
     """Layers by (mean over the judged text, last token) by width."""
@@ -37,14 +37,14 @@ class Inside:
 
 
 class StateReader:
-    """Reads states with the embedded model of this process, which other judges share."""
+    """Reads states with this process's embedded model, which other judges share."""
 
     def __init__(self, model: str = EMBEDDED) -> None:
         self._model = LocalModel(model)
 
     @property
     def identity(self) -> str:
-        """The model, with its very weights, adapter and arithmetic."""
+        """The model with its exact weights, adapter and arithmetic."""
         return self._model.identity
 
     def check(self) -> None:
@@ -52,24 +52,26 @@ class StateReader:
         import_onnxruntime()
 
     async def read(self, form: PromptForm, prompt: Prompt, *, to_end: bool = True) -> Inside:
-        """The states about one prompt; prompts that wait are read together."""
-        asked, texts = form.first_order(prompt), form.texts(prompt)
+        """Read the states for one prompt. Prompts that wait are read in one batch."""
+        first_order, texts = form.first_order(prompt), form.texts(prompt)
         labels = tuple(form.orders[0].options)
-        found = await self._model.hidden(HiddenRequest(asked, labels, texts.place, LAYERS, to_end))
-        score = found.states.score
-        first, second = labels
+        reply = await self._model.hidden(
+            HiddenRequest(first_order, labels, texts.place, LAYERS, to_end)
+        )
+        score = reply.states.score
+        label_a, label_b = labels
         return Inside(
-            found.states.inside,
-            None if score is None else score.logprobs[first] - score.logprobs[second],
-            found.states.prompt_tokens,
-            max(0, found.states.prompt_tokens - found.states.evaluated_tokens),
-            found.seconds,
+            reply.states.inside,
+            None if score is None else score.logprobs[label_a] - score.logprobs[label_b],
+            reply.states.prompt_tokens,
+            max(0, reply.states.prompt_tokens - reply.states.evaluated_tokens),
+            reply.seconds,
         )
 
     async def read_all(
         self, form: PromptForm, prompts: Sequence[Prompt], *, to_end: bool = True
     ) -> list[Inside | ModelError]:
-        """Like ``read``, but for many; a text that is too long is an error in its place."""
+        """Like ``read``, for many prompts; a text that is too long gives an error in its place."""
 
         async def read(prompt: Prompt) -> Inside | ModelError:
             try:

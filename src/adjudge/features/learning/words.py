@@ -39,44 +39,45 @@ _READER = frozenset(("you", "your", "yours")) | frozenset(
 
 
 def counted(texts: Sequence[JudgedTexts]) -> Floats:
-    """Rows by 2 × BUCKETS: how often each hashed n-gram occurs, on a log scale, with a sign that
-    keeps collisions from adding up.
-    """
-    found = np.zeros((len(texts), 2 * BUCKETS))
-    for row, one in zip(found, texts, strict=True):
-        text = one.judged[:_MOST_CHARACTERS].lower()
+    """Return rows by 2 × BUCKETS: log counts of hashed n-grams."""
+    counts = np.zeros((len(texts), 2 * BUCKETS))
+    for row, judged_texts in zip(counts, texts, strict=True):
+        text = judged_texts.judged[:_MOST_CHARACTERS].lower()
         words = _WORD.findall(text)
         letters = chain.from_iterable(map(_letters, _PIECE.findall(text)))
-        for start, grams in ((0, _hashed(words)), (BUCKETS, letters)):
+        for start, grams in ((0, _hash_words(words)), (BUCKETS, letters)):
             for hashed, count in Counter(grams).items():
+                # A random sign keeps collisions from adding up.
                 sign = 1 if hashed & 0x8000_0000 else -1
                 row[start + hashed % BUCKETS] += sign * (1 + math.log(count))
-    return found
+    return counts
 
 
 def rarity(counts: Floats) -> Floats:
-    """Inverse document frequency of each bucket, from 1 on."""
+    """Return the inverse document frequency of each bucket, at least 1."""
     rows = len(counts)
-    found: Floats = np.log((1 + rows) / (1 + (counts != 0).sum(axis=0))) + 1
-    return found
+    rarities: Floats = np.log((1 + rows) / (1 + (counts != 0).sum(axis=0))) + 1
+    return rarities
 
 
 def scaled(counts: Floats, rarities: Floats) -> Floats:
-    """Rows of words and rows of letters of length one each."""
-    found = counts * rarities
+    """Weight counts by rarity; the words and the letters of a row each get length one."""
+    weighted = counts * rarities
     for half in (slice(0, BUCKETS), slice(BUCKETS, None)):
-        length = np.sqrt((found[:, half] ** 2).sum(axis=1, keepdims=True))
-        found[:, half] /= np.where(length > 0, length, 1.0)
-    return found
+        length = np.sqrt((weighted[:, half] ** 2).sum(axis=1, keepdims=True))
+        weighted[:, half] /= np.where(length > 0, length, 1.0)
+    return weighted
 
 
 def simple(texts: Sequence[JudgedTexts]) -> Floats:
-    """Rows by SIMPLE features."""
-    return np.array([[*_simple(one)] for one in texts], np.float64).reshape(len(texts), SIMPLE)
+    """Return rows by SIMPLE features."""
+    return np.array([[*_simple(judged_texts)] for judged_texts in texts], np.float64).reshape(
+        len(texts), SIMPLE
+    )
 
 
-def _hashed(words: Sequence[str]) -> Iterator[int]:
-    """Words and pairs of words."""
+def _hash_words(words: Sequence[str]) -> Iterator[int]:
+    """Hash words and pairs of words."""
     yield from map(_hash, words)
     yield from map(_hash, map(" ".join, pairwise(words)))
 
@@ -87,7 +88,7 @@ def _hash(gram: str) -> int:
 
 @lru_cache(maxsize=1 << 14)
 def _letters(piece: str) -> tuple[int, ...]:
-    """Character n-grams of a word or of a run of other signs."""
+    """Hash character n-grams of a word or of a run of other signs."""
     padded = f" {piece[:_LONGEST_PIECE]} "
     return tuple(
         _hash(f"{length} {padded[start : start + length]}")
@@ -96,12 +97,13 @@ def _letters(piece: str) -> tuple[int, ...]:
     )
 
 
-def _simple(one: JudgedTexts) -> Iterator[float]:
-    text = one.judged[:_MOST_CHARACTERS]
+def _simple(judged_texts: JudgedTexts) -> Iterator[float]:
+    text = judged_texts.judged[:_MOST_CHARACTERS]
     words, size = _WORD.findall(text), max(1, len(text))
     count, folded = max(1, len(words)), [word.lower() for word in words]
-    other = " ".join(one.others)[:_MOST_CHARACTERS]
-    known = {word.lower() for word in _WORD.findall(other)}
+    context = " ".join(judged_texts.others)[:_MOST_CHARACTERS]
+    context_words = {word.lower() for word in _WORD.findall(context)}
+    # The order of these features is the order of the weights in a file: change _FEATURES with it.
     yield math.log1p(len(text))
     yield math.log1p(len(words))
     yield math.log1p(len(_SENTENCE.findall(text)))
@@ -119,4 +121,4 @@ def _simple(one: JudgedTexts) -> Iterator[float]:
     yield len({*folded}) / count
     yield sum(word in _WRITER for word in folded) / count
     yield sum(word in _READER for word in folded) / count
-    yield len([word for word in folded if word in known]) / count
+    yield len([word for word in folded if word in context_words]) / count

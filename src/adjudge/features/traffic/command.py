@@ -1,4 +1,4 @@
-"""``adjudge follow``: production traffic, judged as it comes."""
+"""``adjudge follow``: judge production traffic as it comes."""
 
 from __future__ import annotations
 
@@ -62,13 +62,13 @@ class _Duration(click.ParamType[timedelta]):
     def convert(
         self, value: object, param: click.Parameter | None, ctx: click.Context | None
     ) -> timedelta:
-        """So many seconds, minutes, hours or days."""
-        found = _DURATION.fullmatch(str(value))
-        if found is None:
+        """Parse seconds, minutes, hours or days."""
+        match = _DURATION.fullmatch(str(value))
+        if match is None:
             self.fail(
                 Message("{value!r} is not a time such as 30m, 24h or 7d", value=value), param, ctx
             )
-        return timedelta(**{_UNITS[found[2]]: int(found[1])})
+        return timedelta(**{_UNITS[match[2]]: int(match[1])})
 
 
 DURATION = _Duration()
@@ -86,7 +86,7 @@ again in each.
 
 @light_dataclass(frozen=True, kw_only=True)
 class FollowOptions:
-    """What ``adjudge follow`` can be told."""
+    """Options of ``adjudge follow``."""
 
     file: Path = positional("The eval file; its data is the traffic.", type=PATH)
     source: str = option(
@@ -170,7 +170,7 @@ class FollowOptions:
 
     @property
     def folder(self) -> Path:
-        """Where the days are kept."""
+        """The folder of the days' runs."""
         return self.run or traffic_folder(self.file)
 
     def _write_back(self, source: TrafficSource) -> WriteBack | None:
@@ -184,31 +184,31 @@ class FollowOptions:
         return WriteBack(source)
 
     def _source(self) -> TrafficSource:
-        scheme, _, rest = self.source.partition(":")
+        scheme, _, project = self.source.partition(":")
         if scheme == MLFLOW.name:
-            return MlflowTraces(MLFLOW, rest, self.since)
+            return MlflowTraces(MLFLOW, project, self.since)
         if scheme in SERVICES:
-            return ServiceSpans(SERVICES[scheme], rest, self.since)
+            return ServiceSpans(SERVICES[scheme], project, self.since)
         if self._port:
             return GrowingFiles(str(self.folder / FOLDER), self.id, self.time)
         files = GrowingFiles(self.source, self.id, self.time)
-        if not files.found():
+        if not files.has_files():
             echo(Message("{source}: there is no such file yet", source=self.source), err=True)
         return files
 
     @property
     def _port(self) -> str:
-        """Where spans are received, if they are."""
-        found = _PORT.fullmatch(self.source)
-        if found and int(found[1]) > _LAST_PORT:
+        """The port to receive spans at, or an empty text."""
+        match = _PORT.fullmatch(self.source)
+        if match and int(match[1]) > _LAST_PORT:
             raise SetupError(
-                "ports go from 0 to {last}, not {port}", last=_LAST_PORT, port=found[1]
+                "ports go from 0 to {last}, not {port}", last=_LAST_PORT, port=match[1]
             )
-        return found[1] if found else ""
+        return match[1] if match else ""
 
     @contextmanager
     def receiving(self) -> Iterator[None]:
-        """While this holds, spans are received where that is wanted."""
+        """Receive spans inside the block, if the source is a port."""
         if not self._port:
             yield
             return
@@ -219,7 +219,7 @@ class FollowOptions:
             yield
 
     def follower(self) -> Follower:
-        """The eval file with its source, sample and budget."""
+        """Open the eval file with its source, sample and budget."""
         folder = self.folder
         file = open_eval_file(
             self.file,
@@ -293,33 +293,34 @@ def _show(done: RoundDone, *, as_json: bool) -> None:
 
 
 def _document(done: RoundDone) -> JsonDict:
-    """A round as ``adjudge.results``, on one line: the next round is the next line."""
+    """Return a round as ``adjudge.results`` on one line."""
     return {
         "schema": SCHEMA,
         "kind": "traffic",
         "summary": done.to_dict(),
         **{name: [] for name in ("criteria", "gates", "notes")},
-        "alarms": [one.to_dict() for one in done.alarms],
-        "results": [one.to_dict() for one in done.rates],
+        "alarms": [alarm.to_dict() for alarm in done.alarms],
+        "results": [rate.to_dict() for rate in done.rates],
     }
 
 
 class _Teller:
-    """Says once which rows could not be judged: a day's rows pass in every round."""
+    """Prints each row that could not be judged once."""
 
     def __init__(self) -> None:
         self._told: set[str] = set()
 
     def __call__(self, event: Event) -> None:
+        # A day's rows are read again in every round.
         if isinstance(event, BadRow) and str(event) not in self._told:
             if len(self._told) < _MOST_TOLD:
                 echo(Message("left out: {why}", why=event), err=True)
             self._told.add(str(event))
 
 
-def _pairs(typed: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
-    found = [(one, *one.partition("=")) for one in typed]
-    for whole, column, equals, _ in found:
+def _pairs(texts: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    parsed = [(word, *word.partition("=")) for word in texts]
+    for text, column, equals, _ in parsed:
         if not equals or not column:
-            raise SetupError("--always takes COLUMN=VALUE, not {typed!r}", typed=whole)
-    return tuple((column, value) for _, column, _, value in found)
+            raise SetupError("--always takes COLUMN=VALUE, not {typed!r}", typed=text)
+    return tuple((column, value) for _, column, _, value in parsed)

@@ -1,4 +1,6 @@
-"""Files of JSON lines that others write to: they grow, are renamed, cut and replaced."""
+"""Follow files of JSON lines that other programs write: they grow, are renamed, truncated and
+replaced.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,7 @@ _ENDINGS = ("*.jsonl", "*.ndjson")
 
 @dataclass(frozen=True, slots=True)
 class _FilePlace:
-    """How far a file was read."""
+    """The place up to which a file was read."""
 
     offset: int = 0
     before: str = ""
@@ -40,9 +42,9 @@ class _FilePlace:
 
     @classmethod
     def of(cls, value: JsonObject) -> _FilePlace:
-        offset, before = value.get("offset"), value.get("before")
-        known = isinstance(offset, int) and isinstance(before, str)
-        return cls(int(str(offset)), str(before)) if known else cls()
+        offset, hash_before = value.get("offset"), value.get("before")
+        is_place = isinstance(offset, int) and isinstance(hash_before, str)
+        return cls(int(str(offset)), str(hash_before)) if is_place else cls()
 
     def to_dict(self) -> JsonObject:
         return {"offset": self.offset, "before": self.before}
@@ -50,7 +52,9 @@ class _FilePlace:
 
 @dataclass(frozen=True)
 class GrowingFiles:
-    """A file, the ``.jsonl`` and ``.ndjson`` files of a folder, or what a pattern matches."""
+    """A file, the ``.jsonl`` and ``.ndjson`` files of a folder, or the files that match a
+    pattern.
+    """
 
     pattern: str
     id: str | None = None
@@ -63,18 +67,19 @@ class GrowingFiles:
         return str(Path(self.pattern).absolute())
 
     def read(self, cursor: JsonObject) -> TrafficBatch:
-        """The whole lines behind ``cursor`` of the first file that has some. A line that is still
-        being written waits for its end. A file that cannot be read is named once, and again when
-        it has changed.
+        """Return the complete lines after ``cursor`` of the first file that has any.
+
+        A line that is still being written is left for later. A file that cannot be read is named
+        once, and again when it has changed.
         """
         places, bad = dict(cursor), list[str]()
         unreadable = dict(object_in(places.pop(_UNREADABLE, None)))
         for path in self._paths(places):
             try:
                 with path.open("rb") as file:
-                    known = _known_by(os.fstat(file.fileno()))
-                    place = _FilePlace.of(object_in(places.get(known)))
-                    batch = self._read(file, path, known, place)
+                    file_id = _file_id(os.fstat(file.fileno()))
+                    place = _FilePlace.of(object_in(places.get(file_id)))
+                    batch = self._read(file, path, file_id, place)
             except OSError as error:
                 state = f"{reason_of(error)} {_age(path)[0]}"
                 if unreadable.get(str(path)) != state:
@@ -83,30 +88,31 @@ class GrowingFiles:
                 continue
             unreadable.pop(str(path), None)
             if batch is not None:
-                told = (*bad, *batch.bad)
-                after = _kept({**places, known: object_in(batch.cursor)}, unreadable)
-                return replace(batch, cursor=after, bad=told, more=True)
-        return TrafficBatch((), _kept(places, unreadable), bad)
+                all_bad = (*bad, *batch.bad)
+                next_cursor = _with_unreadable(
+                    {**places, file_id: object_in(batch.cursor)}, unreadable
+                )
+                return replace(batch, cursor=next_cursor, bad=all_bad, more=True)
+        return TrafficBatch((), _with_unreadable(places, unreadable), bad)
 
-    def found(self) -> bool:
-        """Whether there is anything to read, now."""
+    def has_files(self) -> bool:
+        """Return True if there is anything to read now."""
         return Path(self.pattern).is_dir() or bool(self._paths())
 
-    def _paths(self, known: Container[str] = ()) -> list[Path]:
-        """The oldest first, so that what was renamed is read before what took its place. A file
-        that was ``known`` under the name that is followed is read to its end.
-        """
-        given = Path(self.pattern)
-        if given.is_dir():
-            found = [path for ending in _ENDINGS for path in given.glob(ending)]
+    def _paths(self, file_ids: Container[str] = ()) -> list[Path]:
+        """Return the files, the oldest first."""
+        followed = Path(self.pattern)
+        if followed.is_dir():
+            paths = [path for ending in _ENDINGS for path in followed.glob(ending)]
         else:
-            found = [Path(name) for name in glob.glob(self.pattern)]  # noqa: PTH207
-            renamed = given.parent.glob(f"{glob.escape(given.name)}.*")
-            found += [one for one in renamed if _is_among(one, known)]
-        return sorted((path for path in found if path.is_file()), key=_age)
+            paths = [Path(name) for name in glob.glob(self.pattern)]  # noqa: PTH207
+            # A rotated file that was read before under the followed name is read to its end.
+            renamed = followed.parent.glob(f"{glob.escape(followed.name)}.*")
+            paths += [rotated for rotated in renamed if _is_among(rotated, file_ids)]
+        return sorted((path for path in paths if path.is_file()), key=_age)
 
     def _read(
-        self, file: BinaryIO, path: Path, known: str, place: _FilePlace
+        self, file: BinaryIO, path: Path, file_id: str, place: _FilePlace
     ) -> TrafficBatch | None:
         if place.offset and _hash(_before(file, place.offset)) != place.before:
             place = _FilePlace()  # it was cut, or another file took its place
@@ -122,25 +128,27 @@ class GrowingFiles:
             return None
         lines = part[: end or len(part)]
         offset = place.offset + len(lines)
-        after = _FilePlace(offset, _hash(_before(file, offset)))
-        return replace(self._events(lines, path, known, place.offset), cursor=after.to_dict())
+        next_place = _FilePlace(offset, _hash(_before(file, offset)))
+        return replace(
+            self._events(lines, path, file_id, place.offset), cursor=next_place.to_dict()
+        )
 
-    def _events(self, lines: bytes, path: Path, known: str, offset: int) -> TrafficBatch:
+    def _events(self, lines: bytes, path: Path, file_id: str, offset: int) -> TrafficBatch:
         events: list[TrafficEvent] = []
         bad: list[str] = []
-        for place, line in _numbered(lines, offset):
+        for place, line in _lines_with_places(lines, offset):
             try:
                 row = json.loads(line)
                 if not isinstance(row, dict):
                     raise WrongData("is not a JSON object")
                 if not holds_spans(row):
-                    events.append(self._event(row, line, place, known))
+                    events.append(self._event(row, line, place, file_id))
                     continue
                 spans, wrong = spans_in(row)
                 events += spans
                 bad += [
-                    Message("{path}, byte {place}: {error}", path=path, place=place, error=one)
-                    for one in wrong
+                    Message("{path}, byte {place}: {error}", path=path, place=place, error=reason)
+                    for reason in wrong
                 ]
             except (ValueError, RecursionError) as error:
                 bad.append(
@@ -148,15 +156,16 @@ class GrowingFiles:
                 )
         return TrafficBatch(events, {}, bad)
 
-    def _event(self, row: JsonObject, line: bytes, place: int, known: str) -> TrafficEvent:
-        own = _first_text(row, (self.id,) if self.id else _NAMES)
-        if self.id and not own:
+    def _event(self, row: JsonObject, line: bytes, place: int, file_id: str) -> TrafficEvent:
+        event_id = _first_text(row, (self.id,) if self.id else _NAMES)
+        if self.id and not event_id:
             raise WrongData("has no {column}", column=self.id)
         at = _first_text(row, (self.time,) if self.time else _TIMES)
-        return TrafficEvent(own or f"{known}:{place}:{_hash(line)}", row, at)
+        # Without an id, the place in the file and the hash of the line identify the event.
+        return TrafficEvent(event_id or f"{file_id}:{place}:{_hash(line)}", row, at)
 
 
-def _kept(places: JsonObject, unreadable: JsonObject) -> JsonObject:
+def _with_unreadable(places: JsonObject, unreadable: JsonObject) -> JsonObject:
     return {**places, _UNREADABLE: unreadable} if unreadable else places
 
 
@@ -165,8 +174,8 @@ def _before(file: BinaryIO, offset: int) -> bytes:
     return file.read(min(_BEFORE, offset))
 
 
-def _numbered(lines: bytes, offset: int) -> Iterator[tuple[int, bytes]]:
-    """Each line that holds something, with its place in the file."""
+def _lines_with_places(lines: bytes, offset: int) -> Iterator[tuple[int, bytes]]:
+    """Yield each line that is not empty, with its place in the file."""
     for line in lines.split(b"\n"):
         if line.strip():
             yield offset, line
@@ -174,18 +183,20 @@ def _numbered(lines: bytes, offset: int) -> Iterator[tuple[int, bytes]]:
 
 
 def _first_text(row: JsonObject, names: Sequence[str]) -> str:
-    found = (row.get(name) for name in names)
-    return next((str(one) for one in found if isinstance(one, str | int | float) and one != ""), "")
+    values = (row.get(name) for name in names)
+    return next(
+        (str(value) for value in values if isinstance(value, str | int | float) and value != ""), ""
+    )
 
 
-def _known_by(status: os.stat_result) -> str:
-    """What stays the same when a file is renamed."""
+def _file_id(status: os.stat_result) -> str:
+    """Return an id that survives renaming of the file."""
     return f"{status.st_dev}:{status.st_ino}"
 
 
-def _is_among(path: Path, known: Container[str]) -> bool:
+def _is_among(path: Path, file_ids: Container[str]) -> bool:
     try:
-        return _known_by(path.stat()) in known
+        return _file_id(path.stat()) in file_ids
     except FileNotFoundError:  # it is just being renamed again
         return False
 

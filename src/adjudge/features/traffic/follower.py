@@ -1,4 +1,4 @@
-"""Traffic, followed: taken in from a source, judged in an ordinary run for each day."""
+"""Follow traffic: take events in from a source, and judge them in an ordinary run per day."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ Listen = Callable[[Event], None]
 
 @dataclass(frozen=True)
 class DayDone:
-    """What the run of a day came to."""
+    """Result of judging a day."""
 
     judged: int
     waiting: int
@@ -74,16 +74,16 @@ class RoundDone:
 
     @property
     def is_new(self) -> bool:
-        """Whether there is anything to tell."""
+        """True if the round has anything to tell."""
         return bool(self.taken.new or self.taken.bad or self.taken.late or self.raised or self.away)
 
     @property
     def raised(self) -> tuple[Alarm, ...]:
-        """The alarms that were raised, now or before."""
-        return tuple(one for one in self.alarms if one.raised)
+        """The alarms that are raised, now or from before."""
+        return tuple(alarm for alarm in self.alarms if alarm.raised)
 
     def sentences(self) -> Iterator[Message]:
-        """The round in a few lines."""
+        """Yield the round in a few lines."""
         if self.away:
             yield self.away
         yield plural(
@@ -116,8 +116,8 @@ class RoundDone:
             yield plural(
                 "{count} verdict was written back", "{count} verdicts were written back", self.sent
             )
-        yield from (one.sentence() for one in self.rates)
-        yield from (one.sentence() for one in self.alarms)
+        yield from (rate.sentence() for rate in self.rates)
+        yield from (alarm.sentence() for alarm in self.alarms)
 
     def to_dict(self) -> JsonDict:
         return {
@@ -151,17 +151,19 @@ class Follower:
     prices: PriceTable = field(default_factory=PriceTable.load)
 
     def run_of(self, day: str) -> Path:
-        """The run folder of a day: the last one where the eval file was changed on it."""
+        """Return the run folder of a day; if the eval file was changed that day, the last one."""
         return self._runs_of(day)[-1]
 
     def rounds(self, intake: Intake, listen: Listen) -> Iterator[RoundDone]:
-        """Take in what came and judge what was chosen of it, time and again; the caller decides
-        when the next round begins, and hears what happens in each.
+        """Take in new events and judge the chosen ones, again and again.
+
+        The caller decides when the next round begins, and `listen` receives the events of each.
         """
         last, settled = None, False
         while True:
             day = today()
             taken, away = self._take(intake, day)
+            # Nothing new to judge and nothing to retry: repeat the last round without running it.
             if last and settled and day == last.day and not taken.chosen:
                 yield replace(last, taken=taken, away=away, sent=0)
                 continue
@@ -169,12 +171,12 @@ class Follower:
             yield replace(last, taken=taken, away=away or last.away)
 
     def _take(self, intake: Intake, day: str) -> tuple[Taken, Message | None]:
-        """What came since the last round, and why the source gave nothing, where it should have."""
+        """Return the events since the last round, and why the source failed if it did."""
         taken, away = Taken(), None
         try:
             for _ in range(_MOST_AT_ONCE):
-                found, more = intake.take(self.source, self.sampling, day)
-                taken += found
+                step, more = intake.take(self.source, self.sampling, day)
+                taken += step
                 if not more:
                     break
         except SourceAway as error:
@@ -182,7 +184,9 @@ class Follower:
         return taken + intake.settle(self.sampling, day, self.quiet), away
 
     def _round(self, intake: Intake, day: str, listen: Listen) -> tuple[RoundDone, bool]:
-        """Judge and send what there is; and whether nothing of it has to be tried again."""
+        """Judge and send everything that is open; return False as second value if something must be
+        retried.
+        """
         done, sent, away = [], 0, None
         for open_day in self._open_days(intake, day):
             done.append(self._judge(intake, open_day, listen, is_over=open_day < day))
@@ -195,41 +199,42 @@ class Follower:
         came_to = RoundDone(
             day,
             Taken(),
-            sum(one.judged for one in done),
-            sum(one.waiting for one in done),
+            sum(day_done.judged for day_done in done),
+            sum(day_done.waiting for day_done in done),
             self.rates(intake),
             tuple(_latest(done)) if done else tuple(alarms_kept(intake)),
             away,
             sent,
         )
-        return came_to, away is None and not any(one.failed for one in done)
+        return came_to, away is None and not any(day_done.failed for day_done in done)
 
     def _send(self, intake: Intake, day: str) -> int:
         if self.write_back is None:
             return 0
-        before = [one for one in intake.days() if one <= day][-2:]
-        runs = [run for run in map(self.run_of, before) if holds_run(run)]
+        # Also the day before: its last verdicts may not have been sent yet.
+        last_days = [other_day for other_day in intake.days() if other_day <= day][-2:]
+        runs = [run for run in map(self.run_of, last_days) if holds_run(run)]
         return sum(self.write_back.send(intake, run) for run in runs)
 
     def _open_days(self, intake: Intake, today: str) -> list[str]:
-        """The days whose rows may not all be judged: today, and one that ended before they were."""
+        """Return today, and earlier days that ended before all their rows were judged."""
         closed = str(intake.fact(_CLOSED).get("day", ""))
         return [day for day in intake.days() if day > closed or day == today]
 
     def rates(self, intake: Intake) -> tuple[TrafficRate, ...]:
-        """The rates of the last days."""
+        """Return the rates of the last days."""
         days = intake.days()[-self.window :]
-        events = sum(one.seen for one in intake.counts() if one.day in days)
+        events = sum(count.seen for count in intake.counts() if count.day in days)
         return rates_of([run for run in map(self.run_of, days) if holds_run(run)], events)
 
     def _runs_of(self, day: str) -> list[Path]:
         return runs_of_day(self.folder, day)
 
     def _left_for(self, folder: Path, day: str) -> Budget:
-        """What the other runs of a day have left of its budget."""
-        others = [run for run in self._runs_of(day) if run != folder and holds_run(run)]
+        """Return the day's budget minus what its other runs have spent."""
+        other_runs = [run for run in self._runs_of(day) if run != folder and holds_run(run)]
         # By their accounts: votes alone know nothing of requests that failed or got lost.
-        spent = sum((spent_in(run) for run in others), Spent())
+        spent = sum((spent_in(run) for run in other_runs), Spent())
         usd, calls = self.per_day.max_usd, self.per_day.max_calls
         return Budget(
             None if usd is None else max(0.0, usd - spent.usd),
@@ -239,6 +244,7 @@ class Follower:
     def _judge(self, intake: Intake, day: str, listen: Listen, *, is_over: bool) -> DayDone:
         try:
             return self._judge_in(self.run_of(day), intake, day, listen)
+        # The eval file was changed: judge the day in another run.
         except OtherConfiguration:
             if is_over and self._is_judged(intake, day):
                 return DayDone(0, 0, ())  # it stays as it was judged
@@ -246,12 +252,12 @@ class Follower:
             return self._judge_in(self.folder / f"{day}-{number}", intake, day, listen)
 
     def _is_judged(self, intake: Intake, day: str) -> bool:
-        """Whether every chosen row of a day has a judgment by every criterion."""
-        return min(_judged_in(self.run_of(day)), default=0) >= intake.chosen_on(day)
+        """Return True if every chosen row of a day has a judgment by every criterion."""
+        return min(_count_judgments(self.run_of(day)), default=0) >= intake.chosen_on(day)
 
     def _judge_in(self, folder: Path, intake: Intake, day: str, listen: Listen) -> DayDone:
         outcome = self._outcome(folder, intake, day)
-        judged, waiting, failed = None, 0, False
+        counts, waiting, failed = None, 0, False
         try:
             with execute(outcome.plan, kept=outcome.facts) as events:
                 for event in events:
@@ -260,17 +266,15 @@ class Follower:
                     if isinstance(event, JudgmentDone):
                         failed |= event.result.status is Status.FAILED
         except BudgetSpent:  # not all that was judged before has passed
-            judged = _judged_in(folder)
-            left = intake.chosen_on(day) - outcome.skipped - min(judged, default=0)
-            waiting = max(0, left)
+            counts = _count_judgments(folder)
+            unjudged = intake.chosen_on(day) - outcome.skipped - min(counts, default=0)
+            waiting = max(0, unjudged)
         alarms = tuple(self._alarms(intake, day, outcome.bars))
-        made = outcome.judgments if judged is None else sum(judged)
-        return DayDone(made, waiting, alarms, failed)
+        judgments = outcome.judgments if counts is None else sum(counts)
+        return DayDone(judgments, waiting, alarms, failed)
 
     def _outcome(self, folder: Path, intake: Intake, day: str) -> RunOutcome:
-        """Plan the run of a day, over the rows that are chosen so far, within what is left of the
-        day's budget.
-        """
+        """Plan the run of a day over the rows chosen so far, within the remaining budget."""
         of_agents = RowReader(self.file).reads_traces
         intake.write_rows(day, folder / ROWS, as_trajectories=of_agents)
         data = replace(self.file.data, path=str((folder / ROWS).absolute()), limit=None)
@@ -291,58 +295,57 @@ class Follower:
         return outcome
 
     def _alarms(self, intake: Intake, day: str, bars: Sequence[Bar]) -> Iterator[Alarm]:
-        """Each rate that has a bar, looked at once more; what was kept of others is forgotten."""
-        before = intake.fact(_ALARMS)
-        kept = {name: one for name, one in before.items() if _bar_of(bars, *name.split("\0"))}
-        if kept != before:
-            intake.keep_fact(_ALARMS, kept)
+        """Update and yield the alarm of each rate that has a bar."""
+        stored = intake.fact(_ALARMS)
+        # Forget the states of rates that have no bar any more.
+        states = {name: value for name, value in stored.items() if _bar_of(bars, *name.split("\0"))}
+        if states != stored:
+            intake.keep_fact(_ALARMS, states)
         if not bars or not holds_run(self.run_of(day)):
             return
         scores: dict[tuple[str, str], dict[int, float | None]] = {}
         for name, place, score in uniform_scores(self.run_of(day)):
             scores.setdefault(name, {})[place] = score
-        for (judge, criterion), found in scores.items():
+        for (judge, criterion), scores_by_place in scores.items():
             bar = _bar_of(bars, judge, criterion)
             if bar is None:
                 continue
             rate = f"{judge}\0{criterion}"
-            known = AlarmState.of(object_in(kept.get(rate)), bar.least, rises=bar.most)
-            state = known.look(day, found)
-            kept[rate] = state.to_dict()
+            earlier_state = AlarmState.of(object_in(states.get(rate)), bar.least, rises=bar.most)
+            state = earlier_state.look(day, scores_by_place)
+            states[rate] = state.to_dict()
             yield state.alarm(judge, criterion)
-        intake.keep_fact(_ALARMS, kept)
+        intake.keep_fact(_ALARMS, states)
 
 
 def _latest(days: Sequence[DayDone]) -> Iterator[Alarm]:
-    """The alarms of the last day, and those that were raised on a day that ended before it was
-    judged: nobody has heard of them yet.
-    """
-    yield from (one for day in days[:-1] for one in day.alarms if one.raised)
+    """Yield the alarms of the last day, and the raised ones of days that were judged only now."""
+    yield from (alarm for day in days[:-1] for alarm in day.alarms if alarm.raised)
     yield from days[-1].alarms
 
 
-def _judged_in(run: Path) -> list[int]:
-    """The judgments of a run by each criterion."""
-    return [sum(one.statuses.values()) for one in run_info(run).criteria]
+def _count_judgments(run: Path) -> list[int]:
+    """Return the number of judgments per criterion."""
+    return [sum(criterion.statuses.values()) for criterion in run_info(run).criteria]
 
 
 def runs_of_day(folder: Path, day: str) -> list[Path]:
-    """The runs of a day: more than one where the eval file was changed."""
+    """Return the runs of a day; there are several if the eval file was changed."""
     numbered = (folder / f"{day}-{number}" for number in count(2))
     return [folder / day, *takewhile(holds_run, numbered)]
 
 
 def alarms_kept(intake: TrafficStore) -> Iterator[Alarm]:
-    """How things stood when the last rows were judged."""
-    for name, kept in intake.fact(_ALARMS).items():
+    """Yield the alarms as they were when the last rows were judged."""
+    for name, state_data in intake.fact(_ALARMS).items():
         judge, _, criterion = name.partition("\0")
-        bar, rises = object_in(kept).get("bar"), object_in(kept).get("rises") is True
+        bar, rises = object_in(state_data).get("bar"), object_in(state_data).get("rises") is True
         if isinstance(bar, float):
-            state = AlarmState.of(object_in(kept), bar, rises=rises)
+            state = AlarmState.of(object_in(state_data), bar, rises=rises)
             yield state.alarm(judge, criterion)
 
 
 def _bar_of(bars: Sequence[Bar], judge: str, criterion: str) -> Bar | None:
-    """The bar that names the criterion, else the one of its judge, else the one of all."""
-    own = {bar.name: replace(bar, least=float(bar.least)) for bar in bars if bar.judge == judge}
-    return next((own[name] for name in (criterion, judge, "") if name in own), None)
+    """Return the bar of the criterion, else of its judge, else of all."""
+    by_name = {bar.name: replace(bar, least=float(bar.least)) for bar in bars if bar.judge == judge}
+    return next((by_name[name] for name in (criterion, judge, "") if name in by_name), None)

@@ -1,6 +1,4 @@
-"""What following came to so far, as a report: rolling rates with their intervals, alarms, rows to
-label.
-"""
+"""Report on followed traffic: rolling rates with intervals, alarms, and rows to label."""
 
 from __future__ import annotations
 
@@ -22,22 +20,25 @@ _WINDOW = 7
 
 
 def is_followed(folder: Path) -> bool:
-    """Whether the days of traffic are kept in a folder."""
+    """Return True if a folder holds the days of traffic."""
     return (folder / FILE).is_file()
 
 
 def traffic_document(folder: Path, language: str = "en") -> Document:
-    """The rates of the last days, each over the days of a window before it."""
+    """Return a report on the last days; each rate covers the window of days before it."""
     with reading_store(folder) as intake:
         counts, alarms = intake.counts(), list(alarms_kept(intake))
         days = intake.days()[-_DAYS - _WINDOW + 1 :]
     runs = {day: run for day in days if holds_run(run := runs_of_day(folder, day)[-1])}
-    events = {day: sum(one.seen for one in counts if one.day == day) for day in days}
-    found = rolling_rates(runs, events, _WINDOW)
+    events = {day: sum(count.seen for count in counts if count.day == day) for day in days}
+    rates = rolling_rates(runs, events, _WINDOW)
     return Document(
         title=Message("Traffic: {name}", name=folder.name),
-        lines=[one.sentence() for one in alarms],
-        parts=[_part(name, each[-_DAYS:], alarms, language) for name, each in found.items()]
+        lines=[alarm.sentence() for alarm in alarms],
+        parts=[
+            _part(name, rates_by_day[-_DAYS:], alarms, language)
+            for name, rates_by_day in rates.items()
+        ]
         + [_days(counts, days[-_DAYS:])],
         notes=[
             Message(
@@ -59,19 +60,19 @@ def _part(
     alarms: Sequence[Alarm],
     language: str,
 ) -> DocumentPart:
-    bar = next((one.bar for one in alarms if (one.judge, one.criterion) == name), None)
+    bar = next((alarm.bar for alarm in alarms if (alarm.judge, alarm.criterion) == name), None)
     title = Message("{judge}, {criterion}", judge=name[0], criterion=name[1])
     moments = [
         Moment(day[5:], _range(rate), str(render(rate.sentence(), language))) for day, rate in rates
     ]
     over = Message("Share of all traffic that passes, by day; dashed: the bar of the alarm")
-    shown = render(over if bar is not None else Message("Mean score, by day"), language)
-    drawn = timeline(moments, shown, bar=bar, language=language)
-    is_share = all((one.range.value or 0) <= 1 for one in moments)
+    label = render(over if bar is not None else Message("Mean score, by day"), language)
+    drawn = timeline(moments, label, bar=bar, language=language)
+    is_share = all((moment.range.value or 0) <= 1 for moment in moments)
     return DocumentPart(
         title=title,
         lines=[rates[-1][1].sentence()],
-        plots=[titled(drawn, shown)] if is_share else [],
+        plots=[titled(drawn, label)] if is_share else [],
         headings=[
             Message("day"),
             Message("rate"),
@@ -92,7 +93,7 @@ def _row(day: str, rate: TrafficRate) -> list[str]:
     limits = rate.interval
     return [
         day,
-        rate.shown(),
+        rate.format_mean(),
         percent_range(limits) if limits else "–",
         str(rate.rows),
         Message("{count:,}", count=rate.events if rate.covered is None else rate.covered),
@@ -100,18 +101,18 @@ def _row(day: str, rate: TrafficRate) -> list[str]:
 
 
 def _days(counts: Sequence[StratumCount], days: Sequence[str]) -> DocumentPart:
-    """What came, and what was taken of it."""
+    """Return a table of the events per stratum, and how many were chosen."""
     return DocumentPart(
         title=Message("What came"),
         headings=[Message("day"), Message("stratum"), Message("events"), Message("chosen")],
         rows=[
             [
-                one.day,
-                one.stratum or "–",
-                Message("{count:,}", count=one.seen),
-                Message("{count:,}", count=one.chosen),
+                count.day,
+                count.stratum or "–",
+                Message("{count:,}", count=count.seen),
+                Message("{count:,}", count=count.chosen),
             ]
-            for one in counts
-            if one.day in days
+            for count in counts
+            if count.day in days
         ],
     )

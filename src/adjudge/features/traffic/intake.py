@@ -1,5 +1,5 @@
-"""What came and what was chosen of it, kept together with the place in the source: an event is
-taken in once, whoever is killed when.
+"""Take events in exactly once, even if the process is killed: events, choices and the place in the
+source are stored in one transaction.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _WHOLE = (
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """What one look at the source brought."""
+    """Counts of one look at the source."""
 
     new: int = 0
     again: int = 0
@@ -73,18 +73,20 @@ class Taken:
 
 
 def today() -> str:
-    """The day in UTC, by which budgets count."""
+    """Return the day in UTC; budgets count by it."""
     return datetime.now(UTC).date().isoformat()
 
 
 class Intake(TrafficStore):
-    """The events of a source, taken into a file of its own beside the runs of the days."""
+    """The events of a source, in a database next to the runs of the days."""
 
     def take(self, source: TrafficSource, sampling: Sampling, day: str) -> tuple[Taken, bool]:
-        """What came since the last look, all of it or nothing; and whether there is more."""
-        before = self._cursor(source)
-        batch = source.read(before)
-        if not batch.events and batch.cursor == before:
+        """Take in the next batch, all of it or nothing; the second value is True if there
+        is more.
+        """
+        cursor = self._cursor(source)
+        batch = source.read(cursor)
+        if not batch.events and batch.cursor == cursor:
             return Taken(bad=tuple(batch.bad)), False
         with self._transaction():
             taken = self._take(batch, sampling, day)
@@ -101,32 +103,36 @@ class Intake(TrafficStore):
                 taken += self._take_event(event, sampling, day)
             elif not self._is_known(event.trace):
                 self._keep_piece(event)
+            # The trace is closed, and this span was not part of it: it came too late.
             elif self._is_new(f"{event.trace}/{event.id}"):
                 taken += Taken(late=1)
         return taken
 
     def _keep_piece(self, event: TrafficEvent) -> None:
-        """A span that came before is replaced, and does not make its trace wait for longer."""
+        """Store a span until its trace is complete."""
         is_new = self._is_new(f"{event.trace}/{event.id}")
-        known = self._held.execute(
+        stored = self._held.execute(
             "SELECT piece, came FROM pieces WHERE trace = ? AND id = ?", (event.trace, event.id)
         ).fetchone()
         piece = json_line(event.row)
-        came = known[1] if not is_new and known and known[0] == piece else time.time()
+        # A span that is sent again unchanged must not make its trace wait longer.
+        came = stored[1] if not is_new and stored and stored[0] == piece else time.time()
         self._held.execute(
             "INSERT OR REPLACE INTO pieces VALUES (?, ?, ?, ?, ?, ?)",
             (event.trace, event.id, event.format, piece, event.is_root, came),
         )
 
     def settle(self, sampling: Sampling, day: str, quiet: float) -> Taken:
-        """The traces that are whole: their root has ended, and nothing has come for ``quiet``
-        seconds. One whose root does not come is taken as it is after ten times as long.
+        """Take in the traces that are complete.
+
+        A trace is complete if its root has ended and nothing came for ``quiet`` seconds. Without a
+        root, it is taken after ten times as long.
         """
         taken, now = Taken(), time.time()
-        whole = self._held.execute(_WHOLE, (now - quiet, now - _NO_ROOT * quiet)).fetchall()
-        for begin in range(0, len(whole), _AT_ONCE):
+        complete = self._held.execute(_WHOLE, (now - quiet, now - _NO_ROOT * quiet)).fetchall()
+        for begin in range(0, len(complete), _AT_ONCE):
             with self._transaction():
-                for (trace,) in whole[begin : begin + _AT_ONCE]:
+                for (trace,) in complete[begin : begin + _AT_ONCE]:
                     taken += self._take_trace(trace, sampling, day)
         return taken
 
@@ -146,32 +152,32 @@ class Intake(TrafficStore):
         if not self._is_new(event.id):
             return Taken(again=1)
         stratum = sampling.stratum_of(event.row)
-        choice = sampling.choose(event, self._seen(day, stratum))
+        choice = sampling.choose(event, self._count_seen(day, stratum))
         self._held.execute(_COUNT, (day, stratum, choice is not None))
         if choice:
             self._keep(day, event, choice)
         return Taken(new=1, chosen=int(choice is not None))
 
     def _is_new(self, id: str) -> bool:
-        """Whether it was not there before; from now on it is known."""
-        found = self._held.execute("INSERT OR IGNORE INTO events VALUES (?)", (_key(id),))
-        return found.rowcount == 1
+        """Remember an id; return True if it was not known before."""
+        cursor = self._held.execute("INSERT OR IGNORE INTO events VALUES (?)", (_key(id),))
+        return cursor.rowcount == 1
 
     def _is_known(self, id: str) -> bool:
-        found = self._held.execute("SELECT 1 FROM events WHERE key = ?", (_key(id),))
-        return found.fetchone() is not None
+        rows = self._held.execute("SELECT 1 FROM events WHERE key = ?", (_key(id),))
+        return rows.fetchone() is not None
 
     @property
     def unfinished(self) -> int:
-        """Traces that are not whole yet."""
-        found = self._held.execute("SELECT count(DISTINCT trace) FROM pieces").fetchone()
-        return int(found[0])
+        """Number of traces that are not complete yet."""
+        row = self._held.execute("SELECT count(DISTINCT trace) FROM pieces").fetchone()
+        return int(row[0])
 
-    def _seen(self, day: str, stratum: str) -> int:
-        found = self._held.execute(
+    def _count_seen(self, day: str, stratum: str) -> int:
+        row = self._held.execute(
             "SELECT seen FROM days WHERE day = ? AND stratum = ?", (day, stratum)
         ).fetchone()
-        return int(found[0]) if found else 0
+        return int(row[0]) if row else 0
 
     def _keep(self, day: str, event: TrafficEvent, choice: SampleChoice) -> None:
         about: JsonDict = {
@@ -188,24 +194,24 @@ class Intake(TrafficStore):
         )
 
     def _cursor(self, source: TrafficSource) -> JsonObject:
-        found = self._held.execute(
+        row = self._held.execute(
             "SELECT value FROM cursors WHERE source = ?", (source.name,)
         ).fetchone()
-        return object_in(json.loads(found[0])) if found else {}
+        return object_in(json.loads(row[0])) if row else {}
 
 
 @contextmanager
 def open_intake(folder: Path) -> Iterator[Intake]:
-    """The intake that is kept in ``folder``, made where there is none; one process holds it."""
+    """Open the intake of ``folder``, creating it if needed. Only one process can hold it."""
     path = folder / FILE
     try:
         folder.mkdir(parents=True, exist_ok=True)
         refuse_links_below(folder)
         with (
-            locked(folder / _LOCK, wait=False) as held,
+            locked(folder / _LOCK, wait=False) as is_locked,
             closing(sqlite3.connect(path, isolation_level=None, timeout=30)) as connection,
         ):
-            if not held:
+            if not is_locked:
                 raise RunError(
                     "{folder} is followed by another process: stop it, or use another folder",
                     folder=folder,

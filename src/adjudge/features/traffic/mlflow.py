@@ -1,4 +1,4 @@
-"""MLflow, asked for its traces by its public HTTP API; verdicts become assessments of them."""
+"""Read traces from MLflow's public HTTP API, and write verdicts back as assessments."""
 
 from __future__ import annotations
 
@@ -30,20 +30,21 @@ def _search(project: str, since: str, page: str) -> tuple[str, JsonObject]:
         "type": "MLFLOW_EXPERIMENT",
         "mlflow_experiment": {"experiment_id": project},
     }
-    wanted: JsonDict = {
+    query: JsonDict = {
         "locations": [place],
         "filter": f"trace.timestamp_ms >= {begin}",
         "order_by": ["timestamp_ms ASC"],
         "max_results": _PAGE,
     }
-    return f"{_API}/search", {**wanted, **nonempty(page_token=page)}
+    return f"{_API}/search", {**query, **nonempty(page_token=page)}
 
 
-def _event(one: JsonObject) -> TrafficEvent:
-    """A trace is one event: it has ended, or it comes again."""
-    info = inner_object(one, "info")
+def _event(trace: JsonObject) -> TrafficEvent:
+    """Return a trace as one event."""
+    info = inner_object(trace, "info")
     id, at = text_at(info, "trace_id"), text_at(info, "request_time")
-    return TrafficEvent(id, one, at, id, info.get("state") in _OVER, "mlflow")
+    # A trace that has not ended yet comes again later.
+    return TrafficEvent(id, trace, at, id, info.get("state") in _OVER, "mlflow")
 
 
 MLFLOW = Service(
@@ -61,37 +62,37 @@ MLFLOW = Service(
 
 
 class MlflowTraces(ServiceSpans):
-    """The traces of an experiment: they are listed first, then their spans are asked for. A list
-    that is empty is left out of MLflow's answers.
-    """
+    """The traces of an experiment: they are listed first, then their spans are requested."""
 
     def _ask(self, since: str, page: str) -> JsonObject:
         if not self.project.isdigit():
             raise SetupError("mlflow needs the number of an experiment: --from mlflow:12")
         listed = inner_object(self._exchange(*self.service.ask(self.project, since, page)))
-        known = {
+        infos = {
             id: info for info in objects(listed, "traces") if (id := text_at(info, "trace_id"))
         }
-        if not known:
+        if not infos:
+            # MLflow leaves an empty list out of its answers.
             return {**listed, "traces": []}
-        query = urlencode({"trace_ids": list(known)}, doseq=True)
-        found = self._exchange(f"{_API}/batchGet?{query}", None)
-        traces = [_trace(one, known) for one in objects(found, "traces")]
+        query = urlencode({"trace_ids": list(infos)}, doseq=True)
+        answer = self._exchange(f"{_API}/batchGet?{query}", None)
+        traces = [_trace(trace, infos) for trace in objects(answer, "traces")]
         return {**listed, "traces": traces}
 
     def send(self, scores: Sequence[JsonObject]) -> None:
-        """Make each verdict an assessment of its trace, or change the one that is there: MLflow
-        has no key for them, so ours stands in their metadata.
-        """
-        for one in scores:
-            place = f"{_API}/{quote(str(one.get('trace_id')), safe='')}"
-            kept = self._assessments(place)
-            own = next((each for each in kept if _key(each) == _key(one)), None)
-            if own is None:
-                self._exchange(f"{place}/assessments", {"assessment": one})
+        """Write each verdict as an assessment of its trace, or update the existing one."""
+        for score in scores:
+            place = f"{_API}/{quote(str(score.get('trace_id')), safe='')}"
+            assessments = self._assessments(place)
+            # MLflow has no key for assessments, so adjudge's key is in their metadata.
+            existing = next(
+                (assessment for assessment in assessments if _key(assessment) == _key(score)), None
+            )
+            if existing is None:
+                self._exchange(f"{place}/assessments", {"assessment": score})
                 continue
-            id = quote(str(own.get("assessment_id")), safe="")
-            body: JsonDict = {"assessment": one, "update_mask": _CHANGED}
+            id = quote(str(existing.get("assessment_id")), safe="")
+            body: JsonDict = {"assessment": score, "update_mask": _CHANGED}
             self._exchange(f"{place}/assessments/{id}", body, "PATCH")
 
     def _assessments(self, place: str) -> Sequence[JsonObject]:
@@ -106,24 +107,23 @@ def _key(assessment: JsonObject) -> JsonValue:
     return inner_object(assessment, "metadata").get(_KEY)
 
 
-def _trace(one: JsonObject, known: Mapping[str, JsonObject]) -> JsonObject:
-    """As MLflow writes a trace to a file."""
-    info = inner_object(one, "trace_info")
-    listed = known.get(text_at(info, "trace_id"), info)
+def _trace(trace: JsonObject, infos: Mapping[str, JsonObject]) -> JsonObject:
+    """Return a trace as MLflow writes it to a file."""
+    info = inner_object(trace, "trace_info")
+    listed = infos.get(text_at(info, "trace_id"), info)
     spans = [
         {**span, "attributes": _attributes(span.get("attributes"))}
-        for span in objects(one, "spans")
+        for span in objects(trace, "spans")
     ]
     return {"info": {**listed, "assessments": []}, "data": {"spans": spans}}
 
 
-def _attributes(given: JsonValue) -> JsonObject:
-    """Name → value, where it is a list of both as in OTLP; what is no text is a text of JSON, as
-    in MLflow's files.
-    """
-    if isinstance(given, dict):
-        return given
+def _attributes(attributes: JsonValue) -> JsonObject:
+    """Return the attributes as a mapping, if they are a list as in OTLP."""
+    if isinstance(attributes, dict):
+        return attributes
     return {
+        # MLflow's files hold every value that is not text as JSON.
         name: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        for name, value in attributes_of(given).items()
+        for name, value in attributes_of(attributes).items()
     }

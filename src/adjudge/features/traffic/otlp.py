@@ -1,4 +1,4 @@
-"""Spans of OpenTelemetry as they arrive: each by itself."""
+"""Split OpenTelemetry exports into single spans."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ _OURS = "adjudge"
 
 
 def holds_spans(row: JsonObject) -> bool:
-    """Whether a line is what an exporter of OpenTelemetry writes."""
+    """Return True if a line has the form of an OpenTelemetry export."""
     return any(isinstance(row.get(name), list) for name in _SPANS)
 
 
 def spans_in(row: JsonObject) -> tuple[list[TrafficEvent], list[str]]:
-    """Its spans, each with what it needs to be read alone, not those that judging made; and what
-    is wrong with others.
+    """Return the spans, each with its resource and scope, and the errors of others.
+
+    Spans that adjudge made while judging are left out.
     """
     events: list[TrafficEvent] = []
     wrong: list[str] = []
@@ -55,6 +56,6 @@ def _event(part: JsonObject, scope: JsonObject, span: JsonObject) -> TrafficEven
 
 
 def _is_ours(part: JsonObject) -> bool:
-    """Whether we made the trace: judging is not judged."""
+    """Return True if adjudge made the trace: judging is not judged."""
     attributes = attributes_of(inner_object(part, "resource").get("attributes"))
     return attributes.get("service.name") == _OURS

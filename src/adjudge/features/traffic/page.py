@@ -1,4 +1,4 @@
-"""What there is to watch in a day of traffic."""
+"""The page and report of a day of traffic."""
 
 from __future__ import annotations
 

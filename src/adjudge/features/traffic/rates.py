@@ -1,4 +1,4 @@
-"""What the judged sample says of all traffic: rates with their intervals, and alarms."""
+"""Estimate rates of all traffic from the judged sample, with intervals and alarms."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ class TrafficRate:
     without_number: int = 0
     """Rows whose verdict has no number."""
 
-    def shown(self) -> str:
-        """The rate; if rows have no score, what it may be."""
+    def format_mean(self) -> str:
+        """Format the mean; if rows have no score, the range that it may have."""
         if self.mean is None:
             return Message("cannot tell")
         if self.is_count:
@@ -70,7 +70,7 @@ class TrafficRate:
         )
 
     def sentence(self) -> Message:
-        """The rate with its interval, and which rows have no part in it."""
+        """Return the rate with its interval, and which rows it leaves out."""
         lost = plural(
             "{count} row has no score and may be anything",
             "{count} rows have no score and may be anything",
@@ -90,7 +90,7 @@ class TrafficRate:
         return join("; ", (self._rate_sentence(), *(text for count, text in counts if count)))
 
     def _events(self) -> Message:
-        """Say which events the rate is of."""
+        """Say which events the rate covers."""
         if self.covered is None or self.covered == self.events:
             return plural("of {count:,} event", "of {count:,} events", self.events)
         taken = self.rows + self.unscored + self.skipped + self.without_number
@@ -114,14 +114,14 @@ class TrafficRate:
             )
         if self.mean is None:
             return Message("{name}: no row has a score", name=name)
-        values = {"name": name, "mean": self.shown(), "events": events}
+        values = {"name": name, "mean": self.format_mean(), "events": events}
         if self.is_count:
             return plural(
                 "{name}: {value} on average, {events}, by {count} row",
                 "{name}: {value} on average, {events}, by {count} rows",
                 self.rows,
                 **values,
-                value=self.shown(),
+                value=self.format_mean(),
             )
         if self.interval is None:
             return plural(
@@ -177,8 +177,8 @@ class _Scores:
         return len(self.values) + len(self.lost) + self.skipped + self.without_number
 
     @property
-    def weighed(self) -> float:
-        """For how many events the judged rows stand."""
+    def judged_weight(self) -> float:
+        """The number of events that the judged rows stand for."""
         return self.certain + self.drawn
 
     def add(self, record: JudgmentRecord) -> None:
@@ -212,8 +212,9 @@ class _Scores:
         )
 
     def rate(self, judge: str, criterion: str, events: int) -> TrafficRate:
+        # Some chosen rows are not judged yet: count only the events that the judged ones stand for.
         if self.waiting:
-            events = round(events * self.weighed / (self.weighed + self.waiting))
+            events = round(events * self.judged_weight / (self.judged_weight + self.waiting))
         rate = TrafficRate(
             judge,
             criterion,
@@ -229,12 +230,12 @@ class _Scores:
         factor = self._factor_for(events - self.certain)
         if factor is None or not self.values:
             return rate
-        weights = [_scaled(weight, factor) for weight in self.weights]
+        weights = [_scale(weight, factor) for weight in self.weights]
         mean, scored = weighted_mean(self.values, weights), math.fsum(weights)
-        lost = [(_scaled(weight, factor), *bounds) for weight, *bounds in self.lost]
+        lost = [(_scale(weight, factor), *bounds) for weight, *bounds in self.lost]
         total = scored + math.fsum(weight for weight, _, _ in lost)
         lowest, highest = (
-            (mean * scored + math.fsum(one[0] * one[place] for one in lost)) / total
+            (mean * scored + math.fsum(lost_row[0] * lost_row[place] for lost_row in lost)) / total
             for place in (1, 2)
         )
         rate = replace(rate, mean=mean, lowest=lowest, highest=highest, covered=round(total))
@@ -244,14 +245,16 @@ class _Scores:
             return rate
         if len(self.values) < FEWEST:
             return rate
-        lows, highs = ([*self.values, *(one[place] for one in lost)] for place in (1, 2))
+        lows, highs = ([*self.values, *(lost_row[place] for lost_row in lost)] for place in (1, 2))
         weights += [weight for weight, _, _ in lost]
         limits = interval_of_bounds(lambda values: weighted_interval(values, weights), lows, highs)
         return replace(rate, interval=limits)
 
     def _factor_for(self, others: int) -> float | None:
-        """Return by how much the weights of drawn rows grow so that they stand for ``others``, all
-        events that were not taken for sure; None if too few rows with a score were drawn.
+        """Return the factor for the weights of drawn rows, so that they stand for all events that
+        were not taken for sure.
+
+        Return None if too few rows with a score were drawn.
         """
         if others <= 0:
             return 1.0
@@ -260,8 +263,8 @@ class _Scores:
         return others / self.drawn
 
 
-def _scaled(weight: float, factor: float) -> float:
-    """The weight of a row that was drawn; one that was taken for sure keeps its own."""
+def _scale(weight: float, factor: float) -> float:
+    """Scale the weight of a drawn row; a row that was taken for sure keeps its weight."""
     return weight * factor if weight > 1 else weight
 
 
@@ -269,62 +272,70 @@ _Name = tuple[str, str]
 
 
 def rates_of(folders: Iterable[Path], events: int) -> tuple[TrafficRate, ...]:
-    """The rates over the runs of some days with so many events, by judge and criterion."""
-    found = _together(map(_scores_in, folders))
-    return tuple(scores.rate(*name, events) for name, scores in found.items())
+    """Return the rates over the runs of some days, by judge and criterion.
+
+    `events` is the number of events on these days.
+    """
+    scores_by_name = _together(map(_scores_in, folders))
+    return tuple(scores.rate(*name, events) for name, scores in scores_by_name.items())
 
 
 def rolling_rates(
     runs: Mapping[str, Path], events: Mapping[str, int], window: int
 ) -> dict[_Name, list[tuple[str, TrafficRate]]]:
-    """Judge and criterion → the rate on each day, over the ``window`` days that end with it."""
+    """Return the rates of each day by judge and criterion, each over the ``window`` days
+    up to it.
+    """
     by_day = {day: _scores_in(run) for day, run in runs.items()}
-    days, found = list(events), dict[_Name, list[tuple[str, TrafficRate]]]()
+    days, rates = list(events), dict[_Name, list[tuple[str, TrafficRate]]]()
     for place, day in enumerate(days):
         last = days[max(0, place + 1 - window) : place + 1]
-        came = sum(events[one] for one in last)
-        scores = _together(by_day[one] for one in last if one in by_day)
-        for name, own in scores.items():
-            found.setdefault(name, []).append((day, own.rate(*name, came)))
-    return found
+        came = sum(events[past_day] for past_day in last)
+        scores = _together(by_day[past_day] for past_day in last if past_day in by_day)
+        for name, day_scores in scores.items():
+            rates.setdefault(name, []).append((day, day_scores.rate(*name, came)))
+    return rates
 
 
 def _scores_in(folder: Path) -> dict[_Name, _Scores]:
-    found: dict[_Name, _Scores] = {}
-    for one in records_of(folder):
-        found.setdefault((one.judge, one.criterion), _Scores()).add(one)
+    scores_by_name: dict[_Name, _Scores] = {}
+    for record in records_of(folder):
+        scores_by_name.setdefault((record.judge, record.criterion), _Scores()).add(record)
     skipped = Skipped.of(object_in(run_info(folder).facts.get(KEPT)).get("skipped"))
-    chosen, weight = _chosen_in(folder)
-    for scores in found.values():
-        judged = scores.rows + skipped.rows + skipped.blank
-        scores.waiting = max(0.0, weight - scores.weighed) if chosen > judged else 0.0
+    chosen_rows, weight = _chosen_in(folder)
+    for scores in scores_by_name.values():
+        judged_rows = scores.rows + skipped.rows + skipped.blank
+        scores.waiting = (
+            max(0.0, weight - scores.judged_weight) if chosen_rows > judged_rows else 0.0
+        )
         if all(weight == 1 for weight in scores.weights):  # so were those without an answer
             scores.certain += skipped.rows + skipped.blank
-    return found
+    return scores_by_name
 
 
 def _chosen_in(folder: Path) -> tuple[int, float]:
-    """How many rows of a day were chosen, judged or not, and for how many events they stand. A line
-    that is still being written is none yet.
+    """Return how many rows of a day were chosen, judged or not, and how many events they
+    stand for.
     """
-    rows, chosen, weight = folder / ROWS, 0, 0.0
+    rows, chosen_rows, weight = folder / ROWS, 0, 0.0
     if not rows.is_file():
-        return chosen, weight
+        return chosen_rows, weight
     with rows.open("rb") as lines:
         for line in lines:
+            # A line that is still being written does not count yet.
             if line.endswith(b"\n"):
-                found = object_in(object_in(json.loads(line)).get(COLUMN)).get("weight")
-                chosen += 1
-                weight += found if isinstance(found, int | float) else 0.0
-    return chosen, weight
+                row_weight = object_in(object_in(json.loads(line)).get(COLUMN)).get("weight")
+                chosen_rows += 1
+                weight += row_weight if isinstance(row_weight, int | float) else 0.0
+    return chosen_rows, weight
 
 
 def _together(several: Iterable[Mapping[_Name, _Scores]]) -> dict[_Name, _Scores]:
-    found: dict[_Name, _Scores] = {}
-    for each in several:
-        for name, scores in each.items():
-            found[name] = found[name].plus(scores) if name in found else scores
-    return found
+    merged: dict[_Name, _Scores] = {}
+    for scores_by_name in several:
+        for name, scores in scores_by_name.items():
+            merged[name] = merged[name].plus(scores) if name in merged else scores
+    return merged
 
 
 _ALARMS = {
@@ -350,7 +361,9 @@ _ALARMS = {
 
 @dataclass(frozen=True)
 class Alarm:
-    """Whether a rate has fallen below its bar, or a mean count has risen above it."""
+    """The evidence that a rate has fallen below its bar, or that a mean count has risen
+    above it.
+    """
 
     judge: str
     criterion: str
@@ -362,8 +375,10 @@ class Alarm:
 
     @property
     def raised(self) -> bool:
-        """Whether the evidence is such as equal or better traffic gives to one of twenty followers
-        at most, however long they look.
+        """True if the evidence is strong enough for an alarm.
+
+        If the traffic is as good as the bar or better, at most one follower in twenty ever gets an
+        alarm, however long it looks.
         """
         return self.evidence >= 1 / RISK
 
@@ -398,7 +413,7 @@ class Alarm:
 
 @dataclass(frozen=True)
 class AlarmState:
-    """The bets on one rate, and up to where they have seen its rows."""
+    """The bets on one rate, and the place up to which they have seen its rows."""
 
     bets: FallBets
     day: str = ""
@@ -409,7 +424,7 @@ class AlarmState:
 
     @classmethod
     def of(cls, value: JsonObject, bar: float, *, rises: bool = False) -> AlarmState:
-        """What was kept of it; from the beginning where the bar is another one."""
+        """Rebuild a stored state; start again if the bar has changed."""
         match value:
             case {
                 "bar": float() as kept,
@@ -427,15 +442,17 @@ class AlarmState:
         return {
             "bar": self.bets.bound,
             "rises": self.bets.rises,
-            "logs": [list(one) for one in self.bets.logs],
+            "logs": [list(log) for log in self.bets.logs],
             "largest": self.bets.largest,
             **some_of(self, "day", "seen", "lost"),
         }
 
     def look(self, day: str, scores: Mapping[int, float | None]) -> AlarmState:
-        """The state after a day's rows: ``scores`` of the uniform sample, by place; None of a row
-        whose judgment failed, which counts as the best score until it has one. After an alarm the
-        next day starts again, so that the alarm can end, and come again.
+        """Return the state after a day's rows.
+
+        `scores` are those of the uniform sample, by place. A failed judgment is None: it counts as
+        the best score until it has one. After an alarm the next day starts again, so that the alarm
+        can end and come again.
         """
         state = self if day == self.day else AlarmState(self._bets_of_next_day(), day)
         new = [place for place in sorted(scores) if place >= state.seen]
@@ -466,16 +483,18 @@ class AlarmState:
 
 
 def uniform_scores(folder: Path) -> Iterator[tuple[tuple[str, str], int, float | None]]:
-    """(judge and criterion, place, score) of the rows that are a sample of all events alike; the
-    score is None if the judgment failed. Rows that the rate is not about are left out.
+    """Yield (judge and criterion, place, score) of the rows that every event had the same chance to
+    be in.
+
+    The score is None if the judgment failed. Rows that the rate is not about are left out.
     """
-    for one in records_of(folder):
-        if about_traffic(one).get("uniform") is True and not is_outside(one):
-            yield (one.judge, one.criterion), one.index, one.score
+    for record in records_of(folder):
+        if about_traffic(record).get("uniform") is True and not is_outside(record):
+            yield (record.judge, record.criterion), record.index, record.score
 
 
 def is_outside(record: JudgmentRecord) -> bool:
-    """Return True if the rate is not about this row: it was not to be judged, as after a failed
-    check, or its verdict has no number.
+    """Return True if the rate is not about this row: it was skipped, or its verdict has no
+    number.
     """
     return record.score is None and (record.scored or record.status == "skipped")

@@ -1,5 +1,7 @@
-"""A receiver of OpenTelemetry spans on this machine: what exporters send is on the disk before they
-are answered, in files that are followed like any other.
+"""Receive OpenTelemetry spans on this machine.
+
+Spans are on the disk before the exporter gets its answer, in files that are followed like any
+other.
 """
 
 from __future__ import annotations
@@ -35,7 +37,7 @@ class _Server(ThreadingHTTPServer):
         self.folder, self.lock = folder, threading.Lock()
 
     def keep(self, document: object) -> None:
-        """Write one line; it is on the disk when this returns."""
+        """Append one line. It is on the disk when this returns."""
         with self.lock, (self.folder / f"{today()}.jsonl").open("a", encoding="ascii") as file:
             file.write(json.dumps(document) + "\n")
             file.flush()
@@ -47,12 +49,12 @@ class _Handler(BaseHTTPRequestHandler):
     timeout = 30
 
     def do_POST(self) -> None:
-        """Take what an exporter of OTLP over HTTP sends as JSON."""
+        """Accept spans of OTLP over HTTP as JSON."""
         try:
-            status, said = self._receive()
+            status, message = self._receive()
         except (ValueError, RecursionError, OSError, EOFError, zlib.error) as error:
-            status, said = 400, f"cannot be read: {error}"[:200]
-        body = json.dumps({} if status == 200 else {"message": said}).encode()
+            status, message = 400, f"cannot be read: {error}"[:200]
+        body = json.dumps({} if status == 200 else {"message": message}).encode()
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(body)))
@@ -61,6 +63,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _receive(self) -> tuple[int, str]:
         host = (self.headers.get("Host") or "").rsplit(":", 1)[0]
+        # A web page that the user has open must not be able to send spans: refuse other hosts and
+        # any Origin.
         if host not in _LOOPBACK or self.headers.get("Origin"):
             return 403, "only programs on this machine may send spans"
         if self.path != _PATH:
@@ -72,7 +76,7 @@ class _Handler(BaseHTTPRequestHandler):
             return 413, f"a request has 1 to {_LARGEST} bytes"
         body = self.rfile.read(size)
         if self.headers.get("Content-Encoding") == "gzip":
-            body = _unpacked(body)
+            body = _unpack(body)
         document = json.loads(body)
         if not isinstance(document, dict) or not holds_spans(document):
             return 400, "there are no resourceSpans in it"
@@ -80,20 +84,21 @@ class _Handler(BaseHTTPRequestHandler):
         return 200, ""
 
     def log_message(self, format: str, *args: object) -> None:
-        """Nothing: what is wrong is said to who sent it."""
+        """Print nothing: the sender gets the error."""
 
 
-def _unpacked(body: bytes) -> bytes:
+def _unpack(body: bytes) -> bytes:
     unpacking = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
-    found = unpacking.decompress(body, _LARGEST)
+    # At most so many bytes: a small request may unpack to very many.
+    data = unpacking.decompress(body, _LARGEST)
     if unpacking.unconsumed_tail:
         raise ValueError("it is too large when unpacked")
-    return found
+    return data
 
 
 @contextmanager
 def receiving(port: int, folder: Path) -> Iterator[int]:
-    """Receive while this holds; the port is given, 0 takes a free one."""
+    """Receive spans inside the block and yield the port; port 0 takes a free one."""
     refuse_links_below(folder.parent)
     folder.mkdir(parents=True, exist_ok=True)
     try:

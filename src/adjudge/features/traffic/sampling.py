@@ -1,4 +1,4 @@
-"""Which events are judged: by a hash of their id, so that every run and every judge takes the
+"""Choose the events to judge by a hash of their id, so that every run and every judge takes the
 same ones.
 """
 
@@ -16,7 +16,7 @@ _WHOLE = 1 << 64
 
 @dataclass(frozen=True, slots=True)
 class SampleChoice:
-    """Why an event is judged at all."""
+    """The reason why an event is judged."""
 
     weight: float
     """One over the chance that it had to be taken: for how many events it stands."""
@@ -27,7 +27,7 @@ class SampleChoice:
 
 @dataclass(frozen=True)
 class Sampling:
-    """How events are chosen. Every event has a chance above 0, and it is known."""
+    """The rule that chooses events. Every event has a known chance above 0."""
 
     share: float = 1.0
     by: str | None = None
@@ -46,14 +46,17 @@ class Sampling:
             )
 
     def stratum_of(self, row: JsonObject) -> str:
-        """The group that an event belongs to."""
+        """Return the group that an event belongs to."""
         for column, value in self.always:
             if _cell(row.get(column)) == value:
                 return f"{column}={value}"
         return _cell(row.get(self.by)) if self.by else ""
 
     def choose(self, event: TrafficEvent, seen: int) -> SampleChoice | None:
-        """Whether an event is judged. ``seen``: how many of its stratum came before it today."""
+        """Return the choice, or None if the event is not judged.
+
+        `seen` is how many events of its stratum came before it today.
+        """
         stratum = self.stratum_of(event.row)
         is_uniform = self._draw(event.id) < self.share
         is_certain = seen < self.at_least or any(

@@ -1,4 +1,4 @@
-"""Langfuse, Phoenix and LangSmith, asked for what came: by their public HTTP APIs."""
+"""Read spans from Langfuse, Phoenix and LangSmith by their public HTTP APIs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _OVERLAP = timedelta(minutes=30)
 
 @dataclass(frozen=True)
 class Service:
-    """How one service is asked, and what it answers."""
+    """The requests and answers of one service."""
 
     name: str
     """Also the format of its traces."""
@@ -51,54 +51,55 @@ class Service:
 
 
 def basic_headers(keys: Sequence[str]) -> Mapping[str, str]:
-    """A name and a password, as HTTP takes them."""
+    """Return the header of HTTP basic authentication."""
     return {"Authorization": "Basic " + base64.b64encode(":".join(keys).encode()).decode()}
 
 
 def _langfuse(project: str, since: str, page: str) -> tuple[str, None]:  # noqa: ARG001
-    wanted = {"fromStartTime": since, "limit": _PAGE, "fields": "core,basic,io,usage,trace_context"}
-    return f"/api/public/v2/observations?{urlencode(_paged(wanted, page))}", None
+    query = {"fromStartTime": since, "limit": _PAGE, "fields": "core,basic,io,usage,trace_context"}
+    return f"/api/public/v2/observations?{urlencode(_with_page(query, page))}", None
 
 
 def _phoenix(project: str, since: str, page: str) -> tuple[str, None]:
-    wanted = _paged({"start_time": since, "limit": _PAGE}, page)
-    return f"/v1/projects/{quote(project or 'default', safe='')}/spans?{urlencode(wanted)}", None
+    query = _with_page({"start_time": since, "limit": _PAGE}, page)
+    return f"/v1/projects/{quote(project or 'default', safe='')}/spans?{urlencode(query)}", None
 
 
 def _langsmith(project: str, since: str, page: str) -> tuple[str, JsonObject]:
-    wanted: JsonDict = {"session": [project], "start_time": since, "limit": _PAGE}
-    return "/api/v1/runs/query", {**wanted, **nonempty(cursor=page)}
+    query: JsonDict = {"session": [project], "start_time": since, "limit": _PAGE}
+    return "/api/v1/runs/query", {**query, **nonempty(cursor=page)}
 
 
-def _paged(wanted: Mapping[str, object], page: str) -> Mapping[str, object]:
-    return {**wanted, **nonempty(cursor=page)}
+def _with_page(query: Mapping[str, object], page: str) -> Mapping[str, object]:
+    return {**query, **nonempty(cursor=page)}
 
 
 def _span_reader(
     format: str, id: str, trace: str, start: str, end: str, parent: str
 ) -> Callable[[JsonObject], TrafficEvent]:
-    """How a span is read, by the keys of a service; Phoenix keeps some of them in ``context``."""
+    """Return a reader of spans with the keys of a service."""
 
-    def read(one: JsonObject) -> TrafficEvent:
-        named = {**inner_object(one, "context"), **one}
-        is_root = not one.get(parent) and bool(one.get(end))
+    def read(span: JsonObject) -> TrafficEvent:
+        # Phoenix has some of the keys in ``context``.
+        values = {**inner_object(span, "context"), **span}
+        is_root = not span.get(parent) and bool(span.get(end))
         return TrafficEvent(
-            _text(named, id), one, _text(one, start), _text(named, trace), is_root, format
+            _text(values, id), span, _text(span, start), _text(values, trace), is_root, format
         )
 
     return read
 
 
-def _text(one: JsonObject, name: str) -> str:
-    found = text_at(one, name)
-    if not found:
+def _text(values: JsonObject, name: str) -> str:
+    text = text_at(values, name)
+    if not text:
         raise WrongData("has no {column}", column=name)
-    return found
+    return text
 
 
 SERVICES = {
-    one.name: one
-    for one in (
+    service.name: service
+    for service in (
         Service(
             "langfuse",
             "LANGFUSE_HOST",
@@ -146,7 +147,7 @@ _WITHOUT_KEY = ("phoenix", "mlflow")
 
 @dataclass(frozen=True)
 class ServiceSpans:
-    """The spans of a project, the page behind the last one first asked for."""
+    """The spans of a project, read page by page."""
 
     service: Service
     project: str
@@ -159,43 +160,43 @@ class ServiceSpans:
 
     @property
     def _address(self) -> str:
-        found = os.environ.get(self.service.address, "").strip() or self.service.usual
-        if urlsplit(found).scheme not in ("http", "https"):
+        address = os.environ.get(self.service.address, "").strip() or self.service.usual
+        if urlsplit(address).scheme not in ("http", "https"):
             raise SetupError(
                 "{variable} is not an address: {found!r}",
                 variable=self.service.address,
-                found=found,
+                found=address,
             )
-        return found.rstrip("/")
+        return address.rstrip("/")
 
     def read(self, cursor: JsonObject) -> TrafficBatch:
-        """The next page. What was read before comes again where it overlaps."""
-        since = text_at(cursor, "since") or _written(datetime.now(UTC) - self.since)
+        """Return the next page. Spans may come twice, since time ranges overlap."""
+        since = text_at(cursor, "since") or _format_time(datetime.now(UTC) - self.since)
         newest = text_at(cursor, "newest") or since
         answer = self._ask(since, text_at(cursor, "page"))
         events: list[TrafficEvent] = []
         bad: list[str] = []
-        for one in objects(answer, self.service.rows):
+        for span in objects(answer, self.service.rows):
             try:
-                events.append(self.service.event(one))
+                events.append(self.service.event(span))
             except ValueError as error:
                 bad.append(Message("{name}: a span {error}", name=self.service.name, error=error))
-        newest = max([newest, *(one.at for one in events)], key=_moment)
+        newest = max([newest, *(event.at for event in events)], key=_moment)
         page = self.service.next_page(answer)
         if isinstance(page, str) and page and events:
-            after: JsonDict = {"since": since, "newest": newest, "page": page}
-            return TrafficBatch(events, after, bad, more=True)
-        newest = min(newest, _written(datetime.now(UTC)), key=_moment)
+            next_cursor: JsonDict = {"since": since, "newest": newest, "page": page}
+            return TrafficBatch(events, next_cursor, bad, more=True)
+        newest = min(newest, _format_time(datetime.now(UTC)), key=_moment)
         begin = max(_moment(since), min(_moment(newest), datetime.now(UTC)) - _OVERLAP)
-        return TrafficBatch(events, {"since": _written(begin), "newest": newest}, bad)
+        return TrafficBatch(events, {"since": _format_time(begin), "newest": newest}, bad)
 
     def send(self, scores: Sequence[JsonObject]) -> None:
         """Give it scores of its traces; those that it has already replace themselves."""
         if self.service.scores_at_once:
             self._exchange(self.service.scores, {"data": list(scores)})
             return
-        for one in scores:
-            self._exchange(self.service.scores, one)
+        for score in scores:
+            self._exchange(self.service.scores, score)
 
     def _exchange(self, path: str, body: JsonObject | None, method: str | None = None) -> JsonValue:
         request = Request(  # noqa: S310 - http or https, as checked above
@@ -206,7 +207,7 @@ class ServiceSpans:
         )
         try:
             with urlopen(request, timeout=_PATIENCE) as answer:  # noqa: S310
-                found: JsonValue = json.loads(answer.read(_LARGEST) or b"null")
+                content: JsonValue = json.loads(answer.read(_LARGEST) or b"null")
         except (HTTPError, URLError, OSError, ValueError, http.client.HTTPException) as error:
             raise SourceAway(
                 "{name} does not answer at {path}: {reason}",
@@ -214,17 +215,17 @@ class ServiceSpans:
                 path=path.partition("?")[0],
                 reason=_why(error),
             ) from error
-        return found
+        return content
 
     def _ask(self, since: str, page: str) -> JsonObject:
-        found = self._exchange(*self.service.ask(self.project, since, page))
-        if not isinstance(found, dict) or not isinstance(found.get(self.service.rows), list):
+        answer = self._exchange(*self.service.ask(self.project, since, page))
+        if not isinstance(answer, dict) or not isinstance(answer.get(self.service.rows), list):
             raise SourceAway(
                 "{name} did not give its spans: {reason}",
                 name=self.service.name,
                 reason=Message("the answer has no list {key!r}", key=self.service.rows),
             )
-        return found
+        return answer
 
     def _headers(self) -> Mapping[str, str]:
         keys = [os.environ.get(name, "").strip() for name in self.service.keys]
@@ -246,13 +247,13 @@ def _why(error: Exception) -> str:
 
 
 def _moment(text: str) -> datetime:
-    """When that was; what is not a time is long ago."""
+    """Parse a time; anything else counts as long ago."""
     try:
-        found = datetime.fromisoformat(text)
+        moment = datetime.fromisoformat(text)
     except ValueError:
         return datetime.min.replace(tzinfo=UTC)
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
-def _written(moment: datetime) -> str:
+def _format_time(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")

@@ -1,4 +1,4 @@
-"""Where traffic comes from."""
+"""The interface of sources of traffic."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from adjudge.errors import RunError
 
 
 class SourceAway(RunError):
-    """A source does not answer now; it is asked again in the next round."""
+    """Raised if a source does not answer now; it is asked again in the next round."""
 
 
 @dataclass(frozen=True, slots=True)
 class TrafficEvent:
-    """One thing that happened in production: a row to judge."""
+    """One event of production: a row to judge, or a part of one."""
 
     id: str
     """What the source calls it: an event of the same id is the same event."""
@@ -33,7 +33,7 @@ class TrafficEvent:
 
 @dataclass(frozen=True, slots=True)
 class TrafficBatch:
-    """What came since a place in the source."""
+    """The events after a place in the source."""
 
     events: Sequence[TrafficEvent]
     cursor: JsonObject
@@ -45,15 +45,16 @@ class TrafficBatch:
 
 
 class TrafficSource(Protocol):
-    """A place that is read from a cursor on. The same cursor gives the same events, and later
-    ones.
+    """A place that is read from a cursor on.
+
+    The same cursor gives the same events, and possibly later ones.
     """
 
     @property
     def name(self) -> str:
-        """What its cursor is kept under."""
+        """The key under which its cursor is stored."""
         ...
 
     def read(self, cursor: JsonObject) -> TrafficBatch:
-        """What came behind ``cursor``; an empty one is the beginning."""
+        """Return the events after ``cursor``; an empty cursor is the beginning."""
         ...

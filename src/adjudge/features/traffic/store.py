@@ -1,4 +1,4 @@
-"""What following keeps beside the runs of the days: counts, chosen rows, verdicts written back."""
+"""The database of followed traffic: counts, chosen rows, and verdicts that were written back."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FILE = "traffic.sqlite"
 
 @dataclass(frozen=True, slots=True)
 class StratumCount:
-    """What came of a stratum on a day."""
+    """Events of a stratum on a day."""
 
     day: str
     stratum: str
@@ -33,30 +33,31 @@ class TrafficStore:
         self._held = connection
 
     def days(self) -> list[str]:
-        """The days on which something was chosen, the first one first."""
+        """Return the days with chosen rows, the earliest first."""
         return [day for (day,) in self._held.execute("SELECT DISTINCT day FROM rows ORDER BY day")]
 
     def counts(self) -> list[StratumCount]:
-        """What came of each stratum on each day."""
-        found = self._held.execute("SELECT day, stratum, seen, chosen FROM days ORDER BY 1, 2")
-        return [StratumCount(*one) for one in found]
+        """Return the counts per stratum and day."""
+        rows = self._held.execute("SELECT day, stratum, seen, chosen FROM days ORDER BY 1, 2")
+        return [StratumCount(*row) for row in rows]
 
     def chosen_on(self, day: str) -> int:
-        """How many rows of a day were chosen."""
-        found = self._held.execute("SELECT count(*) FROM rows WHERE day = ?", (day,)).fetchone()
-        return int(found[0])
+        """Return how many rows of a day were chosen."""
+        row = self._held.execute("SELECT count(*) FROM rows WHERE day = ?", (day,)).fetchone()
+        return int(row[0])
 
     def has_traces(self, day: str) -> bool:
-        """Whether the rows of a day were put together of spans."""
-        found = self._held.execute("SELECT row FROM rows WHERE day = ? LIMIT 1", (day,)).fetchone()
-        return found is not None and TRAJECTORY in json.loads(found[0])
+        """Return True if the rows of a day were assembled from spans."""
+        row = self._held.execute("SELECT row FROM rows WHERE day = ? LIMIT 1", (day,)).fetchone()
+        return row is not None and TRAJECTORY in json.loads(row[0])
 
     def write_rows(self, day: str, path: Path, *, as_trajectories: bool = False) -> None:
-        """The rows of a day as a data file, which grows at its end."""
+        """Append the rows of a day to a data file."""
         path.parent.mkdir(parents=True, exist_ok=True)
-        held = _whole_lines(path)
+        written_lines = _whole_lines(path)
         rows = self._held.execute(
-            "SELECT row FROM rows WHERE day = ? AND number >= ? ORDER BY number", (day, held)
+            "SELECT row FROM rows WHERE day = ? AND number >= ? ORDER BY number",
+            (day, written_lines),
         )
         with path.open("a", encoding="utf-8") as file:
             for (row,) in rows:
@@ -64,22 +65,22 @@ class TrafficStore:
                 file.write(f"{json_line(line)}\n")
 
     def fact(self, name: str) -> JsonObject:
-        """Something that is kept between two looks; empty where nothing is."""
-        found = self._held.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
-        return object_in(json.loads(found[0])) if found else {}
+        """Return a stored value, or an empty object."""
+        row = self._held.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
+        return object_in(json.loads(row[0])) if row else {}
 
     def keep_fact(self, name: str, value: JsonObject) -> None:
         self._held.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, json.dumps(value)))
 
     def was_sent(self, key: str) -> bool:
-        """Whether a verdict was written back."""
-        found = self._held.execute("SELECT 1 FROM sent WHERE key = ?", (key,))
-        return found.fetchone() is not None
+        """Return True if a verdict was written back."""
+        rows = self._held.execute("SELECT 1 FROM sent WHERE key = ?", (key,))
+        return rows.fetchone() is not None
 
     def mark_sent(self, keys: Sequence[str]) -> None:
         with self._transaction():
             self._held.executemany(
-                "INSERT OR IGNORE INTO sent VALUES (?)", [(one,) for one in keys]
+                "INSERT OR IGNORE INTO sent VALUES (?)", [(key,) for key in keys]
             )
 
     @contextmanager
@@ -95,7 +96,7 @@ class TrafficStore:
 
 @contextmanager
 def reading_store(folder: Path) -> Iterator[TrafficStore]:
-    """The events of a folder, read while another process may follow."""
+    """Open the events of a folder for reading; another process may follow at the same time."""
     path = folder / FILE
     try:
         address = f"{path.absolute().as_uri()}?mode=ro"
@@ -106,19 +107,18 @@ def reading_store(folder: Path) -> Iterator[TrafficStore]:
 
 
 def json_line(row: JsonObject) -> str:
-    """A row as one line of JSON; what is half of a character is written as its code."""
+    """Return a row as one line of JSON."""
     text = json.dumps(row, ensure_ascii=False)
     try:
         text.encode()
     except UnicodeEncodeError:
+        # Half of a surrogate pair cannot be written as UTF-8, so it is escaped.
         return json.dumps(row)
     return text
 
 
 def _whole_lines(path: Path) -> int:
-    """How many lines a file holds; what was written of one more, by a process that was killed, is
-    cut off.
-    """
+    """Return the number of complete lines, and cut off a partial last one."""
     if not path.exists():
         return 0
     lines = end = 0
@@ -126,5 +126,6 @@ def _whole_lines(path: Path) -> int:
         for line in file:
             if line.endswith(b"\n"):
                 lines, end = lines + 1, end + len(line)
+        # A process that was killed may have left part of a line.
         file.truncate(end)
     return lines

@@ -1,4 +1,4 @@
-"""The spans of a trace, put together again: one row."""
+"""Assemble the spans of a trace into one row."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _INSIDE = {"otlp": "resourceSpans", "langfuse": "data", "phoenix": "data"}
 
 
 def row_of(trace: str, format: str, spans: Sequence[str]) -> JsonObject:
-    """What the agent was asked, did and answered. ValueError where the trace holds nothing that
-    could be judged.
+    """Return the agent's input, steps and answer; raise a ValueError if there is nothing
+    to judge.
     """
-    found = [json.loads(one) for one in spans]
-    document = {_INSIDE[format]: found} if format in _INSIDE else found
+    parsed_spans = [json.loads(span) for span in spans]
+    document = {_INSIDE[format]: parsed_spans} if format in _INSIDE else parsed_spans
     try:
         (row, *_) = read_rows(document, format)
     except AdjudgeError as error:
@@ -31,18 +31,18 @@ def row_of(trace: str, format: str, spans: Sequence[str]) -> JsonObject:
         name: value if isinstance(value, str) else list(value)
         for name, value in row.trajectory.fields.items()
     }
-    whole = atif_of(row.trajectory, trace, row.columns)
-    return {**row.columns, **fields, "id": trace, TRAJECTORY: whole}
+    trajectory = atif_of(row.trajectory, trace, row.columns)
+    return {**row.columns, **fields, "id": trace, TRAJECTORY: trajectory}
 
 
 def line_of(row: JsonObject, *, as_trajectory: bool) -> JsonObject:
-    """A row as a data file has it: with its texts as columns, or as a trajectory for those who
-    judge agents.
+    """Return a row as a line of a data file: its texts as columns, or a trajectory for judges of
+    agents.
     """
-    kept = object_in(row.get(TRAJECTORY))
-    if not kept:
+    trajectory = object_in(row.get(TRAJECTORY))
+    if not trajectory:
         return row
     if not as_trajectory:
         return {name: value for name, value in row.items() if name != TRAJECTORY}
-    beside: JsonDict = {**object_in(kept.get("extra")), COLUMN: row.get(COLUMN)}
-    return {**kept, "extra": beside}
+    extra: JsonDict = {**object_in(trajectory.get("extra")), COLUMN: row.get(COLUMN)}
+    return {**trajectory, "extra": extra}

@@ -1,4 +1,4 @@
-"""Verdicts, written back to the service that the traces are from."""
+"""Write verdicts back to the service that the traces are from."""
 
 from __future__ import annotations
 
@@ -17,17 +17,16 @@ _AT_ONCE = 50
 
 @dataclass(frozen=True)
 class WriteBack:
-    """Sends each verdict once; a failed judgment is not written as a number."""
+    """Sends each verdict once. A failed judgment is not sent as a number."""
 
     spans: ServiceSpans
 
     def send(self, intake: Intake, run: Path) -> int:
-        """How many verdicts of a run were sent. What was sent before a kill may be sent again, and
-        replaces itself.
-        """
+        """Send the verdicts of a run and return how many were sent."""
         unsent, count = self._unsent(intake, run), 0
         while batch := list(islice(unsent, _AT_ONCE)):
             self.spans.send([body for _, body in batch])
+            # If killed in between, they are sent again, and replace themselves.
             intake.mark_sent([key for key, _ in batch])
             count += len(batch)
         return count

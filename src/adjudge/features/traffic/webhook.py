@@ -1,4 +1,4 @@
-"""Alarms, sent to an address of the user's."""
+"""Send alarms to an address of the user."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _TOLD = "told"
 
 @dataclass(frozen=True)
 class Webhook:
-    """Is sent every alarm once, as JSON by POST; one that it did not take is sent again."""
+    """Sends every alarm once, as JSON by POST; a failed one is sent again."""
 
     url: str
 
     def __post_init__(self) -> None:
         try:
-            found = urlsplit(self.url)
-            is_address = found.scheme in ("http", "https") and found.port != 0 and found.hostname
+            parts = urlsplit(self.url)
+            is_address = parts.scheme in ("http", "https") and parts.port != 0 and parts.hostname
         except ValueError:
             is_address = False
         if not is_address or not self.url.isascii():
@@ -36,13 +36,13 @@ class Webhook:
             )
 
     def tell(self, intake: Intake, alarms: tuple[Alarm, ...]) -> Message | None:
-        """Send those that were raised since; why it could not be done, where it could not."""
-        now = {f"{one.judge}\0{one.criterion}\0{one.bar}" for one in alarms}
-        told = {name: True for name in intake.fact(_TOLD) if name in now}
-        intake.keep_fact(_TOLD, told)
+        """Send alarms that were not sent yet; return a message if that fails."""
+        now = {f"{raised.judge}\0{raised.criterion}\0{raised.bar}" for raised in alarms}
+        sent = {name: True for name in intake.fact(_TOLD) if name in now}
+        intake.keep_fact(_TOLD, sent)
         for alarm in alarms:
             name = f"{alarm.judge}\0{alarm.criterion}\0{alarm.bar}"
-            if name in told:
+            if name in sent:
                 continue
             try:
                 self._send(alarm)
@@ -52,8 +52,8 @@ class Webhook:
                     host=urlsplit(self.url).netloc.rpartition("@")[2],
                     reason=reason_of(error) if isinstance(error, OSError) else repr(error),
                 )
-            told[name] = True
-            intake.keep_fact(_TOLD, told)
+            sent[name] = True
+            intake.keep_fact(_TOLD, sent)
         return None
 
     def _send(self, alarm: Alarm) -> None:
