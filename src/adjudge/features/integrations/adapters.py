@@ -1,5 +1,5 @@
-"""What the adapters to other tools share: one text asked of one of our judges, and what came of it
-in their terms.
+"""Shared parts of the adapters to other tools: judge one text, and express the verdict in their
+terms.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _KNOWN_ELSEWHERE = {
 
 @dataclass(frozen=True)
 class Verdict:
-    """A judgment, in the terms of tools that know a score, a label and an error."""
+    """A judgment as a score, a label and an error, for tools that know these terms."""
 
     result: Result
 
@@ -41,13 +41,14 @@ class Verdict:
 
     @property
     def is_scored(self) -> bool:
-        """Whether there is a verdict; without one there is no score either."""
+        """True if there is a verdict; without one there is no score either."""
         return self.result.status is Status.SCORED
 
     @property
     def score(self) -> float | None:
-        """From 0, the worst option, to 1, the best; None without a verdict, or where options have
-        no scores.
+        """The score from 0 (the worst option) to 1 (the best).
+
+        None without a verdict, or if the options have no scores.
         """
         low, high, _ = self._scale
         score = self.result.score if self.is_scored else None
@@ -60,14 +61,14 @@ class Verdict:
 
     @property
     def passed(self) -> bool | None:
-        """By the verdict, or by a score above the middle of the scale; None
-        where nobody can say.
+        """True or False by the verdict, or by a score above the middle of the scale; None if
+        neither decides.
         """
         return passed(self.result.record(), {self.name: self._scale})
 
     @property
     def error_code(self) -> str:
-        """What kind of failure it is."""
+        """The kind of failure."""
         if self.result.status is Status.ABSTAINED:
             return "abstained"
         return next(
@@ -76,7 +77,7 @@ class Verdict:
 
     @property
     def error_message(self) -> str:
-        """Why there is no verdict."""
+        """The reason why there is no verdict."""
         if self.result.reason:
             return self.result.reason
         return (
@@ -91,19 +92,21 @@ class Verdict:
 
     @property
     def facts(self) -> dict[str, str]:
-        """What is kept beside a score."""
-        found = self.result
-        given = {
-            "adjudge.status": found.status.value,
+        """Metadata to store with a score."""
+        result = self.result
+        values = {
+            "adjudge.status": result.status.value,
             "adjudge.option": self.label,
-            "adjudge.agreement": found.agreement,
-            "adjudge.votes": f"{found.votes_valid} of {found.votes_requested}",
+            "adjudge.agreement": result.agreement,
+            "adjudge.votes": f"{result.votes_valid} of {result.votes_requested}",
             "adjudge.models": self.models,
         }
-        return {name: str(value) for name, value in given.items() if value is not None}
+        return {name: str(value) for name, value in values.items() if value is not None}
 
     def scored_or_raise(self) -> Verdict:
-        """This; a RunError where there is no verdict, for tools whose failures are exceptions."""
+        """Return this verdict; raise a RunError if there is none, for tools whose failures are
+        exceptions.
+        """
         if not self.is_scored:
             raise RunError(
                 "{name}: no verdict ({error_code}): {error_message}",
@@ -116,7 +119,9 @@ class Verdict:
     @property
     def _scale(self) -> Scale:
         options = {
-            one.name: one.points for one in self.result.criteria.options if one.points is not None
+            option.name: option.points
+            for option in self.result.criteria.options
+            if option.points is not None
         }
         points = options.values()
         return Scale(min(points), max(points), options) if options else Scale(0.0, 1.0)
@@ -124,7 +129,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Asked:
-    """A judge, and by which criteria it is asked."""
+    """A judge with the criteria to ask it about."""
 
     judge: TextJudge
     criteria: str | Criteria | None = None
@@ -132,16 +137,16 @@ class Asked:
 
     def __post_init__(self) -> None:
         if isinstance(self.judge, AspectCritic) == (self.criteria is not None):
-            wanted = (
+            problem = (
                 Message("has its criteria already")
                 if self.criteria is not None
                 else Message("needs criteria: a question or a Criteria")
             )
-            raise SetupError("{name} {wanted}", name=type(self.judge).__name__, wanted=wanted)
+            raise SetupError("{name} {wanted}", name=type(self.judge).__name__, wanted=problem)
 
     @property
     def name(self) -> str:
-        """Of the criteria; of a question, the question."""
+        """The name of the criteria, or the question."""
         if isinstance(self.judge, AspectCritic):
             return self.judge.name
         return self.criteria.name if isinstance(self.criteria, Criteria) else str(self.criteria)
@@ -158,37 +163,35 @@ class Asked:
 
 
 def instance_of(cells: Cells) -> Instance:
-    """A row of another tool, whose names for our fields are known; what says
-    nothing is left out.
-    """
-    named = {
+    """Return a row of another tool as an instance, without empty values."""
+    fields = {
         _KNOWN_ELSEWHERE.get(name, name): value
         for name, value in cells.items()
         if value not in (None, "", [], {})
     }
     columns = Columns({}, ("response",), None)
-    columns.see(named)
+    columns.see(fields)
     try:
-        return Instance(columns.fields(named), columns.name(named), {"row": dict(cells)})
+        return Instance(columns.fields(fields), columns.name(fields), {"row": dict(cells)})
     except ValueError as error:
         raise SetupError("there is no text to judge: {error}", error=error) from None
 
 
 def text_of(value: object) -> str | None:
-    """What a system put out, as a text."""
+    """Return the output of a system as text."""
     if value is None or isinstance(value, str):
         return value
     return json.dumps(value, ensure_ascii=False, default=str)
 
 
-def id_in(result: Result, given: Sequence[str] | None, place: int, *columns: str) -> str | None:
-    """What a row is called elsewhere: as it was given, else as one of its own columns says."""
-    if given is not None:
-        return given[place]
+def id_in(result: Result, ids: Sequence[str] | None, place: int, *columns: str) -> str | None:
+    """Return the row's id in another tool: a ids one, else that of one of these columns."""
+    if ids is not None:
+        return ids[place]
     row = result.instance.metadata.get("row")
     cells: dict[str, object] = {
         **result.instance.metadata,
         **(row if isinstance(row, Mapping) else {}),
     }
-    found = column_in(cells, *columns)
-    return None if found is None or cells[found] in (None, "") else str(cells[found])
+    column = column_in(cells, *columns)
+    return None if column is None or cells[column] in (None, "") else str(cells[column])

@@ -1,5 +1,6 @@
-"""DeepEval: our judges as its metrics. What has no verdict raises, and DeepEval counts it as an
-error, not as a score.
+"""DeepEval: adjudge's judges as metrics.
+
+A judgment without a verdict raises, and DeepEval counts it as an error, not as a score.
 """
 
 from __future__ import annotations
@@ -14,8 +15,10 @@ from adjudge.features.integrations.adapters import Asked, TextJudge, Verdict
 
 
 class AdjudgeMetric(BaseMetric):  # type: ignore[misc]
-    """``assert_test(case, [AdjudgeMetric(judge)])``: the score is from 0 to 1, and ``threshold`` is
-    what it must reach.
+    """A metric of DeepEval that asks a judge.
+
+    Example: ``assert_test(case, [AdjudgeMetric(judge)])``. The score is from 0 to 1 and must reach
+    ``threshold``.
     """
 
     def __init__(
@@ -37,33 +40,34 @@ class AdjudgeMetric(BaseMetric):  # type: ignore[misc]
         return self._asked.name
 
     async def a_measure(
-        self, test_case: LLMTestCase, _show_indicator: bool = True, _in_component: bool = False
+        # DeepEval passes the arguments with an underscore.
+        self,
+        test_case: LLMTestCase,
+        _show_indicator: bool = True,
+        _in_component: bool = False,
     ) -> float:
-        """The score; a RunError where there is no verdict.
-
-        What begins with ``_`` is DeepEval's own.
-        """
+        """Return the score; raise a RunError if there is no verdict."""
         return self._keep(await self._asked.averdict(_cells(test_case)))
 
     measure = sync_edge(a_measure)
 
     def is_successful(self) -> bool:
-        """Whether the score reaches the threshold; without one it does not."""
+        """Return True if the score reaches the threshold; a missing score does not."""
         self.success = (
             self.error is None and self.score is not None and self.score >= self.threshold
         )
         return self.success
 
-    def _keep(self, found: Verdict) -> float:
+    def _keep(self, verdict: Verdict) -> float:
         self.score, self.error = None, None
-        self.reason = found.result.explanation
+        self.reason = verdict.result.explanation
         try:
-            self.score = found.scored_or_raise().score
+            self.score = verdict.scored_or_raise().score
             if self.score is None:
                 raise RunError(
                     "{name}: its options have no scores, so that there is nothing to "
                     "compare with a threshold",
-                    name=found.name,
+                    name=verdict.name,
                 )
         except RunError as error:
             self.error = str(error)

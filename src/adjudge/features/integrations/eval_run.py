@@ -42,7 +42,7 @@ def run(
     [('polite', 0.75)]
     """
     plan = resolve(
-        _opened(source, folder, is_limited=budget is not None),
+        _open(source, folder, is_limited=budget is not None),
         folder=Path(folder) if folder else None,
         limit=limit,
         budget=budget,
@@ -70,12 +70,12 @@ async def arun(
     )
 
 
-def _opened(source: EvalLike, folder: str | Path | None, *, is_limited: bool) -> EvalFile:
-    typed = ("run",) if folder else ()
+def _open(source: EvalLike, folder: str | Path | None, *, is_limited: bool) -> EvalFile:
+    given_keys = ("run",) if folder else ()
     if isinstance(source, Mapping):
         project = trusted_project(find_project(Path()))
         file = parse_eval(json.dumps(source, default=str), "eval.json", project)
     else:
         project = find_project(Path(source).parent)
-        file = open_eval(source, project, typed=typed, is_limited=is_limited)
+        file = open_eval(source, project, typed=given_keys, is_limited=is_limited)
     return replace(file, run=str(Path(folder).absolute())) if folder else file

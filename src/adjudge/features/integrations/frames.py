@@ -1,7 +1,6 @@
 """Results and runs as data frames: one row per judgment, with the columns of the CSV export.
 
-A judgment without a score has a missing value there, never a number. What is nested goes in as
-JSON.
+A judgment without a score has a missing value, never a number. Nested values are written as JSON.
 """
 
 from __future__ import annotations
@@ -35,56 +34,56 @@ _POLARS = {"bool_": "Boolean", "int64": "Int64", "float64": "Float64", "string":
 
 
 def rows_of(judged: Judged) -> list[JsonDict]:
-    """One dict per judgment, all with the same keys."""
+    """Return one dict per judgment, all with the same keys."""
     return _table(judged)[1]
 
 
 def to_pandas(judged: Judged) -> pandas.DataFrame:
-    """A pandas frame, whose columns know missing values."""
+    """Return a pandas frame with nullable columns; needs pandas."""
     types, rows = _table(judged)
-    found = _library("pandas")
-    return found.DataFrame(
+    pandas_module = _library("pandas")
+    return pandas_module.DataFrame(
         {
-            name: found.array([row[name] for row in rows], dtype=_PANDAS[kind])
+            name: pandas_module.array([row[name] for row in rows], dtype=_PANDAS[kind])
             for name, kind in types.items()
         }
     )
 
 
 def to_polars(judged: Judged) -> polars.DataFrame:
-    """The rows as a polars frame; needs polars."""
+    """Return the rows as a polars frame; needs polars."""
     types, rows = _table(judged)
-    found = _library("polars")
-    return found.DataFrame(
-        rows, schema={name: vars(found)[_POLARS[kind]] for name, kind in types.items()}
+    polars_module = _library("polars")
+    return polars_module.DataFrame(
+        rows, schema={name: vars(polars_module)[_POLARS[kind]] for name, kind in types.items()}
     )
 
 
 def to_arrow(judged: Judged) -> pyarrow.Table:
-    """The rows as an Arrow table; needs pyarrow."""
+    """Return the rows as an Arrow table; needs pyarrow."""
     types, rows = _table(judged)
-    found = _library("pyarrow")
-    schema = found.schema([(name, vars(found)[kind]()) for name, kind in types.items()])
-    return found.Table.from_pylist(rows, schema=schema)
+    arrow = _library("pyarrow")
+    schema = arrow.schema([(name, vars(arrow)[kind]()) for name, kind in types.items()])
+    return arrow.Table.from_pylist(rows, schema=schema)
 
 
 def _table(judged: Judged) -> tuple[Mapping[str, str], list[JsonDict]]:
-    """(column → its type, the rows)."""
+    """Return (column → type, rows)."""
     rows = list(flat_rows(judged)) if isinstance(judged, str | Path) else list(_flat(judged))
     types = column_types(rows)
     return types, [typed_row(row, types) for row in rows]
 
 
 def _flat(judged: Result | Many | Iterable[Result | Many]) -> Iterator[JsonDict]:
-    for number, one in enumerate([judged] if isinstance(judged, Result | Many) else judged, 1):
-        for result in _results(one):
+    for number, item in enumerate([judged] if isinstance(judged, Result | Many) else judged, 1):
+        for result in _results(item):
             yield flat(result.record(result.criteria.name, number - 1))
 
 
-def _results(one: Result | Many) -> Iterable[Result]:
-    if isinstance(one, MultiCriteriaDirectInstanceResult):
-        return [each.result for each in one.item_results]
-    return one.results if isinstance(one, MultiCriteriaPairwiseInstanceResult) else [one]
+def _results(item: Result | Many) -> Iterable[Result]:
+    if isinstance(item, MultiCriteriaDirectInstanceResult):
+        return [item_result.result for item_result in item.item_results]
+    return item.results if isinstance(item, MultiCriteriaPairwiseInstanceResult) else [item]
 
 
 def _library(name: str) -> ModuleType:

@@ -1,5 +1,6 @@
-"""LangChain: our judges as its string and pairwise evaluators. What has no verdict raises, as its
-own evaluators do.
+"""LangChain: adjudge's judges as string and pairwise evaluators.
+
+A judgment without a verdict raises, as in LangChain's own evaluators.
 """
 
 from __future__ import annotations
@@ -26,10 +27,8 @@ _CHOSEN: Mapping[int | str, tuple[str | None, float]] = {
 }
 
 
-class _ReadsWhatIsGiven(_EvalArgsMixin):  # type: ignore[misc]
-    """What is given is shown to the judge, required or not: LangChain's warning that it is ignored
-    would be wrong.
-    """
+class _OptionalInputs(_EvalArgsMixin):  # type: ignore[misc]
+    """Shows optional inputs to the judge without LangChain's warning that they are ignored."""
 
     def __init__(self, requires_input: bool, requires_reference: bool) -> None:
         self._requires_input, self._requires_reference = requires_input, requires_reference
@@ -51,9 +50,11 @@ class _ReadsWhatIsGiven(_EvalArgsMixin):  # type: ignore[misc]
         )
 
 
-class AdjudgeEvaluator(_ReadsWhatIsGiven, StringEvaluator):  # type: ignore[misc]
-    """``evaluate_strings(prediction=, input=, reference=)`` → ``score`` from 0 to 1, ``value``,
-    ``reasoning``, ``metadata``.
+class AdjudgeEvaluator(_OptionalInputs, StringEvaluator):  # type: ignore[misc]
+    """Evaluates a string with a judge.
+
+    ``evaluate_strings(prediction=, input=, reference=)`` returns ``score`` from 0 to 1, ``value``,
+    ``reasoning`` and ``metadata``.
     """
 
     def __init__(
@@ -64,10 +65,10 @@ class AdjudgeEvaluator(_ReadsWhatIsGiven, StringEvaluator):  # type: ignore[misc
         requires_input: bool = False,
         requires_reference: bool = False,
     ) -> None:
-        """``requires_…``: whether the criteria reads one.
+        """Set ``requires_…`` if the criteria read that input.
 
-        LangChain raises where it is missing, and its chain over runs hands over only what is
-        required.
+        LangChain raises if a required input is missing, and its chain over runs passes only
+        required ones.
         """
         super().__init__(requires_input, requires_reference)
         self._asked = Asked(judge, criteria)
@@ -85,10 +86,9 @@ class AdjudgeEvaluator(_ReadsWhatIsGiven, StringEvaluator):  # type: ignore[misc
         callbacks: object = None,  # noqa: ARG002
         include_run_info: bool = False,  # noqa: ARG002
     ) -> Evaluated:
-        """``callbacks`` and ``include_run_info`` come from LangChain's chain over runs; no call of
-        ours is a chain.
-        """
-        return _evaluated(self._asked.verdict(_cells(prediction, reference, input)))
+        # LangChain's chain over runs passes callbacks and include_run_info; adjudge has no use for
+        # them.
+        return _as_langchain(self._asked.verdict(_cells(prediction, reference, input)))
 
     async def _aevaluate_strings(
         self,
@@ -99,12 +99,14 @@ class AdjudgeEvaluator(_ReadsWhatIsGiven, StringEvaluator):  # type: ignore[misc
         callbacks: object = None,  # noqa: ARG002
         include_run_info: bool = False,  # noqa: ARG002
     ) -> Evaluated:
-        return _evaluated(await self._asked.averdict(_cells(prediction, reference, input)))
+        return _as_langchain(await self._asked.averdict(_cells(prediction, reference, input)))
 
 
-class AdjudgePairwiseEvaluator(_ReadsWhatIsGiven, PairwiseStringEvaluator):  # type: ignore[misc]
-    """``evaluate_string_pairs(prediction=, prediction_b=)`` → ``value`` "A", "B" or None for a tie;
-    ``score`` 1, 0 or 0.5.
+class AdjudgePairwiseEvaluator(_OptionalInputs, PairwiseStringEvaluator):  # type: ignore[misc]
+    """Compares two strings with a judge.
+
+    ``evaluate_string_pairs(prediction=, prediction_b=)`` returns ``value`` "A", "B" or None for a
+    tie, and ``score`` 1, 0 or 0.5.
     """
 
     def __init__(
@@ -115,7 +117,7 @@ class AdjudgePairwiseEvaluator(_ReadsWhatIsGiven, PairwiseStringEvaluator):  # t
         requires_input: bool = False,
         requires_reference: bool = False,
     ) -> None:
-        """``requires_…``: whether the criteria reads one; LangChain raises where it is missing."""
+        """Set ``requires_…`` if the criteria read that input; LangChain raises if it is missing."""
         super().__init__(requires_input, requires_reference)
         self._judge = judge
         self._criteria = criteria
@@ -128,12 +130,12 @@ class AdjudgePairwiseEvaluator(_ReadsWhatIsGiven, PairwiseStringEvaluator):  # t
         reference: str | None = None,
         input: str | None = None,
     ) -> Evaluated:
-        beside = {
+        context = {
             name: text
             for name, text in (("user_input", input), ("reference", reference))
             if text is not None
         }
-        row = PairwiseInstance(responses=[prediction, prediction_b], context=beside)
+        row = PairwiseInstance(responses=[prediction, prediction_b], context=context)
         (result,) = self._judge.evaluate([row], self._criteria)
         if result.selected_option is None:
             raise RunError(
@@ -148,13 +150,13 @@ class AdjudgePairwiseEvaluator(_ReadsWhatIsGiven, PairwiseStringEvaluator):  # t
         }
 
 
-def _evaluated(verdict: Verdict) -> Evaluated:
-    found = verdict.scored_or_raise()
+def _as_langchain(verdict: Verdict) -> Evaluated:
+    scored = verdict.scored_or_raise()
     return {
-        "score": found.score,
-        "value": found.label,
-        "reasoning": found.result.explanation,
-        "metadata": found.facts,
+        "score": scored.score,
+        "value": scored.label,
+        "reasoning": scored.result.explanation,
+        "metadata": scored.facts,
     }
 
 

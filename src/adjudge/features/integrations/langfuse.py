@@ -1,5 +1,6 @@
-"""Langfuse: our judgments as scores of its traces. What has no verdict is an event that says why,
-and no score.
+"""Langfuse: judgments as scores of its traces.
+
+A judgment without a verdict becomes an event that says why, not a score.
 """
 
 from __future__ import annotations
@@ -19,11 +20,11 @@ _OBSERVATIONS = ("langfuse.observation_id", "observation_id", "span_id")
 def send_scores(
     results: Iterable[Result], client: Langfuse, trace_ids: Sequence[str] | None = None
 ) -> int:
-    """Send a score for each result that has a verdict: how many. Sent again, it replaces itself.
+    """Send a score for each result with a verdict and return how many were sent.
 
-    ``trace_ids``: one per result; without them the column ``trace_id`` of each row is taken, and
-    rows without one are left out. Scores are from 0 to 1; criteria whose options have none are
-    categories.
+    Sent again, a score replaces itself. `trace_ids` has one id per result; without it the column
+    ``trace_id`` of each row is used, and rows without one are left out. Scores are from 0 to 1;
+    criteria whose options have no scores become categories.
     """
     count = 0
     for place, result in enumerate(results):
@@ -42,7 +43,7 @@ def send_scores(
 
 def _send(client: Langfuse, verdict: Verdict, trace_id: str, observation: str | None) -> None:
     score = verdict.score
-    asked = sorted(vote.ballot.id for vote in verdict.result.votes)
+    ballot_ids = sorted(vote.ballot.id for vote in verdict.result.votes)
     client.create_score(
         trace_id=trace_id,
         observation_id=observation,
@@ -50,7 +51,8 @@ def _send(client: Langfuse, verdict: Verdict, trace_id: str, observation: str | 
         value=str(verdict.label) if score is None else score,
         data_type="CATEGORICAL" if score is None else "NUMERIC",
         comment=verdict.result.explanation,
-        score_id=content_hash(trace_id, verdict.name, asked)[:32],
+        # The same question gives the same id, so that a score that is sent again replaces itself.
+        score_id=content_hash(trace_id, verdict.name, ballot_ids)[:32],
         metadata=verdict.facts,
     )
 

@@ -1,5 +1,6 @@
-"""LlamaIndex: our judges as its evaluators. What has no verdict is an invalid result, with the
-reason and without a score.
+"""LlamaIndex: adjudge's judges as evaluators.
+
+A judgment without a verdict is an invalid result with the reason and without a score.
 """
 
 from __future__ import annotations
@@ -14,17 +15,20 @@ from adjudge.features.integrations.adapters import Asked, TextJudge
 
 
 class AdjudgeEvaluator(BaseEvaluator):  # type: ignore[misc]
-    """``evaluate(query=, response=, contexts=)``, and whatever LlamaIndex builds on it."""
+    """An evaluator of LlamaIndex.
+
+    Example: ``AdjudgeEvaluator(judge, criteria).evaluate(query=, response=, contexts=)``
+    """
 
     def __init__(self, judge: TextJudge, criteria: str | Criteria | None = None) -> None:
         self._asked = Asked(judge, criteria)
 
     def _get_prompts(self) -> dict[str, object]:
-        """Ours are files of their own."""
+        """Return nothing: adjudge's prompts are files."""
         return {}
 
     def _update_prompts(self, prompts: dict[str, object]) -> None:
-        """Ours stay what they are."""
+        """Do nothing: adjudge's prompts cannot be changed here."""
 
     async def aevaluate(
         self,
@@ -34,7 +38,7 @@ class AdjudgeEvaluator(BaseEvaluator):  # type: ignore[misc]
         reference: str | None = None,
         sleep_time_in_seconds: int = 0,
     ) -> EvaluationResult:
-        """Judge one response; ``reference`` where the criteria reads one."""
+        """Judge one response, with ``reference`` if the criteria read one."""
         await asyncio.sleep(sleep_time_in_seconds)
         cells = {
             "user_input": query,
@@ -42,14 +46,17 @@ class AdjudgeEvaluator(BaseEvaluator):  # type: ignore[misc]
             "reference": reference,
             "response": response,
         }
-        found = await self._asked.averdict(cells)
-        given = {"query": query, "response": response, "contexts": contexts}
-        if not found.is_scored:
+        verdict = await self._asked.averdict(cells)
+        inputs = {"query": query, "response": response, "contexts": contexts}
+        if not verdict.is_scored:
             return EvaluationResult(
-                **given,
+                **inputs,
                 invalid_result=True,
-                invalid_reason=f"{found.error_code}: {found.error_message}",
+                invalid_reason=f"{verdict.error_code}: {verdict.error_message}",
             )
         return EvaluationResult(
-            **given, passing=found.passed, score=found.score, feedback=found.result.explanation
+            **inputs,
+            passing=verdict.passed,
+            score=verdict.score,
+            feedback=verdict.result.explanation,
         )

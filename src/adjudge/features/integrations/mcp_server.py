@@ -1,7 +1,7 @@
 """An MCP server over standard input and output: judging, criteria and runs as tools for assistants.
 
-Texts of rows and explanations are data that somebody else wrote: they stand between marks, under a
-note that says so. A judgment that failed is a result with its status, never a tool error.
+Texts of rows and explanations were written by others: they are fenced by marks, with a note that
+says so. A judgment that failed is a result with its status, never a tool error.
 """
 
 from __future__ import annotations
@@ -130,17 +130,17 @@ class CalibrationList(BaseModel):
 
 
 def server_of(service: JudgingService, root: Path) -> MCPServer:
-    """The server with all its tools; ``run`` it."""
-    made = MCPServer(
+    """Return the server with all its tools, ready to ``run``."""
+    server = MCPServer(
         "adjudge", version=__version__, instructions=f"Judges texts by criteria. {NOTE}"
     )
-    _add_judging(made, service)
-    _add_criteria(made, service)
-    _add_runs(made, root)
-    return made
+    _add_judging(server, service)
+    _add_criteria(server, service)
+    _add_runs(server, root)
+    return server
 
 
-def _add_judging(made: MCPServer, service: JudgingService) -> None:
+def _add_judging(server: MCPServer, service: JudgingService) -> None:
     async def judge_text(
         criteria: CriteriaArgument,
         response: str,
@@ -152,7 +152,7 @@ def _add_judging(made: MCPServer, service: JudgingService) -> None:
 
         ``fields``: what else the criteria read, such as user_input, reference or contexts.
         """
-        return await _judged(service, lambda: service.judge(criteria, response, fields, votes))
+        return await _judge(service, lambda: service.judge(criteria, response, fields, votes))
 
     async def compare_responses(
         responses: list[str],
@@ -161,57 +161,57 @@ def _add_judging(made: MCPServer, service: JudgingService) -> None:
         votes: int = 1,
     ) -> Judgment:
         """Say which of two or more responses is better; asked in both orders."""
-        return await _judged(service, lambda: service.compare(criteria, responses, fields, votes))
+        return await _judge(service, lambda: service.compare(criteria, responses, fields, votes))
 
     for tool in (judge_text, compare_responses):
-        made.add_tool(tool, annotations=_ASKS)
+        server.add_tool(tool, annotations=_ASKS)
 
 
-def _add_criteria(made: MCPServer, service: JudgingService) -> None:
+def _add_criteria(server: MCPServer, service: JudgingService) -> None:
     async def list_criteria(language: str = "en") -> CriteriaList:
         """List the ready-made criteria."""
-        entries = await _told(
+        entries = await _ask_in_thread(
             lambda: [catalog.entry(name, language) for name in catalog.all_names(language)]
         )
         return CriteriaList(
             criteria=[
                 CriteriaLine(
-                    name=one.criteria.name,
-                    kind=one.kind,
-                    question=one.criteria.titled_definition,
-                    options=list(one.criteria.option_names) if one.kind == "direct" else [],
+                    name=entry.criteria.name,
+                    kind=entry.kind,
+                    question=entry.criteria.titled_definition,
+                    options=list(entry.criteria.option_names) if entry.kind == "direct" else [],
                 )
-                for one in entries
+                for entry in entries
             ]
         )
 
     async def lint_criteria(criteria: CriteriaArgument) -> FindingList:
         """Look for what is likely to go wrong with criteria before a model is asked."""
         pairwise = isinstance(criteria, dict) and criteria.get("kind") == "pairwise"
-        found = await _told(
+        findings = await _ask_in_thread(
             lambda: lint(service.criteria(criteria, "pairwise" if pairwise else "direct"))
         )
         return FindingList(
             findings=[
-                {"severity": one.severity, "field": one.field, "message": one.message}
-                for one in found
+                {"severity": finding.severity, "field": finding.field, "message": finding.message}
+                for finding in findings
             ]
         )
 
     for tool in (list_criteria, lint_criteria):
-        made.add_tool(tool, annotations=_READS)
+        server.add_tool(tool, annotations=_READS)
 
 
-def _add_runs(made: MCPServer, root: Path) -> None:
+def _add_runs(server: MCPServer, root: Path) -> None:
     index = RunIndex(root)
 
     async def list_runs() -> RunList:
         """List the runs that may be looked at, the newest first."""
-        return RunList.model_validate({"runs": await _told(index.runs)})
+        return RunList.model_validate({"runs": await _ask_in_thread(index.runs)})
 
     async def run_status(run: str) -> RunFigures:
         """Say what a run comes to: its state, each criterion's mean, failures and calls."""
-        return RunFigures.model_validate(await _told(lambda: index.run(run)))
+        return RunFigures.model_validate(await _ask_in_thread(lambda: index.run(run)))
 
     async def run_rows(
         run: str,
@@ -225,31 +225,30 @@ def _add_runs(made: MCPServer, root: Path) -> None:
         of the page before.
         """
         most = min(limit, MOST_ROWS)
-        found = await _told(
+        page = await _ask_in_thread(
             lambda: index.rows(
                 run, judge=judge, status=status, words=words, limit=most, after=after
             )
         )
         return RowList.model_validate(
-            {**found.to_dict(), "rows": [_row(one) for one in found.rows]}
+            {**page.to_dict(), "rows": [_row(record) for record in page.rows]}
         )
 
     async def calibration(run: str) -> CalibrationList:
         """Say what people's labels make of a run's numbers: the corrected ones, or why there are
         none.
         """
-        found = await _told(lambda: index.calibration(run))
-        return CalibrationList.model_validate({"calibrations": found})
+        calibrations = await _ask_in_thread(lambda: index.calibration(run))
+        return CalibrationList.model_validate({"calibrations": calibrations})
 
     for tool in (list_runs, run_status, run_rows, calibration):
-        made.add_tool(tool, annotations=_READS)
+        server.add_tool(tool, annotations=_READS)
 
 
-async def _told(ask: Callable[[], T]) -> T:
-    """What was asked for, from a thread of its own: one that waits for a model keeps neither other
-    calls nor the end of the server waiting. What was wrong with the question, in our words.
-    """
+async def _ask_in_thread(ask: Callable[[], T]) -> T:
+    """Run `ask` in a separate thread, and raise adjudge's errors as tool errors."""
     try:
+        # A call that waits for a model must block neither other calls nor the end of the server.
         return await asyncio.wrap_future(started(ask, "adjudge mcp"))
     except HALTS:
         raise
@@ -257,20 +256,20 @@ async def _told(ask: Callable[[], T]) -> T:
         raise ToolError(str(error)) from None
 
 
-async def _judged(service: JudgingService, ask: Callable[[], Result]) -> Judgment:
+async def _judge(service: JudgingService, ask: Callable[[], Result]) -> Judgment:
     try:
-        result = await _told(ask)
+        result = await _ask_in_thread(ask)
     except HALTS as halt:  # a spent budget or a model that nobody can reach is not a verdict
         return Judgment(status=Status.FAILED.value, reason=str(halt), models=service.model_names)
-    chosen = result.verdict
+    verdict = result.verdict
     scored = result.status is Status.SCORED
     return Judgment(
         status=result.status.value,
-        option=chosen if scored else None,
+        option=verdict if scored else None,
         score=result.score if scored else None,
         agreement=result.agreement,
-        explanation=_marked("explanation", result.explanation) if result.explanation else None,
-        reason=_marked("reason", result.reason) if result.reason else None,
+        explanation=_fence_text("explanation", result.explanation) if result.explanation else None,
+        reason=_fence_text("reason", result.reason) if result.reason else None,
         votes_valid=result.votes_valid,
         votes_requested=result.votes_requested,
         notes=list(result.notes),
@@ -278,17 +277,17 @@ async def _judged(service: JudgingService, ask: Callable[[], Result]) -> Judgmen
     )
 
 
-def _row(one: JudgmentRecord) -> JsonDict:
-    """A judgment with its texts between marks."""
-    told = {"id": one.id, "explanation": one.explanation, "reason": one.reason}
-    said = one.outcome()
+def _row(record: JudgmentRecord) -> JsonDict:
+    """Return a judgment with its texts between marks."""
+    texts = {"id": record.id, "explanation": record.explanation, "reason": record.reason}
+    outcome = record.outcome()
     return {
-        "row": one.row,
-        **{name: said[name] for name in _OF_A_ROW if name in said},
-        "texts": fence(dict(one.fields)),
-        **{name: _marked(name, text) for name, text in told.items() if text},
+        "row": record.row,
+        **{name: outcome[name] for name in _OF_A_ROW if name in outcome},
+        "texts": fence(dict(record.fields)),
+        **{name: _fence_text(name, text) for name, text in texts.items() if text},
     }
 
 
-def _marked(name: str, text: str) -> str:
+def _fence_text(name: str, text: str) -> str:
     return fence({name: text})[0]

@@ -1,5 +1,5 @@
-"""MLflow: our judgments as feedback on its traces, people's labels as theirs, a judge as a scorer
-of ``mlflow.genai.evaluate``.
+"""MLflow: judgments as feedback on its traces, people's labels likewise, and a judge as a scorer of
+``mlflow.genai.evaluate``.
 
 A judgment without a verdict is feedback with an error and without a value.
 """
@@ -22,24 +22,25 @@ _SPANS = ("mlflow.span_id", "mlflow_span_id", "span_id")
 
 
 def log_results(results: Iterable[Result], trace_ids: Sequence[str] | None = None) -> int:
-    """Log each result as feedback on its trace: how many were logged.
+    """Log each result as feedback on its trace and return how many were logged.
 
-    ``trace_ids``: one per result; without them the column ``trace_id`` of each row is taken, and
+    `trace_ids` has one id per result; without it the column ``trace_id`` of each row is used, and
     rows without one are left out.
     """
     count = 0
     for place, result in enumerate(results):
         if trace_id := id_in(result, trace_ids, place, *_TRACES):
-            found = feedback_of(Verdict(result))
-            found.span_id = id_in(result, None, place, *_SPANS)
-            mlflow.log_assessment(trace_id, found)
+            feedback = feedback_of(Verdict(result))
+            feedback.span_id = id_in(result, None, place, *_SPANS)
+            mlflow.log_assessment(trace_id, feedback)
             count += 1
     return count
 
 
 def log_labels(labels: Iterable[Label], trace_ids: Mapping[str, str]) -> int:
-    """Log what people said as feedback of theirs: how many. ``trace_ids``: what labels call the
-    row, or its identity → trace.
+    """Log people's labels as feedback and return how many were logged.
+
+    `trace_ids` maps a label's row id, or the row's identity, to its trace.
     """
     count = 0
     for label in labels:
@@ -63,25 +64,26 @@ def log_labels(labels: Iterable[Label], trace_ids: Mapping[str, str]) -> int:
 def adjudge_scorer(
     judge: TextJudge, criteria: str | Criteria | None = None, name: str | None = None
 ) -> Scorer:
-    """A scorer that asks ``judge``; a DirectJudge needs ``criteria``.
+    """Return a scorer that asks ``judge``; a DirectJudge needs ``criteria``.
 
-    Inputs and expectations are found by their names.
+    Inputs and expectations are matched by name.
     """
-    asked = Asked(judge, criteria)
+    judge_with_criteria = Asked(judge, criteria)
 
     def score(
         inputs: object = None, outputs: object = None, expectations: object = None
     ) -> Feedback:
-        beside = {**_cells(inputs, "user_input"), **_cells(expectations, "reference")}
-        return feedback_of(asked.verdict({**beside, "response": text_of(outputs)}))
+        cells = {**_cells(inputs, "user_input"), **_cells(expectations, "reference")}
+        return feedback_of(judge_with_criteria.verdict({**cells, "response": text_of(outputs)}))
 
-    made: Scorer = scorer(score, name=name or asked.name)
-    return made
+    mlflow_scorer: Scorer = scorer(score, name=name or judge_with_criteria.name)
+    return mlflow_scorer
 
 
 def feedback_of(verdict: Verdict) -> Feedback:
-    """A judgment as MLflow says it: PASS and FAIL as yes and no, a score from 0 to 1, else the
-    option; or an error.
+    """Return a judgment as MLflow's feedback.
+
+    The value is yes or no for PASS and FAIL, a score from 0 to 1, else the option; or an error.
     """
     source = AssessmentSource("LLM_JUDGE", verdict.models)
     if not verdict.is_scored:
@@ -100,10 +102,10 @@ def feedback_of(verdict: Verdict) -> Feedback:
     )
 
 
-def _cells(given: object, alone: str) -> dict[str, object]:
-    """Named things by their names; ``alone`` is what anything else is."""
+def _cells(values: object, default_name: str) -> dict[str, object]:
+    """Return named values by name; any other value under `default_name`."""
     return (
-        {str(name): value for name, value in given.items()}
-        if isinstance(given, Mapping)
-        else {alone: text_of(given)}
+        {str(name): value for name, value in values.items()}
+        if isinstance(values, Mapping)
+        else {default_name: text_of(values)}
     )

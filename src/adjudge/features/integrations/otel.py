@@ -1,9 +1,8 @@
-"""OpenTelemetry: an event for each judgment, a span for each call to a model, one around the whole
-run.
+"""OpenTelemetry: an event per judgment, a span per model call, and one around the whole run.
 
-Events are parented to the span whose answer was judged, where a row names it: in a column
-``traceparent``, or in ``trace_id`` and ``span_id``. Spans of our own calls stay in the run's own
-trace and are linked to it, so that judging adds nothing to its cost.
+An event is parented to the span whose answer was judged, if the row names it: in a column
+``traceparent``, or in ``trace_id`` and ``span_id``. Spans of judging stay in the run's own trace
+and are linked to it, so that judging adds nothing to its cost.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ Attributes = dict[str, Value]
 
 
 class _Ending(Protocol):
-    """What sends spans or events."""
+    """A sender of spans or events that must be shut down."""
 
     def __init__(self, *, resource: object) -> None: ...
 
@@ -55,11 +54,13 @@ E = TypeVar("E", bound=_Ending)
 
 
 class Traces:
-    """Events and spans of what is judged; ``with`` this around the judging.
+    """Events and spans of judgments.
 
-    ``tracers`` and ``loggers`` are OpenTelemetry's providers: by default those that the process has
-    set, else new ones that send to the OTLP endpoint of the environment. ``run``, ``locks``: the
-    folder, and judge → the identity that decides its verdicts.
+    Example: ``with Traces() as traces: traces.emit_all(results)``
+
+    ``tracers`` and ``loggers`` are OpenTelemetry's providers: by default those of the process, else
+    new ones that send to the OTLP endpoint of the environment. ``run`` is the folder, and ``locks``
+    maps a judge to the identity that decides its verdicts.
     """
 
     def __init__(
@@ -97,28 +98,28 @@ class Traces:
             if kind is not None:
                 self._span.set_attribute(names.ERROR_TYPE, kind.__name__)
             self._span.end()
-        for one in self._closing:
-            one.shutdown()
+        for provider in self._closing:
+            provider.shutdown()
 
     def on_event(self, event: Event) -> None:
-        """Emit what a run tells of."""
+        """Emit an event of a run."""
         if isinstance(event, JudgmentDone):
             self.emit(event.result, judge=event.judge)
         elif isinstance(event, Called):
             self.on_call(event.call)
 
     def emit_all(self, results: Iterable[Result]) -> None:
-        """An event for each result, as judges return them."""
+        """Emit an event for each result, as judges return them."""
         for result in results:
             self.emit(result)
 
     def emit(self, result: Result, judge: str = "") -> None:
-        """An event for a result; of RAG rows, one for each dimension and one for the composite."""
+        """Emit an event for a result; for RAG rows, one per dimension and one for the composite."""
         from opentelemetry._logs import SeverityNumber
 
         context = self._parents.context_of(result.instance) or self._own_context()
-        for one in _parts(result):
-            attributes = {**_evaluation(one), **self._provenance(one, judge)}
+        for part in _parts(result):
+            attributes = {**_evaluation(part), **self._provenance(part, judge)}
             self._logger.emit(
                 event_name=names.EVENT,
                 severity_number=SeverityNumber.INFO,
@@ -127,16 +128,18 @@ class Traces:
             )
 
     def on_call(self, call: Call) -> None:
-        """A client span for a call to a model."""
+        """Emit a client span for a call to a model."""
         from opentelemetry.trace import Link, SpanKind, StatusCode, get_current_span
 
-        judged = self._parents.context_of(call.ballot.instance) if call.ballot else None
+        judged_context = self._parents.context_of(call.ballot.instance) if call.ballot else None
         span = self._tracer.start_span(
             f"{names.CHAT} {_request_model(call.model)}",
             context=self._own_context(),
             kind=SpanKind.CLIENT,
             attributes=_call_attributes(call),
-            links=[Link(get_current_span(judged).get_span_context())] if judged else (),
+            links=[Link(get_current_span(judged_context).get_span_context())]
+            if judged_context
+            else (),
             start_time=call.started,
         )
         if call.error is not None:
@@ -180,16 +183,16 @@ class Traces:
 
         return self._own(LoggerProvider, _logs.get_logger_provider(), send)
 
-    def _own(self, kind: type[E], found: object, send: Callable[[E], None]) -> E:
-        """The one that the process has set, where it is of this kind; else a new one that sends to
+    def _own(self, kind: type[E], current: object, send: Callable[[E], None]) -> E:
+        """Return the provider of the process if it is of this kind, else a new one that sends to
         the OTLP endpoint.
         """
-        if isinstance(found, kind):
-            return found
-        made = kind(resource=_resource())
-        send(made)
-        self._closing.append(made)
-        return made
+        if isinstance(current, kind):
+            return current
+        provider = kind(resource=_resource())
+        send(provider)
+        self._closing.append(provider)
+        return provider
 
 
 def traces_of_plan(plan: Plan) -> Traces:
@@ -202,15 +205,15 @@ def traces_of_plan(plan: Plan) -> Traces:
 
 
 class _Parents:
-    """The spans whose answers were judged, by what rows say of them."""
+    """Finds the spans whose answers were judged."""
 
     def __init__(self) -> None:
         self._warned = False
 
     def context_of(self, instance: Instance) -> Context | None:
-        """The context of the row's span; None where the row names none, or one that cannot be."""
+        """Return the context of the row's span; None if the row names none, or an invalid one."""
         cell = _cells(instance)
-        traceparent = cell("traceparent") or _joined(cell("trace_id"), cell("span_id"))
+        traceparent = cell("traceparent") or _traceparent(cell("trace_id"), cell("span_id"))
         if not traceparent:
             return None
         from opentelemetry.trace import get_current_span
@@ -232,14 +235,15 @@ class _Parents:
         return None
 
 
-def _joined(trace: str, span: str) -> str:
-    """A trace and a span as a traceparent; UUIDs have dashes, and some tools leave zeros out."""
+def _traceparent(trace: str, span: str) -> str:
+    """Return a trace and a span as a traceparent."""
+    # UUIDs contain dashes, and some tools drop leading zeros.
     hexadecimal = trace.replace("-", "").lower().rjust(32, "0"), span.lower().rjust(16, "0")
     return f"00-{hexadecimal[0]}-{hexadecimal[1]}-01" if trace and span else ""
 
 
 def _cells(instance: Instance) -> Callable[..., str]:
-    """What a row says beside its texts, by the name of a column."""
+    """Return a reader of the row's cells by column name."""
     row = instance.metadata.get("row")
     cells: Mapping[str, object] = {
         **instance.fields,
@@ -248,8 +252,8 @@ def _cells(instance: Instance) -> Callable[..., str]:
     }
 
     def cell(*columns: str) -> str:
-        found = column_in(cells, *columns)
-        return "" if found is None or cells[found] is None else str(cells[found]).strip()
+        column = column_in(cells, *columns)
+        return "" if column is None or cells[column] is None else str(cells[column]).strip()
 
     return cell
 
@@ -260,24 +264,22 @@ def _parts(result: Result) -> Iterator[Result]:
 
 
 def _evaluation(result: Result) -> Attributes:
-    """What the convention asks for.
-
-    Without a verdict there is no score: an error has its kind, an abstention has neither.
-    """
-    found: Attributes = {names.EVALUATION_NAME: result.criteria.name}
+    """Return the attributes that the convention defines."""
+    attributes: Attributes = {names.EVALUATION_NAME: result.criteria.name}
+    # Without a verdict there is no score: a failure has its kind, an abstention has neither.
     if result.status is Status.SCORED:
         label = None if result.component_results else result.verdict or None
-        found |= {names.SCORE_VALUE: result.score} if result.score is not None else {}
-        found |= {names.SCORE_LABEL: label} if label is not None else {}
+        attributes |= {names.SCORE_VALUE: result.score} if result.score is not None else {}
+        attributes |= {names.SCORE_LABEL: label} if label is not None else {}
     elif result.status is Status.FAILED:
-        found[names.ERROR_TYPE] = next(
+        attributes[names.ERROR_TYPE] = next(
             (vote.outcome.value for vote in result.votes if vote.verdict is None), "failed"
         )
     if explanation := result.explanation or result.reason:
-        found[names.EXPLANATION] = explanation
+        attributes[names.EXPLANATION] = explanation
     if answered := _cells(result.instance)(*_RESPONSE_IDS):
-        found[names.RESPONSE_ID] = answered
-    return found
+        attributes[names.RESPONSE_ID] = answered
+    return attributes
 
 
 def _ours(result: Result) -> Attributes:
@@ -295,7 +297,7 @@ def _ours(result: Result) -> Attributes:
 
 def _call_attributes(call: Call) -> Attributes:
     request, reply = call.request, call.reply
-    given: dict[str, Value | None] = {
+    attributes: dict[str, Value | None] = {
         names.OPERATION: names.CHAT,
         names.PROVIDER: _provider(call.model),
         names.REQUEST_MODEL: _request_model(call.model),
@@ -304,28 +306,28 @@ def _call_attributes(call: Call) -> Attributes:
         names.ERROR_TYPE: type(call.error).__name__ if call.error else None,
     }
     if reply is not None:
-        given |= {
+        attributes |= {
             names.RESPONSE_MODEL: reply.details.get("model") or None,
             names.RESPONSE_ID: reply.details.get("id") or None,
             names.INPUT_TOKENS: reply.usage.prompt_tokens,
             names.OUTPUT_TOKENS: reply.usage.completion_tokens,
             names.FINISH_REASONS: (reply.finish,),
         }
-    return {name: value for name, value in given.items() if value is not None} | _content(call)
+    return {name: value for name, value in attributes.items() if value is not None} | _content(call)
 
 
 def _content(call: Call) -> Attributes:
-    """Prompt and reply, where the user says that they may leave."""
+    """Return prompt and reply, if the user allows them to be sent."""
     if os.environ.get(names.CAPTURE_CONTENT, "").strip().lower() != "true":
         return {}
-    asked = [_message(one.role, one.content) for one in call.request.prompt.messages]
+    messages = [_message(message.role, message.content) for message in call.request.prompt.messages]
     answer = (
         []
         if call.reply is None
         else [{**_message("assistant", call.reply.text), "finish_reason": call.reply.finish}]
     )
     return {
-        names.INPUT_MESSAGES: json.dumps(asked, ensure_ascii=False),
+        names.INPUT_MESSAGES: json.dumps(messages, ensure_ascii=False),
         names.OUTPUT_MESSAGES: json.dumps(answer, ensure_ascii=False),
     }
 
@@ -335,21 +337,22 @@ def _message(role: str, content: str) -> JsonDict:
 
 
 def _provider(model: str) -> str:
-    """By the convention's names; a server at an address of its own speaks OpenAI's protocol."""
+    """Return the provider by the convention's names."""
+    # A server at a custom address speaks OpenAI's protocol.
     head = "openai" if "://" in model else model.partition("/")[0]
     return names.PROVIDERS.get(head, head)
 
 
 def _request_model(model: str) -> str:
-    """What the provider calls it."""
+    """Return the provider's name for the model."""
     return model.partition("#")[2] if "://" in model else model.partition("/")[2] or model
 
 
 def _resource() -> object:
     from opentelemetry.sdk.resources import Resource
 
-    own = {} if os.environ.get("OTEL_SERVICE_NAME") else {"service.name": "adjudge"}
-    return Resource.create(own)
+    attributes = {} if os.environ.get("OTEL_SERVICE_NAME") else {"service.name": "adjudge"}
+    return Resource.create(attributes)
 
 
 def _check_installed() -> None:

@@ -1,4 +1,4 @@
-"""Replies that a pytest session records, and those that it takes from an earlier one."""
+"""Record the replies of a pytest session, and replay those of an earlier one."""
 
 from __future__ import annotations
 
@@ -13,23 +13,28 @@ _REPLIES, _PART = "replies.jsonl", ".part.jsonl"
 
 
 class Cassette:
-    """Replies that are recorded: those of earlier sessions are given again, new ones go into this
-    process's own file.
+    """Recorded replies: those of earlier sessions are reused, new ones go into this
+    process's file.
     """
 
     def __init__(self, folder: Path, process: str) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        own = folder / f"{process}{_PART}"
+        own_file = folder / f"{process}{_PART}"
         earlier = [
-            one for one in (folder / _REPLIES, *_parts(folder)) if one != own and one.exists()
+            file
+            for file in (folder / _REPLIES, *_parts(folder))
+            if file != own_file and file.exists()
         ]
+        # Each process writes its own part: several must not append to one file.
         self._before = {
-            (model, key): reply for file in earlier for model, key, reply in read_replies(file)
+            (model, key): reply
+            for old_file in earlier
+            for model, key, reply in read_replies(old_file)
         }
-        self._own = JsonlCache(own)
+        self._own = JsonlCache(own_file)
 
     def get(self, model: str, request: Request) -> Reply | None:
-        """The reply that was recorded."""
+        """Return the recorded reply, if there is one."""
         return self._own.get(model, request) or self._before.get((model, request.key))
 
     def put(self, model: str, request: Request, reply: Reply) -> None:
@@ -37,26 +42,27 @@ class Cassette:
 
 
 def join_parts(folder: Path) -> None:
-    """Put what all processes recorded into one file."""
+    """Merge the recordings of all processes into one file."""
     for part in _parts(folder):
         JsonlCache(part)  # a process that was killed may have left half a line
-        with (folder / _REPLIES).open("ab") as whole:
-            whole.write(part.read_bytes())
+        with (folder / _REPLIES).open("ab") as joined:
+            joined.write(part.read_bytes())
         part.unlink()
 
 
 def replayed(folder: Path, model: str) -> str:
-    """The model that gives the recorded replies; where several models were recorded, those of this
-    one.
+    """Return the id of the model that replays the recording.
+
+    If several models were recorded, it replays the given one.
     """
     file = recording(folder)
     recorded = {name for name, _, _ in read_replies(file)}
-    own = any(recorded_by(name, model) for name in recorded)
-    return f"replay/{file}#{model}" if len(recorded) > 1 and own else f"replay/{file}"
+    has_model = any(recorded_by(name, model) for name in recorded)
+    return f"replay/{file}#{model}" if len(recorded) > 1 and has_model else f"replay/{file}"
 
 
 def recording(folder: Path) -> Path:
-    """The file of the replies that were recorded there."""
+    """Return the file of recorded replies; raise a SetupError if there is none."""
     file = folder / _REPLIES if folder.is_dir() else folder
     if not file.is_file():
         raise SetupError(

@@ -1,4 +1,4 @@
-"""What a test learns about a group or an eval file: the decision, and whether a run is worse."""
+"""Decisions about a group or an eval file in pytest, and comparisons with another run."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ GATE_ORDER = ("failed", "inconclusive", "holds")
 
 @dataclass(frozen=True)
 class Decision:
-    """What was decided of a group."""
+    """The decision about a group."""
 
     title: Message
     verdict: str
@@ -40,7 +40,7 @@ class Decision:
 
 @dataclass(frozen=True)
 class NotWorse:
-    """Whether a run is not worse than another; false where it is."""
+    """The result of comparing two runs; false if this one is worse."""
 
     gates: tuple[GateResult, ...]
     _render: Render = field(default=str, repr=False, compare=False)
@@ -54,7 +54,7 @@ class NotWorse:
 
 @dataclass(frozen=True)
 class JudgedRun:
-    """An eval file that was carried out."""
+    """An eval file that was run."""
 
     outcome: RunOutcome
     folder: Path
@@ -64,15 +64,16 @@ class JudgedRun:
     _render: Render = field(repr=False, compare=False)
 
     def must_hold(self) -> None:
-        """Fail the test unless every gate of the file holds."""
+        """Fail the test unless every gate of the file passes."""
         __tracebackhide__ = True
         self._decide(self.outcome.report().gates)
 
     def not_worse_than(
         self, other: str | Path, margin: float = 0.0, confidence: float = 0.95
     ) -> NotWorse:
-        """Row by row, against the run in the folder ``other``: true, false, or the test ends
-        undecided.
+        """Compare row by row with the run in the folder ``other``.
+
+        The result is true or false; if it cannot be decided, the test ends undecided.
         """
         from adjudge.runs.results.paired_gate import check_against, paired_gates, refuse_itself
         from adjudge.runs.results.setup import Setup
@@ -88,10 +89,10 @@ class JudgedRun:
         )
         check_against(setup)
         gates = tuple(paired_gates(setup, self.folder))
-        found = NotWorse(gates, self._render)
+        result = NotWorse(gates, self._render)
         if worst_of(gates) == "inconclusive":
-            self._undecided(repr(found))
-        return found
+            self._undecided(repr(result))
+        return result
 
     def _decide(self, gates: Sequence[GateResult]) -> None:
         __tracebackhide__ = True
@@ -108,7 +109,7 @@ class JudgedRun:
 
 
 def worst_of(gates: Sequence[GateResult]) -> str:
-    """The verdict that counts."""
+    """Return the verdict that decides: failed before inconclusive before holds."""
     return next(
         (verdict for verdict in GATE_ORDER if verdict in {gate.verdict for gate in gates}),
         "inconclusive",
@@ -116,7 +117,7 @@ def worst_of(gates: Sequence[GateResult]) -> str:
 
 
 def describe_difference(gate: GateResult) -> Message:
-    """The difference in points, and which rows it is of."""
+    """Describe the difference in points, and the rows that it is based on."""
     if gate.baseline_stopped or gate.is_baseline_gone:
         return gate.sentence()
     if gate.pairing is None:
@@ -127,7 +128,7 @@ def describe_difference(gate: GateResult) -> Message:
 
 
 def _points(gate: GateResult) -> Message:
-    """ "worse by 4.1 points (95% −7.0…−1.2), 212 shared rows"."""
+    """Example: "worse by 4.1 points (95% −7.0…−1.2), 212 shared rows"."""
     shared = plural("{count:,} shared row", "{count:,} shared rows", gate.rows - gate.missing)
     if not gate.same_judge:
         shared = Message("{shared}, by another judge", shared=shared)

@@ -1,4 +1,4 @@
-"""The nouns of the pytest plugin: what a test gives, and the group it belongs to. Loaded with the
+"""Data of the pytest plugin: the cases of a test, and the group they belong to. Loaded with the
 first use.
 """
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class GroupSettings:
-    """What ``@pytest.mark.judged`` says of a group."""
+    """The arguments of ``@pytest.mark.judged``."""
 
     criteria: object
     """What must be met, a ready-made aspect or criteria, a file of criteria, or a Criteria."""
@@ -71,12 +71,12 @@ class GroupSettings:
 
 
 def group_settings(given: Mapping[str, Any]) -> GroupSettings:
-    """What the arguments of a mark say."""
-    known = [one.name for one in fields(GroupSettings)]
+    """Read the arguments of a mark; raise a SetupError for unknown ones."""
+    names = [argument.name for argument in fields(GroupSettings)]
     for name in given:
-        if name not in known:
+        if name not in names:
             raise SetupError(
-                "unknown argument {name!r}; {hint}", name=name, hint=nearest(name, known)
+                "unknown argument {name!r}; {hint}", name=name, hint=nearest(name, names)
             )
     if "criteria" not in given:
         raise SetupError("criteria is missing: say what is to be judged")
@@ -89,7 +89,7 @@ def _number(value: object) -> bool:
 
 @dataclass(frozen=True)
 class GroupCase:
-    """One text to judge, as a test gave it."""
+    """One text to judge, given by a test."""
 
     id: str
     fields: GivenFields
@@ -109,7 +109,7 @@ class Group:
     """Whether all its tests say the same of it: one group is judged by one criteria."""
 
     def join(self, other: Group) -> Group:
-        """Take over the cases of the same group, as another test or another process has it."""
+        """Add the cases of the same group from another test or process."""
         self.marked_alike = (
             self.marked_alike and other.marked_alike and self.settings == other.settings
         )
@@ -121,8 +121,10 @@ T = TypeVar("T")
 
 
 def briefly(render: Callable[[object], str], ask: Callable[[], T]) -> T:
-    """What ``ask`` gives. An error of ours is raised as if here, in the session's language: a
-    test's report shows the test.
+    """Return the result of `ask`; raise adjudge's errors in the session's language and without
+    traceback.
+
+    So a test's report shows the test, not adjudge's code.
     """
     __tracebackhide__ = True
     try:
@@ -134,18 +136,18 @@ def briefly(render: Callable[[object], str], ask: Callable[[], T]) -> T:
 
 class Judging(Protocol):
     def render(self, text: object) -> str:
-        """A sentence of ours in the session's language."""
+        """Return a message in the session's language."""
         ...
 
     def judge(
         self, criteria: object, fields: GivenFields, votes: int, undecided: Callable[[str], None]
     ) -> JudgedText:
-        """The text, judged by so many votes. ``undecided`` is told where there is no verdict."""
+        """Judge a text with this many votes; call `undecided` if there is no verdict."""
         ...
 
 
 class JudgeFixture:
-    """What the ``judge`` fixture is."""
+    """The ``judge`` fixture."""
 
     def __init__(self, session: Judging, undecided: Callable[[str], None]) -> None:
         self._session, self._undecided = session, undecided
@@ -160,7 +162,7 @@ class JudgeFixture:
         reference: str | None = None,
         contexts: Sequence[str] | None = None,
     ) -> JudgedText:
-        """Judge a text now; ``must_pass`` and its like of what comes back are the assertion."""
+        """Judge a text now. Assert with ``must_pass`` and similar methods of the result."""
         __tracebackhide__ = True
         fields = {**texts_beside(user_input, reference, contexts), "response": response}
         return briefly(
@@ -170,7 +172,7 @@ class JudgeFixture:
 
 
 class Collect:
-    """What the ``judged`` fixture is."""
+    """The ``judged`` fixture."""
 
     def __init__(self, cases: list[GroupCase], test: str) -> None:
         self._cases, self._test = cases, test
@@ -185,19 +187,18 @@ class Collect:
         fields: GivenFields = NOTHING,
         id: str | None = None,
     ) -> None:
-        """Put a case into the test's group, which is judged after the last test. ``fields``: others
-        that the criteria read.
+        """Add a case to the test's group, which is judged after the last test.
 
-        ``id``: what the case is called, by which it is found again in another session; else it is
-        called by its test and number.
+        ``fields`` are further fields that the criteria read. ``id`` is the case's name, by which
+        other sessions find it; by default the test's name and a number.
         """
         name = id or (f"{self._test} #{len(self._cases) + 1}" if self._cases else self._test)
-        beside = {**texts_beside(user_input, reference, contexts), **fields}
-        self._cases.append(GroupCase(name, dict(Instance({**beside, "response": response}).fields)))
+        texts = {**texts_beside(user_input, reference, contexts), **fields}
+        self._cases.append(GroupCase(name, dict(Instance({**texts, "response": response}).fields)))
 
 
 class XdistWorker(Protocol):
-    """A worker, as the process that leads sees it."""
+    """A worker of pytest-xdist, seen from the main process."""
 
     config: pytest.Config
     workerinput: dict[str, object]

@@ -1,9 +1,9 @@
 """pytest: the fixtures ``judge``, ``judged``, ``judged_agent`` and ``judged_run``, and one decision
-for each group of ``judged`` cases.
+per group of ``judged`` cases.
 
-pytest loads this into every session, so nothing else of ours is imported until a fixture is used.
-Cases of a group are only gathered while tests run; the process that the others report to judges
-each group once, after the last test.
+pytest loads this into every session, so no other module of adjudge is imported until a fixture is
+used. Cases of a group are only collected while tests run; after the last test, the main process
+judges each group once.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _FOLDER = "adjudge_folder"
 
 
 class _State:
-    """What a session holds of ours."""
+    """The plugin's state in a session."""
 
     def __init__(self) -> None:
         self.groups: dict[str, Group] = {}
@@ -94,10 +94,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def _usd(text: str) -> float:
-    """A sum of money; what is none is told by pytest, as of every option."""
-    if not (found := float(text)) >= 0:
+    """Parse a sum of money; pytest reports a ValueError."""
+    # Written with "not" so that nan is refused, too.
+    if not (amount := float(text)) >= 0:
         raise ValueError(text)
-    return found
+    return amount
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -117,15 +118,17 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Give a test that is marked ``conversations`` one conversation after the other."""
+    """Parametrize a test that is marked ``conversations`` by the conversations of its file."""
     mark = metafunc.definition.get_closest_marker("conversations")
     if mark is None or "conversation" not in metafunc.fixturenames:
         return
     from adjudge.features.conversations.pytest_fixture import judged_conversations
 
     path = metafunc.config.rootpath / str(mark.args[0])
-    found = list(judged_conversations(path))
-    metafunc.parametrize("conversation", found, ids=[one.name for one in found])
+    conversations = list(judged_conversations(path))
+    metafunc.parametrize(
+        "conversation", conversations, ids=[conversation.name for conversation in conversations]
+    )
 
 
 # -- fixtures ------------------------------------------------------------------------
@@ -141,7 +144,7 @@ def judge(request: pytest.FixtureRequest) -> JudgeFixture:
 
 @pytest.fixture
 def judged(request: pytest.FixtureRequest) -> Collect:
-    """Put a case into the group of a test that is marked ``judged``; the group is decided after the
+    """Add a case to the group of a test that is marked ``judged``; the group is decided after the
     last test.
     """
     from adjudge.features.integrations.pytest_groups import Collect
@@ -206,20 +209,20 @@ def _brief(session: JudgingSession, of_file: Callable[[Path], T]) -> Callable[[s
 
 
 def rows(path: str | Path) -> list[dict[str, object]]:
-    """The rows of a data file of any kind, for ``parametrize``; a row that
-    cannot be read raises.
+    """Return the rows of a data file of any kind, for ``parametrize``; a row that cannot be read
+    raises.
     """
     from adjudge.core.data.sources.opener import open_source
     from adjudge.core.data.sources.row import BadRow
     from adjudge.core.domain.instance import Instance
     from adjudge.errors import RunError
 
-    found: list[dict[str, object]] = []
+    cells: list[dict[str, object]] = []
     for row in open_source(path)[1]:
         if isinstance(row, BadRow):
             raise RunError(str(row))
-        found.append(dict(row.cells.fields if isinstance(row.cells, Instance) else row.cells))
-    return found
+        cells.append(dict(row.cells.fields if isinstance(row.cells, Instance) else row.cells))
+    return cells
 
 
 def _group(request: pytest.FixtureRequest) -> Group:
@@ -235,13 +238,13 @@ def _group(request: pytest.FixtureRequest) -> Group:
             "{test} uses judged: mark it with @pytest.mark.judged(criteria=…, at_least=0.9)",
             test=node.nodeid,
         )
-        raise _refused(request, why)
+        raise _usage_error(request, why)
     name = f"{node.parent.nodeid if node.parent else ''}::{node.originalname}"
     try:
         settings = group_settings(marker.kwargs)
     except SetupError as error:
         why = Message("{test}: @pytest.mark.judged: {problem}", test=name, problem=error)
-        raise _refused(request, why) from None
+        raise _usage_error(request, why) from None
     if marker.args or (
         settings.at_least is None
         and settings.not_worse_than is None
@@ -250,17 +253,17 @@ def _group(request: pytest.FixtureRequest) -> Group:
         why = Message(
             "{test}: @pytest.mark.judged needs at_least=… or not_worse_than=…, by name", test=name
         )
-        raise _refused(request, why)
-    own = Group(name, settings, node.location[1] or 0)
-    return request.config.stash[_STATE].groups.setdefault(name, own).join(own)
+        raise _usage_error(request, why)
+    group = Group(name, settings, node.location[1] or 0)
+    return request.config.stash[_STATE].groups.setdefault(name, group).join(group)
 
 
-def _refused(request: pytest.FixtureRequest, why: str) -> pytest.UsageError:
+def _usage_error(request: pytest.FixtureRequest, why: str) -> pytest.UsageError:
     return pytest.UsageError(_judging(request.config).render(why))
 
 
 def _judging(config: pytest.Config) -> JudgingSession:
-    """What judges in this session; loaded now."""
+    """Return the session's judging, which is imported on first use."""
     state = config.stash[_STATE]
     if state.session is None:
         from adjudge.features.integrations.pytest_session import JudgingSession
@@ -280,14 +283,14 @@ def _judging(config: pytest.Config) -> JudgingSession:
 
 
 def _undecided(config: pytest.Config, node: pytest.Item) -> Callable[[str], None]:
-    """Ends a test that nobody can decide, as an outcome of its own."""
+    """Return a function that ends a test as undecided, which is a separate outcome."""
 
     def end(reason: str) -> None:
         node.user_properties.append((OUTCOME, INCONCLUSIVE))
-        told = _judging(config).undecided(reason)
+        message = _judging(config).undecided(reason)
         if config.option.judged_inconclusive == "fail":
-            pytest.fail(told, pytrace=False)
-        pytest.skip(told)
+            pytest.fail(message, pytrace=False)
+        pytest.skip(message)
 
     return end
 
@@ -297,30 +300,32 @@ def _beside(config: pytest.Config, path: str | None) -> Path | None:
 
 
 def _run_folder(config: pytest.Config) -> Path:
-    """The session's own; its processes share it."""
-    told = _worker(config).get(_FOLDER)
-    named = Path(str(told)) if told else _beside(config, config.option.judged_run)
-    if named is None:
+    """Return the session's run folder; all its processes share it."""
+    shared_folder = _worker(config).get(_FOLDER)
+    folder = (
+        Path(str(shared_folder)) if shared_folder else _beside(config, config.option.judged_run)
+    )
+    if folder is None:
         name = f"pytest-{time.strftime('%Y%m%d-%H%M%S')}-{os.urandom(3).hex()}"
         from adjudge.runs.trusted_folders import own_folder  # not loaded by those who judge nothing
 
-        named = own_folder(config.rootpath / ".adjudge" / "runs" / name, config.rootpath)
-        config.option.judged_run = str(named)
-    return named
+        folder = own_folder(config.rootpath / ".adjudge" / "runs" / name, config.rootpath)
+        config.option.judged_run = str(folder)
+    return folder
 
 
 # -- processes of pytest-xdist -------------------------------------------------------
 
 
 def _worker(config: pytest.Config) -> Mapping[str, object]:
-    """What the process that leads told this one; nothing where this one leads."""
-    told: Mapping[str, object] = vars(config).get("workerinput", {})
-    return told
+    """Return what the main process passed to this worker; empty in the main process."""
+    workerinput: Mapping[str, object] = vars(config).get("workerinput", {})
+    return workerinput
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: XdistWorker) -> None:
-    """All keep their answers in one place."""
+    """Make all workers use one run folder."""
     node.workerinput[_FOLDER] = str(_run_folder(node.config))
 
 
@@ -328,27 +333,26 @@ def pytest_configure_node(node: XdistWorker) -> None:
 def pytest_report_to_serializable(
     config: pytest.Config, report: pytest.CollectReport | pytest.TestReport
 ) -> Generator[None, dict[str, object] | None, dict[str, object] | None]:
-    """A worker hands over the cases of a test with its last report: what it told is not lost when
-    it crashes later.
-    """
+    """Send the cases of a test with its last report."""
     data = yield
+    # With the test's own report, so that a worker that crashes later loses nothing.
     if data is not None and report.when == "teardown" and _worker(config):
         groups = config.stash[_STATE].groups.values()
-        held = [
-            replace(one, cases={report.nodeid: one.cases[report.nodeid]})
-            for one in groups
-            if report.nodeid in one.cases
+        sent_groups = [
+            replace(group, cases={report.nodeid: group.cases[report.nodeid]})
+            for group in groups
+            if report.nodeid in group.cases
         ]
-        if held:
+        if sent_groups:
             import pickle  # not loaded by those who judge nothing
 
-            data[_SENT] = pickle.dumps(held)
+            data[_SENT] = pickle.dumps(sent_groups)
     return data
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_report_from_serializable(config: pytest.Config, data: dict[str, object]) -> None:
-    """Who leads takes the cases over."""
+    """Add a worker's cases to the groups of the main process."""
     sent = data.pop(_SENT, None)
     if isinstance(sent, bytes):
         import pickle
@@ -359,7 +363,7 @@ def pytest_report_from_serializable(config: pytest.Config, data: dict[str, objec
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Who leads ends the recording."""
+    """Finish the recording in the main process."""
     if session.config.option.judged_record and not _worker(session.config):
         _judging(session.config).end_recording()
 
@@ -369,7 +373,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, object]:
-    """After the last test, judge every group and tell of it as of a test."""
+    """Judge every group after the last test, and report it like a test."""
     result = yield
     state = session.config.stash[_STATE]
     if not _worker(session.config):
@@ -390,8 +394,8 @@ def _decide(session: pytest.Session, group: Group, state: _State) -> None:
 def _reports(
     config: pytest.Config, group: Group, decision: Decision, seconds: float
 ) -> list[pytest.TestReport]:
-    path, _, rest = group.name.partition("::")
-    name = f"{rest}[{decision.title}]"
+    path, _, test_name = group.name.partition("::")
+    name = f"{test_name}[{decision.title}]"
     failed = decision.verdict == "failed" or (
         decision.verdict != "holds" and config.option.judged_inconclusive == "fail"
     )
@@ -422,7 +426,7 @@ def _reports(
 def pytest_report_teststatus(
     report: pytest.CollectReport | pytest.TestReport,
 ) -> tuple[str, str, str] | None:
-    """What nobody can decide is neither passed nor failed."""
+    """Report an undecided test as neither passed nor failed."""
     if (
         report.outcome == "skipped"
         and isinstance(report, pytest.TestReport)
@@ -435,9 +439,17 @@ def pytest_report_teststatus(
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
-    """What was decided, what could not be, and where the judgments are."""
+    """Print the decisions, what could not be decided, and the folder of the judgments."""
     state = config.stash[_STATE]
-    undecided = [(one.nodeid, _reason(one)) for one in terminalreporter.stats.get(INCONCLUSIVE, ())]
+    undecided = [
+        (
+            report.nodeid,
+            str(
+                report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
+            ).removeprefix("Skipped: "),
+        )
+        for report in terminalreporter.stats.get(INCONCLUSIVE, ())
+    ]
     if not state.decisions and not undecided:
         return
     from adjudge.messages import Message
@@ -459,10 +471,3 @@ def pytest_terminal_summary(
     terminalreporter.line(
         judging.render(Message("judgments are in {folder}", folder=judging.folder))
     )
-
-
-def _reason(report: pytest.TestReport) -> str:
-    """Why a test was skipped: pytest keeps it as (file, line, reason)."""
-    return str(
-        report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
-    ).removeprefix("Skipped: ")

@@ -1,4 +1,4 @@
-"""What a pytest session may spend, all its processes and runs together."""
+"""The budget of a pytest session, shared by all its processes and runs."""
 
 from __future__ import annotations
 
@@ -16,35 +16,37 @@ _FILE = "spent.json"
 
 @dataclass(frozen=True)
 class Purse:
-    """The money of a session whose runs lie side by side in ``folder``.
+    """The money of a session whose runs are next to each other in ``folder``.
 
-    Who takes from it holds the session's turn.
+    A caller must hold the session's lock.
     """
 
     folder: Path
     max_usd: float | None
 
     def left(self, run: Path) -> Budget | None:
-        """What may be spent in this run, what was spent there included; None where there is no
+        """Return the total budget of this run, including what it has spent already; None without a
         limit.
-
-        From now on the run's own ledger is asked what it cost, until ``note``: whoever spends may
-        be killed.
         """
         if self.max_usd is None:
             return None
         spent = self._spent()
+        # None means: read the run's ledger until ``note`` is called, since the process may be
+        # killed before.
         self._write({**spent, run.name: None})
-        others = (
+        other_costs = (
             usd if usd is not None else self._by_ledger(name)
             for name, usd in spent.items()
             if name != run.name
         )
-        left = round(self.max_usd - sum(others), 9)  # which is said: without 0.30000000000000004
-        return Budget(max_usd=max(0.0, left))
+        # Rounded for messages: without 0.30000000000000004.
+        remaining = round(
+            self.max_usd - sum(other_costs), 9
+        )  # which is said: without 0.30000000000000004
+        return Budget(max_usd=max(0.0, remaining))
 
     def note(self, run: Path) -> None:
-        """Keep what this run has cost so far."""
+        """Store the cost of this run so far."""
         if self.max_usd is not None:
             self._write({**self._spent(), run.name: self._by_ledger(run.name)})
 
@@ -61,8 +63,8 @@ class Purse:
 
 
 def cost_of(run: Path) -> float | None:
-    """In US dollars; None where a price is not known."""
+    """Return the cost in US dollars; None if a price is unknown."""
     info = run_info(run)
     costs = [info.prices.cost(model, usage) for model, usage in info.usage.items()]
-    known = [cost for cost in costs if cost is not None]
-    return sum(known) if len(known) == len(costs) else None
+    known_costs = [cost for cost in costs if cost is not None]
+    return sum(known_costs) if len(known_costs) == len(costs) else None

@@ -1,4 +1,4 @@
-"""What judges in a pytest session: through the same runner, gates and ledgers as every command."""
+"""Judging in a pytest session, by the same runner, gates and ledgers as every command."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ _FILES = (".yaml", ".yml", ".json")
 
 @dataclass(frozen=True, kw_only=True)
 class JudgingSession:
-    """Where judgments are kept, who judges and what that may cost."""
+    """The folders, models and budget of a session."""
 
     root: Path
     folder: Path
@@ -76,20 +76,20 @@ class JudgingSession:
 
     @cached_property
     def language(self) -> str:
-        """What the project asks and speaks in."""
+        """The project's language, for prompts and messages."""
         try:
             return find_project(self.root).language or "en"
         except SetupError:  # the tests that judge fail with it, in English
             return "en"
 
     def render(self, text: object) -> str:
-        """A sentence of ours in that language; no runner of a job takes what is judged for a
+        """Return a message in that language, cleaned so that CI systems take no text for a
         command.
         """
         return clean(render(text, self.language))
 
     def undecided(self, reason: str) -> str:
-        """Why nobody can decide, as a report says it."""
+        """Return the reason for an undecided test, as reports show it."""
         return self.render(join(": ", (Message("inconclusive"), reason)))
 
     # -- what fixtures ask for -----------------------------------------------------------
@@ -101,8 +101,9 @@ class JudgingSession:
         votes: int,
         undecided: Undecided,
     ) -> JudgedText:
-        """Judge one text. The same question about the same text is asked once, whichever process
-        asks.
+        """Judge one text.
+
+        The same question about the same text is asked once, in whichever process.
         """
         instance = Instance(fields)
         key = content_hash(criteria, instance.fields, votes, self.models)[:16]
@@ -125,8 +126,10 @@ class JudgingSession:
         row, entry = agent_row(run, columns), agent_entry(measures, settings)
         key = content_hash(repr(entry), row.fields, columns, self.models)[:16]
         file = self._file(entry, self.folder / f"agent-{key}", (row,), Gates())
-        found = self._results(file)
-        results = {one.measure: one for one in found if isinstance(one, MeasureResult)}
+        results_found = self._results(file)
+        results = {
+            result.measure: result for result in results_found if isinstance(result, MeasureResult)
+        }
         return JudgedAgent(results, undecided, self.render)
 
     def run_file(self, path: Path, undecided: Undecided) -> JudgedRun:
@@ -139,7 +142,7 @@ class JudgingSession:
             use_env=False,
         )
         name = f"{path.stem}-{content_hash(str(path))[:8]}"
-        names_models = file.models or all(one.own_models for one in file.judges)
+        names_models = file.models or all(judge.own_models for judge in file.judges)
         file = replace(
             file,
             models=file.models if names_models and not self.models else self._entries,
@@ -150,19 +153,19 @@ class JudgingSession:
         return JudgedRun(outcome, self.folder / name, self.root, lowest, undecided, self.render)
 
     def try_goldens(self, path: Path, undecided: Undecided, *, update: bool) -> None:
-        """Judge the golden cases of a file of criteria; with ``update``, what is chosen becomes
-        what is expected.
+        """Judge the golden cases of a file of criteria; with ``update``, store the verdicts as the
+        expected ones.
         """
         file, changed = self.root / path, dict[str, dict[int, str]]()
         wrong: list[Message] = []
         unsure: list[Message] = []
         for entry in read_entries(file):
-            tried = self._tried(Goldens.of(entry, file))
+            tried = self._try(Goldens.of(entry, file))
             changed[entry.criteria.name] = accepted(tried, file, entry) if update else {}
-            for number, one in enumerate(tried, 1):
-                if not one.as_expected:
-                    line = join(": ", (entry.criteria.name, one.message(number)))
-                    (unsure if one.as_expected is None else wrong).append(line)
+            for number, golden in enumerate(tried, 1):
+                if not golden.as_expected:
+                    line = join(": ", (entry.criteria.name, golden.message(number)))
+                    (unsure if golden.as_expected is None else wrong).append(line)
         if update:
             update_golden(file, changed)
         elif wrong:
@@ -170,27 +173,27 @@ class JudgingSession:
         if unsure:
             undecided(join("; ", unsure))
 
-    def _tried(self, goldens: Goldens) -> list[Tried]:
+    def _try(self, goldens: Goldens) -> list[Tried]:
         key = content_hash(
-            goldens.entry.criteria, [one.fields for one in goldens.rows], self.models
+            goldens.entry.criteria, [row.fields for row in goldens.rows], self.models
         )[:16]
         file = self._file(goldens.judge(1), self.folder / f"golden-{key}", goldens.rows, Gates())
         return goldens.tried(self._results(file))
 
     def _results(self, file: EvalFile) -> list[Result]:
-        """Those of the rows, in the order of the rows."""
-        found: list[JudgmentDone] = []
+        """Run the file and return its results in the order of the rows."""
+        done: list[JudgmentDone] = []
         self._execute(
-            file, lambda event: found.append(event) if isinstance(event, JudgmentDone) else None
+            file, lambda event: done.append(event) if isinstance(event, JudgmentDone) else None
         )
-        results = [one.result for one in sorted(found, key=lambda event: event.row)]
+        results = [judgment.result for judgment in sorted(done, key=lambda event: event.row)]
         _check_recorded(results, self.replay)
         return results
 
     def decide(self, group: Group) -> Decision:
-        """Judge all cases of a group, and say what that comes to.
+        """Judge all cases of a group and decide.
 
-        What goes wrong is a failed decision, not the session's end.
+        An error becomes a failed decision, so the session goes on.
         """
         settings, folder = group.settings, self.folder / _slug(group.name)
         title = (
@@ -199,7 +202,7 @@ class JudgingSession:
             else Message("judged: not worse")
         )
         try:
-            return self._decided(title, group, folder)
+            return self._decide_group(title, group, folder)
         except BudgetSpent as halt:
             why = Message("stopped before all cases were judged: {reason}", reason=halt)
             return Decision(title, "inconclusive", why, [("adjudge.run", str(folder))])
@@ -207,13 +210,13 @@ class JudgingSession:
             return Decision(title, "failed", Message("{error}", error=error))
 
     def end_recording(self) -> None:
-        """Put what all processes recorded into one file."""
+        """Merge the recordings of all processes."""
         if self.record is not None:
             join_parts(self.record)
 
     # -- how it is done ------------------------------------------------------------------
 
-    def _decided(self, title: Message, group: Group, folder: Path) -> Decision:
+    def _decide_group(self, title: Message, group: Group, folder: Path) -> Decision:
         settings = group.settings
         if not group.marked_alike:
             raise SetupError(
@@ -221,9 +224,9 @@ class JudgingSession:
                 "test function"
             )
         rows = tuple(
-            Instance(one.fields, one.id)
+            Instance(case.fields, case.id)
             for test in sorted(group.cases)
-            for one in group.cases[test]
+            for case in group.cases[test]
         )
         if not rows:
             return Decision(
@@ -281,9 +284,8 @@ class JudgingSession:
 
     @contextmanager
     def _turn(self, folder: Path) -> Iterator[None]:
-        """One process at a time in a folder; where money is limited, one in the whole session: no
-        two spend what is left.
-        """
+        """Lock the run's folder."""
+        # With a budget, lock the whole session: two runs must not spend the same remaining money.
         place = self.folder if self.max_usd is not None else folder
         place.mkdir(parents=True, exist_ok=True)
         with locked(place / "turn.lock"):
@@ -305,10 +307,10 @@ class JudgingSession:
     @cached_property
     def _entries(self) -> tuple[ModelEntry, ...]:
         project = trusted_project(find_project(self.root))
-        named = self.models or ((project.model,) if project.model else ())
-        if not named:
-            named = ("replay",) if self.replay else (default_model(),)
-        return tuple(project.with_defaults(ModelEntry(model=one)) for one in named)
+        names = self.models or ((project.model,) if project.model else ())
+        if not names:
+            names = ("replay",) if self.replay else (default_model(),)
+        return tuple(project.with_defaults(ModelEntry(model=name)) for name in names)
 
     def _file(
         self, entry: JudgeEntry, folder: Path, rows: tuple[Instance, ...], gates: Gates
@@ -326,9 +328,9 @@ class JudgingSession:
 
     def _gates(self, settings: GroupSettings, group: str) -> Gates:
         against = str(self.root / settings.not_worse_than) if settings.not_worse_than else None
-        before = _before(self.baseline, group)
-        if before is not None and holds_run(before):
-            against = str(before.absolute())
+        baseline_run = _baseline_run(self.baseline, group)
+        if baseline_run is not None and holds_run(baseline_run):
+            against = str(baseline_run.absolute())
         return Gates(
             fail_under=settings.at_least,
             confidence=settings.confidence,
@@ -337,11 +339,11 @@ class JudgingSession:
         )
 
 
-def _before(baseline: Path | None, group: str) -> Path | None:
-    """Where the session that this one is held to has its run of this group, if it has one."""
+def _baseline_run(baseline: Path | None, group: str) -> Path | None:
+    """Return the run of this group in the baseline session."""
     if baseline is None:
         return None
-    if not baseline.is_dir() or not any(holds_run(one) for one in baseline.iterdir()):
+    if not baseline.is_dir() or not any(holds_run(folder) for folder in baseline.iterdir()):
         raise SetupError(
             "{baseline} has no session to compare with: name the --judged-run FOLDER of one",
             baseline=baseline,
@@ -351,12 +353,12 @@ def _before(baseline: Path | None, group: str) -> Path | None:
 
 def _decision(title: Message, outcome: RunOutcome, folder: Path, baseline: Path | None) -> Decision:
     report = outcome.report()
-    first = report.gates[0]
+    first_gate = report.gates[0]
     summary = report.sections[0].summary if report.sections else None
     properties: dict[str, str | float | None] = {
-        "score": first.value,
-        "lower": first.lower,
-        "upper": first.upper,
+        "score": first_gate.value,
+        "lower": first_gate.lower,
+        "upper": first_gate.upper,
         "attempted": summary.attempted if summary else 0,
         "failed": summary.unscored if summary else 0,
         "cost_usd": cost_of(folder),
@@ -366,30 +368,40 @@ def _decision(title: Message, outcome: RunOutcome, folder: Path, baseline: Path 
     worst_first = sorted(
         report.gates, key=lambda gate: GATE_ORDER.index(gate.verdict)
     )  # pytest's summary cuts off the end
-    told = [
+    sentences = [
         describe_difference(gate) if gate.measure == "difference" else gate.sentence()
         for gate in worst_first
     ]
     if baseline is not None and not any(gate.against for gate in report.gates):
-        told.append(_not_compared(baseline))
-    named = [(f"adjudge.{name}", value) for name, value in properties.items() if value is not None]
+        sentences.append(_not_compared(baseline))
+    named_properties = [
+        (f"adjudge.{name}", value) for name, value in properties.items() if value is not None
+    ]
     return Decision(
         title,
         worst_of(report.gates),
-        join(" ", (one if one.endswith(".") else join("", (one, ".")) for one in told)),
-        named,
+        join(
+            " ",
+            (
+                sentence if sentence.endswith(".") else join("", (sentence, "."))
+                for sentence in sentences
+            ),
+        ),
+        named_properties,
     )
 
 
 def _entry(criteria: object, name: str, votes: int) -> AspectEntry | DirectEntry:
-    """As on the command line: a name is the ready-made criteria's, else a ready-made aspect's; a
-    sentence passes or fails; criteria with options of their own choose one.
+    """Return the judge for criteria, as on the command line.
+
+    A name is that of ready-made criteria, else of a ready-made aspect. A sentence passes or fails;
+    criteria with options choose one.
     """
     if not isinstance(criteria, str | Criteria):
         raise SetupError(
             "criteria must be a text or a Criteria, not {name}", name=type(criteria).__name__
         )
-    said = (CriteriaEntry(criteria),)
+    entries = (CriteriaEntry(criteria),)
     sentence = (
         isinstance(criteria, str)
         and ready_made_name(criteria) is None
@@ -397,20 +409,21 @@ def _entry(criteria: object, name: str, votes: int) -> AspectEntry | DirectEntry
     )
     if sentence and Path(str(criteria)).suffix.lower() not in _FILES:
         return AspectEntry(
-            kind="aspect", name=name, criteria=said, votes=votes, early_stop=votes > 1
+            kind="aspect", name=name, criteria=entries, votes=votes, early_stop=votes > 1
         )
-    return DirectEntry(kind="direct", name=name, criteria=said, votes=votes, early_stop=votes > 1)
+    return DirectEntry(
+        kind="direct", name=name, criteria=entries, votes=votes, early_stop=votes > 1
+    )
 
 
 def _slug(group: str) -> str:
-    """The folder of a group, the same in every session."""
+    """Return the folder of a group; it is the same in every session."""
     return f"{group.rpartition('::')[2]}-{content_hash(group)[:8]}"
 
 
 def _check_recorded(results: Sequence[Result], replay: Path | None) -> None:
-    """Of a replay, a question that was never recorded is a mistake of ours, and no doubt of the
-    judge's.
-    """
+    """Raise an AssertionError if a replay lacks a reply."""
+    # A missing recording is a mistake of the setup, not doubt of the judge.
     if replay and any(
         NOT_RECORDED in (vote.reason or "") for result in results for vote in result.votes
     ):

@@ -1,4 +1,4 @@
-"""One judgment in a test, and what may be asserted of it."""
+"""One judgment in a test, with its assertions."""
 
 from __future__ import annotations
 
@@ -31,22 +31,23 @@ Render = Callable[[str], str]
 
 
 def unescape_name(name: str) -> str:
-    """The name of a test whose parameters pytest has written in ASCII, as people read it."""
+    """Return a test's name with readable parameters; pytest escapes them as ASCII."""
     return _ESCAPED.sub(_letter, name)
 
 
-def _letter(found: re.Match[str]) -> str:
-    """A doubled backslash stands for one; what cannot be printed stays escaped."""
-    code = next(filter(None, found.groups()), "5c")
+def _letter(match: re.Match[str]) -> str:
+    """Return the character of an escape; a doubled backslash is a backslash."""
+    code = next(filter(None, match.groups()), "5c")
     letter = chr(int(code, 16))
-    return letter if letter.isprintable() else found[0]
+    # What cannot be printed stays escaped.
+    return letter if letter.isprintable() else match[0]
 
 
 @dataclass(frozen=True)
 class JudgedText:
-    """A judgment, and what may be asserted of it.
+    """A judgment with assertions.
 
-    A judgment without a verdict passes nothing and fails nothing.
+    A judgment without a verdict neither passes nor fails.
     """
 
     result: Result
@@ -70,34 +71,37 @@ class JudgedText:
 
     @property
     def passed(self) -> bool | None:
-        """Whether it passes: by its verdict, or by a score above the middle of the scale; None
-        where nobody can say.
+        """True or False by the verdict, or by a score above the middle of the scale; None if
+        neither decides.
         """
         criteria = self.result.criteria
-        options = {one.name: one.points for one in criteria.options if one.points is not None}
+        options = {
+            option.name: option.points for option in criteria.options if option.points is not None
+        }
         points = options.values()
         ends = {criteria.name: Scale(min(points), max(points), options)} if options else {}
         return passed(self.result.record(), ends)
 
     def __bool__(self) -> bool:
-        """Whether it passes, so that ``assert judge(…)`` says what it seems to say."""
+        """Return True if it passes, so that ``assert judge(…)`` works; raise without a verdict."""
         if (passed := self.passed) is None:
             raise self._failure(str(self))
         return passed
 
     def _failure(self, line: str) -> AssertionError:
-        """With what was judged below it."""
-        return AssertionError("\n".join((line, *_shown(self.result, self._render))))
+        """Return an error with the judged texts below the line."""
+        return AssertionError("\n".join((line, *_criterion_and_texts(self.result, self._render))))
 
     def must_pass(self, agreement: float = 0.0) -> None:
-        """Fail the test unless it passes; with less ``agreement`` of the votes than this, nothing
-        is decided.
+        """Fail the test unless the judgment passes.
+
+        With less ``agreement`` of the votes than this, nothing is decided.
         """
         __tracebackhide__ = True
         self._must(True, agreement)
 
     def must_fail(self, agreement: float = 0.0) -> None:
-        """Fail the test unless it fails."""
+        """Fail the test unless the judgment fails."""
         __tracebackhide__ = True
         self._must(False, agreement)
 
@@ -115,20 +119,20 @@ class JudgedText:
             )
             raise self._failure(self._with_reason(line))
 
-    def _must(self, wanted: bool, agreement: float) -> None:
+    def _must(self, expected: bool, agreement: float) -> None:
         __tracebackhide__ = True
-        found = self.passed
-        if found is None or (self.result.agreement or 0.0) < agreement:
+        passes = self.passed
+        if passes is None or (self.result.agreement or 0.0) < agreement:
             self._undecided(str(self))
-        elif found is not wanted:
+        elif passes is not expected:
             raise self._failure(str(self))
 
 
-def _shown(result: Result, render: Render) -> Iterator[str]:
-    """The criterion and the texts, a line each, the judged one first."""
-    judged = result.criteria.to_evaluate_field
-    fields = {name: value for name, value in result.instance.fields.items() if name != judged}
-    texts = {judged: result.instance.fields.get(judged, ""), **fields}
+def _criterion_and_texts(result: Result, render: Render) -> Iterator[str]:
+    """Yield the criterion and the texts, a line each, the judged one first."""
+    judged_field = result.criteria.to_evaluate_field
+    fields = {name: value for name, value in result.instance.fields.items() if name != judged_field}
+    texts = {judged_field: result.instance.fields.get(judged_field, ""), **fields}
     yield render(Message("  criterion: {text}", text=_short(result.criteria.description)))
     for name, value in texts.items():
         text = value if isinstance(value, str) else " | ".join(value)
@@ -140,38 +144,38 @@ def _short(text: str) -> str:
 
 
 class LowestCases:
-    """The cases that speak most against a group, for its failure: those with the lowest scores, and
-    those without any.
-    """
+    """The cases with the lowest scores or without one, to explain a failed group."""
 
     def __init__(self) -> None:
         self._kept: list[Result] = []
         self._count = 0
 
     def hear(self, event: object) -> None:
-        """Keep what a judgment says, unless it could not be better."""
+        """Keep a judgment unless it has the best score."""
         if not isinstance(event, JudgmentDone):
             return
         result = event.result
-        points = [one for one in result.criteria.points if one is not None]
+        points = [point_value for point_value in result.criteria.points if point_value is not None]
         best = result.score is None or result.score >= max(points, default=1.0)
         if best and result.status is Status.SCORED:
             return
         self._count += 1
         self._kept = sorted(
             [*self._kept, result],
-            key=lambda one: inf if one.score is None else one.score,
+            key=lambda kept_result: inf if kept_result.score is None else kept_result.score,
         )[:_MOST_CASES]
 
     def lines(self, render: Render) -> Iterator[str]:
-        """Each case with its verdict, the reason and the text."""
+        """Yield each case with its verdict, the reason and the text."""
         for result in self._kept:
-            told = JudgedText(result, lambda _: None, render)
-            judged = result.instance.fields.get(result.criteria.to_evaluate_field, "")
-            text = judged if isinstance(judged, str) else " | ".join(judged)
+            judged_text = JudgedText(result, lambda _: None, render)
+            value = result.instance.fields.get(result.criteria.to_evaluate_field, "")
+            text = value if isinstance(value, str) else " | ".join(value)
             yield render(
                 Message(
-                    "  {id}: {told}", id=unescape_name(result.instance.id or "–"), told=str(told)
+                    "  {id}: {told}",
+                    id=unescape_name(result.instance.id or "–"),
+                    told=str(judged_text),
                 )
             )
             yield render(Message("    {text}", text=_short(text)))

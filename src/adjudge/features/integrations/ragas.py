@@ -1,5 +1,6 @@
-"""Ragas: our judges as its metrics. What has no verdict raises, so that no aggregate of Ragas
-counts it.
+"""Ragas: adjudge's judges as metrics.
+
+A judgment without a verdict raises, so that no aggregate of Ragas counts it.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ from adjudge.features.integrations.adapters import Asked, TextJudge, Verdict
 
 
 class AdjudgeMetric(SimpleBaseMetric):  # type: ignore[misc]
-    """``metric.score(user_input=, response=)`` → a MetricResult with a score from 0 to 1 and its
+    """A metric of Ragas that asks a judge.
+
+    ``metric.score(user_input=, response=)`` returns a MetricResult with a score from 0 to 1 and its
     reason.
     """
 
@@ -33,20 +36,20 @@ class AdjudgeMetric(SimpleBaseMetric):  # type: ignore[misc]
         reference: str | None = None,
         retrieved_contexts: Sequence[str] | None = None,
     ) -> MetricResult:
-        """Judge one response; a RunError where there is no verdict."""
-        beside = {
+        """Judge one response; raise a RunError if there is no verdict."""
+        cells = {
             "user_input": user_input,
             "reference": reference,
             "contexts": list(retrieved_contexts or ()),
         }
-        return _result(await self._asked.averdict({**beside, "response": response}))
+        return _result(await self._asked.averdict({**cells, "response": response}))
 
     score = sync_edge(ascore)
 
 
-def _result(found: Verdict) -> MetricResult:
-    found.scored_or_raise()
-    value = found.label if found.score is None else found.score
+def _result(verdict: Verdict) -> MetricResult:
+    verdict.scored_or_raise()
+    value = verdict.label if verdict.score is None else verdict.score
     return MetricResult(
-        value=value, reason=found.result.explanation, traces={"output": found.facts}
+        value=value, reason=verdict.result.explanation, traces={"output": verdict.facts}
     )

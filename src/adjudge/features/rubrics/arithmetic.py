@@ -1,4 +1,4 @@
-"""Verdicts on points → the score of a row, exactly; with bounds if verdicts are missing."""
+"""Compute the exact score of a row from verdicts on points, with bounds if verdicts are missing."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ NOTHING, EVERYTHING = Fraction(0), Fraction(1)
 
 
 class Bounds(NamedTuple):
-    """What a figure is at least and at most, whatever the missing verdicts would have been."""
+    """The least and the greatest value of a figure, whatever the missing verdicts would
+    have been.
+    """
 
     lower: Fraction
     upper: Fraction
@@ -30,9 +32,10 @@ class Bounds(NamedTuple):
 
 
 def score_of(rubric: Rubric, values: Values) -> Bounds:
-    """Return the score of a row. A gate that is missed makes it 0, or leaves it below 0.
+    """Return the score of a row.
 
-    With a missing verdict the lower bound takes the worst answer for it, and the upper the best.
+    A missed gate makes it 0, or leaves it below 0. With a missing verdict the lower bound assumes
+    the worst answer, and the upper the best.
 
     >>> score_of(rubric, {"1": Fraction(1), "2": None}).value is None
     True
@@ -60,11 +63,10 @@ def open_gates(rubric: Rubric, values: Values) -> tuple[str, ...]:
 
 
 def category_scores(rubric: Rubric, values: Values) -> dict[str, Bounds | None]:
-    """Return category → the score over its own points alone; None if none of them is worth more
-    than 0.
+    """Return category → score over its own points; None if none of them is worth more than 0.
 
-    Penalties of other categories do not count. A category of groups that add up uses the shares
-    of the whole.
+    Penalties of other categories do not count. A category of groups that add up uses the shares of
+    the whole.
     """
     bounds = _all_bounds(rubric.root, values)
     return {
@@ -74,14 +76,14 @@ def category_scores(rubric: Rubric, values: Values) -> dict[str, Bounds | None]:
 
 
 def _share(units: Sequence[Unit], bounds: Mapping[int, Bounds]) -> Bounds | None:
-    whole = sum((unit.weight for unit in units if unit.weight > 0), Fraction())
-    if not whole:
+    total_weight = sum((unit.weight for unit in units if unit.weight > 0), Fraction())
+    if not total_weight:
         return None
-    return _sum([bounds[_key(unit.node)].times(unit.weight / whole) for unit in units])
+    return _sum([bounds[_key(unit.node)].times(unit.weight / total_weight) for unit in units])
 
 
 def _gate(node: Node, bounds: Bounds) -> tuple[bool, bool]:
-    """Return whether a gate may be missed, and whether it surely is."""
+    """Return (may be missed, is surely missed)."""
     if node.points < 0:
         return bounds.upper > NOTHING, bounds.lower > NOTHING
     return bounds.lower < EVERYTHING, bounds.upper < EVERYTHING
@@ -92,26 +94,29 @@ def _key(node: Node) -> int:
 
 
 def _all_bounds(root: Group, values: Values) -> dict[int, Bounds]:
-    found: dict[int, Bounds] = {}
-    _bounds(root, values, found)
-    return found
+    bounds: dict[int, Bounds] = {}
+    _bounds(root, values, bounds)
+    return bounds
 
 
-def _bounds(node: Node, values: Values, found: dict[int, Bounds]) -> Bounds:
+def _bounds(node: Node, values: Values, bounds_by_node: dict[int, Bounds]) -> Bounds:
     if isinstance(node, Point):
         value = values.get(node.id)
-        made = Bounds(NOTHING, EVERYTHING) if value is None else Bounds(value, value)
+        bounds = Bounds(NOTHING, EVERYTHING) if value is None else Bounds(value, value)
     else:
-        parts = [_bounds(part, values, found) for part in node.parts]
-        made = _logical(node, parts) if node.combine in LOGICAL else _added(node, parts)
-    found[_key(node)] = made
-    return made
+        parts = [_bounds(part, values, bounds_by_node) for part in node.parts]
+        bounds = _logical(node, parts) if node.combine in LOGICAL else _add_up(node, parts)
+    bounds_by_node[_key(node)] = bounds
+    return bounds
 
 
-def _added(group: Group, parts: Sequence[Bounds]) -> Bounds:
-    whole = divisor(group)
+def _add_up(group: Group, parts: Sequence[Bounds]) -> Bounds:
+    total_points = divisor(group)
     total = _sum(
-        [part.times(node.points / whole) for part, node in zip(parts, group.parts, strict=True)]
+        [
+            part.times(node.points / total_points)
+            for part, node in zip(parts, group.parts, strict=True)
+        ]
     )
     if group.combine == "penalties":
         return Bounds(1 + total.lower, 1 + total.upper)

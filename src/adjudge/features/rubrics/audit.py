@@ -1,4 +1,4 @@
-"""How well the points of a rubric work, by the verdicts of a run."""
+"""Measure how well the points of a rubric work, from the verdicts of a run."""
 
 from __future__ import annotations
 
@@ -50,18 +50,22 @@ class PointFigures:
 
     @property
     def met(self) -> float | None:
-        """The mean of the verdicts: of met and not met the share that is met."""
+        """The mean of the verdicts. For met and not met, this is the share that is met."""
         return fmean(self.verdicts.values()) if self.verdicts else None
 
     @property
     def vote_variance(self) -> float | None:
-        """How much the votes of one row differ: 0 if all agree, 0.5 for two that differ."""
+        """The disagreement between the votes of one row: 0 if all agree, 0.5 for two that
+        differ.
+        """
         return fmean(self.variances) if self.variances else None
 
     @property
     def balanced_accuracy(self) -> tuple[float, float, float] | None:
-        """Agreement with people: the mean of the shares of met and not met that the judge finds,
-        with limits; None without labels of both.
+        """Agreement with people: the mean of the judge's hit rates on met and on not met, with
+        limits.
+
+        None without labels of both kinds.
         """
         shares = []
         for label in ("met", "not met"):
@@ -71,7 +75,7 @@ class PointFigures:
             hits = self.agreed.get(f"{label}/{label}", 0)
             limits = share_limits(hits, of)
             shares.append((hits / of, limits.lower, limits.upper))
-        value, lower, upper = (fmean(each) for each in zip(*shares, strict=True))
+        value, lower, upper = (fmean(column) for column in zip(*shares, strict=True))
         return value, lower, upper
 
     def to_dict(self) -> JsonDict:
@@ -108,7 +112,7 @@ class Remark:
 
 @dataclass(frozen=True)
 class Audit:
-    """What a run says of its points."""
+    """Findings about the points of a run."""
 
     points: tuple[PointFigures, ...]
     remarks: tuple[Remark, ...]
@@ -129,7 +133,7 @@ class Audit:
 
 
 def audit(records: Iterable[JudgmentRecord], labels: PointLabels | None = None) -> Audit:
-    """Return the figures of every point, and what is odd about them."""
+    """Return the figures of every point, and remarks on suspicious ones."""
     figures: dict[str, PointFigures] = {}
     rows = 0
     for number, record in enumerate(records):
@@ -159,29 +163,31 @@ def _add(
     earned = {
         point.id: point.points * point.value for point in detail.points if point.value is not None
     }
-    whole = sum(point.points for point in detail.points if point.points > 0) or 1.0
+    best_total = sum(point.points for point in detail.points if point.points > 0) or 1.0
     complete = len(earned) == len(detail.points)
     for point in detail.points:
-        known = figures.setdefault(
+        point_figures = figures.setdefault(
             point.text, PointFigures(point.id, point.text, point.points, point.tags)
         )
-        known.rows += 1
-        known.undecided += point.undecided
-        known.failed += point.value is None and not point.undecided
-        known.quoted += point.quote is not None
+        point_figures.rows += 1
+        point_figures.undecided += point.undecided
+        point_figures.failed += point.value is None and not point.undecided
+        point_figures.quoted += point.quote is not None
         if point.value is not None:
-            known.verdicts[row] = point.value
+            point_figures.verdicts[row] = point.value
             if complete:
-                known.rest[row] = (sum(earned.values()) - earned[point.id]) / whole
+                point_figures.rest[row] = (sum(earned.values()) - earned[point.id]) / best_total
         if (variance := _variance(point)) is not None:
-            known.variances.append(variance)
+            point_figures.variances.append(variance)
         if point.id in labels and point.answer in ("met", "not met"):
             pair = f"{point.answer}/{labels[point.id]}"
-            known.agreed[pair] = known.agreed.get(pair, 0) + 1
+            point_figures.agreed[pair] = point_figures.agreed.get(pair, 0) + 1
 
 
 def _variance(point: RubricPointRecord) -> float | None:
-    """Return k / (k − 1) · p (1 − p) of the votes for met; None of fewer than two."""
+    """Return the unbiased variance k / (k − 1) · p (1 − p) of the votes for met; None with fewer
+    than two votes.
+    """
     votes = sum(count for answer, count in point.votes.items() if answer in ("met", "not met"))
     if votes < 2:
         return None
@@ -232,7 +238,7 @@ def _alone(point: PointFigures) -> Iterable[Remark]:
 
 
 def _wrong_signs(points: Sequence[PointFigures]) -> list[Remark]:
-    """Points whose verdicts go against the rest of the score, by Holm's correction for all."""
+    """Return remarks on points whose verdicts go against the rest of the score."""
     tested: list[tuple[float, float, PointFigures]] = []
     for point in points:
         rows = [row for row in point.verdicts if row in point.rest]
@@ -244,10 +250,12 @@ def _wrong_signs(points: Sequence[PointFigures]) -> list[Remark]:
         if value is None or not point.points:
             continue
         signed = math.copysign(1.0, point.points) * max(-0.999999, min(0.999999, value))
+        # Fisher's transformation gives the chance of such a correlation.
         chance = NormalDist().cdf(math.atanh(signed) * math.sqrt(len(rows) - 3))
         tested.append((chance, signed, point))
-    found = []
-    for place, (chance, signed, point) in enumerate(sorted(tested, key=lambda one: one[0])):
+    remarks = []
+    for place, (chance, signed, point) in enumerate(sorted(tested, key=lambda test: test[0])):
+        # Holm's correction: the smallest chance has the strictest limit.
         if chance > _RISK / (len(tested) - place):
             break
         message = Message(
@@ -255,17 +263,17 @@ def _wrong_signs(points: Sequence[PointFigures]) -> list[Remark]:
             "wording right?",
             value=signed,
         )
-        found.append(Remark(point.id, point.text, message))
-    return found
+        remarks.append(Remark(point.id, point.text, message))
+    return remarks
 
 
-def _correlation(first: Sequence[float], second: Sequence[float]) -> float | None:
-    mean_first, mean_second = fmean(first), fmean(second)
+def _correlation(values_a: Sequence[float], values_b: Sequence[float]) -> float | None:
+    mean_first, mean_second = fmean(values_a), fmean(values_b)
     both = math.fsum(
-        (a - mean_first) * (b - mean_second) for a, b in zip(first, second, strict=True)
+        (a - mean_first) * (b - mean_second) for a, b in zip(values_a, values_b, strict=True)
     )
-    squares = math.fsum((a - mean_first) ** 2 for a in first) * math.fsum(
-        (b - mean_second) ** 2 for b in second
+    squares = math.fsum((a - mean_first) ** 2 for a in values_a) * math.fsum(
+        (b - mean_second) ** 2 for b in values_b
     )
     return both / math.sqrt(squares) if squares > 0 else None
 
@@ -274,37 +282,38 @@ def _pairs(points: Sequence[PointFigures]) -> Iterable[Remark]:
     by_row: dict[str, set[int]] = defaultdict(set)
     for point in points:
         by_row[point.text] = {row for row, value in point.verdicts.items() if value > 0}
-    for first, second in combinations(points, 2):
-        shared = first.verdicts.keys() & second.verdicts.keys()
+    for point_a, point_b in combinations(points, 2):
+        shared = point_a.verdicts.keys() & point_b.verdicts.keys()
         if len(shared) < FEWEST_ROWS:
             continue
-        one, other = by_row[first.text] & shared, by_row[second.text] & shared
-        both = len(one & other)
+        rows_a, rows_b = by_row[point_a.text] & shared, by_row[point_b.text] & shared
+        both = len(rows_a & rows_b)
         if (
-            0 < len(one) < len(shared)
-            and 0 < len(other) < len(shared)
-            and both >= _SURE * len(one)
-            and both >= _SURE * len(other)
+            0 < len(rows_a) < len(shared)
+            and 0 < len(rows_b) < len(shared)
+            and both >= _SURE * len(rows_a)
+            and both >= _SURE * len(rows_b)
         ):
             yield Remark(
-                second.id,
-                second.text,
+                point_b.id,
+                point_b.text,
                 Message(
                     "is met when point {other} is, in {both} of {rows} rows: the two count as one",
-                    other=first.id,
+                    other=point_a.id,
                     both=both,
                     rows=len(shared),
                 ),
             )
-        expected = len(one) * len(other) / len(shared)
-        if not both and expected >= 5 and first.points > 0 and second.points > 0:
+        # Too few expected rows would make "never together" a matter of chance.
+        expected = len(rows_a) * len(rows_b) / len(shared)
+        if not both and expected >= 5 and point_a.points > 0 and point_b.points > 0:
             yield Remark(
-                second.id,
-                second.text,
+                point_b.id,
+                point_b.text,
                 Message(
                     "is never met together with point {other}, though {expected:.0f} of {rows} "
                     "rows were to be expected: do they contradict each other?",
-                    other=first.id,
+                    other=point_a.id,
                     expected=expected,
                     rows=len(shared),
                 ),

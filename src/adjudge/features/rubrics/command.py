@@ -1,4 +1,4 @@
-"""``adjudge rubric``: judge by rubrics, look at the rubrics themselves, have some proposed."""
+"""``adjudge rubric``: judge by rubrics, check rubrics, and have rubrics proposed."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def rubric() -> None:
 
 @light_dataclass(frozen=True, kw_only=True)
 class JudgeOptions:
-    """What ``adjudge rubric judge`` can be told."""
+    """Options of ``adjudge rubric judge``."""
 
     file: Path = positional("Rows: .csv, .jsonl, .json, .parquet, .xlsx.", type=PATH)
     rubric: Path | None = option(
@@ -136,8 +136,8 @@ def judge(options: JudgeOptions, flags: Flags) -> int:
         show_estimate(estimated(outcome), as_json=options.as_json)
         return ExitCode.OK
     quiet = flags.quiet or options.as_json
-    judged = judge_all(RunDisplay(outcome, quiet=quiet, listeners=flags.listeners, keeps=True))
-    return finish(outcome, judged, options.output, as_json=options.as_json)
+    outcomes = judge_all(RunDisplay(outcome, quiet=quiet, listeners=flags.listeners, keeps=True))
+    return finish(outcome, outcomes, options.output, as_json=options.as_json)
 
 
 # -- check -----------------------------------------------------------------------------
@@ -157,7 +157,7 @@ def check(path: Path, labels: Path | None, as_json: bool) -> int:
         return _check_run(path, labels, as_json=as_json)
     if labels is not None:
         raise UsageError(Message("--labels is for run folders"))
-    findings, count = _linted(_rubrics_in(path))
+    findings, count = _lint_all(_rubrics_in(path))
     errors = sum(finding.severity == "error" for finding in findings)
     if as_json:
         print_results(
@@ -172,7 +172,7 @@ def check(path: Path, labels: Path | None, as_json: bool) -> int:
 
 
 def _rubrics_in(path: Path) -> Iterator[tuple[str, Rubric | SetupError]]:
-    """Yield row and rubric, or why it cannot be judged."""
+    """Yield (row, rubric), with an error instead of a rubric that cannot be judged."""
     if path.suffix in (".yaml", ".yml"):
         yield from read_rubrics(path)
         return
@@ -199,13 +199,14 @@ def _rows_of(path: Path) -> Iterator[Instance]:
 
 
 def _has_rubric_column(path: Path) -> bool:
-    first = next(iter(_rows_of(path)), None)
-    return first is not None and any(name in first.fields for name in RUBRIC_FIELDS)
+    first_row = next(iter(_rows_of(path)), None)
+    return first_row is not None and any(name in first_row.fields for name in RUBRIC_FIELDS)
 
 
-def _linted(
+def _lint_all(
     rubrics: Iterable[tuple[str, Rubric | SetupError]],
 ) -> tuple[list[Finding], int]:
+    """Lint all rubrics; return the findings, errors first, and the number of rubrics."""
     findings, count = [], 0
     for row, rubric in rubrics:
         count += 1
@@ -264,7 +265,7 @@ def _check_run(path: Path, labels: Path | None, *, as_json: bool) -> int:
 def _records(path: Path) -> list[JudgmentRecord]:
     if not holds_run(path):
         raise RunError("{path} is not a run folder (no ledger.sqlite).", path=path)
-    records = [one for one in records_of(path) if isinstance(one.detail, RubricDetail)]
+    records = [record for record in records_of(path) if isinstance(record.detail, RubricDetail)]
     if not records:
         raise RunError("{path} has no judgments by rubric", path=path)
     return records
@@ -341,7 +342,7 @@ def diff(before: Path, now: Path, as_json: bool) -> int:
         raise RunError("no row of {before} is in {now}: give rows an id", before=before, now=now)
     if as_json:
         summary: JsonDict = {"figures": len(changes), "rows_in_one_run_only": alone}
-        print_results("rubric-diff", summary, (one.to_dict() for one in changes))
+        print_results("rubric-diff", summary, (change.to_dict() for change in changes))
         return ExitCode.OK
     screen = Screen(output_language())
     headings = (
@@ -355,26 +356,31 @@ def diff(before: Path, now: Path, as_json: bool) -> int:
         Message("left out"),
     )
     order = sorted(
-        changes, key=lambda one: (one.kind != "score", one.kind, -abs(one.change or 0.0))
+        changes,
+        key=lambda change: (change.kind != "score", change.kind, -abs(change.change or 0.0)),
     )
-    shown = [one for one in order if one.kind != "point" or one.change or one.left_out]
-    screen.show(screen.table(headings, map(_change_cells, shown[:_MOST_SHOWN])))
-    if len(shown) > _MOST_SHOWN:
-        screen.say(Message("and {count} more; --json has all", count=len(shown) - _MOST_SHOWN))
+    shown_changes = [
+        listed for listed in order if listed.kind != "point" or listed.change or listed.left_out
+    ]
+    screen.show(screen.table(headings, map(_change_cells, shown_changes[:_MOST_SHOWN])))
+    if len(shown_changes) > _MOST_SHOWN:
+        screen.say(
+            Message("and {count} more; --json has all", count=len(shown_changes) - _MOST_SHOWN)
+        )
     if alone:
         screen.say(Message("{count} rows are in one run only", count=alone))
     return ExitCode.OK
 
 
-def _change_cells(one: Change) -> Sequence[object]:
+def _change_cells(change: Change) -> Sequence[object]:
     return (
-        Message("score") if one.kind == "score" else f"{one.name[:60]}",
-        str(one.rows),
-        *("–" if value is None else f"{value:.3f}" for value in (one.before, one.now)),
-        "–" if one.change is None else f"{one.change:+.3f}",
-        str(one.better),
-        str(one.worse),
-        str(one.left_out),
+        Message("score") if change.kind == "score" else f"{change.name[:60]}",
+        str(change.rows),
+        *("–" if value is None else f"{value:.3f}" for value in (change.before, change.now)),
+        "–" if change.change is None else f"{change.change:+.3f}",
+        str(change.better),
+        str(change.worse),
+        str(change.left_out),
     )
 
 
@@ -396,17 +402,17 @@ def calibrate(run: Path, labels: Path, as_json: bool) -> int:
 
     Exit code 5 when there are too few labels for any of them.
     """
-    records, given = _records(run), read_labels(labels)
-    rates = [*corrected_rates(records, given), corrected_score(records, given)]
+    records, point_labels = _records(run), read_labels(labels)
+    rates = [*corrected_rates(records, point_labels), corrected_score(records, point_labels)]
     if as_json:
         summary: JsonDict = {
             "rows": len(records),
-            "labels": len(given.answers),
-            "tied_labels": given.tied,
+            "labels": len(point_labels.answers),
+            "tied_labels": point_labels.tied,
         }
         print_results("rubric-rates", summary, (rate.to_dict() for rate in rates))
     else:
-        _show_rates(rates, given.tied)
+        _show_rates(rates, point_labels.tied)
     corrected = any(rate.value is not None or rate.lower is not None for rate in rates)
     return ExitCode.OK if corrected else ExitCode.GATE_INCONCLUSIVE
 
@@ -420,8 +426,8 @@ def _show_rates(rates: Sequence[CorrectedRate], tied: int) -> None:
             value = "" if rate.value is None else f"{rate.value:.3f} "
             corrected = f"{value}({rate.lower:.3f} – {rate.upper:.3f})"
         name = rate.name or Message("all points")
-        judged = "–" if rate.judged is None else f"{rate.judged:.3f}"
-        rows.append((name, str(rate.rows), str(rate.labels), judged, corrected))
+        judge_rate = "–" if rate.judged is None else f"{rate.judged:.3f}"
+        rows.append((name, str(rate.rows), str(rate.labels), judge_rate, corrected))
     headings = (
         Message("figure"),
         Message("verdicts"),
@@ -469,14 +475,14 @@ def propose(
     target = output or file.with_name(f"{file.stem}{SUFFIX}")
     if target.exists():
         raise RunError("{file} is there already: name another one with -o", file=target)
-    chosen = choose_language(language)
+    prompt_language = choose_language(language)
     rows = [*read_instances(file, limit=limit, needed=("user_input",), also=("reference",))]
     entries = model_entries(model, at)
     writers = [open_entry(entry, cache=True, prices=price_table()) for entry in entries]
     limits = None if max_calls is None and max_usd is None else Budget(max_usd, max_calls, None)
-    writer = RubricWriter(writers, language=chosen)
+    writer = RubricWriter(writers, language=prompt_language)
     results = writer.evaluate(rows, run=run, budget=limits)
-    made = [
+    reviews = [
         ReviewRow(
             str(row.id),
             str(row.fields.get("user_input", "")),
@@ -485,13 +491,13 @@ def propose(
         )
         for row, result in zip(rows, results, strict=True)
     ]
-    write_reviews(target, made)
+    write_reviews(target, reviews)
     missing = sum(result.status is not Status.SCORED for result in results)
     echo(
         plural(
             "{count} rubric proposed, in {file}; {missing} rows have none",
             "{count} rubrics proposed, in {file}; {missing} rows have none",
-            len(made) - missing,
+            len(reviews) - missing,
             file=target,
             missing=missing,
         )

@@ -1,4 +1,4 @@
-"""Two runs by rubrics: which points and categories changed."""
+"""Compare two runs by rubrics: the change of each score, category and point."""
 
 from __future__ import annotations
 
@@ -47,16 +47,16 @@ class Change:
 def compare(
     before: Iterable[JudgmentRecord], now: Iterable[JudgmentRecord]
 ) -> tuple[list[Change], int]:
-    """Return the changes, and how many rows are in one run only. Rows are joined by their id."""
-    first, second = _by_row(before), _by_row(now)
-    shared = [row for row in first if row in second]
-    alone = len(first) + len(second) - 2 * len(shared)
+    """Return the changes, and how many rows are in one run only. Rows are joined by id."""
+    old_rows, new_rows = _by_row(before), _by_row(now)
+    shared = [row for row in old_rows if row in new_rows]
+    alone = len(old_rows) + len(new_rows) - 2 * len(shared)
     pairs: dict[tuple[str, str], list[tuple[float | None, float | None]]] = {}
     for row in shared:
-        earlier, later = _figures(first[row]), _figures(second[row])
+        earlier, later = _figures(old_rows[row]), _figures(new_rows[row])
         for key in dict.fromkeys((*earlier, *later)):
             pairs.setdefault(key, []).append((earlier.get(key), later.get(key)))
-    return [_change(*key, each) for key, each in pairs.items()], alone
+    return [_change(*key, values) for key, values in pairs.items()], alone
 
 
 def _by_row(records: Iterable[JudgmentRecord]) -> dict[str, RubricDetail]:
@@ -71,7 +71,7 @@ def _figures(detail: RubricDetail) -> dict[tuple[str, str], float | None]:
     score = detail.lower if detail.lower == detail.upper else None
     return {
         ("score", ""): score,
-        **{("category", name): each.score for name, each in detail.categories.items()},
+        **{("category", name): category.score for name, category in detail.categories.items()},
         **{("theme", name): score for name in detail.themes},
         # more is better: a penalty that is met counts as 0
         **{

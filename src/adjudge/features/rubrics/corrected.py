@@ -1,4 +1,4 @@
-"""Rates of points and the score, corrected by what people say of some rows."""
+"""Correct rates of points and the mean score by people's labels of some rows."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FEWEST_LABELS = 20
 
 @dataclass(frozen=True)
 class CorrectedRate:
-    """How often a point, or the points of a category, are met; or the mean score."""
+    """The share of met points, overall, of a category or of one point; or the mean score."""
 
     name: str
     rows: int
@@ -60,10 +60,11 @@ class _Verdict:
 def corrected_rates(
     records: Sequence[JudgmentRecord], labels: PointLabels, *, level: float = 0.95
 ) -> list[CorrectedRate]:
-    """Return the corrected share of met points: of all, of each category, and of each point with
-    enough labels. Rows are the unit: the points of a row are not independent.
+    """Return the corrected share of met points: overall, per category, and per point with enough
+    labels.
 
-    It holds if the labelled rows were drawn at random.
+    Rows are the unit, since the points of a row are not independent. The labelled rows must have
+    been drawn at random.
     """
     verdicts = [
         _Verdict(record.id or str(number), point, _number(labels.of_row(record.id).get(point.id)))
@@ -80,12 +81,12 @@ def corrected_rates(
     for verdict in verdicts:
         texts.setdefault(verdict.point.text, []).append(verdict)
     several = {
-        each[0].point.id: each
-        for each in texts.values()
-        if sum(one.label is not None for one in each) >= FEWEST_LABELS
+        same_text[0].point.id: same_text
+        for same_text in texts.values()
+        if sum(labelled.label is not None for labelled in same_text) >= FEWEST_LABELS
     }
-    made = [_rate(name, each, level) for name, each in groups.items()]
-    return made + [_rate(f"point {id}", each, level) for id, each in several.items()]
+    rates = [_rate(name, group, level) for name, group in groups.items()]
+    return rates + [_rate(f"point {id}", same_text, level) for id, same_text in several.items()]
 
 
 def _number(label: str | None) -> float | None:
@@ -93,28 +94,28 @@ def _number(label: str | None) -> float | None:
 
 
 def _rate(name: str, verdicts: Sequence[_Verdict], level: float) -> CorrectedRate:
-    answers = [one.point.answer for one in verdicts]
-    known = [answer for answer in answers if answer is not None]
-    labels = [one.label for one in verdicts]
+    answers = [verdict.point.answer for verdict in verdicts]
+    known_answers = [answer for answer in answers if answer is not None]
+    labels = [verdict.label for verdict in verdicts]
     count = sum(label is not None for label in labels)
-    judged = known.count(MET) / len(known) if known else None
+    judge_rate = known_answers.count(MET) / len(known_answers) if known_answers else None
     if count < FEWEST_LABELS:
         refusal = Message("{count} labels; {needed} are needed", count=count, needed=FEWEST_LABELS)
-        return CorrectedRate(name, len(verdicts), count, judged, None, None, None, refusal)
-    clusters: list[Hashable] = [one.row for one in verdicts]
+        return CorrectedRate(name, len(verdicts), count, judge_rate, None, None, None, refusal)
+    clusters: list[Hashable] = [verdict.row for verdict in verdicts]
     estimate = corrected_mean(answers, labels, (MET, NOT_MET), clusters=clusters, level=level)
     return CorrectedRate(
-        name, len(verdicts), count, judged, estimate.value, estimate.lower, estimate.upper
+        name, len(verdicts), count, judge_rate, estimate.value, estimate.lower, estimate.upper
     )
 
 
 def corrected_score(
     records: Sequence[JudgmentRecord], labels: PointLabels, *, level: float = 0.95
 ) -> CorrectedRate:
-    """Return the mean score, corrected by the rows of which people labelled every point.
+    """Return the mean score, corrected by the rows with labels for every point.
 
-    The judge's mean plus the mean difference between people's score and the judge's on those rows.
-    It holds if they were drawn at random.
+    It is the judge's mean plus the mean difference between people's score and the judge's on those
+    rows, which must have been drawn at random.
     """
     name = "score"
     rows = [
@@ -122,9 +123,9 @@ def corrected_score(
         for record in records
         if isinstance(record.detail, RubricDetail)
     ]
-    judged = [detail.lower for detail, _ in rows if detail.lower == detail.upper]
-    plain = fmean(judged) if judged else None
-    scores = [_score_by(detail, own) for detail, own in rows]
+    judge_scores = [detail.lower for detail, _ in rows if detail.lower == detail.upper]
+    plain = fmean(judge_scores) if judge_scores else None
+    scores = [_score_by_people(detail, row_labels) for detail, row_labels in rows]
     count = sum(score is not None for score in scores)
     if count < FEWEST_LABELS:
         refusal = Message(
@@ -141,28 +142,32 @@ def corrected_score(
     )
 
 
-def _score_by(detail: RubricDetail, labels: object) -> float | None:
-    """Return the score that people's labels make; None unless all points are labelled, and the
-    points add up without groups.
+def _score_by_people(detail: RubricDetail, labels: object) -> float | None:
+    """Return the score by people's labels; None unless every point is labelled and the points add
+    up without groups.
     """
-    given = labels if isinstance(labels, dict) else {}
+    label_of = labels if isinstance(labels, dict) else {}
     total = Fraction()
     for point in detail.points:
-        if point.id not in given or point.share is None or point.kind != "met":
+        if point.id not in label_of or point.share is None or point.kind != "met":
             return None
-        total += Fraction(point.share) * int(given[point.id] == MET)
-        if point.required and (given[point.id] == MET) != (point.points >= 0):
+        total += Fraction(point.share) * int(label_of[point.id] == MET)
+        if point.required and (label_of[point.id] == MET) != (point.points >= 0):
             return min(0.0, float(total))
     return float(total)
 
 
 def _difference_estimate(
-    judged: Sequence[float], people: Sequence[float | None], level: float
+    judge_scores: Sequence[float], people_scores: Sequence[float | None], level: float
 ) -> tuple[float, float, float]:
+    """Return (value, lower, upper) of the corrected mean."""
     differences = [
-        score - verdict for score, verdict in zip(people, judged, strict=True) if score is not None
+        score - verdict
+        for score, verdict in zip(people_scores, judge_scores, strict=True)
+        if score is not None
     ]
-    value = fmean(judged) + fmean(differences)
-    spread = variance(differences) / len(differences) + variance(judged) / len(judged)
+    value = fmean(judge_scores) + fmean(differences)
+    # The variances of the mean and of the mean difference add up (a difference estimator).
+    spread = variance(differences) / len(differences) + variance(judge_scores) / len(judge_scores)
     reach = t_two_sided(level, len(differences) - 1) * math.sqrt(spread)
     return value, value - reach, value + reach

@@ -41,9 +41,9 @@ class RubricBook:
 
     @property
     def identity(self) -> str:
-        """Equal for books that hold the same."""
-        each = {name: rubric.identity for name, rubric in sorted(self.by_row.items())}
-        return str(content_hash(self.default.identity if self.default else None, each))
+        """A hash that is equal for equal books."""
+        identities = {name: rubric.identity for name, rubric in sorted(self.by_row.items())}
+        return str(content_hash(self.default.identity if self.default else None, identities))
 
     def __iter__(self) -> Iterator[tuple[str, Rubric]]:
         """Yield row and rubric; the rubric for all rows has an empty name."""
@@ -53,7 +53,7 @@ class RubricBook:
 
 
 def as_book(given: object) -> RubricBook:
-    """Return what a caller gave: a file, a rubric, its data, or a mapping of rows to rubrics."""
+    """Return a book from a file, a rubric, its data, or a mapping of rows to rubrics."""
     if isinstance(given, RubricBook):
         return given
     if isinstance(given, Path) or (isinstance(given, str) and Path(given).suffix in FORMATS):
@@ -64,7 +64,7 @@ def as_book(given: object) -> RubricBook:
 
 
 def read_rubrics(path: Path) -> RubricBook:
-    """Read a file of rubrics. A SetupError names the file, and the row or the point."""
+    """Read a file of rubrics; a SetupError names the file, and the row or the point."""
     if path.suffix not in FORMATS:
         raise SetupError(
             "{path}: rubrics are read from {formats}", path=path, formats=", ".join(FORMATS)
@@ -79,6 +79,7 @@ def read_rubrics(path: Path) -> RubricBook:
             return _of_lines(text)
         return _of_table(text)
     except SetupError as error:
+        # Errors of the YAML reader name the file already.
         if str(error).startswith(str(path)):
             raise
         raise SetupError("{path}: {error}", path=path, error=error) from error
@@ -103,9 +104,9 @@ def _of_rows(value: Mapping[str, object]) -> RubricBook:
         raise SetupError("'rows' must hold a rubric per row id")
     if unknown := next((name for name in value if name not in ("rows", "others")), None):
         raise SetupError("unknown key {name!r}; known: rows, others", name=unknown)
-    others = value.get("others")
+    default_rubric = value.get("others")
     return RubricBook(
-        None if others is None else parse_rubric(others),
+        None if default_rubric is None else parse_rubric(default_rubric),
         FrozenDict({str(row): _of_row(str(row), rubric) for row, rubric in rows.items()}),
     )
 
@@ -118,7 +119,7 @@ def _of_row(row: str, value: object) -> Rubric:
 
 
 def _of_lines(text: str) -> RubricBook:
-    """Lines with a row and its rubric, or a point per line."""
+    """Read lines with a row and its rubric, or with a point each."""
     rubrics: dict[str, object] = {}
     points: dict[str, list[object]] = {}
     for number, line in enumerate(text.splitlines(), 1):
@@ -145,12 +146,14 @@ def _of_lines(text: str) -> RubricBook:
 def _book(rubrics: Mapping[str, object]) -> RubricBook:
     if not rubrics:
         raise SetupError("the file holds no points")
-    made = {row: _of_row(row or "–", value) for row, value in rubrics.items()}
-    return RubricBook(made.pop("", None), FrozenDict(made))
+    by_row = {row: _of_row(row or "–", value) for row, value in rubrics.items()}
+    return RubricBook(by_row.pop("", None), FrozenDict(by_row))
 
 
 def _of_table(text: str) -> RubricBook:
-    """A point per line, in the columns ``row, id, text, points, kind, category, …``."""
+    """Read a table with a point per line, in the columns ``row, id, text, points, kind, category,
+    …``.
+    """
     reader = csv.DictReader(io.StringIO(text))
     columns = [name.strip() for name in reader.fieldnames or ()]
     if "text" not in columns:
@@ -186,8 +189,8 @@ def _of_table(text: str) -> RubricBook:
                     where=where,
                     rules=", ".join(_GROUP_RULES),
                 )
-            made: dict[str, object] = {"id": group, _GROUP_RULES[rule]: []}
-            groups[row, group] = made | ({"points": worth} if worth else {})
+            group_data: dict[str, object] = {"id": group, _GROUP_RULES[rule]: []}
+            groups[row, group] = group_data | ({"points": worth} if worth else {})
             listed.append(groups[row, group])
         parts = next(value for value in groups[row, group].values() if isinstance(value, list))
         parts.append(point)

@@ -1,4 +1,4 @@
-"""Published formulas for many rows: how benchmarks turn scores of rows into one figure."""
+"""Published formulas that turn the scores of rows into one figure."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 
 
 def mean(values: Sequence[float]) -> float | None:
-    """Return the mean, None of nothing."""
+    """Return the mean, or None without values."""
     return math.fsum(values) / len(values) if values else None
 
 
 def clipped_mean(scores: Sequence[float]) -> float | None:
-    """HealthBench: the mean over the rows, clipped to 0–1 once. Rows are not clipped.
+    """Return HealthBench's mean over the rows, clipped to 0–1 once. Rows are not clipped.
 
     >>> round(clipped_mean([0.9, -0.8, 0.4]), 6)
     0.166667
@@ -22,15 +22,15 @@ def clipped_mean(scores: Sequence[float]) -> float | None:
 
 
 def macro_mean(scores: Iterable[tuple[str, float]]) -> float | None:
-    """BiGGen-Bench: the mean of the means per capability."""
+    """Return BiGGen-Bench's mean of the means per capability."""
     groups: dict[str, list[float]] = {}
     for name, score in scores:
         groups.setdefault(name, []).append(score)
-    return mean([math.fsum(each) / len(each) for each in groups.values()])
+    return mean([math.fsum(group) / len(group) for group in groups.values()])
 
 
 def wildbench_score(scores: Sequence[float]) -> float | None:
-    """WildBench: scores from 1 to 10 as (mean − 5) × 20."""
+    """Return WildBench's (mean − 5) × 20 of scores from 1 to 10."""
     value = mean(scores)
     return None if value is None else (value - 5) * 20
 
@@ -40,15 +40,16 @@ WILDBENCH_REWARDS: Mapping[str, float] = {"++": 1.0, "+": 0.5, "=": 0.0, "-": -0
 
 
 def on_unit(value: float, low: float, high: float) -> float:
-    """GEval, TruLens: a number of a scale, from 0 to 1."""
+    """Map a number of a scale to 0–1, as GEval and TruLens do."""
     if not low < high:
         raise ValueError(f"a scale from {low:g} to {high:g} has no length")
     return (value - low) / (high - low)
 
 
 def balanced_f1(pairs: Iterable[tuple[bool, bool]]) -> tuple[float | None, float | None]:
-    """HealthBench's meta-evaluation: the F1 of "met" and of "not met" over all pairs of a verdict
-    and one person's label; the headline is their mean. None if a class never occurs.
+    """Return HealthBench's F1 of "met" and of "not met"; the headline is their mean.
+
+    The pairs are a verdict and one person's label. None if a class never occurs.
     """
     counted = list(pairs)
     return _f1(counted, True), _f1(counted, False)
@@ -56,6 +57,6 @@ def balanced_f1(pairs: Iterable[tuple[bool, bool]]) -> tuple[float | None, float
 
 def _f1(pairs: Sequence[tuple[bool, bool]], label: bool) -> float | None:
     hits = sum(verdict is label and person is label for verdict, person in pairs)
-    named = sum(verdict is label for verdict, _ in pairs)
+    verdicts = sum(verdict is label for verdict, _ in pairs)
     true = sum(person is label for _, person in pairs)
-    return 2 * hits / (named + true) if named + true else None
+    return 2 * hits / (verdicts + true) if verdicts + true else None

@@ -1,4 +1,4 @@
-"""Judges rows by rubrics: all points in one request, or a request per point."""
+"""Judge rows by rubrics: all points in one request, or a request per point."""
 
 from __future__ import annotations
 
@@ -125,14 +125,16 @@ class RubricJudge(AskSettings, Judge[Instance, RubricResult]):
     on_failure: OnFailure = "abstain"
 
     def check_settings(self) -> None:
-        """Raise a SetupError when the fields cannot be."""
+        """Raise a SetupError for invalid settings."""
         super().check_settings()
         check_votes("votes", self.votes)
         one_of("per", self.per, PER_POINT)
         one_of("evidence", self.evidence, EVIDENCE)
-        named = self.context_fields
+        context_fields = self.context_fields
         object.__setattr__(
-            self, "context_fields", (named,) if isinstance(named, str) else tuple(named)
+            self,
+            "context_fields",
+            (context_fields,) if isinstance(context_fields, str) else tuple(context_fields),
         )
         if self.rubric is not None:
             object.__setattr__(self, "rubric", as_book(self.rubric))
@@ -149,7 +151,7 @@ class RubricJudge(AskSettings, Judge[Instance, RubricResult]):
                 )
 
     def open_models(self) -> ModelPanel:
-        """The models, ready to be asked."""
+        """Return the models, ready to be asked."""
         return ModelPanel.of(self.models)
 
     @property
@@ -159,23 +161,25 @@ class RubricJudge(AskSettings, Judge[Instance, RubricResult]):
 
     @cached_property
     def criteria(self) -> Criteria:
-        """What a result is a result of."""
+        """The criteria that a result refers to."""
         return replace(point_criteria(self.language, self.text_field), name=CRITERION, options=())
 
     def row_criteria(self) -> Criteria:
         return replace(self.criteria, context_fields=tuple(self.context_fields))
 
     def recorded_settings(self) -> dict[str, object]:
-        """With what the rubrics of a file hold, so that a changed file is another judge."""
+        """Return the settings with the content of the rubrics, so that a changed file is another
+        judge.
+        """
         book = self.rubric
         return super().recorded_settings() | {
             "rubric": book.identity if isinstance(book, RubricBook) else None
         }
 
     def configuration(self, criteria: Sequence[Criteria] = ()) -> JsonDict:
-        """With the wording of the questions about points."""
-        made = super().configuration(criteria)
-        return worded(made, self.language, sentences=False, others=ABOUT_POINTS)
+        """Return the configuration with the wording of the questions about points."""
+        settings = super().configuration(criteria)
+        return worded(settings, self.language, sentences=False, others=ABOUT_POINTS)
 
     # -- judging -------------------------------------------------------------
 
@@ -206,11 +210,11 @@ class RubricJudge(AskSettings, Judge[Instance, RubricResult]):
         budget: Budget | None = None,
         progress: Told | None = None,
     ) -> RubricResult | list[RubricResult]:
-        """A result for one row, or a list of them: mappings or Instances with the text and, unless
-        the judge has the rubric, their rubric.
+        """Judge one row, or a list of rows: mappings or Instances with the text and, unless the
+        judge has the rubric, their rubric.
 
-        ``run``: a folder in which every answer is kept; what it holds already is not asked again.
-        ``budget``: what may be spent, an ``adjudge.Budget``; at its limit BudgetSpent is raised.
+        ``run``: a folder that keeps every answer; answers in it are not asked again.
+        ``budget``: an ``adjudge.Budget``; BudgetSpent is raised at its limit.
         ``progress``: True shows a bar, a function is called with each result as it comes.
         """
         rows = [as_instance(item, self.text_field) for item in items_of(instances)]
@@ -223,26 +227,26 @@ class RubricJudge(AskSettings, Judge[Instance, RubricResult]):
     def rubric_of(self, item: Instance) -> Rubric:
         """Return the rubric of a row; a SetupError if it has none, or one that cannot be judged."""
         if isinstance(self.rubric, RubricBook):
-            found = self.rubric.of(item.id)
-            if found is None:
+            rubric = self.rubric.of(item.id)
+            if rubric is None:
                 raise SetupError(
                     "the file of rubrics has none for row {row!r}; add it, or 'others' for all "
                     "rows without one",
                     row=item.id,
                 )
-            return found
-        wanted = (self.rubric_field,) if self.rubric_field else RUBRIC_FIELDS
-        value = next((item.fields[name] for name in wanted if name in item.fields), None)
+            return rubric
+        fields_wanted = (self.rubric_field,) if self.rubric_field else RUBRIC_FIELDS
+        value = next((item.fields[name] for name in fields_wanted if name in item.fields), None)
         if value is None:
             raise SetupError(
                 "the row has no rubric: it needs a field {wanted}; it has: {found}",
-                wanted=", ".join(wanted),
+                wanted=", ".join(fields_wanted),
                 found=", ".join(item.fields),
             )
         return parse_rubric(value if isinstance(value, str) else tuple(value))
 
     def check(self, item: Instance) -> None:
-        """The text and a rubric that can be judged must be there."""
+        """Refuse a row without the text, or without a rubric that can be judged."""
         if not isinstance(item.fields.get(self.text_field), str):
             raise SetupError(
                 "a rubric judges one text: the row needs the field {name!r}; it has: {found}",
@@ -252,16 +256,18 @@ class RubricJudge(AskSettings, Judge[Instance, RubricResult]):
         self.rubric_of(item)
 
     def plan(self, item: Instance, votes: Sequence[Vote]) -> Sequence[Ballot]:
-        """Every point to every model, as often as there are votes; then what replies left out."""
+        """Ask every model about every point, once per vote; then about points that replies left
+        out.
+        """
         points = self.rubric_of(item).points
         if not votes:
             return self.plan_all(item)
-        asked = {vote.ballot.id for vote in votes}
+        asked_ids = {vote.ballot.id for vote in votes}
         again = [self._again(item, vote, points) for vote in votes]
-        return [ballot for ballot in again if ballot is not None and ballot.id not in asked]
+        return [ballot for ballot in again if ballot is not None and ballot.id not in asked_ids]
 
     def plan_all(self, item: Instance) -> Sequence[Ballot]:
-        """Without the points that are asked about again."""
+        """Return all ballots except those that repeat points that a reply left out."""
         points = self.rubric_of(item).points
         numbered = list(enumerate(points, 1))
         return [
@@ -269,14 +275,16 @@ class RubricJudge(AskSettings, Judge[Instance, RubricResult]):
             for model in self.panel
             for sample in range(self.samples)
             for ballot in (
-                [self._alone(item, *one, model, sample) for one in numbered]
+                [self._alone(item, *numbered_point, model, sample) for numbered_point in numbered]
                 if self._asks_alone(model)
                 else [self._together(item, some, model, sample, 0) for some in shared_out(numbered)]
             )
         ]
 
     def pool(self, item: Instance, votes: Sequence[Vote]) -> RubricResult:
-        """Each point by its own votes; the score if no missing verdict could change it."""
+        """Decide each point by its own votes; set the score if no missing verdict could
+        change it.
+        """
         rubric = self.rubric_of(item)
         result = RubricResult(
             instance=item,
@@ -286,11 +294,13 @@ class RubricJudge(AskSettings, Judge[Instance, RubricResult]):
             points=pool_points(rubric, votes),
             themes=self._themes(item),
             text_field=self.text_field,
-            invented=_invented(votes),
+            invented=_count_invented(votes),
         )
         value = result.exact.value
         if value is None:
-            failed = was_unreachable(votes) or not all(one.undecided for one in result.missing)
+            failed = was_unreachable(votes) or not all(
+                missing_point.undecided for missing_point in result.missing
+            )
             status = Status.FAILED if failed else Status.ABSTAINED
         else:
             status = Status.SCORED
@@ -304,7 +314,7 @@ class RubricJudge(AskSettings, Judge[Instance, RubricResult]):
         )
 
     def fallback_result(self, result: RubricResult, choice: random.Random) -> RubricResult:
-        """A score by chance, between what it could be; the status stays what it was."""
+        """Return a random score within the bounds; the status stays the same."""
         return replace(result, score=choice.uniform(*result.bounds), fallback="random")
 
     # -- ballots ---------------------------------------------------------------
@@ -315,13 +325,13 @@ class RubricJudge(AskSettings, Judge[Instance, RubricResult]):
     def _asks_alone(self, model: str) -> bool:
         return self.per == "point" or self._compares_options(model)
 
-    def _shown(self, item: Instance) -> dict[str, str | Sequence[str]]:
-        beside = {
+    def _shown_fields(self, item: Instance) -> dict[str, str | Sequence[str]]:
+        context = {
             name: item.fields[name]
             for name in self.context_fields
             if name in item.fields and name != self.text_field
         }
-        return {**beside, JUDGED: text_in(item, self.text_field)}
+        return {**context, JUDGED: text_in(item, self.text_field)}
 
     def _text(self, point: Point) -> str:
         return shown_point(point, self.language, with_points=self.show_points)
@@ -335,16 +345,17 @@ class RubricJudge(AskSettings, Judge[Instance, RubricResult]):
         again: int,
     ) -> Ballot:
         required = self.evidence == "required"
-        asked = tuple(
+        asked_points = tuple(
             asked_point(point, number, quotes_required=required) for number, point in some
         )
         texts = tuple(
-            f"{one.label}: {self._text(point)}" for one, (_, point) in zip(asked, some, strict=True)
+            f"{labelled.label}: {self._text(point)}"
+            for labelled, (_, point) in zip(asked_points, some, strict=True)
         )
         return self.ballot_for(
             point_criteria(self.language, POINTS),
-            Instance({**self._shown(item), POINTS: texts}),
-            PointsQuestion((), count=len(asked), asked=asked, again=again),
+            Instance({**self._shown_fields(item), POINTS: texts}),
+            PointsQuestion((), count=len(asked_points), asked=asked_points, again=again),
             "rubric_points",
             model,
             sample,
@@ -352,18 +363,18 @@ class RubricJudge(AskSettings, Judge[Instance, RubricResult]):
         )
 
     def _alone(self, item: Instance, number: int, point: Point, model: str, sample: int) -> Ballot:
-        asked = asked_point(point, number, quotes_required=self.evidence == "required")
+        shown_as = asked_point(point, number, quotes_required=self.evidence == "required")
         answers = () if point.kind == "met" else point.answers
         likely = self._compares_options(model)
         make = likelihood_criteria if likely else point_criteria
-        offered = asked.answers
+        offered = shown_as.answers
         if likely:
             offered = tuple(name for name in answers if name != CANNOT_TELL) or (YES, NO)
         text = point.text if likely and not answers else self._text(point)
         return self.ballot_for(
             make(self.language, POINT, answers),
-            Instance({**self._shown(item), POINT: text}),
-            PointQuestion(offered, asked=(asked,)),
+            Instance({**self._shown_fields(item), POINT: text}),
+            PointQuestion(offered, asked=(shown_as,)),
             "rubric_point",
             model,
             sample,
@@ -375,16 +386,16 @@ class RubricJudge(AskSettings, Judge[Instance, RubricResult]):
         question = vote.ballot.question
         if not isinstance(question, PointsQuestion) or vote.verdict is None:
             return None
-        said = answers_in(vote)
-        left_out = {id for id in points_asked(vote) if id not in said}
+        answered = answers_in(vote)
+        left_out = {id for id in points_asked(vote) if id not in answered}
         if not left_out or question.again >= MOST_AGAIN:
             return None
         some = [(number, point) for number, point in enumerate(points, 1) if point.id in left_out]
         return self._together(item, some, vote.model, vote.sample, question.again + 1)
 
     def _themes(self, item: Instance) -> tuple[str, ...]:
-        wanted = (self.themes_field,) if self.themes_field else THEME_FIELDS
-        value = next((item.fields[name] for name in wanted if name in item.fields), ())
+        fields_wanted = (self.themes_field,) if self.themes_field else THEME_FIELDS
+        value = next((item.fields[name] for name in fields_wanted if name in item.fields), ())
         texts = (value,) if isinstance(value, str) else tuple(value)
         return tuple(dict.fromkeys(text.strip() for text in texts if text.strip()))
 
@@ -396,7 +407,7 @@ def _notes(rubric: Rubric) -> tuple[Message, ...]:
     return (Message("{count} points were proposed by a model and not reviewed", count=proposed),)
 
 
-def _invented(votes: Sequence[Vote]) -> dict[str, int]:
+def _count_invented(votes: Sequence[Vote]) -> dict[str, int]:
     counts: dict[str, int] = {}
     for vote in votes:
         count = vote.metadata.get(INVENTED)
@@ -406,20 +417,20 @@ def _invented(votes: Sequence[Vote]) -> dict[str, int]:
 
 
 def _summary(result: RubricResult) -> Message:
-    met = sum(one.answer == MET for one in result.points)
-    whole = Message("{met} of {count} points met", met=met, count=len(result.points))
+    met_count = sum(verdict.answer == MET for verdict in result.points)
+    summary = Message("{met} of {count} points met", met=met_count, count=len(result.points))
     failed = result.detail().failed_gates
     if failed:
-        return Message("{whole}; missed: {gates}", whole=whole, gates=", ".join(failed))
+        return Message("{whole}; missed: {gates}", whole=summary, gates=", ".join(failed))
     if result.missing:
         return Message(
-            "{whole}; {missing} without a verdict", whole=whole, missing=len(result.missing)
+            "{whole}; {missing} without a verdict", whole=summary, missing=len(result.missing)
         )
-    return whole
+    return summary
 
 
 def _agreement(result: RubricResult) -> float | None:
-    """The share of all answers that agree with the verdict of their point."""
-    total = sum(sum(one.counts.values()) for one in result.points)
-    agreeing = sum(one.counts.get(one.answer or "", 0) for one in result.points)
+    """Return the share of all answers that agree with the verdict on their point."""
+    total = sum(sum(verdict.counts.values()) for verdict in result.points)
+    agreeing = sum(verdict.counts.get(verdict.answer or "", 0) for verdict in result.points)
     return agreeing / total if total else None

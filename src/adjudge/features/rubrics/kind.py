@@ -1,4 +1,4 @@
-"""The kind ``rubric`` of judges in eval files: its settings, and how a judge is made of them."""
+"""The kind ``rubric`` of judges in eval files: its settings, and the judge made from them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people say of single points: a file with a row, a point and an answer per line."""
+"""People's labels of single points: a file with a row, a point and an answer per line."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ROW, _POINT, _ANSWER = ("row", "row_id", "id"), ("point", "point_id"), ("answer
 
 @dataclass(frozen=True)
 class PointLabels:
-    """Row and point → met or not met, as most annotators say."""
+    """(row, point) → met or not met, by the majority of annotators."""
 
     answers: Mapping[tuple[str, str], str]
     tied: int = 0
@@ -39,23 +39,24 @@ class PointLabels:
 
 
 def read_labels(path: Path) -> PointLabels:
-    """Read a CSV or JSONL file with the columns row, point and answer; further columns, such as
-    annotator, may be there. Of several labels of a point most decide.
+    """Read a CSV or JSONL file with the columns row, point and answer; other columns are ignored.
+
+    Of several labels of a point, the majority decides.
     """
     counts: dict[tuple[str, str], Counter[str]] = {}
     for number, record in enumerate(_records(path), 1):
         row, point, answer = (
             _value(record, names, path, number) for names in (_ROW, _POINT, _ANSWER)
         )
-        said = answer.casefold()
-        if said not in _MET | _NOT_MET:
+        word = answer.casefold()
+        if word not in _MET | _NOT_MET:
             raise SetupError(
                 "{path}: label {number}: {answer!r} is neither met nor not met",
                 path=path,
                 number=number,
                 answer=answer,
             )
-        counts.setdefault((row, point), Counter())[MET if said in _MET else NOT_MET] += 1
+        counts.setdefault((row, point), Counter())[MET if word in _MET else NOT_MET] += 1
     answers = {
         key: max(count, key=count.__getitem__)
         for key, count in counts.items()
@@ -85,8 +86,8 @@ def _records(path: Path) -> list[Mapping[str, object]]:
 
 
 def _value(record: object, names: tuple[str, ...], path: Path, number: int) -> str:
-    given = record if isinstance(record, Mapping) else {}
-    value = next((given[name] for name in names if given.get(name) not in (None, "")), None)
+    values = record if isinstance(record, Mapping) else {}
+    value = next((values[name] for name in names if values.get(name) not in (None, "")), None)
     if value is None:
         raise SetupError(
             "{path}: label {number} has no {name}", path=path, number=number, name=names[0]

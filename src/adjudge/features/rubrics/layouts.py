@@ -1,4 +1,6 @@
-"""Rubrics as data: our own form, and those of HealthBench, PaperBench and BiGGen-Bench."""
+"""Read rubrics from data: adjudge's own form, and those of HealthBench, PaperBench and BiGGen-
+Bench.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,7 @@ _MOST_DIGITS = 40
 
 
 def parse_rubric(value: object) -> Rubric:
-    """Return the rubric that a cell of a row, or a file, holds. A SetupError says what is wrong.
+    """Return the rubric in a cell of a row or a file; a SetupError says what is wrong.
 
     >>> parse_rubric(["Names the author.", {"text": "Invents a date.", "points": -2}]).tags
     ()
@@ -47,16 +49,18 @@ def parse_rubric(value: object) -> Rubric:
     if isinstance(value, str) or (
         isinstance(value, tuple) and all(isinstance(part, str) for part in value)
     ):
-        return _parsed_text(value)
-    return _parsed(value)
+        return _parse_text(value)
+    return _parse_data(value)
 
 
 @lru_cache(maxsize=1024)
-def _parsed_text(value: str | tuple[str, ...]) -> Rubric:
-    """Like ``parse_rubric``, once per text: a judge looks at a row several times."""
+def _parse_text(value: str | tuple[str, ...]) -> Rubric:
+    """Parse a text once; a judge looks at a row several times."""
     if isinstance(value, str):
-        return _parsed(_from_text(value))
-    return _parsed([_from_text(part) if part.lstrip().startswith("{") else part for part in value])
+        return _parse_data(_from_text(value))
+    return _parse_data(
+        [_from_text(part) if part.lstrip().startswith("{") else part for part in value]
+    )
 
 
 def _from_text(text: str) -> object:
@@ -75,7 +79,8 @@ def _from_text(text: str) -> object:
         ) from None
 
 
-def _parsed(value: object) -> Rubric:
+def _parse_data(value: object) -> Rubric:
+    # numpy arrays from Parquet files become lists.
     value = getattr(value, "tolist", lambda: value)()
     if isinstance(value, Mapping):
         return _of_mapping(value)
@@ -164,7 +169,7 @@ def _point(value: Mapping[str, object], number: str, where: Message) -> Point:
 
 def _group(value: Mapping[str, object], name: str, number: str, where: Message) -> Group:
     _refuse_unknown(value, _GROUP, where)
-    if more := [other for other in _GROUPS if other in value and other != name]:
+    if more := [group_key for group_key in _GROUPS if group_key in value and group_key != name]:
         raise SetupError(
             "{where}: it has both {first} and {second}: make two groups",
             where=where,
@@ -205,23 +210,29 @@ def _refuse_unknown(value: Mapping[str, object], known: Sequence[str], where: Me
 
 
 def _id(value: Mapping[str, object], number: str, where: Message) -> str:
-    given = value.get("id")
-    if given is None:
+    id_value = value.get("id")
+    if id_value is None:
         return number
-    if isinstance(given, bool) or not isinstance(given, str | int) or not str(given).strip():
+    if (
+        isinstance(id_value, bool)
+        or not isinstance(id_value, str | int)
+        or not str(id_value).strip()
+    ):
         raise SetupError("{where}: its id must be a text", where=where)
-    return str(given).strip()
+    return str(id_value).strip()
 
 
 def _points(value: Mapping[str, object], where: Message) -> Fraction:
     if "points" in value and "weight" in value:
         raise SetupError("{where}: 'points' and 'weight' are two names of one thing", where=where)
-    given = value.get("points", value.get("weight", 1))
-    return exact(given, where)
+    number = value.get("points", value.get("weight", 1))
+    return exact(number, where)
 
 
 def exact(value: object, where: Message) -> Fraction:
-    """Return a number as it is written, 0.1 as one tenth; a SetupError for anything else."""
+    """Return a number exactly as written, 0.1 as one tenth; raise a SetupError for
+    anything else.
+    """
     text = str(value).strip().replace("−", "-")
     is_number = isinstance(value, int | float | str) and not isinstance(value, bool)
     try:
@@ -257,10 +268,10 @@ def _whole(value: object, name: str, where: Message) -> int:
 
 
 def _flag(value: object, name: str, where: Message) -> bool:
-    said = str(value).strip().casefold()
-    if said not in ("true", "false", "yes", "no", ""):
+    word = str(value).strip().casefold()
+    if word not in ("true", "false", "yes", "no", ""):
         raise SetupError("{where}: {name!r} must be true or false", where=where, name=name)
-    return said in ("true", "yes")
+    return word in ("true", "yes")
 
 
 def _tags(value: Mapping[str, object], where: Message) -> tuple[str, ...]:
@@ -278,22 +289,22 @@ def _distinct(tags: tuple[str, ...], where: Message) -> tuple[str, ...]:
 
 
 def _combine(value: object, where: Message) -> Combine:
-    said = str(value).replace("_", " ")
-    if said not in COMBINES:
+    rule = str(value).replace("_", " ")
+    if rule not in COMBINES:
         raise SetupError(
             "{where}: combine must be one of {combines}, not {value!r}",
             where=where,
             combines=", ".join(COMBINES),
             value=value,
         )
-    return said
+    return rule
 
 
 # -- published layouts -----------------------------------------------------------------
 
 
 def _healthbench(listed: Sequence[object]) -> Group:
-    """``{criterion, points, tags}``: points may be below 0 and have no default."""
+    """Read ``{criterion, points, tags}``: points may be below 0 and have no default."""
     parts = []
     for number, part in enumerate(listed, 1):
         where = Message("point {number}", number=str(number))
@@ -313,8 +324,8 @@ def _healthbench(listed: Sequence[object]) -> Group:
 
 
 def _paperbench(value: object, number: str) -> Node:
-    """``{id, requirements, weight, sub_tasks, task_category}``: a tree of means; the weight has
-    no default.
+    """Read ``{id, requirements, weight, sub_tasks, task_category}``: a tree of means whose weights
+    have no default.
     """
     where = Message("point {number}", number=number)
     if not isinstance(value, Mapping) or "requirements" not in value or "weight" not in value:
@@ -341,7 +352,7 @@ def _paperbench(value: object, number: str) -> Node:
 
 
 def _biggen(value: Mapping[str, object]) -> Group:
-    """``{criteria, score1_description … score5_description}``: one point graded 1 to 5."""
+    """Read ``{criteria, score1_description … score5_description}``: one point graded 1 to 5."""
     where = Message("the rubric")
     levels = tuple(_text(value.get(name), name, where) for name in BIGGEN_LEVELS)
     text = _text(value.get("criteria"), "criteria", where)
@@ -353,36 +364,36 @@ def _biggen(value: Mapping[str, object]) -> Group:
 
 
 def rubric_data(rubric: Rubric) -> dict[str, object]:
-    """Return a rubric in our own form; ``parse_rubric`` reads it back."""
-    made: dict[str, object] = {"points": [_node_data(part) for part in rubric.root.parts]}
+    """Return a rubric in adjudge's own form; ``parse_rubric`` reads it back."""
+    data: dict[str, object] = {"points": [_node_data(part) for part in rubric.root.parts]}
     if rubric.root.combine != "points":
-        made["combine"] = rubric.root.combine
-    return made | ({"layout": rubric.layout} if rubric.layout != "adjudge" else {})
+        data["combine"] = rubric.root.combine
+    return data | ({"layout": rubric.layout} if rubric.layout != "adjudge" else {})
 
 
 def _node_data(node: Node) -> dict[str, object]:
     number = node.points
-    made: dict[str, object] = {"id": node.id}
+    data: dict[str, object] = {"id": node.id}
     if isinstance(node, Point):
-        made |= {"text": node.text}
-        made |= {"kind": node.kind} if node.kind != "met" else {}
-        made |= {"levels": list(node.levels)} if node.levels else {}
-        made |= {"most": node.most} if node.most else {}
-        made |= {name: True for name in ("evidence", "invert", "proposed") if getattr(node, name)}
+        data |= {"text": node.text}
+        data |= {"kind": node.kind} if node.kind != "met" else {}
+        data |= {"levels": list(node.levels)} if node.levels else {}
+        data |= {"most": node.most} if node.most else {}
+        data |= {name: True for name in ("evidence", "invert", "proposed") if getattr(node, name)}
     else:
         name = next(
             name
             for name, combine in _GROUPS.items()
             if combine == node.combine or (name == "group")
         )
-        made |= {"text": node.text} if node.text else {}
-        made |= {"combine": node.combine} if name == "group" and node.combine != "points" else {}
-        made |= {name: [_node_data(part) for part in node.parts]}
-    made |= {"points": written(number)} if number != 1 else {}
-    made |= {"tags": list(node.tags)} if node.tags else {}
-    return made | ({"required": True} if node.required else {})
+        data |= {"text": node.text} if node.text else {}
+        data |= {"combine": node.combine} if name == "group" and node.combine != "points" else {}
+        data |= {name: [_node_data(part) for part in node.parts]}
+    data |= {"points": written(number)} if number != 1 else {}
+    data |= {"tags": list(node.tags)} if node.tags else {}
+    return data | ({"required": True} if node.required else {})
 
 
 def written(number: Fraction) -> int | float:
-    """Return a number as JSON has it."""
+    """Return a number as an int if it is whole, else as a float."""
     return int(number) if number.denominator == 1 else float(number)

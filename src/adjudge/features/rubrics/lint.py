@@ -1,4 +1,4 @@
-"""What is likely to go wrong with a rubric, found before it costs money."""
+"""Find likely problems of a rubric before it costs money."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from adjudge.core.catalog.double_barrelled import double_barrelled
-from adjudge.features.rubrics.rubric import LOGICAL, Group, Point, Rubric, nodes
+from adjudge.features.rubrics.rubric import LOGICAL, Group, Rubric, nodes
 from adjudge.messages import Message
 
 Severity = Literal["error", "warning"]
@@ -36,7 +36,7 @@ _TELLING = frozenset({"not", "no", "never", "without", "не", "нет", "ни",
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that is wrong, or may be."""
+    """A problem of a rubric, or a likely one."""
 
     severity: Severity
     row: str
@@ -45,7 +45,7 @@ class Finding:
 
 
 def lint_rubric(rubric: Rubric, row: str = "") -> list[Finding]:
-    """Return what may go wrong with a rubric that can be judged."""
+    """Return the likely problems of a valid rubric."""
     remarks = [
         *_texts(rubric),
         *_weights(rubric),
@@ -81,7 +81,15 @@ def _texts(rubric: Rubric) -> Iterator[tuple[str, Message]]:
                     "is inverted and has points below 0: it takes points away if it is not met"
                 ),
             )
-        if not point.points and not point.required and not _is_inside_logical(rubric, point):
+        if (
+            not point.points
+            and not point.required
+            and not any(
+                point in node.parts
+                for node in nodes(rubric.root)
+                if isinstance(node, Group) and node.combine in LOGICAL
+            )
+        ):
             yield point.id, Message("is worth nothing: it is asked and never counts")
     if len(rubric.points) > _MANY:
         yield (
@@ -91,14 +99,6 @@ def _texts(rubric: Rubric) -> Iterator[tuple[str, Message]]:
                 count=len(rubric.points),
             ),
         )
-
-
-def _is_inside_logical(rubric: Rubric, point: Point) -> bool:
-    return any(
-        point in node.parts
-        for node in nodes(rubric.root)
-        if isinstance(node, Group) and node.combine in LOGICAL
-    )
 
 
 def _weights(rubric: Rubric) -> Iterator[tuple[str, Message]]:
@@ -116,24 +116,25 @@ def _weights(rubric: Rubric) -> Iterator[tuple[str, Message]]:
 
 def _pairs(rubric: Rubric) -> Iterator[tuple[str, Message]]:
     words = [(point, Counter(_WORD.findall(point.text.casefold()))) for point in rubric.points]
-    for place, (point, own) in enumerate(words):
-        for other, its in words[:place]:
-            if _is_same(own, its):
+    for place, (point, word_counts) in enumerate(words):
+        for earlier_point, earlier_counts in words[:place]:
+            if _is_same(word_counts, earlier_counts):
                 yield (
                     point.id,
                     Message(
-                        "says nearly the same as point {other}: it counts twice", other=other.id
+                        "says nearly the same as point {other}: it counts twice",
+                        other=earlier_point.id,
                     ),
                 )
 
 
-def _is_same(own: Counter[str], other: Counter[str]) -> bool:
-    if own == other:
+def _is_same(counts_a: Counter[str], counts_b: Counter[str]) -> bool:
+    if counts_a == counts_b:
         return True
-    if min(own.total(), other.total()) < _FEWEST_WORDS:
+    if min(counts_a.total(), counts_b.total()) < _FEWEST_WORDS:
         return False
     # one word more or less, such as "not" or a number, may be what tells them apart
-    different = {*(own - other), *(other - own)}
+    different = {*(counts_a - counts_b), *(counts_b - counts_a)}
     if any(word.isdecimal() or word in _TELLING for word in different):
         return False
-    return (own & other).total() / (own | other).total() >= _ALIKE
+    return (counts_a & counts_b).total() / (counts_a | counts_b).total() >= _ALIKE

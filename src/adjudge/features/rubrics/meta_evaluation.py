@@ -1,4 +1,4 @@
-"""HealthBench's meta-evaluation: single points with the labels of physicians."""
+"""Import HealthBench's meta-evaluation: single points with the labels of physicians."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _conversation(record: ForeignRecord) -> str:
 
 
 def _labels(record: ForeignRecord) -> Iterator[Mark]:
-    """Each physician's label counts once."""
+    """Yield each physician's label."""
     labels, names = record.value("binary_labels"), record.value("anonymized_physician_ids")
     people = names if isinstance(names, list) else []
     for place, label in enumerate(labels if isinstance(labels, list) else []):

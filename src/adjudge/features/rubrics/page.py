@@ -1,4 +1,4 @@
-"""What the page of a row shows of its points: a checklist with quotes."""
+"""The points of a row on its page: a checklist with quotes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _row_data(row: RowContext) -> JsonDict:
 
 
 def _hidden_fields(record: JudgmentRecord) -> tuple[str, ...]:
-    """The rubric as JSON: the checklist shows it."""
+    """Hide the rubric as JSON, since the checklist shows it."""
     return RUBRIC_FIELDS if rubric_detail(record) else ()
 
 

@@ -1,4 +1,4 @@
-"""Votes on points → a verdict per point. No majority is no verdict."""
+"""Pool votes on points into a verdict per point. Without a majority there is no verdict."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _OF_LIKELIHOOD = {YES: MET, NO: NOT_MET}
 
 @dataclass(frozen=True, kw_only=True)
 class PointVerdict:
-    """A point with what the votes make of it."""
+    """A point with the result of its votes."""
 
     point: Point
     answer: str | None = None
@@ -44,16 +44,16 @@ class PointVerdict:
 
     @property
     def earned(self) -> Fraction | None:
-        """The points that it adds to the sum of its group."""
+        """The points that it adds to its group's sum."""
         return None if self.value is None else self.value * self.point.points
 
 
 def answers_in(vote: Vote) -> dict[str, Grounded]:
-    """Return point → what a vote says of it; points without a verdict are left out."""
+    """Return point → answer of a vote; points without a verdict are left out."""
     question, verdict = vote.ballot.question, vote.verdict
     if isinstance(question, PointsQuestion) and isinstance(verdict, Grounded):
         answered = zip(question.asked, verdict.each, strict=True)
-        return {point.id: said for point, said in answered if said.option != NO_VERDICT}
+        return {point.id: answer for point, answer in answered if answer.option != NO_VERDICT}
     if isinstance(question, PointQuestion) and verdict is not None:
         (point,) = question.asked
         option = _OF_LIKELIHOOD.get(verdict.option, verdict.option)
@@ -71,36 +71,37 @@ def points_asked(vote: Vote) -> tuple[str, ...]:
 
 
 def pool_points(rubric: Rubric, votes: Sequence[Vote]) -> tuple[PointVerdict, ...]:
-    """Return every point of a rubric with its verdict.
-
-    What one model answered to one sample counts once, whichever request brought it.
-    """
-    asked: dict[str, set[tuple[str, int]]] = {point.id: set() for point in rubric.points}
-    answers: dict[str, dict[tuple[str, int], Grounded]] = {id: {} for id in asked}
+    """Return every point of a rubric with its verdict."""
+    asked_keys: dict[str, set[tuple[str, int]]] = {point.id: set() for point in rubric.points}
+    answers: dict[str, dict[tuple[str, int], Grounded]] = {id: {} for id in asked_keys}
     reasons: dict[str, str | None] = {}
     for vote in votes:
         key = (vote.model, vote.sample)
-        said = answers_in(vote)
+        vote_answers = answers_in(vote)
         for id in points_asked(vote):
-            asked[id].add(key)
-            if id in said:
-                answers[id].setdefault(key, said[id])
+            asked_keys[id].add(key)
+            if id in vote_answers:
+                # One answer per model and sample counts, whichever request brought it.
+                answers[id].setdefault(key, vote_answers[id])
             else:
                 reasons.setdefault(id, vote.reason)
     return tuple(
-        _pooled(
-            point, list(answers[point.id].values()), len(asked[point.id]), reasons.get(point.id)
+        _pool_point(
+            point,
+            list(answers[point.id].values()),
+            len(asked_keys[point.id]),
+            reasons.get(point.id),
         )
         for point in rubric.points
     )
 
 
-def _pooled(
-    point: Point, answers: Sequence[Grounded], asked: int, reason: str | None
+def _pool_point(
+    point: Point, answers: Sequence[Grounded], asked_count: int, reason: str | None
 ) -> PointVerdict:
     counts = Counter(answer.option for answer in answers)
     counted = FrozenDict(dict(counts.most_common()))
-    failed = asked - len(answers)
+    failed = asked_count - len(answers)
     if not answers:
         return PointVerdict(
             point=point,
@@ -115,17 +116,19 @@ def _pooled(
             if 2 * counts[CANNOT_TELL] >= len(answers)
             else Message("the votes are tied")
         )
-        said = next((each for each in answers if each.option == CANNOT_TELL), answers[0])
+        shown_answer = next(
+            (grounded for grounded in answers if grounded.option == CANNOT_TELL), answers[0]
+        )
         return PointVerdict(
             point=point,
             counts=counted,
             failed=failed,
-            explanation=said.explanation,
+            explanation=shown_answer.explanation,
             reason=why,
             undecided=True,
         )
-    agreeing = [each for each in answers if each.option == answer] or answers
-    quotes = [quote for each in agreeing for quote in each.evidence]
+    agreeing = [grounded for grounded in answers if grounded.option == answer] or answers
+    quotes = [quote for grounded in agreeing for quote in grounded.evidence]
     return PointVerdict(
         point=point,
         answer=answer,
@@ -133,19 +136,23 @@ def _pooled(
         counts=counted,
         failed=failed,
         agreement=counts[answer] / len(answers),
-        explanation=next((each.explanation for each in agreeing if each.explanation), None),
+        explanation=next(
+            (grounded.explanation for grounded in agreeing if grounded.explanation), None
+        ),
         quote=quotes[0] if quotes else None,
     )
 
 
 def _majority(point: Point, counts: Counter[str]) -> tuple[str | None, Fraction | None]:
-    """More than half of the answers, "cannot tell" among them."""
+    """Return the answer with more than half of the votes; "cannot tell" counts as a vote."""
     answer = next((name for name in (MET, NOT_MET) if 2 * counts[name] > counts.total()), None)
     return answer, None if answer is None else point.value(answer)
 
 
 def _median(point: Point, counts: Counter[str]) -> tuple[str | None, Fraction | None]:
-    """The median of levels and counts; of an even number the mean of the two in the middle."""
+    """Return the median of levels or counts; with an even number of votes, the mean of the middle
+    two.
+    """
     if 2 * counts[CANNOT_TELL] >= counts.total():
         return None, None
     places = sorted(
@@ -155,8 +162,8 @@ def _median(point: Point, counts: Counter[str]) -> tuple[str | None, Fraction | 
     value = (point.value(point.answers[low]) + point.value(point.answers[high])) / 2
     if low == high:
         return point.answers[low], value
-    first, last = int(point.answers[low]), int(point.answers[high])
-    return f"{(first + last) / 2:g}", value
+    low_number, high_number = int(point.answers[low]), int(point.answers[high])
+    return f"{(low_number + high_number) / 2:g}", value
 
 
 def was_unreachable(votes: Sequence[Vote]) -> bool:

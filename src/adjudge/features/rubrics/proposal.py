@@ -1,4 +1,4 @@
-"""Rubrics that a model proposes, for a person to review."""
+"""Have a model propose rubrics for a person to review."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ READS = ("user_input", "reference")
 
 @dataclass(frozen=True)
 class ProposalQuestion(OfEach):
-    """The points by which answers to one question are judged."""
+    """The request for points to judge answers to one question by."""
 
     about: ClassVar[str] = "rubric proposal"
     repair: ClassVar[str] = "repair_proposal"
 
     # there is no advice on a proposal
     def schema(self, *, feedback: bool = False) -> Schema:  # noqa: ARG002
-        """JSON schema of an answer."""
+        """Return the JSON schema of an answer."""
         point = {
             "text": {"type": "string"},
             "points": {"type": "number"},
@@ -60,7 +60,7 @@ class ProposalQuestion(OfEach):
         *,
         settle: bool,  # noqa: ARG002
     ) -> Reading | None:
-        """Read a rubric that can be judged; a reason to ask again otherwise."""
+        """Read a valid rubric, or return the reason to ask again."""
         listed = lists_under(objects).get("rubric")
         if not listed:
             return None
@@ -80,7 +80,7 @@ class ProposalQuestion(OfEach):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class ProposedRubric(Result):
-    """A rubric as a model proposes it. It judges nothing until a person has accepted it."""
+    """A rubric that a model proposed. It judges nothing until a person accepts it."""
 
     points: tuple[JsonDict, ...] = ()
 
@@ -107,7 +107,7 @@ class RubricWriter(AskSettings, Judge[Instance, ProposedRubric]):
     models: ModelLike | Sequence[ModelLike] | None = alias("model")
 
     def open_models(self) -> ModelPanel:
-        """The models, ready to be asked."""
+        """Return the models, ready to be asked."""
         return ModelPanel.of(self.model)
 
     @property
@@ -117,16 +117,16 @@ class RubricWriter(AskSettings, Judge[Instance, ProposedRubric]):
 
     @property
     def criteria(self) -> Criteria:
-        """What is asked for."""
+        """The request for a rubric."""
         return proposal_criteria(self.language)
 
     def configuration(self, criteria: Sequence[Criteria] = ()) -> JsonDict:
-        """With the wording of the request."""
-        made = super().configuration(criteria)
-        return worded(made, self.language, sentences=False, others=ABOUT_POINTS)
+        """Return the configuration with the wording of the request."""
+        settings = super().configuration(criteria)
+        return worded(settings, self.language, sentences=False, others=ABOUT_POINTS)
 
     def check(self, item: Instance) -> None:
-        """The question must be there."""
+        """Refuse a row without a question."""
         if not item.fields.get(READS[0]):
             raise SetupError(
                 "a rubric is proposed for a question: the row needs the field {name!r}; it has: "
@@ -136,21 +136,27 @@ class RubricWriter(AskSettings, Judge[Instance, ProposedRubric]):
             )
 
     def plan(self, item: Instance, votes: Sequence[Vote]) -> Sequence[Ballot]:
-        """One request per model, until one has answered."""
+        """Ask one model after the other until one has answered."""
         if any(vote.verdict for vote in votes):
             return []
-        asked = {vote.model for vote in votes}
-        shown = Instance({name: item.fields[name] for name in READS if item.fields.get(name)})
-        waiting = [name for name in self.panel if name not in asked][:1]
+        asked_models = {vote.model for vote in votes}
+        shown_row = Instance({name: item.fields[name] for name in READS if item.fields.get(name)})
+        waiting = [name for name in self.panel if name not in asked_models][:1]
         return [
             self.ballot_for(
-                self.criteria, shown, ProposalQuestion(()), "rubric_proposal", name, 0, "generate"
+                self.criteria,
+                shown_row,
+                ProposalQuestion(()),
+                "rubric_proposal",
+                name,
+                0,
+                "generate",
             )
             for name in waiting
         ]
 
     def pool(self, item: Instance, votes: Sequence[Vote]) -> ProposedRubric:
-        """The first proposal that can be judged."""
+        """Return the first valid proposal."""
         verdict = next((vote.verdict for vote in votes if vote.verdict), None)
         points = json.loads(verdict.option)["points"] if verdict else ()
         return ProposedRubric(
@@ -162,7 +168,7 @@ class RubricWriter(AskSettings, Judge[Instance, ProposedRubric]):
         )
 
     def fallback_result(self, result: ProposedRubric, choice: random.Random) -> ProposedRubric:  # noqa: ARG002
-        """There is no rubric by chance."""
+        """Return the result unchanged: there is no random rubric."""
         return replace(result)
 
     async def aevaluate(
@@ -172,8 +178,8 @@ class RubricWriter(AskSettings, Judge[Instance, ProposedRubric]):
         run: RunLike | None = None,
         budget: Budget | None = None,
     ) -> list[ProposedRubric]:
-        """A proposal for each row: mappings or Instances with ``user_input`` and, if there is one,
-        ``reference``.
+        """Propose a rubric per row. Rows are mappings or Instances with ``user_input`` and
+        optionally ``reference``.
         """
         rows = [as_instance(item, READS[0]) for item in items_of(instances)]
         return await self.judge_items(rows, run=run, budget=budget)

@@ -1,4 +1,4 @@
-"""What is asked about points: one of them, or several in one request."""
+"""Questions about points: one point, or several in one request."""
 
 from __future__ import annotations
 
@@ -43,6 +43,7 @@ class AskedPoint:
 
 def asked_point(point: Point, number: int, *, quotes_required: bool) -> AskedPoint:
     """Return a point with the label under which it is shown."""
+    # A reply that miscounts the points then has a label with the wrong letter.
     digest = hashlib.sha256(point.text.encode("utf-8", "surrogatepass")).digest()
     needs = point.evidence or quotes_required
     return AskedPoint(
@@ -55,7 +56,7 @@ def asked_point(point: Point, number: int, *, quotes_required: bool) -> AskedPoi
 
 
 def shown_point(point: Point, language: str, *, with_points: bool) -> str:
-    """Return the text of a point with what may be answered."""
+    """Return the text of a point with its possible answers."""
     worth = f" [{written(point.points)}]" if with_points else ""
     return f"{point.text}{worth}\n({answers_line(point, language)})"
 
@@ -75,7 +76,7 @@ class PointsQuestion(OfEach):
 
     @property
     def identity(self) -> str:
-        """What a ballot's identity says of its question."""
+        """The question's part of a ballot's identity."""
         points = "\0".join(
             f"{point.id} {point.label} {'|'.join(point.answers)} {point.quoted}"
             for point in self.asked
@@ -84,7 +85,7 @@ class PointsQuestion(OfEach):
 
     # there is no advice on points
     def schema(self, *, feedback: bool = False) -> Schema:  # noqa: ARG002
-        """JSON schema of an answer: the reason comes before the verdict."""
+        """Return the JSON schema of an answer: the reason comes before the verdict."""
         labels = [point.label for point in self.asked]
         answers = list(dict.fromkeys(answer for point in self.asked for answer in point.answers))
         entry: JsonDict = {
@@ -115,7 +116,7 @@ class PointsQuestion(OfEach):
 
 @dataclass(frozen=True)
 class PointQuestion(Choice):
-    """One point in a request of its own."""
+    """One point in a separate request."""
 
     asked: tuple[AskedPoint, ...] = ()
     judged: str = "response"
@@ -125,13 +126,13 @@ class PointQuestion(Choice):
 
     @property
     def identity(self) -> str:
-        """What a ballot's identity says of its question."""
+        """The question's part of a ballot's identity."""
         (point,) = self.asked
         return f"rubric\0{self.judged}\0{self.labels}\0{point.id}\0{point.quoted}"
 
     # there is no advice on a point
     def schema(self, *, feedback: bool = False) -> Schema:  # noqa: ARG002
-        """JSON schema of an answer: the reason comes before the verdict."""
+        """Return the JSON schema of an answer: the reason comes before the verdict."""
         return object_schema(
             {
                 "explanation": {"type": "string"},
@@ -156,6 +157,6 @@ class PointQuestion(Choice):
 
 
 def text_in(instance: Instance, field: str) -> str:
-    """Return the text of a field; the texts of a list are one text."""
+    """Return the text of a field; a list is joined."""
     value = instance.fields.get(field, "")
     return value if isinstance(value, str) else "\n\n".join(value)

@@ -1,4 +1,4 @@
-"""A row judged by its rubric, as a record."""
+"""Records of rows that were judged by their rubrics."""
 
 from __future__ import annotations
 
@@ -77,17 +77,17 @@ class RubricDetail(Detail):
         return tuple(point for point in self.points if point.value is None)
 
     def columns(self) -> JsonDict:
-        """One level deep: the counts of points, the categories, and the points as JSON."""
+        """Return flat columns: the counts of points, the categories, and the points as JSON."""
         detail = self.to_dict()
         points = detail.pop("points")
         categories = detail.pop("categories")
-        met = sum(point.answer == "met" for point in self.points)
+        met_count = sum(point.answer == "met" for point in self.points)
         return {
             **{
                 name: "; ".join(value) if isinstance(value, list) else value
                 for name, value in detail.items()
             },
-            "points_met": met,
+            "points_met": met_count,
             "points_missing": len(self.missing),
             "points_asked": len(self.points),
             "rubric_categories": dumps(categories, ensure_ascii=False),

@@ -1,4 +1,4 @@
-"""The points of many rows, added up as benchmarks publish them."""
+"""Add up the points of many rows, as benchmarks publish them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _LEVELS = 5
 
 
 class RubricShape(TypedDict):
-    """What ``--json`` says of rubrics."""
+    """Rubrics in the document of ``--json``."""
 
     rubric: NotRequired[
         Annotated[
@@ -41,12 +41,12 @@ class RubricShape(TypedDict):
 
 
 def rubric_detail(record: JudgmentRecord) -> RubricDetail | None:
-    """Return what a record says of points; None of other kinds."""
+    """Return a record's detail if it was judged by a rubric, else None."""
     return record.detail if isinstance(record.detail, RubricDetail) else None
 
 
 def sign_of(point: RubricPointRecord) -> str:
-    """Return a sign that tells the verdicts apart without colours."""
+    """Return a sign for the verdict that does not depend on colours."""
     if point.answer is None:
         return "?"
     return {"met": "☑", "not met": "☐"}.get(point.answer, point.answer)
@@ -60,7 +60,7 @@ _ANSWERS = {
 
 
 def answer_title(answer: str | None) -> str:
-    """Return an answer in the reader's language; levels and counts as they are."""
+    """Return an answer in the reader's language; levels and counts unchanged."""
     return Message("no verdict") if answer is None else _ANSWERS.get(answer, answer)
 
 
@@ -70,7 +70,7 @@ def worth_of(point: RubricPointRecord) -> str:
 
 
 def class_of(point: RubricPointRecord) -> str:
-    """Return whether a verdict is good or bad for the score: good, bad or open."""
+    """Return "good" or "bad" by the verdict's effect on the score, or "open" without a verdict."""
     if point.value is None:
         return "open"
     earns = point.value > 0
@@ -95,7 +95,7 @@ class RowScores:
 
     @property
     def scored(self) -> int:
-        """Rows whose score does not depend on missing verdicts."""
+        """Number of rows whose score does not depend on missing verdicts."""
         return sum(low == high for low, high in zip(self.lows, self.highs, strict=True))
 
     @property
@@ -110,7 +110,7 @@ class RowScores:
 
     @property
     def mean_of_scored(self) -> float | None:
-        """The clipped mean over the rows that have a score."""
+        """The clipped mean over the rows with a score."""
         return clipped_mean(self.scores)
 
     @property
@@ -120,7 +120,7 @@ class RowScores:
 
     @property
     def is_clipped(self) -> bool:
-        """Whether the mean would be outside 0–1."""
+        """True if the mean would be outside 0–1."""
         return (mean(self.lows) or 0.0) < 0 or (mean(self.highs) or 0.0) < 0
 
     @property
@@ -149,12 +149,12 @@ class RowScores:
 
 
 def between(lower: float, upper: float) -> str:
-    """Return two ends in the reader's language."""
+    """Return a range in the reader's language."""
     return Message("{lower:.3f} – {upper:.3f}", lower=lower, upper=upper)
 
 
 def cells_of(scores: RowScores) -> tuple[str, str, str, str]:
-    """Rows, those with a score, the mean or its bounds, and the interval."""
+    """Return the table cells: rows, rows with a score, mean or bounds, interval."""
     lower, upper = scores.bounds
     interval = scores.clipped_interval
     mean_cell = (
@@ -210,9 +210,9 @@ class RubricSummary(SectionPart):
 
     @property
     def parts(self) -> list[tuple[Message, Mapping[str, RowScores]]]:
-        """Categories and themes, with what they are called."""
-        named = ((Message("category"), self.categories), (Message("theme"), self.themes))
-        return [(title, each) for title, each in named if each]
+        """Categories and themes with their titles."""
+        titled_parts = ((Message("category"), self.categories), (Message("theme"), self.themes))
+        return [(title, scores) for title, scores in titled_parts if scores]
 
     @property
     def page_title(self) -> Message:
@@ -236,13 +236,13 @@ class RubricSummary(SectionPart):
                 **(
                     {} if self.capabilities is None else {"mean_of_capabilities": self.capabilities}
                 ),
-                "categories": {name: each.to_dict() for name, each in self.categories.items()},
-                "themes": {name: each.to_dict() for name, each in self.themes.items()},
+                "categories": {name: scores.to_dict() for name, scores in self.categories.items()},
+                "themes": {name: scores.to_dict() for name, scores in self.themes.items()},
             }
         }
 
     def sentence(self, name: str) -> Message:
-        """The points of all rows in a line."""
+        """Return the points of all rows in a line."""
         return Message(
             "{name}: {met} of {points} points met, {missing} without a verdict",
             name=name,
@@ -256,11 +256,11 @@ class RubricSummary(SectionPart):
 
     @property
     def remarks(self) -> list[Message]:
-        """What a reader of the figures must know."""
-        made = []
+        """Warnings for readers of the figures."""
+        messages = []
         if self.total.scored < self.total.rows:
             lower, upper = self.total.bounds
-            made.append(
+            messages.append(
                 Message(
                     "{count} of {rows} rows have no score, since points have no verdict: the mean "
                     "over all rows is from {lower:.3f} to {upper:.3f}",
@@ -271,7 +271,7 @@ class RubricSummary(SectionPart):
                 )
             )
         if self.total.is_clipped:
-            made.append(
+            messages.append(
                 Message(
                     "The mean over the rows is {mean:.3f}; it is clipped to 0 once, as HealthBench "
                     "does. Rows are not clipped.",
@@ -279,7 +279,7 @@ class RubricSummary(SectionPart):
                 )
             )
         if self.rows_failed:
-            made.append(
+            messages.append(
                 Message(
                     "{rows} rows miss a required point: {gates}",
                     rows=self.rows_failed,
@@ -289,35 +289,35 @@ class RubricSummary(SectionPart):
                 )
             )
         if self.undecided:
-            made.append(
+            messages.append(
                 Message(
                     "{count} points could not be decided: ties, or the model cannot tell",
                     count=self.undecided,
                 )
             )
         if self.capabilities is not None:
-            made.append(
+            messages.append(
                 Message(
                     "Mean of the capabilities, as BiGGen-Bench publishes it: {mean:.3f} of 5",
                     mean=self.capabilities,
                 )
             )
-        return made
+        return messages
 
     def hidden_fields(self, record: JudgmentRecord) -> Collection[str]:
-        """The rubric as data: the checklist shows it."""
+        """Hide the rubric as data, since the checklist shows it."""
         return RUBRIC_FIELDS if rubric_detail(record) else ()
 
     def tables(self, section: Section, report: Report, screen: Screen) -> Iterator[Table]:  # noqa: ARG002
-        for title, each in [(Message("rubric"), {section.name: self.total}), *self.parts]:
+        for title, scores_by_name in [(Message("rubric"), {section.name: self.total}), *self.parts]:
             yield screen.table(
                 (title, Message("rows"), Message("scored"), Message("mean"), Message("interval")),
-                ((name, *cells_of(scores)) for name, scores in each.items()),
+                ((name, *cells_of(scores)) for name, scores in scores_by_name.items()),
             )
 
 
 class _Rows:
-    """Lows, highs and units of rows, while they pass."""
+    """Collects lows, highs and units of rows."""
 
     def __init__(self) -> None:
         self._lows: list[float] = []
@@ -342,7 +342,7 @@ class _Rows:
 
 
 class RubricTally(SectionTally):
-    """Adds up judgments as they come."""
+    """Adds up judgments one by one."""
 
     name: ClassVar[str] = "rubric"
     shape: ClassVar[type] = RubricShape
@@ -356,11 +356,11 @@ class RubricTally(SectionTally):
         self._layouts: Counter[str] = Counter()
         self._levels: list[tuple[str, float]] = []
 
-    def add(self, one: JudgmentRecord) -> None:
-        detail = rubric_detail(one)
+    def add(self, record: JudgmentRecord) -> None:
+        detail = rubric_detail(record)
         if detail is None:
             return
-        unit = unit_of(one)
+        unit = unit_of(record)
         self._total.add(detail.lower, detail.upper, unit)
         for name, scores in detail.categories.items():
             self._categories.setdefault(name, _Rows()).add(scores.lower, scores.upper, unit)
@@ -377,7 +377,7 @@ class RubricTally(SectionTally):
             self._levels.append((detail.themes[0], 1 + (_LEVELS - 1) * detail.lower))
 
     def summary(self) -> RubricSummary | None:
-        """The rows so far; None if there are none."""
+        """Return the sum of the rows so far, or None without rows."""
         counts = self._counts
         if not self._layouts:
             return None

@@ -1,4 +1,4 @@
-"""A row judged by its rubric."""
+"""The result of judging a row by its rubric."""
 
 from __future__ import annotations
 
@@ -26,8 +26,9 @@ _MOST_NAMED = 5
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class RubricResult(Result):
-    """The points of a row with their verdicts. ``score`` is None if missing verdicts could change
-    it; ``bounds`` holds it in any case.
+    """The points of a row with their verdicts.
+
+    ``score`` is None if missing verdicts could change it; ``bounds`` is always there.
     """
 
     rubric: Rubric = None  # type: ignore[assignment] # as in Result
@@ -44,8 +45,8 @@ class RubricResult(Result):
 
     @property
     def values(self) -> dict[str, Fraction | None]:
-        """Point → what its verdict is worth."""
-        return {one.point.id: one.value for one in self.points}
+        """Point → value of its verdict."""
+        return {verdict.point.id: verdict.value for verdict in self.points}
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -55,7 +56,7 @@ class RubricResult(Result):
     @property
     def missing(self) -> tuple[PointVerdict, ...]:
         """The points without a verdict."""
-        return tuple(one for one in self.points if one.value is None)
+        return tuple(verdict for verdict in self.points if verdict.value is None)
 
     @property
     def categories(self) -> dict[str, Bounds | None]:
@@ -64,23 +65,23 @@ class RubricResult(Result):
 
     @property
     def reason(self) -> str | None:
-        """Why there is no score."""
+        """The reason why there is no score."""
         return None if self.status is Status.SCORED else _missing(self.missing)
 
     def cells(self) -> JsonDict:
-        """What a table of results shows of this one."""
+        """Return the cells of a table of results."""
         lower, upper = self.bounds
-        met = sum(one.answer == MET for one in self.points)
+        met_count = sum(verdict.answer == MET for verdict in self.points)
         return {
             "status": self.status.value,
             "score": self.score,
             "bounds": None if lower == upper else f"{lower:.3g} to {upper:.3g}",
-            "met": f"{met}/{len(self.points)}",
-            "missing": ", ".join(one.point.id for one in self.missing),
+            "met": f"{met_count}/{len(self.points)}",
+            "missing": ", ".join(verdict.point.id for verdict in self.missing),
         }
 
     def detail(self) -> RubricDetail:
-        """What this kind of result says beside what all of them say."""
+        """Return the fields that only results by rubrics have."""
         lower, upper = self.bounds
         values = self.values
         shares = {id(unit.node): float(unit.weight) for unit in self.rubric.units}
@@ -89,7 +90,9 @@ class RubricResult(Result):
             identity=self.rubric.identity,
             lower=lower,
             upper=upper,
-            points=tuple(_record(one, shares.get(id(one.point))) for one in self.points),
+            points=tuple(
+                _record(verdict, shares.get(id(verdict.point))) for verdict in self.points
+            ),
             categories=FrozenDict(
                 {
                     name: CategoryRecord(
@@ -109,10 +112,10 @@ class RubricResult(Result):
 
 
 def _missing(points: tuple[PointVerdict, ...]) -> Message:
-    """Say why points have no verdict, equal reasons together."""
+    """Say why points have no verdict, grouped by reason."""
     reasons: dict[str, list[str]] = {}
-    for one in points:
-        reasons.setdefault(one.reason or "", []).append(one.point.id)
+    for verdict in points:
+        reasons.setdefault(verdict.reason or "", []).append(verdict.point.id)
     return join(
         "; ",
         [
@@ -126,24 +129,24 @@ def _missing(points: tuple[PointVerdict, ...]) -> Message:
     )
 
 
-def _record(one: PointVerdict, share: float | None) -> RubricPointRecord:
-    point: Point = one.point
+def _record(verdict: PointVerdict, share: float | None) -> RubricPointRecord:
+    point: Point = verdict.point
     return RubricPointRecord(
         id=point.id,
         text=point.text,
         points=float(point.points),
         kind=point.kind,
         tags=point.tags,
-        answer=one.answer,
-        value=None if one.value is None else float(one.value),
-        votes=one.counts,
-        failed=one.failed,
-        agreement=one.agreement,
-        explanation=one.explanation,
-        quote=one.quote.to_dict() if one.quote else None,
-        reason=one.reason,
+        answer=verdict.answer,
+        value=None if verdict.value is None else float(verdict.value),
+        votes=verdict.counts,
+        failed=verdict.failed,
+        agreement=verdict.agreement,
+        explanation=verdict.explanation,
+        quote=verdict.quote.to_dict() if verdict.quote else None,
+        reason=verdict.reason,
         required=point.required,
-        undecided=one.undecided,
+        undecided=verdict.undecided,
         share=share,
         levels=point.levels,
         answers=() if point.kind == "met" else point.answers,

@@ -1,4 +1,4 @@
-"""Files of proposed rubrics, and what a person decides about their points."""
+"""Files of proposed rubrics, and people's decisions about their points."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SUFFIX = ".rubrics.jsonl"
 
 @dataclass(frozen=True)
 class ReviewRow:
-    """The rubric of a row, with what it is for."""
+    """The rubric of a row with the question and the reference."""
 
     row: str
     user_input: str
@@ -30,7 +30,7 @@ class ReviewRow:
 
     @property
     def waiting(self) -> int:
-        """How many points no person has accepted yet."""
+        """Number of points that no person has accepted yet."""
         return sum(bool(point.get("proposed")) for point in self.points)
 
     def to_dict(self) -> JsonDict:
@@ -43,7 +43,7 @@ class ReviewRow:
 
 
 def read_reviews(path: Path) -> list[ReviewRow]:
-    """Read a file of proposals. It is also a file of rubrics, as ``rubric:`` takes it."""
+    """Read a file of proposals. It is also a valid file for ``rubric:``."""
     rows = []
     for number, line in enumerate(text_in(path).splitlines(), 1):
         if not line.strip():
@@ -68,58 +68,62 @@ def read_reviews(path: Path) -> list[ReviewRow]:
 
 
 def write_reviews(path: Path, rows: Sequence[ReviewRow]) -> None:
-    """Write the file whole, or not at all."""
+    """Write the file completely or not at all."""
     lines = [json.dumps(row.to_dict(), ensure_ascii=False) for row in rows]
     with written_whole(path) as file:
         file.write("".join(f"{line}\n" for line in lines).encode())
 
 
 def decide(path: Path, row: str, decisions: Sequence[Mapping[str, str]]) -> ReviewRow:
-    """Keep what a person decided about each point of a row: accept, drop or leave, in its edited
-    words and points. A point that is edited is accepted.
+    """Store a person's decision about each point of a row: accept, drop or leave, with edited words
+    and points.
 
-    ``decisions``: per point ``do``, ``text``, ``points`` and ``category``, in their order.
+    An edited point counts as accepted. ``decisions`` has ``do``, ``text``, ``points`` and
+    ``category`` per point, in order.
     """
+    # Two people may decide at the same time.
     with locked(path.with_name(f".{path.name}.lock")):
         rows = read_reviews(path)
-        place = next((place for place, one in enumerate(rows) if one.row == row), None)
+        place = next((place for place, review in enumerate(rows) if review.row == row), None)
         if place is None:
             raise SetupError("{path} has no row {row!r}", path=path, row=row)
         points = rows[place].points
         if len(decisions) != len(points):
             raise SetupError("the file was changed meanwhile: look at the row again")
-        kept = [
+        accepted_points = [
             changed
             for point, decision in zip(points, decisions, strict=True)
-            if (changed := _decided(point, decision)) is not None
+            if (changed := _apply_decision(point, decision)) is not None
         ]
-        if kept:
-            parse_rubric(kept)  # refuses what could not be judged
-        rows[place] = ReviewRow(row, rows[place].user_input, rows[place].reference, tuple(kept))
+        if accepted_points:
+            parse_rubric(accepted_points)  # refuses what could not be judged
+        rows[place] = ReviewRow(
+            row, rows[place].user_input, rows[place].reference, tuple(accepted_points)
+        )
         write_reviews(path, rows)
         return rows[place]
 
 
-def _decided(point: JsonDict, decision: Mapping[str, str]) -> JsonDict | None:
-    """Return the point as it is from now on; None if it is dropped."""
+def _apply_decision(point: JsonDict, decision: Mapping[str, str]) -> JsonDict | None:
+    """Return the point after the decision, or None if it is dropped."""
     if decision.get("do") == "drop":
         return None
     if "text" not in point:  # a group that somebody wrote into the file
         return point
-    before = _words(point)
-    category = decision.get("category", before[2]).strip()
-    after = (
-        decision.get("text", "").strip() or before[0],
-        exact(decision.get("points", "").strip() or before[1], Message("the point")),
+    old_words = _words(point)
+    category = decision.get("category", old_words[2]).strip()
+    new_words = (
+        decision.get("text", "").strip() or old_words[0],
+        exact(decision.get("points", "").strip() or old_words[1], Message("the point")),
         category,
     )
     changed = {
         **point,
-        "text": after[0],
-        "points": written(after[1]),
+        "text": new_words[0],
+        "points": written(new_words[1]),
         "tags": [category] if category else [],
     }
-    if decision.get("do") == "accept" or after != before:
+    if decision.get("do") == "accept" or new_words != old_words:
         changed.pop("proposed", None)
     return changed
 

@@ -1,4 +1,4 @@
-"""``/rubrics``: rubrics that a model proposed, for a person to accept, edit or drop."""
+"""``/rubrics``: accept, edit or drop rubrics that a model proposed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MOST_ROWS = 200
 
 
 def show_files(request: Request) -> Response:
-    """The files of proposals below the folder of the page."""
+    """Show the files of proposals below the page's folder."""
     site = site_of(request)
     return site.answer(
         request,
@@ -32,25 +32,27 @@ def show_files(request: Request) -> Response:
 
 
 def show_rows(request: Request) -> Response:
-    """The rows of a file, and the points of one of them."""
-    site, asked = site_of(request), request.query_params
-    file = chosen(_files(site), asked.get("name", ""), Message("file of rubrics"))
+    """Show the rows of a file, and the points of one of them."""
+    site, query = site_of(request), request.query_params
+    file = chosen(_files(site), query.get("name", ""), Message("file of rubrics"))
     rows = read_reviews(file.path)
-    row = next((one for one in rows if one.row == asked.get("row")), None)
-    first = row or next((one for one in rows if one.waiting), rows[0] if rows else None)
+    row = next((review for review in rows if review.row == query.get("row")), None)
+    shown_row = row or next(
+        (review for review in rows if review.waiting), rows[0] if rows else None
+    )
     data = {
         "file": file.name,
-        "rows": [{"row": one.row, "waiting": one.waiting} for one in rows[:_MOST_ROWS]],
+        "rows": [{"row": review.row, "waiting": review.waiting} for review in rows[:_MOST_ROWS]],
         "count": len(rows),
         "wrong": None,
         "kept": False,
-        **_row(first),
+        **_row(shown_row),
     }
     return site.answer(request, "rubric-review/rows.html.jinja", data)
 
 
 def keep(request: Request, given: QueryParams) -> Response:
-    """Keep what was decided about the points of a row."""
+    """Store the decisions about the points of a row."""
     site = site_of(request)
     site.refuse_read_only(Message("the page was started with --read-only: nothing can be kept"))
     file = chosen(_files(site), given.get("name", ""), Message("file of rubrics"))
@@ -61,11 +63,11 @@ def keep(request: Request, given: QueryParams) -> Response:
     ]
     row, wrong = given.get("row", ""), None
     try:
-        shown: ReviewRow | None = decide(file.path, row, decisions)
+        review_row: ReviewRow | None = decide(file.path, row, decisions)
     except AdjudgeError as error:
         wrong = error.message
-        shown = next((one for one in read_reviews(file.path) if one.row == row), None)
-    data = {"file": file.name, "wrong": wrong, "kept": wrong is None, **_row(shown)}
+        review_row = next((review for review in read_reviews(file.path) if review.row == row), None)
+    data = {"file": file.name, "wrong": wrong, "kept": wrong is None, **_row(review_row)}
     return site.answer(request, "rubric-review/row_part.html.jinja", data, 400 if wrong else 200)
 
 
@@ -93,8 +95,10 @@ def _row(row: ReviewRow | None) -> JsonDict:
     findings: list[JsonDict] = []
     if row.points:
         try:
-            found = lint_rubric(parse_rubric(list(row.points)))
-            findings = [{"point": one.point, "message": one.message} for one in found]
+            lint_findings = lint_rubric(parse_rubric(list(row.points)))
+            findings = [
+                {"point": finding.point, "message": finding.message} for finding in lint_findings
+            ]
         except AdjudgeError as error:
             findings = [{"point": "", "message": error.message}]
     return {

@@ -1,4 +1,6 @@
-"""A rubric: weighted points, groups of points, gates. Weights are fractions, so sums are exact."""
+"""A rubric: weighted points, groups of points, and gates. Weights are fractions, so sums
+are exact.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +52,7 @@ class Point:
 
     @property
     def answers(self) -> tuple[str, ...]:
-        """What may be answered, besides "cannot tell"."""
+        """The possible answers except "cannot tell"."""
         if self.kind == "graded":
             return tuple(str(number) for number in range(1, len(self.levels) + 1))
         if self.kind == "count":
@@ -58,7 +60,7 @@ class Point:
         return (MET, NOT_MET)
 
     def value(self, answer: str) -> Fraction:
-        """Return what an answer is worth, from 0 to 1."""
+        """Return the value of an answer, from 0 to 1."""
         if self.kind == "met":
             value = Fraction(int(answer == MET))
         else:
@@ -80,7 +82,7 @@ class Group:
 
     @property
     def positive(self) -> Fraction:
-        """The sum of the points above 0: what the score is divided by."""
+        """The sum of the points above 0, by which the score is divided."""
         return sum((part.points for part in self.parts if part.points > 0), Fraction())
 
     @property
@@ -103,7 +105,7 @@ class Unit:
 
 @dataclass(frozen=True)
 class Rubric:
-    """The rubric of a row, checked: it has points, and they can be told apart and added up."""
+    """The checked rubric of a row: it has points with distinct ids, and can give a score."""
 
     root: Group
     layout: str = "adjudge"
@@ -154,16 +156,16 @@ def nodes(node: Node) -> Iterator[Node]:
 
 
 def divisor(group: Group) -> Fraction:
-    """Return what the sum of a group is divided by; 0 if the group can have no score."""
+    """Return the divisor of a group's sum; 0 if the group can have no score."""
     if group.combine == "penalties":
         return -group.negative
     return Fraction(1) if group.combine == "sum" else group.positive
 
 
 def _units(group: Group, share: Fraction, tags: tuple[str, ...]) -> Iterator[Unit]:
-    whole = divisor(group)
+    group_divisor = divisor(group)
     for part in group.parts:
-        weight = share * part.points / whole if whole else Fraction()
+        weight = share * part.points / group_divisor if group_divisor else Fraction()
         below = tuple(dict.fromkeys((*tags, *part.tags)))
         if isinstance(part, Group) and part.combine not in LOGICAL:
             yield from _units(part, weight, below)
@@ -254,20 +256,20 @@ def _check_gates(root: Group) -> None:
     """Refuse gates that no answer can pass together."""
     for node in nodes(root):
         if isinstance(node, Group) and node.combine == "at most one" and node.required:
-            wanted = [part.id for part in node.parts if part.required]
-            if len(wanted) > 1:
+            required_ids = [part.id for part in node.parts if part.required]
+            if len(required_ids) > 1:
                 raise SetupError(
                     "group {id}: {points} are required, and at most one of them may be met: no "
                     "answer can pass",
                     id=node.id,
-                    points=", ".join(wanted),
+                    points=", ".join(required_ids),
                 )
     texts: dict[str, bool] = {}
     for node in nodes(root):
         if isinstance(node, Point) and node.required:
             wanted_met = (node.points >= 0) != node.invert
-            said = " ".join(node.text.casefold().split())
-            if texts.setdefault(said, wanted_met) != wanted_met:
+            normalized = " ".join(node.text.casefold().split())
+            if texts.setdefault(normalized, wanted_met) != wanted_met:
                 raise SetupError(
                     "point {id}: the same text is required to be met and not to be met: no answer "
                     "can pass",

@@ -1,4 +1,4 @@
-"""Many answers scored by rubrics, for programs that use the scores, such as trainers."""
+"""Score many answers by rubrics, for programs such as trainers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from adjudge.features.rubrics.result import RubricResult
 
 @dataclass(frozen=True)
 class ScoredRow:
-    """A row's score, or the bounds between which it is."""
+    """A row's score, or its bounds."""
 
     score: float | None
     """None if missing verdicts could change it: never a number that stands for a failure."""
@@ -34,14 +34,14 @@ async def ascore_rows(
     run: RunLike | None = None,
     budget: Budget | None = None,
 ) -> list[ScoredRow]:
-    """Judge rows and return a score per row, in their order.
+    """Judge rows and return a score per row, in order.
 
-    ``rows``: as for ``RubricJudge.evaluate``. ``run``: a folder whose answers are not asked again.
+    ``rows`` are as for ``RubricJudge.evaluate``. Answers in the folder ``run`` are not asked again.
 
     >>> [row.score for row in await ascore_rows(judge, rows)]
     [0.75, None]
     """
-    return [*map(_scored, await judge.aevaluate([*rows], run=run, budget=budget))]
+    return [*map(_scored_row, await judge.aevaluate([*rows], run=run, budget=budget))]
 
 
 def score_rows(
@@ -51,17 +51,17 @@ def score_rows(
     run: RunLike | None = None,
     budget: Budget | None = None,
 ) -> list[ScoredRow]:
-    """Like ``ascore_rows``, for callers that do not await."""
-    return [*map(_scored, judge.evaluate([*rows], run=run, budget=budget))]
+    """Like ``ascore_rows``, for sync code."""
+    return [*map(_scored_row, judge.evaluate([*rows], run=run, budget=budget))]
 
 
-def _scored(result: RubricResult) -> ScoredRow:
+def _scored_row(result: RubricResult) -> ScoredRow:
     lower, upper = result.bounds
     return ScoredRow(
         None if result.fallback else result.score,
         lower,
         upper,
-        missing=tuple(one.point.id for one in result.missing),
+        missing=tuple(verdict.point.id for verdict in result.missing),
         failed_gates=result.detail().failed_gates,
         reason=result.reason,
     )

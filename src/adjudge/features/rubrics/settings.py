@@ -1,4 +1,4 @@
-"""What may be set of judges by rubrics."""
+"""Settings of judges by rubrics."""
 
 from __future__ import annotations
 

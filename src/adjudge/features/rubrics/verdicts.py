@@ -1,4 +1,6 @@
-"""What a reply says of points. Only points that are answered once, and clearly, have a verdict."""
+"""Read verdicts on points from a reply. Only a point that is answered once and clearly has a
+verdict.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,7 @@ _LONGEST_SHOWN = 80
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """An entry of a reply, checked."""
+    """A checked entry of a reply."""
 
     verdict: Grounded | None
     problem: str | None = None
@@ -49,8 +51,8 @@ class _Answer:
 def read_answers(objects: Sequence[JsonObject], asked: Sequence[AskedPoint], text: str) -> Reading:
     """Read an entry per point.
 
-    A point that is missing, answered twice or answered with something else has no verdict. A
-    reply in which no point has one is unreadable.
+    A point that is missing, answered twice or answered with something else has no verdict. A reply
+    without any verdict is unreadable.
     """
     listed = lists_under([{"points": list(objects)}] if _are_entries(objects) else objects)
     if "points" not in listed:
@@ -61,8 +63,10 @@ def read_answers(objects: Sequence[JsonObject], asked: Sequence[AskedPoint], tex
     entries = [entry for entry in listed["points"][0] if isinstance(entry, Mapping)]
     labels = [_label(entry) for entry in entries]
     counts = Counter(labels)
-    known = {point.label for point in asked}
-    surplus = sum(label not in known for label in labels) + len(listed["points"][0]) - len(entries)
+    labels_asked = {point.label for point in asked}
+    surplus = (
+        sum(label not in labels_asked for label in labels) + len(listed["points"][0]) - len(entries)
+    )
     answers = [
         _answer(
             point,
@@ -80,54 +84,55 @@ def read_answers(objects: Sequence[JsonObject], asked: Sequence[AskedPoint], tex
     ]
     unanswered = sum(answer.verdict is None for answer in answers)
     invented = sum(answer.invented for answer in answers)
-    beside = {
+    counters = {
         name: count
         for name, count in ((INVENTED, invented), (UNANSWERED, unanswered), (SURPLUS, surplus))
         if count
     }
     if unanswered == len(asked):
         problems = [answer.problem for answer in answers if answer.problem][:_MOST_NAMED]
-        beside.pop(UNANSWERED)
-        return Reading(Outcome.UNREADABLE, reason=join("; ", problems), beside=beside or NOTHING)
-    each = tuple(answer.verdict or Grounded(NO_VERDICT) for answer in answers)
-    said = ", ".join(
-        f"{point.label} {answer.option or '–'}" for point, answer in zip(asked, each, strict=True)
+        counters.pop(UNANSWERED)
+        return Reading(Outcome.UNREADABLE, reason=join("; ", problems), beside=counters or NOTHING)
+    verdicts = tuple(answer.verdict or Grounded(NO_VERDICT) for answer in answers)
+    option_text = ", ".join(
+        f"{point.label} {answer.option or '–'}"
+        for point, answer in zip(asked, verdicts, strict=True)
     )
-    return Reading(Outcome.OK, Grounded(said, each=each), beside=beside or NOTHING)
+    return Reading(Outcome.OK, Grounded(option_text, each=verdicts), beside=counters or NOTHING)
 
 
 def with_quote(reading: Reading, point: AskedPoint, text: str) -> Reading:
-    """The verdict on one point, with its quote if it is in the text."""
+    """Return the verdict on one point, with its quote if it is in the text."""
     if reading.verdict is None:
         return reading
     verdict, data = reading.verdict, reading.data or {}
-    answer = _quoted(point, verdict.option, verdict.explanation, data, text)
-    beside = {INVENTED: answer.invented} if answer.invented else NOTHING
+    answer = _check_quote(point, verdict.option, verdict.explanation, data, text)
+    counters = {INVENTED: answer.invented} if answer.invented else NOTHING
     if answer.verdict is None:
-        return Reading(Outcome.UNREADABLE, reason=answer.problem, beside=beside)
-    return replace(reading, verdict=answer.verdict, beside=beside)
+        return Reading(Outcome.UNREADABLE, reason=answer.problem, beside=counters)
+    return replace(reading, verdict=answer.verdict, beside=counters)
 
 
 def _are_entries(objects: Sequence[JsonObject]) -> bool:
-    """Return True if the entries stand in the reply without a list around them."""
+    """Return True if the entries are in the reply without a list around them."""
     return bool(objects) and all("point" in entry and "points" not in entry for entry in objects)
 
 
 def _label(entry: JsonObject) -> str:
-    given = entry.get("point")
-    return given.strip().strip("[]().:").casefold() if isinstance(given, str) else ""
+    label = entry.get("point")
+    return label.strip().strip("[]().:").casefold() if isinstance(label, str) else ""
 
 
 def _answer(point: AskedPoint, entries: Sequence[JsonObject], text: str) -> _Answer:
     (entry,) = entries
-    said = {
+    options = {
         option
         for name, value in entry.items()
         if name in (*_VERDICT_KEYS, *_BOOLEAN_KEYS)
         and (option := _option(name, value, point)) is not None
     }
-    given = [name for name in entry if name in (*_VERDICT_KEYS, *_BOOLEAN_KEYS)]
-    if len(said) != 1 or any(_option(name, entry[name], point) is None for name in given):
+    verdict_keys = [name for name in entry if name in (*_VERDICT_KEYS, *_BOOLEAN_KEYS)]
+    if len(options) != 1 or any(_option(name, entry[name], point) is None for name in verdict_keys):
         return _Answer(
             None,
             Message(
@@ -136,14 +141,14 @@ def _answer(point: AskedPoint, entries: Sequence[JsonObject], text: str) -> _Ans
                 answers=", ".join(point.answers),
             ),
         )
-    option, explanation = said.pop(), entry.get("explanation")
+    option, explanation = options.pop(), entry.get("explanation")
     question = Choice(point.answers)
     if isinstance(explanation, str) and explains_otherwise(explanation, Chosen(option), question):
         return _Answer(
             None,
             Message("{point}: its explanation comes to another verdict", point=point.label),
         )
-    return _quoted(
+    return _check_quote(
         point,
         option,
         explanation if isinstance(explanation, str) and explanation.strip() else None,
@@ -164,22 +169,20 @@ def _option(name: str, value: object, point: AskedPoint) -> str | None:
     return match_option(value, point.answers)
 
 
-def _quoted(
+def _check_quote(
     point: AskedPoint, option: str, explanation: str | None, entry: JsonObject, text: str
 ) -> _Answer:
-    """The verdict with the passage that was quoted, cut from the text itself.
-
-    A verdict that needs a quote has none without it, also if nobody asks again.
-    """
-    given = entry.get("quote")
-    quote = given.strip() if isinstance(given, str) else ""
+    """Return the verdict with the quoted passage, cut from the text itself."""
+    quote_value = entry.get("quote")
+    quote = quote_value.strip() if isinstance(quote_value, str) else ""
     span = find_quote(quote, text) if quote else None
     invented = int(bool(quote) and span is None)
-    found = () if span is None else (Quote(1, text[span.start : span.end], span.start),)
+    quotes = () if span is None else (Quote(1, text[span.start : span.end], span.start),)
+    # Also if the model is not asked again: without its quote, such a verdict does not count.
     needs = point.quoted and option in point.needs_quote_for
-    if needs and not found:
+    if needs and not quotes:
         return _Answer(None, _no_quote(point, option, quote), invented)
-    return _Answer(Grounded(option, explanation, evidence=found), None, invented)
+    return _Answer(Grounded(option, explanation, evidence=quotes), None, invented)
 
 
 def _no_quote(point: AskedPoint, option: str, quote: str) -> Message:

@@ -1,4 +1,4 @@
-"""How questions about points are worded."""
+"""The wording of questions about points."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ YES, NO = "Yes", "No"
 
 @cache
 def rubric_words(language: str) -> JsonObject:
-    """The words of a language."""
+    """Return the words of a language."""
     check_language(language)
     return our_yaml(__file__, f"rubric.{language}.yaml")[0]
 
 
 def answers_line(point: Point, language: str) -> str:
-    """Say what may be answered to a point."""
+    """Return the line that lists a point's possible answers."""
     words = mapping(rubric_words(language)["answers"], Place("rubrics/data", "answers"))
     if point.kind == "graded":
         levels = "; ".join(f"{number} = {text}" for number, text in enumerate(point.levels, 1))
@@ -34,7 +34,7 @@ def answers_line(point: Point, language: str) -> str:
 
 @cache
 def point_criteria(language: str, field: str, answers: tuple[str, ...] = ()) -> Criteria:
-    """What is asked of a point; ``answers`` if they are levels or counts."""
+    """Return the question about a point, with ``answers`` if they are levels or counts."""
     words = rubric_words(language)
     texts = mapping(words["options"], Place("rubrics/data", "options"))
     options = (
@@ -51,19 +51,18 @@ def point_criteria(language: str, field: str, answers: tuple[str, ...] = ()) -> 
 
 @cache
 def likelihood_criteria(language: str, field: str, answers: tuple[str, ...] = ()) -> Criteria:
-    """The same for models that compare options and write nothing: they cannot say that they
-    cannot tell.
-    """
+    """Like point_criteria, for models that compare options and write nothing."""
     question = str(rubric_words(language)["description"])
     if answers:
+        # Such models have no "cannot tell".
         options = [CriteriaOption(answer) for answer in answers]
         return Criteria(CRITERION, question, options, to_evaluate_field=field)
-    asked = yes_no_criteria(question)
-    return Criteria(asked.name, asked.description, asked.options, to_evaluate_field=field)
+    yes_no = yes_no_criteria(question)
+    return Criteria(yes_no.name, yes_no.description, yes_no.options, to_evaluate_field=field)
 
 
 @cache
 def proposal_criteria(language: str) -> Criteria:
-    """What a model that proposes points is asked for."""
+    """Return the request for proposed points."""
     words = str(rubric_words(language)["proposal"])
     return Criteria("rubric proposal", words, to_evaluate_field="user_input")
