@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from adjudge import AspectCritic, ScriptedModel
-from adjudge.core.engine.schedule import collected_rarely
+from adjudge.core.engine.schedule import collect_rarely
 
 
 @pytest.fixture(autouse=True)
@@ -41,7 +41,7 @@ def test_batches_that_overlap_leave_it_as_it_was_before_the_first() -> None:
 
 def test_a_batch_that_fails_leaves_it_as_it_was() -> None:
     gc.set_threshold(700, 10, 10)
-    with pytest.raises(ZeroDivisionError), collected_rarely():
+    with pytest.raises(ZeroDivisionError), collect_rarely():
         raise ZeroDivisionError
     assert gc.get_threshold() == (700, 10, 10)
 
@@ -49,5 +49,5 @@ def test_a_batch_that_fails_leaves_it_as_it_was() -> None:
 @pytest.mark.parametrize("first", [0, 50_000])
 def test_who_collects_never_or_more_rarely_still_does(first: int) -> None:
     gc.set_threshold(first, 10, 10)
-    with collected_rarely():
+    with collect_rarely():
         assert gc.get_threshold()[0] == first

@@ -34,7 +34,7 @@ from adjudge.core.aio import event_loop
 from adjudge.core.domain.json_types import object_in
 from adjudge.core.domain.message import Usage
 from adjudge.core.domain.vote import Ballot, Vote
-from adjudge.core.engine.run import Asker, RecordedVotes, RunSettings, opened
+from adjudge.core.engine.run import Asker, RecordedVotes, RunSettings, open_recorded_run
 from adjudge.core.gateway.layers.budget import Budget
 from adjudge.core.gateway.layers.reply_store import ReplyStore
 from adjudge.core.gateway.opener import open_model
@@ -91,7 +91,7 @@ def test_a_new_run_says_at_once_how_it_is_resumed(tmp_path: Path, fork_of: str |
     async def kept(folder: str, resume: str, fork_of: str | None = None) -> object:
         other = fork_of and tmp_path / fork_of
         run = RunSettings(tmp_path / folder, fork_of=other, facts={"resume": resume})
-        async with opened(run, {}, None):
+        async with open_recorded_run(run, {}, None):
             return run_info(tmp_path / folder).facts["resume"]
 
     asyncio.run(kept("old", "old.yaml"))
@@ -655,7 +655,7 @@ async def votes_of(
 ) -> AsyncIterator[tuple[RecordedVotes, Ballot]]:
     """Who answers the judge's ballots in a run, and one of them."""
     asker = Asker("c", judge.ask, judge.vote_key, {}, judge.configuration)
-    async with opened(RunSettings(folder), {"c": asker.configuration()}, None) as run:
+    async with open_recorded_run(RunSettings(folder), {"c": asker.configuration()}, None) as run:
         (ballot,) = judge.plan(judge.prepare("x"), ())
         yield RecordedVotes(run, asker), ballot
 

@@ -16,11 +16,11 @@ from adjudge.core.domain.verdict import TIE, Compared, Ranking
 from adjudge.core.domain.vote import Ballot, Outcome, Vote
 from adjudge.core.pooling.contests import (
     Contest,
+    best_or_tie,
     certainty_of,
     contests,
     explanation_of,
     highest,
-    selected,
     system_results,
     value_for,
 )
@@ -138,7 +138,7 @@ def test_a_contest_is_seen_from_both_sides() -> None:
 def test_the_highest_win_rate_is_selected_unless_one_is_missing(
     rates: Any, tie_enabled: bool, best: Any
 ) -> None:
-    assert selected(rates, tie_enabled) == best
+    assert best_or_tie(rates, tie_enabled) == best
 
 
 CYCLE = [vote("0", 0, 1), vote("1", 1, 2), vote("2", 0, 2)]
@@ -258,7 +258,7 @@ def test_permuting_responses_permutes_everything(said: list[Ranking], places: li
         before[places[place]].winrate for place in range(COUNT)
     ]
     one, other = (
-        selected([system.winrate for system in systems], True) for systems in (before, after)
+        best_or_tie([system.winrate for system in systems], True) for systems in (before, after)
     )
     assert one == (places[other] if isinstance(other, int) else other)
 

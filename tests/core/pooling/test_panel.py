@@ -41,14 +41,14 @@ def test_the_score_is_the_mean_over_the_models_that_have_a_verdict(
 
 
 def test_a_panel_whose_models_all_weigh_nothing_has_no_score() -> None:
-    assert pooled("P", "F").weighted({"m0": 0.0, "m1": 0.0}) is None
-    assert pooled("P", "F").weighted({"m0": 0.0, "m1": 0.5}) == 0.0
+    assert pooled("P", "F").weighted_score({"m0": 0.0, "m1": 0.0}) is None
+    assert pooled("P", "F").weighted_score({"m0": 0.0, "m1": 0.5}) == 0.0
 
 
 def test_weights_that_cancel_out_are_an_even_panel() -> None:
     """Their sum is 0.49999999999999994 for a computer, and would fail a gate at a half."""
     weights = {"m0": 0.05, "m1": 0.35, "m2": 0.2, "m3": 0.2}
-    assert pooled("P", "P", "F", "F").weighted(weights) == 0.5
+    assert pooled("P", "P", "F", "F").weighted_score(weights) == 0.5
 
 
 def test_an_even_tie_is_a_fail_and_says_so() -> None:

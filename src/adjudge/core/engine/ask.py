@@ -1,5 +1,5 @@
-"""One ballot → one vote: render, complete, read, repair. A failure is a vote,
-never an exception.
+"""Turn one ballot into one vote: render, complete, read, repair. A failure is a vote, never an
+exception.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from adjudge.core.domain.vote import Ballot, Outcome, Vote
 from adjudge.core.engine.decide import decide, decision_requests
 from adjudge.core.engine.likelihood import (
     Read,
-    labels_read,
+    combine_readings,
     likelihood_prompt,
     likelihood_requests,
     likelihood_vote,
+    load_prior,
     neutral_ballots,
     prior_key,
     prior_of,
-    prior_on_disk,
     takes_prior,
 )
 from adjudge.core.engine.session import Call, OnCall, session
@@ -40,32 +40,33 @@ from adjudge.errors import HALTS, ModelError, Refused
 
 
 def ask(ballot: Ballot, model: Model, max_repairs: int) -> Coroutine[object, object, Vote]:
-    """The model's vote, in writing or by log-probability, as the ballot says."""
+    """Return the model's vote, in writing or by log-probability, as the ballot says."""
     if ballot.mode == "decide":
         return decide(ballot, model, _complete)
     if ballot.mode == "likelihood":
-        return _by_likelihood(ballot, model)
-    return _in_writing(ballot, model, max_repairs)
+        return _ask_by_likelihood(ballot, model)
+    return _ask_in_writing(ballot, model, max_repairs)
 
 
 async def ask_with(
     ballot: Ballot, model: Model, prompt: Prompt, read: Callable[[Reply], Reading]
 ) -> Vote:
-    """One question in a form of its own.
-
-    A reply that ``read`` can make nothing of is not asked for again.
+    """Ask one question with a custom prompt and reader. An unreadable reply is not asked for
+    again.
     """
     return await _cast(ballot, model, _request(ballot, prompt, None), read)
 
 
 async def write(ballot: Ballot, model: Model, request: Request) -> Vote:
-    """A text, as the model writes it. There is nothing to pool it with, so what fails is raised."""
+    """Return a text as the model writes it; raise its error if it fails, since there are no other
+    votes to pool.
+    """
     reply = await _complete(request, model, ballot)
     return _vote(ballot, model, request, reply, read_written(reply))
 
 
 def prompt_for(ballot: Ballot) -> Prompt:
-    """What the model is shown, as the ballot says."""
+    """Return the prompt of a ballot."""
     if asks_target(ballot):
         return render_target(ballot)
     if ballot.mode == "decide":
@@ -74,7 +75,7 @@ def prompt_for(ballot: Ballot) -> Prompt:
 
 
 def requests_for(ballot: Ballot) -> list[Request]:
-    """What is sent for a vote when nothing has to be asked for again."""
+    """Return the requests for a vote if nothing has to be repaired."""
     if ballot.mode == "decide":
         return decision_requests(ballot)
     if ballot.mode == "likelihood":
@@ -84,31 +85,32 @@ def requests_for(ballot: Ballot) -> list[Request]:
     return [_request(ballot, render(ballot), ballot.question.schema(feedback=ballot.feedback))]
 
 
-async def _in_writing(ballot: Ballot, model: Model, max_repairs: int) -> Vote:
-    """An unreadable reply is asked for again, with the reason, up to ``max_repairs`` times."""
+async def _ask_in_writing(ballot: Ballot, model: Model, max_repairs: int) -> Vote:
+    """Ask in writing; ask again with the reason up to ``max_repairs`` times if the reply is
+    unreadable.
+    """
     prompt, schema = render(ballot), ballot.question.schema(feedback=ballot.feedback)
     read = partial(read_ballot, ballot=ballot)
-    asked = session().partial
-    vote = asked.vote if asked else None
+    progress = session().partial
+    vote = progress.vote if progress else None
     if vote is None:
         vote = await _cast(ballot, model, _request(ballot, prompt, schema), read)
     while vote.outcome is Outcome.UNREADABLE and vote.repairs < max_repairs:
         again = render_repair(ballot, prompt, vote.text or "", vote.reason or "")
-        if asked:
-            asked.vote = vote
+        # The run keeps this vote if the repair is interrupted, and resumes from it.
+        if progress:
+            progress.vote = vote
         repaired = await _cast(ballot, model, _request(ballot, again, schema), read)
-        if asked and repaired.outcome is not Outcome.MODEL_ERROR:
-            asked.vote = None
-        vote = _after(vote, repaired)
+        if progress and repaired.outcome is not Outcome.MODEL_ERROR:
+            progress.vote = None
+        vote = _add_earlier_effort(vote, repaired)
     if vote.outcome is Outcome.UNREADABLE and ballot.question.quoted:
-        return _without_wrong_quotes(vote)
+        return _drop_wrong_quotes(vote)
     return vote
 
 
-def _without_wrong_quotes(vote: Vote) -> Vote:
-    """Of a vote that stays unreadable, what the last reply says without the quotes that do not
-    exist, if anything.
-    """
+def _drop_wrong_quotes(vote: Vote) -> Vote:
+    """Return the last reply's verdict without its invented quotes, if it has one."""
     reading = read_ballot(Reply(vote.text or ""), vote.ballot, settle=True)
     return (
         replace(vote, outcome=Outcome.REPAIRED, verdict=reading.verdict, reason=None)
@@ -120,13 +122,13 @@ def _without_wrong_quotes(vote: Vote) -> Vote:
 async def _cast(
     ballot: Ballot, model: Model, request: Request, read: Callable[[Reply], Reading]
 ) -> Vote:
-    """The vote, or the failure as a vote."""
+    """Return the vote, or the failure as a vote."""
     try:
         reply = await _complete(request, model, ballot)
     except HALTS:
-        raise  # the run ends here: nobody was asked, so nobody failed
+        raise  # the run ends here: no model was asked, so there is no failed vote
     except ModelError as error:
-        return _failed(ballot, error)
+        return _failure_vote(ballot, error)
     return _vote(ballot, model, request, reply, read(reply))
 
 
@@ -149,7 +151,7 @@ def _vote(ballot: Ballot, model: Model, request: Request, reply: Reply, reading:
     )
 
 
-def _failed(ballot: Ballot, error: ModelError) -> Vote:
+def _failure_vote(ballot: Ballot, error: ModelError) -> Vote:
     outcome = Outcome.REFUSED if isinstance(error, Refused) else Outcome.MODEL_ERROR
     return Vote(ballot=ballot, outcome=outcome, reason=str(error))
 
@@ -164,27 +166,33 @@ def _request(ballot: Ballot, prompt: Prompt, schema: Schema | None) -> Request:
     )
 
 
-def _after(earlier: Vote, vote: Vote) -> Vote:
-    """``vote`` with what it took to get there."""
+def _add_earlier_effort(earlier: Vote, vote: Vote) -> Vote:
+    """Return ``vote`` with the usage, time and repairs of the earlier replies added."""
     return replace(
         vote,
         outcome=Outcome.REPAIRED if vote.valid else vote.outcome,
         usage=earlier.usage + vote.usage,
         latency=earlier.latency + vote.latency,
         repairs=earlier.repairs + 1,
-        metadata=_counted_on(earlier.metadata, vote.metadata),
+        metadata=_merge_metadata(earlier.metadata, vote.metadata),
     )
 
 
-def _counted_on(earlier: Metadata, later: Metadata) -> Metadata:
-    """What a vote keeps beside its verdict, the counts of earlier replies added."""
-    counts = {name: value for name, value in earlier.items() if isinstance(value, int)}
-    now = {name: value for name, value in later.items() if isinstance(value, int)}
+def _merge_metadata(earlier: Metadata, later: Metadata) -> Metadata:
+    """Merge vote metadata, adding integer counters from earlier replies."""
+    earlier_counts = {name: value for name, value in earlier.items() if isinstance(value, int)}
+    new_counts = {name: value for name, value in later.items() if isinstance(value, int)}
     return (
         FrozenDict(
-            {**later, **{name: counts.get(name, 0) + now.get(name, 0) for name in {*counts, *now}}}
+            {
+                **later,
+                **{
+                    name: earlier_counts.get(name, 0) + new_counts.get(name, 0)
+                    for name in {*earlier_counts, *new_counts}
+                },
+            }
         )
-        if counts
+        if earlier_counts
         else later
     )
 
@@ -196,54 +204,54 @@ _priors: WeakKeyDictionary[Model, dict[str, asyncio.Task[Mapping[str, float]]]] 
 )
 
 
-async def _by_likelihood(ballot: Ballot, model: Model) -> Vote:
+async def _ask_by_likelihood(ballot: Ballot, model: Model) -> Vote:
     try:
         read = await read_labels(ballot, model)
         takes = read.logprobs and takes_prior(ballot, model)
-        prior = await _prior(ballot, model) if takes else None
+        prior = await _read_prior(ballot, model) if takes else None
     except HALTS:
         raise
     except ModelError as error:
-        return _failed(ballot, error)
+        return _failure_vote(ballot, error)
     return likelihood_vote(ballot, read, prior, model)
 
 
 async def read_labels(ballot: Ballot, model: Model) -> Read:
-    """The options' log-probabilities; a ModelError if the model does not answer."""
+    """Return the options' log-probabilities; raise a ModelError if the model does not answer."""
     check_form(model, text_first=ballot.template == TEXT_FIRST)
-    asked = likelihood_requests(ballot)
-    replies = await asyncio.gather(*(_complete(request, model, ballot) for _, request in asked))
-    return labels_read(asked, replies, model)
+    requests = likelihood_requests(ballot)
+    replies = await asyncio.gather(*(_complete(request, model, ballot) for _, request in requests))
+    return combine_readings(requests, replies, model)
 
 
-async def _prior(ballot: Ballot, model: Model) -> Mapping[str, float]:
-    """What the model says of neutral texts under these criteria: asked once, then the same for
-    every instance.
+async def _read_prior(ballot: Ballot, model: Model) -> Mapping[str, float]:
+    """Return the model's answers to neutral texts under these criteria, asked once for all
+    instances.
     """
-    key, known = prior_key(ballot), _priors.setdefault(model, {})
-    if key not in known or _broken(known[key]):
-        known[key] = asyncio.create_task(_estimate(ballot, model))
-    return await asyncio.shield(known[key])
+    key, tasks = prior_key(ballot), _priors.setdefault(model, {})
+    task = tasks.get(key)
+    is_broken = task and task.done() and (task.cancelled() or task.exception() is not None)
+    if task is None or is_broken:
+        task = tasks[key] = asyncio.create_task(_estimate_prior(ballot, model))
+    return await asyncio.shield(task)  # one caller's cancellation must not cancel the others
 
 
-async def _estimate(ballot: Ballot, model: Model) -> Mapping[str, float]:
+async def _estimate_prior(ballot: Ballot, model: Model) -> Mapping[str, float]:
     neutral = neutral_ballots(ballot)
-    if (kept := prior_on_disk(ballot, neutral, model)) is not None:
-        return kept
+    if (stored := load_prior(ballot, neutral, model)) is not None:
+        return stored
     return prior_of(
-        await asyncio.gather(*(read_labels(one, model) for one in neutral)), neutral, model
+        await asyncio.gather(*(read_labels(neutral_ballot, model) for neutral_ballot in neutral)),
+        neutral,
+        model,
     )
 
 
-def _broken(task: asyncio.Task[Mapping[str, float]]) -> bool:
-    return task.done() and (task.cancelled() or task.exception() is not None)
-
-
-# -- the one way a model is asked, and who hears of it -----------------------
+# -- the single place that calls a model, with its observer -------------------
 
 
 def _complete(request: Request, model: Model, ballot: Ballot | None = None) -> Replying:
-    """What the model answers, or the backend in its place."""
+    """Return the reply of the model, or of the backend in its place."""
     now = session()
     complete = partial(now.backend.complete, model=model) if now.backend else model.complete
     if now.on_call is None:
@@ -276,7 +284,7 @@ async def _tell(
     try:
         reply = await complete(request)
     except HALTS:
-        raise  # nobody was asked
+        raise  # no model was asked
     except ModelError as error:
         tell(None, error)
         raise

@@ -1,4 +1,4 @@
-"""Which cluster a judge's items are spread over; an installed package brings the way there."""
+"""The cluster over which a judge's items are spread; an installed package brings the connection."""
 
 from __future__ import annotations
 
@@ -16,24 +16,27 @@ if TYPE_CHECKING:
 
 RAY = "ray"
 JudgeOn = Callable[..., Coroutine[object, object, None]]
-"""``(cluster, judge, items, task, on_result)``: have the workers answer what the judge asks about
-the items, into the run's folder. ``on_result`` is called with each item's place and result.
+"""``(cluster, judge, items, task, on_result)``: has the workers answer the judge's ballots about
+the items into the run's folder, and calls ``on_result`` with each item's position and result.
 """
 CLUSTERS: Parts[JudgeOn] = Parts("clusters")
-"""By the scheme of an address."""
+"""Clusters by the scheme of their address."""
 
 
 @light_dataclass(frozen=True)
 class Cluster:
-    """Where a run is spread, and over how many workers."""
+    """The address of a cluster and its number of workers.
+
+    Example: ``Cluster("ray://head:10001", workers=64)``
+    """
 
     where: str = RAY
     """``ray``: RAY_ADDRESS, or workers on this machine; or ``ray://HOST:PORT``."""
     workers: int | None = None
     """By default one per CPU of the cluster."""
     store: str | None = None
-    """Where the workers write: a folder that all machines see, or ``s3://bucket/prefix``; by
-    default in the run's folder.
+    """The place where the workers write: a folder that all machines share, or
+    ``s3://bucket/prefix``; by default the run's folder.
     """
 
     def __post_init__(self) -> None:
@@ -45,11 +48,11 @@ class Cluster:
 
     @classmethod
     def of(cls, on: On) -> Cluster:
-        """An address, or a whole Cluster."""
+        """Return the cluster at an address, or a Cluster as it is."""
         return cls(on) if isinstance(on, str) else on
 
     def load(self) -> JudgeOn:
-        """Return what spreads items over a cluster at such an address."""
+        """Return the function that spreads items over this kind of cluster."""
         scheme = self.where.partition("://")[0]
         if scheme not in CLUSTERS:
             raise SetupError(
@@ -61,15 +64,15 @@ class Cluster:
 
 
 On = str | Cluster
-"""``"ray"``, ``"ray://HOST:PORT"``, or a Cluster that says also how many workers there are."""
+"""``"ray"``, ``"ray://HOST:PORT"``, or a Cluster, which also has a number of workers."""
 
 
 @light_dataclass(frozen=True)
 class ClusterTask:
-    """What is judged by what, and within which limits."""
+    """The work for a cluster: the criteria, the run and the budget."""
 
     label: str
-    """What the judgments are filed under."""
+    """The name under which the judgments are filed."""
     criteria: Sequence[Criteria]
     run: RunSettings
     budget: Budget | None

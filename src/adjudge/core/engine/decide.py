@@ -1,8 +1,7 @@
-"""Votes of a decision model: all questions about a row go into one request, and each answer is a
-vote.
+"""Ask a decision model: all questions about a row go into one request, and each answer is a vote.
 
-The first ballot of a row that is asked sends the request; the other ballots find their votes, in
-memory while they are asked at the same time, in the ledger afterwards.
+The first ballot of a row sends the request. The other ballots find their votes in memory while they
+are asked at the same time, and in the ledger afterwards.
 """
 
 from __future__ import annotations
@@ -42,13 +41,13 @@ from adjudge.errors import HALTS, ModelError, Refused, SetupError
 from adjudge.messages import Message
 
 _TOO_LARGE = ("max_tokens_exceeded", "exceed_context_size", "context_length", "too many questions")
-"""Words in an error of a server that takes fewer tokens or questions in one request."""
+"""Parts of error messages of servers that take fewer tokens or questions in one request."""
 Complete = Callable[[Request, Model, Ballot], Awaitable[Reply]]
 
 
 @light_dataclass(frozen=True)
 class _Group:
-    """Questions that go into one request."""
+    """The questions of one request."""
 
     asker: Ballot
     """The ballot whose vote has the usage."""
@@ -56,22 +55,22 @@ class _Group:
     questions: tuple[DecisionQuestion, ...]
     request: Request
     state: str
-    """As JSON."""
+    """The state as JSON."""
 
 
 _under_way: WeakKeyDictionary[Model, dict[str, asyncio.Task[dict[str, Vote]]]] = WeakKeyDictionary()
-"""Model → ballot → the request that asks it. A task stays until each of its ballots was asked for,
+"""Model → ballot id → the task that asks it. A task stays until each of its ballots was asked for,
 unless a ledger has their votes.
 """
 
 
 async def decide(ballot: Ballot, model: Model, complete: Complete) -> Vote:
-    """The vote on a ballot, asked together with the other questions about its row."""
+    """Return the vote on a ballot, asked together with the other questions about its row."""
     tasks = _under_way.setdefault(model, {})
     task = tasks.get(ballot.id)
     if task is None or (task.done() and _broke_off(task)):
-        group = _group(ballot, model, tasks)
-        task = asyncio.create_task(_votes(group, model, complete))
+        group = _group_for(ballot, model, tasks)
+        task = asyncio.create_task(_collect_votes(group, model, complete))
         tasks |= dict.fromkeys((member.id for member in group.ballots), task)
     try:
         vote = (await asyncio.shield(task))[ballot.id]
@@ -80,39 +79,46 @@ async def decide(ballot: Ballot, model: Model, complete: Complete) -> Vote:
             del tasks[ballot.id]
     if partial := session().partial:
         partial.is_kept = True
-        for other in [id for id, own in tasks.items() if own is task]:
-            del tasks[other]  # the ledger has their votes
+        for ballot_id in [id for id, member_task in tasks.items() if member_task is task]:
+            del tasks[ballot_id]  # the ledger has their votes
     return vote
 
 
 def decision_requests(ballot: Ballot) -> list[Request]:
-    """What is sent if the ballot is asked alone."""
-    return [_asked((ballot,), ballot).request]
+    """Return the requests for the ballot if it is asked alone."""
+    return [_make_group((ballot,), ballot).request]
 
 
 def _broke_off(task: asyncio.Task[dict[str, Vote]]) -> bool:
     return task.cancelled() or task.exception() is not None
 
 
-def _group(
+def _group_for(
     ballot: Ballot, model: Model, tasks: Mapping[str, asyncio.Task[dict[str, Vote]]]
 ) -> _Group:
-    """The ballot with the other questions about its row that have no answer yet."""
+    """Return the group of the ballot and the unanswered questions about its row."""
     now, state = session(), state_of(ballot)
-    made = (companion(ballot) for companion in now.companions)
-    others = {
-        other.id: other
-        for other in (*now.beside, *(one for one in made if one is not None))
-        if _belongs(other, ballot, state) and other.id not in tasks
+    companions = (companion(ballot) for companion in now.companions)
+    companions_by_id = {
+        candidate.id: candidate
+        for candidate in (
+            *now.siblings,
+            *(companion_ballot for companion_ballot in companions if companion_ballot is not None),
+        )
+        if _belongs(candidate, ballot, state) and candidate.id not in tasks
     }
-    others.pop(ballot.id, None)
-    listed = list(others.values())
-    known = now.votes.recall(listed) if now.votes else [None] * len(listed)
-    new = [other for other, vote in zip(listed, known, strict=True) if vote is None]
-    asked = [(member, question_of_ballot(member)) for member in (ballot, *new)]
+    companions_by_id.pop(ballot.id, None)
+    open_ballots = list(companions_by_id.values())
+    stored_votes = now.votes.recall(open_ballots) if now.votes else [None] * len(open_ballots)
+    new = [
+        candidate
+        for candidate, vote in zip(open_ballots, stored_votes, strict=True)
+        if vote is None
+    ]
+    members = [(member, question_of_ballot(member)) for member in (ballot, *new)]
     limits = model.capabilities.decisions or DecisionLimits()
-    own = next(part for part in chunks(asked, state, limits) if ballot in part)
-    return _asked(own, ballot)
+    part_with_ballot = next(chunk for chunk in chunks(members, state, limits) if ballot in chunk)
+    return _make_group(part_with_ballot, ballot)
 
 
 def _belongs(other: Ballot, ballot: Ballot, state: JsonDict) -> bool:
@@ -125,7 +131,7 @@ def _belongs(other: Ballot, ballot: Ballot, state: JsonDict) -> bool:
     )
 
 
-def _asked(ballots: Sequence[Ballot], asker: Ballot) -> _Group:
+def _make_group(ballots: Sequence[Ballot], asker: Ballot) -> _Group:
     questions = tuple(map(question_of_ballot, ballots))
     distinct = {question.name: question for question in questions}
     decision = DecisionRequest(state_of(ballots[0]), tuple(distinct.values()))
@@ -135,7 +141,7 @@ def _asked(ballots: Sequence[Ballot], asker: Ballot) -> _Group:
     return _Group(asker, tuple(ballots), questions, request, state)
 
 
-async def _votes(group: _Group, model: Model, complete: Complete) -> dict[str, Vote]:
+async def _collect_votes(group: _Group, model: Model, complete: Complete) -> dict[str, Vote]:
     """Ask, and keep all votes in one commit."""
     votes = await _cast(group, model, complete)
     if (source := session().votes) and session().partial:
@@ -150,57 +156,57 @@ async def _cast(group: _Group, model: Model, complete: Complete) -> list[Vote]:
         raise
     except ModelError as error:
         if _is_too_large(error) and len(group.ballots) > 1:
-            return await _halves(group, model, complete)
-        return [_failed(ballot, error) for ballot in group.ballots]
-    return _read(group, reply, model)
+            return await _ask_in_halves(group, model, complete)
+        return [_failure_vote(ballot, error) for ballot in group.ballots]
+    return _read_votes(group, reply, model)
 
 
-async def _halves(group: _Group, model: Model, complete: Complete) -> list[Vote]:
+async def _ask_in_halves(group: _Group, model: Model, complete: Complete) -> list[Vote]:
     """Ask again in two requests: the server took fewer tokens than was assumed."""
     middle = len(group.ballots) // 2
     votes: list[Vote] = []
     for part in (group.ballots[:middle], group.ballots[middle:]):
-        half = _asked(part, group.asker if group.asker in part else part[0])
+        half = _make_group(part, group.asker if group.asker in part else part[0])
         try:
-            votes += _read(half, await complete(half.request, model, half.ballots[0]), model)
+            votes += _read_votes(half, await complete(half.request, model, half.ballots[0]), model)
         except HALTS:
             raise
         except ModelError as error:
-            votes += [_failed(ballot, error) for ballot in half.ballots]
+            votes += [_failure_vote(ballot, error) for ballot in half.ballots]
     return votes
 
 
 def _is_too_large(error: ModelError) -> bool:
-    said = str(error).lower()
+    text = str(error).lower()
     return error.status == 413 or (
-        error.status in (400, 422) and any(words in said for words in _TOO_LARGE)
+        error.status in (400, 422) and any(words in text for words in _TOO_LARGE)
     )
 
 
-def _failed(ballot: Ballot, error: ModelError) -> Vote:
+def _failure_vote(ballot: Ballot, error: ModelError) -> Vote:
     outcome = Outcome.REFUSED if isinstance(error, Refused) else Outcome.MODEL_ERROR
     return Vote(ballot=ballot, outcome=outcome, reason=str(error))
 
 
-def _read(group: _Group, reply: Reply, model: Model) -> list[Vote]:
-    """One vote per ballot. That of the asker has the usage of the request."""
-    asked = group.request.decision
-    if asked is None:
+def _read_votes(group: _Group, reply: Reply, model: Model) -> list[Vote]:
+    """Return one vote per ballot; the asker's vote has the usage of the request."""
+    decision = group.request.decision
+    if decision is None:
         raise ValueError("a group without a decision request")
-    answers = _answers(reply, len(asked.questions))
+    answers = _answers(reply, len(decision.questions))
     by_name = {
-        question.name: answer for question, answer in zip(asked.questions, answers, strict=True)
+        question.name: answer for question, answer in zip(decision.questions, answers, strict=True)
     }
     size = len(group.ballots)
-    beside: JsonDict = {DECIDED: True}
+    metadata: JsonDict = {DECIDED: True}
     if size > 1:
-        beside |= {"questions": size, "request": group.request.key[:16]}
+        metadata |= {"questions": size, "request": group.request.key[:16]}
     paid = {PAID_WITH: True} if size > 1 and reply.usage.calls else {}
     common = Vote(
         ballot=group.ballots[0],
         outcome=Outcome.UNREADABLE,
         latency=reply.latency,
-        metadata=FrozenDict({**beside, **paid}),
+        metadata=FrozenDict({**metadata, **paid}),
         answered_by=reply.details.get("model", ""),
         answered_before=model.earlier_name(reply) if isinstance(model, OpenModel) else "",
     )
@@ -215,7 +221,7 @@ def _read(group: _Group, reply: Reply, model: Model) -> list[Vote]:
     if isinstance(model, OpenModel) and not all(vote.valid for vote in votes):
         model.forget(group.request)
     return [
-        replace(vote, usage=reply.usage, metadata=FrozenDict(beside))
+        replace(vote, usage=reply.usage, metadata=FrozenDict(metadata))
         if vote.ballot is group.asker
         else vote
         for vote in votes
@@ -233,38 +239,38 @@ def _answers(reply: Reply, count: int) -> Sequence[DecisionAnswer]:
 
 
 def _vote(ballot: Ballot, answer: DecisionAnswer, common: Vote) -> Vote:
-    cast = replace(
+    vote = replace(
         common,
         ballot=ballot,
         text=json.dumps(answer.to_dict(), ensure_ascii=False),
     )
     if answer.probabilities is None:
         outcome = Outcome.REFUSED if answer.refused else Outcome.UNREADABLE
-        return replace(cast, outcome=outcome, reason=answer.reason)
+        return replace(vote, outcome=outcome, reason=answer.reason)
     labels = labels_of(ballot)
     if len(labels) != len(answer.probabilities):
         reason = Message("the reply has another number of options than were asked about")
-        return replace(cast, reason=reason)
+        return replace(vote, reason=reason)
     shares = dict(zip(labels, answer.probabilities, strict=True))
-    cast = replace(
-        cast,
+    vote = replace(
+        vote,
         distribution=FrozenDict(
             {ballot.question.put_back(label).option: share for label, share in shares.items()}
         ),
     )
     if not answer.accepted:
         reason = Message("the server gives probabilities, but does not stand by them")
-        return replace(cast, outcome=Outcome.ABSTAINED, reason=reason)
+        return replace(vote, outcome=Outcome.ABSTAINED, reason=reason)
     verdict = likeliest_verdict(ballot, shares)
     if verdict is None:
         share = max(shares.values())
         reason = Message("several options are equally likely (p = {share:.2f})", share=share)
-        return replace(cast, outcome=Outcome.ABSTAINED, reason=reason, low_confidence=True)
-    return replace(cast, outcome=Outcome.OK, verdict=verdict)
+        return replace(vote, outcome=Outcome.ABSTAINED, reason=reason, low_confidence=True)
+    return replace(vote, outcome=Outcome.OK, verdict=verdict)
 
 
 def check_decides(ballots: Sequence[Ballot], *, turned: bool = False) -> None:
-    """Raise SetupError if a decision model cannot be asked one of the ballots.
+    """Raise a SetupError if a decision model cannot be asked one of the ballots.
 
     ``turned``: the options are to be asked about in another order, too.
     """

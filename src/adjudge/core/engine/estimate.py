@@ -1,4 +1,4 @@
-"""What judging would take, before anything is asked."""
+"""Estimate what judging would take, before anything is asked."""
 
 from __future__ import annotations
 
@@ -20,31 +20,28 @@ from adjudge.core.gateway.prices import PriceTable
 I = TypeVar("I")  # noqa: E741
 Ends = tuple[int, int]
 _RENDERED_FIRST, _THEN_EVERY = 200, 50
-"""Prompts are written out for the first ballots and for some of those after."""
+"""Prompts are rendered for the first ballots, and then for every 50th."""
 _CHARACTERS_A_TOKEN = {"low": (6.0, 5.0), "high": (3.2, 0.75)}
-"""Of ASCII and of all other text, as tokenizers differ. The embedded model takes nearly a token
-per Cyrillic letter.
+"""Characters per token in ASCII and in other text, since tokenizers differ.
+
+The embedded model takes nearly a token per Cyrillic letter.
 """
 _ANSWER = {"low": 1, "high": 300}
 _REPEATED = {"low": 1.0, "high": 1.1}
-"""Calls for each ballot: some replies have to be asked for again."""
+"""Calls per ballot: some replies need a repair."""
 
 
 class Known:
-    """What need not be asked, or not again.
-
-    As it stands nothing was answered yet, and nothing is kept.
-    """
+    """The answers that exist already; by default none."""
 
     once: ClassVar[bool] = False
-    """Whether equal ballots are asked once: a run finds the answer to the second in its ledger."""
+    """True if equal ballots are asked once: a run finds the second answer in its ledger."""
 
     def __init__(self) -> None:
         self.wordings: Mapping[str, str] = {}
-        """How prompts were worded when the run began."""
-        self._planned = sqlite3.connect(
-            ""
-        )  # a file that is gone with the process: keys of many rows are not held in memory
+
+        # A temporary file: the keys of many rows would not fit into memory.
+        self._planned = sqlite3.connect("")
         finalize(self, self._planned.close)
         self._planned.execute("CREATE TABLE planned (key BLOB PRIMARY KEY) WITHOUT ROWID")
 
@@ -53,15 +50,15 @@ class Known:
         ballots: Sequence[Ballot],
         keys: Sequence[bytes],  # noqa: ARG002
     ) -> Sequence[Vote | None]:
-        """The vote that was cast on each before, or None."""
+        """Return the earlier vote on each ballot, or None."""
         return [None] * len(ballots)
 
     def asked(self, keys: Sequence[bytes]) -> set[bytes]:  # noqa: ARG002
-        """Those that were asked and will be answered without being asked again."""
+        """Return the keys that were sent and will be answered without another request."""
         return set()
 
     def is_new(self, key: bytes) -> bool:
-        """Whether nobody asked this here before; from now on somebody did."""
+        """Return True for a key's first call here, and remember the key."""
         return (
             self._planned.execute("INSERT OR IGNORE INTO planned VALUES (?)", (key,)).rowcount > 0
         )
@@ -69,39 +66,42 @@ class Known:
 
 @light_dataclass()
 class _Share:
-    """What one model would be asked."""
+    """The requests to one model."""
 
     fewest: int = 0
-    """Calls that there will be in any case."""
+    """Calls that are certain."""
     ballots: int = 0
     rendered: int = 0
     characters: tuple[int, int] = (0, 0)
-    """ASCII and all others, in the prompts that were rendered."""
+    """ASCII and other characters in the rendered prompts."""
     written: bool = False
-    """Whether it writes its answers out."""
+    """True if the model writes its answers."""
 
 
 @light_dataclass(frozen=True)
 class CostEstimate:
-    """Calls, tokens and money, each as (low, high)."""
+    """Calls, tokens and money, each as (low, high).
+
+    Example: ``low, high = judge.estimate(items).usd``
+    """
 
     rows: int
-    """Judgments there would be."""
+    """Number of judgments."""
     answered: int
-    """Ballots that the run's ledger knows already; equal ones count once."""
+    """Ballots with a vote in the run's ledger; equal ones count once."""
     calls: Ends
     tokens: Ends
     usd: tuple[float, float]
     unpriced: tuple[str, ...] = field(default=())
-    """Models whose price is not known; ``usd`` is without them."""
+    """Models whose price is unknown; ``usd`` is without them."""
     batch_usd: tuple[float, float] = (0.0, 0.0)
-    """What the same costs in batches."""
+    """The cost in batches."""
     rounds: int = 0
-    """How often batches are sent at most: votes that depend on others come after them."""
+    """Most rounds of batches: votes that depend on others come after them."""
     in_batches: int = 0
-    """Ballots that the run's open batches have asked: in neither calls, tokens nor money."""
+    """Ballots in the run's open batches: in neither calls, tokens nor money."""
     refused: Mapping[str, int] = field(default_factory=dict)
-    """Why votes will fail before any model is asked, and how many; in nothing above."""
+    """Reason → votes that will fail before any model is asked; not counted above."""
 
     def __add__(self, other: CostEstimate) -> CostEstimate:
         return CostEstimate(
@@ -120,26 +120,27 @@ class CostEstimate:
 
 @light_dataclass(frozen=True)
 class Questions(Generic[I]):
-    """A judge, as an estimate sees it."""
+    """A judge from the view of an estimate."""
 
     least: Plans[I, object]
-    """Plans what has to be asked: it may stop early."""
+    """Plans the ballots that are needed: it may stop early."""
     most: Callable[[I], Sequence[Ballot]]
-    """All that may be asked about an item."""
+    """Returns all ballots that may be asked about an item."""
     key: Callable[[Ballot], bytes]
-    """What a ballot's vote is found by."""
+    """Returns the key of a ballot's vote."""
     has_reply: Callable[[Ballot], bool]
-    """Whether a cache would answer a ballot."""
+    """Returns True if a cache would answer a ballot."""
     failing_ballots: Callable[[I], Sequence[tuple[Ballot, str]]] = lambda _: ()
-    """The ballots on an item that fail before anybody is asked, and why."""
+    """Returns the ballots on an item that fail before any model is asked, with the reason."""
 
 
 def estimate(
     judge: Questions[I], items: Iterable[I], known: Known, prices: PriceTable
 ) -> CostEstimate:
-    """What ``items`` would take.
+    """Estimate what judging ``items`` would take.
 
-    At the lower end the next ballots of each are asked, and decide; at the upper end all are.
+    The lower end assumes that the next ballots of each item decide, the upper end that all are
+    asked.
     """
     rows = answered = rounds = in_batches = 0
     shares: dict[str, _Share] = {}
@@ -156,22 +157,22 @@ def estimate(
             for vote, key in zip(votes, keys, strict=True)
         )
         if missing := _next(judge, item, known):
-            asked = known.asked(keys)
-            in_batches += sum(known.is_new(b"asked" + key) for key in asked)
-            left = [
+            sent = known.asked(keys)
+            in_batches += sum(known.is_new(b"asked" + key) for key in sent)
+            open_ballots = [
                 ballot
                 for ballot, vote, key in zip(ballots, votes, keys, strict=True)
-                if vote is None and key not in asked
+                if vote is None and key not in sent
             ]
-            nobody = asked | {judge.key(ballot) for ballot, _ in failing}
-            missing = [ballot for ballot in missing if judge.key(ballot) not in nobody]
-            _add(shares, judge, known, missing, left)
-            rounds = max(rounds, min(len(left), 1 + len(left) - len(missing)))
+            unasked = sent | {judge.key(ballot) for ballot, _ in failing}
+            missing = [ballot for ballot in missing if judge.key(ballot) not in unasked]
+            _add(shares, judge, known, missing, open_ballots)
+            rounds = max(rounds, min(len(open_ballots), 1 + len(open_ballots) - len(missing)))
     low, high = _usage(shares, "low"), _usage(shares, "high")
     return CostEstimate(
         rows,
         answered,
-        (sum(one.calls for one in low.values()), sum(one.calls for one in high.values())),
+        (sum(usage.calls for usage in low.values()), sum(usage.calls for usage in high.values())),
         (_tokens(low.values()), _tokens(high.values())),
         (_usd(low, prices), _usd(high, prices)),
         tuple(model for model in shares if prices.of(model) is None),
@@ -183,26 +184,24 @@ def estimate(
 
 
 def tokens_of(text: str) -> tuple[int, int]:
-    """How many tokens a text is, at least and at most."""
+    """Return the lowest and the highest likely number of tokens of a text."""
     ascii_only = sum(map(str.isascii, text))
     low, high = (
-        round(ascii_only / plain + (len(text) - ascii_only) / other)
-        for plain, other in _CHARACTERS_A_TOKEN.values()
+        round(ascii_only / ascii_text + (len(text) - ascii_only) / other_text)
+        for ascii_text, other_text in _CHARACTERS_A_TOKEN.values()
     )
     return low, high
 
 
 def _next(judge: Questions[I], item: I, known: Known) -> list[Ballot]:
-    """The first ballots of an item that nobody answered, given the votes there are; none where
-    those are enough.
-    """
+    """Return the next unanswered ballots of an item, given its votes; none if those are enough."""
     votes: list[Vote] = []
     while ballots := judge.least.plan(item, votes):
-        found = known.recall(ballots, [judge.key(ballot) for ballot in ballots])
-        missing = [ballot for ballot, vote in zip(ballots, found, strict=True) if vote is None]
+        recalled = known.recall(ballots, [judge.key(ballot) for ballot in ballots])
+        missing = [ballot for ballot, vote in zip(ballots, recalled, strict=True) if vote is None]
         if missing:
             return missing
-        votes += [vote for vote in found if vote is not None]
+        votes += [vote for vote in recalled if vote is not None]
     return []
 
 
@@ -211,11 +210,13 @@ def _add(
     judge: Questions[I],
     known: Known,
     missing: Sequence[Ballot],
-    left: Sequence[Ballot],
+    open_ballots: Sequence[Ballot],
 ) -> None:
-    """Count what has to be asked, and all that may be. What a cache would answer is in neither."""
+    """Count the requests that are needed and those that are possible, without those a cache would
+    answer.
+    """
     needed = {judge.key(ballot) for ballot in missing}
-    for key, ballot in {judge.key(ballot): ballot for ballot in (*missing, *left)}.items():
+    for key, ballot in {judge.key(ballot): ballot for ballot in (*missing, *open_ballots)}.items():
         if judge.has_reply(ballot):
             continue
         share = shares.setdefault(ballot.model, _Share())
@@ -226,7 +227,7 @@ def _add(
 
 
 def _requests(ballot: Ballot) -> int:
-    """Calls that a ballot takes: letters are read in both orders."""
+    """Return the number of calls for a ballot: letters are read in both orders."""
     return len(likelihood_requests(ballot)) if ballot.mode == "likelihood" else 1
 
 
@@ -235,24 +236,24 @@ def _count(share: _Share, ballot: Ballot) -> None:
         text = prompt_for(ballot).text
         ascii_only = sum(map(str.isascii, text)) if not text.isascii() else len(text)
         share.rendered += 1
-        plain, other = share.characters
-        share.characters = plain + ascii_only, other + len(text) - ascii_only
+        ascii_count, other_count = share.characters
+        share.characters = ascii_count + ascii_only, other_count + len(text) - ascii_only
     share.ballots += _requests(ballot)
     share.written = share.written or ballot.mode == "generate"
 
 
 def _usage(shares: Mapping[str, _Share], end: Literal["low", "high"]) -> dict[str, Usage]:
-    plain, other = _CHARACTERS_A_TOKEN[end]
-    found = {}
+    ascii_text, other_text = _CHARACTERS_A_TOKEN[end]
+    usages = {}
     for model, share in shares.items():
         repeated = round(share.ballots * (_REPEATED[end] if share.written else 1))
         calls = share.fewest if end == "low" else max(repeated, share.fewest)
-        ascii_only, others = share.characters
-        prompt = (ascii_only / plain + others / other) / max(share.rendered, 1)
-        found[model] = Usage(
+        ascii_count, other_count = share.characters
+        prompt = (ascii_count / ascii_text + other_count / other_text) / max(share.rendered, 1)
+        usages[model] = Usage(
             calls, round(calls * prompt), calls * (_ANSWER[end] if share.written else 1)
         )
-    return found
+    return usages
 
 
 def _in_batches(usages: Mapping[str, Usage]) -> dict[str, Usage]:

@@ -1,6 +1,6 @@
-"""Who judged: one hash over everything that decides a verdict.
+"""The identity of a judge: one hash over everything that decides a verdict.
 
-Calibrations are bound to it. It is made of what a run stores about its judges, so that it can be
+Calibrations are bound to it. It is made of what a run stores about its judges, so it can be
 computed for any run folder.
 """
 
@@ -13,9 +13,8 @@ from adjudge.core.domain.json_types import JsonDict, JsonObject, JsonValue, obje
 from adjudge.core.domain.judge_configuration import JudgeConfiguration
 
 _DECIDES_NOTHING = ("name", "early_stop", "config", "on_result", "weights_from")
-"""Settings without a part in any verdict: what a judge is called, when it stops asking for votes
-that cannot matter, the path of a file whose content stands beside it, who is told, and where
-weights come from.
+"""Settings that decide no verdict: the judge's name, early stopping, the path of a file whose
+content is recorded too, a callback, and the origin of weights.
 """
 _OTHER_TEMPLATES = (
     *("generate.jinja", "improve.jinja", "improve_criteria.jinja", "retry.jinja"),
@@ -23,32 +22,28 @@ _OTHER_TEMPLATES = (
 )
 """Prompts that write texts or code: no judge asks them for a verdict."""
 _FOR_REPORTS = ("title", "labels")
-"""What a dimension is called where people read of it."""
+"""Names of a dimension in reports."""
 _LENGTH = 16
 
 
 def judge_identity(configuration: JudgeConfiguration, criteria: str | None = None) -> str:
-    """The identity of one judge by its stored configuration.
+    """Return the identity of one judge by its stored configuration.
 
-    ``criteria``: of the judge asking only this one of its questions; other questions beside it then
-    make no difference.
+    ``criteria``: the identity of the judge for this question alone; its other questions then make
+    no difference.
     """
     return content_hash(dict(_ingredients(configuration, criteria)))[:_LENGTH]
 
 
 def panel_identity(configuration: JudgeConfiguration, criteria: str | None = None) -> str:
-    """The identity of a panel, however its members are weighed: what learnt
-    weights are bound to.
-    """
+    """Return the identity of a panel without its weights: learnt weights are bound to it."""
     return judge_identity(configuration.without("weights"), criteria)
 
 
 def step_identities(
     configuration: JudgeConfiguration, criteria: str | None = None
 ) -> dict[str, str]:
-    """Step → identity, by the stored configuration of a cascade: what its
-    thresholds are bound to.
-    """
+    """Map each step of a stored cascade to its identity: its thresholds are bound to these."""
     return {
         model: judge_identity(step, criteria)
         for step in configuration.steps
@@ -56,49 +51,57 @@ def step_identities(
     }
 
 
-def _ingredients(one: JudgeConfiguration, criteria: str | None) -> Iterator[tuple[str, JsonValue]]:
-    yield "judge", one.kind
-    if one.plugin:
-        yield "plugin", one.plugin
-    beside = () if one.dimensions is None else ("dimensions", "weights")
-    yield "settings", _as_votes(_without(_set(one.settings), (*_DECIDES_NOTHING, *beside)))
-    yield "models", sorted(map(content_hash, one.models.values()))  # in no order: they are pooled
-    yield "criteria", sorted(map(content_hash, _asked(one, criteria)))
-    yield "templates", _without(one.templates, _OTHER_TEMPLATES)
-    yield "dimensions", dict(_dimensions(one.dimensions or {}, criteria))
-    yield "reader", one.versions.get("reader", "1")  # runs from before there were versions of them
-    yield "pooling", one.versions.get("pooling", "1")
-    if one.checks:
-        yield "checks", sorted(map(content_hash, one.checks))
-    if steps := step_identities(one, criteria):
+def _ingredients(
+    judge: JudgeConfiguration, criteria: str | None
+) -> Iterator[tuple[str, JsonValue]]:
+    yield "judge", judge.kind
+    if judge.plugin:
+        yield "plugin", judge.plugin
+    # The weights of dimensions decide the composite alone, not a score.
+    unused_settings = () if judge.dimensions is None else ("dimensions", "weights")
+    settings = _drop_unset_weights(judge.settings)
+    yield "settings", _as_votes(_without(settings, (*_DECIDES_NOTHING, *unused_settings)))
+    yield "models", sorted(map(content_hash, judge.models.values()))  # votes are pooled: any order
+    yield "criteria", sorted(map(content_hash, _questions(judge, criteria)))
+    yield "templates", _without(judge.templates, _OTHER_TEMPLATES)
+    yield "dimensions", dict(_dimensions(judge.dimensions or {}, criteria))
+    # Runs from before these versions existed have none.
+    yield "reader", judge.versions.get("reader", "1")
+    yield "pooling", judge.versions.get("pooling", "1")
+    if judge.checks:
+        yield "checks", sorted(map(content_hash, judge.checks))
+    if steps := step_identities(judge, criteria):
         yield "steps", list(steps.values())
 
 
-def _set(settings: JsonObject) -> JsonObject:
-    """Without weights where none are set: runs from before there were any have none either."""
+def _drop_unset_weights(settings: JsonObject) -> JsonObject:
+    """Drop weights of None: runs from before there were weights have no such setting."""
     return _without(settings, ("weights",) if settings.get("weights") is None else ())
 
 
 def _as_votes(settings: JsonDict) -> JsonDict:
-    """True is three votes and False is one, however it was said."""
-    said = settings.get("self_consistency")
+    """Turn a boolean self_consistency into a number of votes: True is three, False is one."""
+    setting = settings.get("self_consistency")
     return (
-        {**settings, "self_consistency": 3 if said else 1} if isinstance(said, bool) else settings
+        {**settings, "self_consistency": 3 if setting else 1}
+        if isinstance(setting, bool)
+        else settings
     )
 
 
-def _asked(one: JudgeConfiguration, only: str | None) -> Sequence[JsonObject]:
-    wanted = [asked for asked in one.criteria if asked.get("name") == only]
-    return wanted or one.criteria  # a judge whose settings hold its one question lists none
+def _questions(judge: JudgeConfiguration, only: str | None) -> Sequence[JsonObject]:
+    questions = [question for question in judge.criteria if question.get("name") == only]
+    return questions or judge.criteria  # a judge whose settings hold its one question lists none
 
 
-def _dimensions(found: JsonObject, only: str | None) -> Iterator[tuple[str, JsonValue]]:
-    """Each score of a row is asked for by itself: weights and gates decide the composite alone."""
-    for name, one in found.items():
-        if only not in found:
-            yield name, _without(object_in(one), _FOR_REPORTS)
+def _dimensions(dimensions: JsonObject, only: str | None) -> Iterator[tuple[str, JsonValue]]:
+    """Yield what decides each dimension's score."""
+    # Each score of a row is asked for separately, so weights and gates are left out.
+    for name, dimension in dimensions.items():
+        if only not in dimensions:
+            yield name, _without(object_in(dimension), _FOR_REPORTS)
         elif name == only:
-            yield name, object_in(one).get("criteria")
+            yield name, object_in(dimension).get("criteria")
 
 
 def _without(values: JsonObject, names: Sequence[str]) -> JsonDict:

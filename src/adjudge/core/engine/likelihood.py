@@ -1,4 +1,4 @@
-"""A vote by log-probability: the offered options are compared, nothing is written, nothing can be
+"""Vote by log-probability: the offered options are compared. Nothing is written, so nothing can be
 unreadable.
 """
 
@@ -29,34 +29,34 @@ from adjudge.messages import Message
 from adjudge.stats.rounding import equal
 
 _ALTERNATIVES = 20
-"""How many tokens servers are asked to report; the most that OpenAI gives."""
+"""Alternatives per token to request: the maximum at OpenAI."""
 
 
 @light_dataclass(frozen=True)
 class Read:
-    """Log-probability of each option, or None where no label was among the alternatives."""
+    """The log-probability of each option; None if no label was among the alternatives."""
 
     logprobs: Mapping[str, float] | None
     usage: Usage
     latency: float
     prompt_hash: str
-    """Of the first prompt, where letters are read in both orders."""
+    """Hash of the first prompt, if letters are read in both orders."""
 
 
-def labels_read(
+def combine_readings(
     asked: Sequence[tuple[Labels, Request]], replies: Sequence[Reply], model: Model
 ) -> Read:
-    """The options' log-probabilities; letters are read in both orders and averaged, since small
-    models favour the first.
+    """Return the options' log-probabilities, averaged over both orders of letters.
 
-    Raises SetupError when the model reports no log-probabilities.
+    Raise a SetupError if the model reports no log-probabilities.
     """
-    found = [
+    label_readings = [
         label_logprobs(_first_token(reply, model), labels)
         for reply, (labels, _) in zip(replies, asked, strict=True)
     ]
-    readings = [reading for reading in found if reading is not None]
+    readings = [reading for reading in label_readings if reading is not None]
     return Read(
+        # Small models favour the first letter, so both orders are needed.
         logprobs=mean_logprobs(readings) if len(readings) == len(asked) else None,
         usage=sum((reply.usage for reply in replies), Usage()),
         latency=sum(reply.latency for reply in replies),
@@ -65,16 +65,14 @@ def labels_read(
 
 
 def takes_prior(ballot: Ballot, model: Model) -> bool:
-    """Whether what the model says of neutral texts is taken out."""
+    """Return True if the model's answer to neutral texts is taken out."""
     return model.capabilities.exact_logprobs and _calibration(ballot, model).prior_weight > 0
 
 
 def likelihood_vote(
     ballot: Ballot, read: Read, prior: Mapping[str, float] | None, model: Model
 ) -> Vote:
-    """The more likely option, with the probability of each; the vote's text keeps what was read
-    before the prior went out.
-    """
+    """Return a vote for the likeliest option, with the probability of each."""
     if read.logprobs is None:
         reason = Message("none of the labels was among the likeliest tokens")
         return Vote(
@@ -95,6 +93,7 @@ def likelihood_vote(
         outcome=Outcome.OK if verdict else Outcome.ABSTAINED,
         verdict=verdict,
         reason=None if verdict else tie,
+        # The text keeps the values as read, before the prior was taken out.
         text=json.dumps(
             {"logprobs": {option: round(value, 6) for option, value in read.logprobs.items()}}
         ),
@@ -115,8 +114,8 @@ def _calibration(ballot: Ballot, model: Model) -> LogprobCalibration:
 def likeliest_verdict(ballot: Ballot, shares: Mapping[str, float]) -> Verdict | None:
     """Return the likeliest option; for compared responses also their order by likelihood.
 
-    Equally likely options are a tie if the question offers one, and no verdict otherwise: the
-    order of the options must not decide.
+    Equally likely options are a tie if the question offers one, and no verdict otherwise: the order
+    of the options must not decide.
     """
     likeliest = max(shares.values())
     is_tie = sum(equal(share, likeliest) for share in shares.values()) > 1
@@ -130,12 +129,12 @@ def likeliest_verdict(ballot: Ballot, shares: Mapping[str, float]) -> Verdict | 
 
 
 def likelihood_prompt(ballot: Ballot) -> Prompt:
-    """What the model is shown."""
+    """Return the prompt that the model is shown."""
     return likelihood_requests(ballot)[0][1].prompt
 
 
 def likelihood_requests(ballot: Ballot) -> list[tuple[Labels, Request]]:
-    """What is asked for a vote, once for each order of the options that is read."""
+    """Return the requests of a vote, one for each order of the options that is read."""
     return [(labels, _request(ballot, labels)) for labels in _orders(ballot)]
 
 
@@ -172,48 +171,50 @@ def _first_token(reply: Reply, model: Model) -> Mapping[str, float]:
 
 
 def prior_key(ballot: Ballot) -> str:
-    """Ballots of one key have one prior."""
+    """Return a key: ballots with the same key have the same prior."""
     return content_hash(
         ballot.criteria, ballot.language, ballot.persona, _fields(ballot), ballot.question
     )
 
 
 def neutral_ballots(ballot: Ballot) -> list[Ballot]:
-    """The same question about texts that say nothing."""
-    question, compared = ballot.question, None
+    """Return the ballots that ask the question about texts without content."""
+    question, compared_field = ballot.question, None
     if isinstance(question, Comparison):
-        question, compared = (
+        question, compared_field = (
             question.in_listed_order(),
             (ballot.criteria.to_evaluate_field, len(question.order)),
         )
-    instances = neutral_instances(ballot.language, _fields(ballot), compared)
+    instances = neutral_instances(ballot.language, _fields(ballot), compared_field)
     return [replace(ballot, instance=instance, question=question) for instance in instances]
 
 
-def prior_on_disk(
+def load_prior(
     ballot: Ballot, neutral: Sequence[Ballot], model: Model
 ) -> Mapping[str, float] | None:
-    """What an earlier process, or the package, kept of these answers."""
+    """Return the stored prior of an earlier process or of the package, if there is one."""
     priors = model.capabilities.priors
     if priors is None:
         return None
-    return priors.read(_kept_under(neutral, priors.weights), _orders(ballot)[0].options)
+    return priors.read(_prior_store_key(neutral, priors.weights), _orders(ballot)[0].options)
 
 
 def prior_of(reads: Sequence[Read], neutral: Sequence[Ballot], model: Model) -> Mapping[str, float]:
-    """What the answers about neutral texts come to; the next process does not
-    ask for them again.
-    """
+    """Return the prior from the answers about neutral texts, and store it for the next process."""
     prior = mean_logprobs([read.logprobs for read in reads if read.logprobs is not None])
     if priors := model.capabilities.priors:
-        priors.keep(_kept_under(neutral, priors.weights), prior)
+        priors.keep(_prior_store_key(neutral, priors.weights), prior)
     return prior
 
 
-def _kept_under(neutral: Sequence[Ballot], weights: str) -> str:
-    """Changes with the weights and with everything that is shown."""
+def _prior_store_key(neutral: Sequence[Ballot], weights: str) -> str:
+    """Return the key of a stored prior: it changes with the weights and with everything shown."""
     return content_hash(
-        weights, [[request.key for _, request in likelihood_requests(one)] for one in neutral]
+        weights,
+        [
+            [request.key for _, request in likelihood_requests(neutral_ballot)]
+            for neutral_ballot in neutral
+        ],
     )
 
 

@@ -1,5 +1,5 @@
-"""A bar of results as they come: drawn anew in a notebook's cell or on a terminal's line; elsewhere
-a line at the end.
+"""A progress bar of results, redrawn in a notebook's cell or on a terminal's line; elsewhere one
+line at the end.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ _WIDTH = 24
 
 
 class _Drawn(Protocol):
-    """What IPython gives for something that it drew."""
+    """IPython's handle of a displayed object."""
 
     def update(self, shown: object) -> None: ...
 
 
 class ProgressBar:
-    """What ``judge.evaluate(..., progress=True)`` shows.
+    """The bar of ``judge.evaluate(..., progress=True)``.
 
     Results come in any order, from any thread.
     """
@@ -70,12 +70,12 @@ class ProgressBar:
         return f"{bar} {escape(str(self))}"
 
     def _draw_cell(self) -> _Drawn | None:
-        """In the cell that made this; None where there is no notebook."""
+        """Show the bar in the current cell; return None outside a notebook."""
         shell = sys.modules.get("IPython")
-        running = shell.get_ipython() if shell is not None else None
-        if running is None or not hasattr(running, "kernel"):
+        notebook = shell.get_ipython() if shell is not None else None
+        if notebook is None or not hasattr(notebook, "kernel"):
             return None
         from IPython.display import display
 
-        drawn: _Drawn | None = display(self, display_id=True)
-        return drawn
+        handle: _Drawn | None = display(self, display_id=True)
+        return handle

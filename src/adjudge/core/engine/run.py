@@ -1,4 +1,4 @@
-"""A run: many judgments under one budget, kept in a ledger where one is wanted."""
+"""Runs: many judgments under one budget, kept in a ledger if one is wanted."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ Ask = Callable[[Ballot], Coroutine[object, object, Vote]]
 
 @light_dataclass(frozen=True)
 class RunSettings:
-    """Where a run is kept, how it is resumed, and which cluster asks.
+    """The folder of a run, how to resume it, and which cluster asks.
 
     ``judge.evaluate(texts, run=RunSettings("runs/polite", on="ray"))``
     """
@@ -52,17 +52,17 @@ class RunSettings:
     fork_of: str | Path | None = None
     """Another run whose answers are reused where they still apply."""
     retry_failed: bool = False
-    """Ask again where the answer had no verdict. Calls that failed are asked again in any case."""
+    """Ask again if the answer had no verdict. Failed calls are asked again in any case."""
     facts: JsonObject = field(default_factory=dict)
-    """What else to keep about the run, such as the command that made it."""
+    """Further facts to keep about the run, such as the command that made it."""
     in_batches: bool = False
-    """Whether it asks through providers' batch APIs, and collects what it sent."""
+    """True if it asks through providers' batch APIs, and collects the answers later."""
     on: On | None = None
     """A Ray cluster whose workers ask, such as "ray" or "ray://HOST:PORT"."""
 
     @classmethod
     def of(cls, run: str | Path | RunSettings) -> RunSettings:
-        """A folder, or a whole Run."""
+        """Return the settings for a folder, or settings as they are."""
         if isinstance(run, str | Path):
             return cls(run)
         if isinstance(run, RunSettings):
@@ -72,21 +72,21 @@ class RunSettings:
 
 @light_dataclass(frozen=True)
 class Asker:
-    """A judge, as a run sees it."""
+    """A judge from the view of a run."""
 
     label: str
-    """What its judgments are filed under."""
+    """The name under which its judgments are filed."""
     ask: Ask
     key: Callable[[Ballot, Mapping[str, str]], bytes]
-    """What a ballot's vote is found by, in a run whose prompts were worded so."""
+    """Returns the key of a ballot's vote in a run with these prompt wordings."""
     at_once: Mapping[str, int]
     """Model → ballots that may be under way at once."""
     configuration: Callable[[], JsonObject] = dict
-    """What decides its votes, for the record of a run of its own."""
+    """Returns what decides its votes, for the record of its own run."""
 
 
 class LiveVotes:
-    """Asks a judge's models; nothing is kept."""
+    """Asks a judge's models and keeps nothing."""
 
     def __init__(self, judge: Asker) -> None:
         self._judge = judge
@@ -99,24 +99,24 @@ class LiveVotes:
         return self._judge.ask(ballot)
 
     async def answer_once(self, ballot: Ballot) -> Vote:
-        """Ask what other ballots need before they can be asked, such as a persona: once for all of
-        them.
+        """Ask once what several ballots need first, such as a persona.
 
-        A call that failed is not an answer: the next one that needs it tries again.
+        A failed call is not an answer: the next ballot that needs it tries again.
         """
         key = self._key(ballot)
-        known = self._shared.get(key)
-        if known is None or (known.done() and _failed(known)):
+        answer = self._shared.get(key)
+        if answer is None or (answer.done() and _has_failed(answer)):
             (vote,) = self.recall([ballot])
-            known = self._shared[key] = asyncio.ensure_future(
-                self._answered(vote) if vote else self._answer_and_keep(key, ballot)
+            answer = self._shared[key] = asyncio.ensure_future(
+                self._as_answer(vote) if vote else self._answer_and_keep(key, ballot)
             )
-        return await asyncio.shield(known)
+        # The answer is shared: cancelling one that waits must not cancel it for the others.
+        return await asyncio.shield(answer)
 
     def _key(self, ballot: Ballot) -> bytes:
         return self._judge.key(ballot, {})
 
-    async def _answered(self, vote: Vote) -> Vote:
+    async def _as_answer(self, vote: Vote) -> Vote:
         return vote
 
     # a ledger needs the key
@@ -124,7 +124,7 @@ class LiveVotes:
         return await self._judge.ask(ballot)
 
     async def keep_group(self, votes: Sequence[Vote]) -> None:
-        """Without a ledger there is nothing to keep."""
+        """Do nothing: without a ledger no vote is kept."""
 
     async def keep_judgment(self, number: int, result: Result, ballots: Sequence[Ballot]) -> None:
         pass
@@ -134,8 +134,8 @@ class LiveVotes:
 
 
 class RecordedVotes(LiveVotes):
-    """Asks what the ledger does not know, each question once, and keeps every answer before anybody
-    sees it.
+    """Asks what the ledger does not hold, each question once, and stores every answer before
+    returning it.
     """
 
     def __init__(self, run: OpenRun, judge: Asker) -> None:
@@ -164,23 +164,26 @@ class RecordedVotes(LiveVotes):
         return not vote.unfinished and (vote.valid or not self._run.retry_failed)
 
     async def answer(self, ballot: Ballot) -> Vote:
-        """Ask, or wait for who is asking the same; should they be cancelled, ask in their place."""
+        """Ask, or wait for another task that asks the same; if that is cancelled, ask in its
+        place.
+        """
         key, under_way = self._key(ballot), self._run.under_way
         while key in under_way:
-            asked = under_way[key] = under_way[key] or asyncio.get_running_loop().create_future()
-            await asyncio.wait([asked])
-            if not asked.cancelled():
-                return asked.result()
-            await self._run.ledger.flush()  # an answer of theirs may be on its way to the disk
-        (known,) = self._recall(
-            [ballot], [key]
-        )  # since it was looked for, somebody may have asked the same
-        if known:
-            return known
+            other_ask = under_way[key] = (
+                under_way[key] or asyncio.get_running_loop().create_future()
+            )
+            await asyncio.wait([other_ask])
+            if not other_ask.cancelled():
+                return other_ask.result()
+            await self._run.ledger.flush()  # the cancelled task's answer may be on its way to disk
+        # Another task may have asked the same since the last look.
+        (stored,) = self._recall([ballot], [key])
+        if stored:
+            return stored
         under_way[key] = None
         try:
-            # the place is held until the vote is on the disk: whoever kills us loses no more than
-            # was under way
+            # The slot is held until the vote is on the disk: a kill then loses no more answers than
+            # were under way.
             async with self._room.get(ballot.model) or nullcontext():
                 vote = await self._answer_and_keep(key, ballot)
             if promise := under_way[key]:
@@ -189,19 +192,20 @@ class RecordedVotes(LiveVotes):
         except Exception as error:
             if promise := under_way[key]:
                 promise.set_exception(error)
-                promise.exception()  # it is raised here, also when nobody else waits any more
+                # Mark it as retrieved: it is raised here, and possibly nobody else waits for it.
+                promise.exception()
             raise
         finally:
             if promise := under_way.pop(key):
-                promise.cancel()  # where there is neither
+                promise.cancel()  # a no-op unless there is neither vote nor error
 
     async def _answer_and_keep(self, key: bytes, ballot: Ballot) -> Vote:
-        """Ask, from where it was cut short; where it is cut short again, the replies that were paid
-        for are kept.
+        """Ask, resuming an unfinished vote; if it is interrupted again, keep the replies paid
+        for.
         """
         earlier, now = self._unfinished.pop(key, None), session()
-        begun = replace(earlier, usage=Usage(), unfinished=False) if earlier else None
-        partial = PartialAsk(key, begun, run=self._run)
+        unfinished = replace(earlier, usage=Usage(), unfinished=False) if earlier else None
+        partial = PartialAsk(key, unfinished, run=self._run)
         with OpenedSession(now.asking(partial)):
             try:
                 vote = await self._judge.ask(ballot)
@@ -210,29 +214,32 @@ class RecordedVotes(LiveVotes):
                 raise
         if partial.is_kept:
             return vote
-        kept = await self._keep_partial(partial) if partial.vote else None
-        await self._run.ledger.keep(key, replace(vote, usage=vote.usage - kept) if kept else vote)
+        partial_usage = await self._keep_partial(partial) if partial.vote else None
+        # The partial vote is in the ledger with its usage, which must not count twice.
+        await self._run.ledger.keep(
+            key, replace(vote, usage=vote.usage - partial_usage) if partial_usage else vote
+        )
         if now.backend:
             now.backend.kept(key)
         return vote
 
     async def keep_group(self, votes: Sequence[Vote]) -> None:
-        """Keep the votes that one request brought, in one commit."""
+        """Keep the votes of one request in one commit."""
         rows = [(self._key(vote.ballot), vote) for vote in votes]
         await self._run.ledger.keep_all(rows)
 
     async def _keep_partial(self, partial: PartialAsk) -> Usage | None:
-        """What was kept, which no other vote is to count again."""
+        """Keep the unfinished vote and return its usage, which no other vote may count again."""
         vote = partial.vote
-        if vote is None or vote.usage == Usage():  # else it is in the ledger already
+        if vote is None or vote.usage == Usage():  # nothing new was paid for
             return None
         await self._run.ledger.keep(partial.key, replace(vote, unfinished=True))
         return vote.usage
 
     async def keep_judgment(self, number: int, result: Result, ballots: Sequence[Ballot]) -> None:
-        """Keep what came of a row."""
+        """Keep the judgment of a row."""
         answers = [self._key(vote.ballot) for vote in result.made_by]
-        keys = [self._key(one) for one in ballots]
+        keys = [self._key(ballot) for ballot in ballots]
         await self._run.ledger.keep_judgment(self._judge.label, number, result, keys, answers)
 
     async def finish(self, rows: int) -> None:
@@ -240,9 +247,8 @@ class RecordedVotes(LiveVotes):
 
 
 class PartOfRun(RecordedVotes):
-    """The same for one of many who ask in a run.
-
-    What is judged in the end is for the run to say.
+    """Like RecordedVotes, for one of several askers in a run. The enclosing run decides what is
+    judged.
     """
 
     def __init__(self, outer: EnclosingRun, judge: Asker) -> None:
@@ -250,22 +256,24 @@ class PartOfRun(RecordedVotes):
         self._collected = outer.keys
 
     def recall(self, ballots: Sequence[Ballot]) -> list[Vote | None]:
-        """The votes that the ledger holds already."""
+        """Return the votes that the ledger holds, and collect the keys for the enclosing
+        judgment.
+        """
         self._collected += map(self._key, ballots)
         return super().recall(ballots)
 
     async def keep_judgment(self, number: int, result: Result, ballots: Sequence[Ballot]) -> None:
-        """It is a part of what is judged."""
+        """Do nothing: the judgment is a part of the enclosing one."""
 
     async def finish(self, rows: int) -> None:
         pass
 
 
-def _failed(asked: asyncio.Future[Vote]) -> bool:
+def _has_failed(answer: asyncio.Future[Vote]) -> bool:
     return (
-        asked.cancelled()
-        or asked.exception() is not None
-        or asked.result().outcome is Outcome.MODEL_ERROR
+        answer.cancelled()
+        or answer.exception() is not None
+        or answer.result().outcome is Outcome.MODEL_ERROR
     )
 
 
@@ -277,8 +285,9 @@ RunLike = RunFolder | OpenRun
 async def vote_source(
     judge: Asker, run: RunLike | None, budget: Budget | None
 ) -> AsyncIterator[LiveVotes]:
-    """Who answers a judge's ballots: with ``run``, or one that encloses it, the ledger first,
-    within ``budget``.
+    """Yield the source of a judge's votes, within ``budget``.
+
+    With ``run``, or a run that encloses it, the ledger answers first.
     """
     outer = session().run if run is None and budget is None else None
     if isinstance(run, OpenRun):
@@ -298,11 +307,10 @@ async def open_run(
     budget: Budget | None,
     prices: PriceTable | None = None,
 ) -> AsyncIterator[OpenRun | None]:
-    """Where every run begins, of a command or a program: kept where ``run`` says, else only
-    counted.
+    """Open any run, of a command or a program: kept in ``run``, or only counted without it.
 
-    ``judges``: label → configuration; it need not be known where neither a run nor a budget is
-    given. ``prices``: by default those of ``PriceTable.load()``.
+    ``judges``: label → configuration, needed only with a run or a budget. ``prices``: by default
+    those of ``PriceTable.load()``.
     """
     if budget is not None and not isinstance(budget, Budget):
         raise SetupError(
@@ -310,14 +318,14 @@ async def open_run(
             budget=budget,
         )
     if run is not None:
-        async with opened(RunSettings.of(run), judges, budget, prices) as under_way:
+        async with open_recorded_run(RunSettings.of(run), judges, budget, prices) as under_way:
             yield under_way
         return
     open_budget = None
     if budget is not None:
         open_budget = OpenBudget(budget, prices)
         check_prices(budget, open_budget.prices, *judges.values())
-    elif caller().budget is None:  # else it belongs to the run around it
+    elif caller().budget is None:  # else the enclosing run counts it
         open_budget = OpenBudget(prices=_NO_PRICES)
     with calling(open_budget):
         yield None
@@ -330,7 +338,7 @@ async def everything_in(
     budget: Budget | None,
     prices: PriceTable | None = None,
 ) -> AsyncIterator[OpenRun | None]:
-    """The same for many who ask: all that is asked inside, by whomever, is kept in the run."""
+    """Like open_run, but records every call made inside the block, by any judge."""
     async with open_run(run, judges, budget, prices) as under_way:
         if under_way is None:
             yield None
@@ -340,48 +348,52 @@ async def everything_in(
 
 
 @asynccontextmanager
-async def opened(
+async def open_recorded_run(
     run: RunSettings,
     judges: Mapping[str, JsonObject],
     budget: Budget | None,
     prices: PriceTable | None = None,
 ) -> AsyncIterator[OpenRun]:
-    """A run to judge in; how it ended is in its ledger."""
-    # not loaded by what is kept nowhere
+    """Open a run to judge in; its ledger records how it ended."""
+    # Imported here, so judging without a run does not load the ledger.
     from adjudge.core.ledger.ledger import Ledger
     from adjudge.core.ledger.pending import refuse_to_fork, refuse_under_way
 
-    folder, other = Path(run.folder), Path(run.fork_of) if run.fork_of else None
+    folder, source_folder = Path(run.folder), Path(run.fork_of) if run.fork_of else None
     table = prices or PriceTable.load()
     check_prices(budget, table, *judges.values())
     is_new = not (folder / FILE).exists()
-    if other and is_new:
-        refuse_to_fork(other)
-    ledger = Ledger(folder, {"judges": dict(judges)}, fork_of=other, facts=run.facts)
+    if source_folder and is_new:
+        refuse_to_fork(source_folder)
+    ledger = Ledger(folder, {"judges": dict(judges)}, fork_of=source_folder, facts=run.facts)
     try:
         if not run.in_batches:
             refuse_under_way(ledger, folder)
-        own = replace(run, facts={}) if is_new else run  # the ledger was made with them
-        async with recorded(ledger, own, budget, table) as under_way:
+        settings = replace(run, facts={}) if is_new else run  # a new ledger has the facts already
+        async with record_run(ledger, settings, budget, table) as under_way:
             yield under_way
     finally:
         ledger.close()
 
 
 @asynccontextmanager
-async def recorded(
+async def record_run(
     ledger: Ledger, run: RunSettings, budget: Budget | None, prices: PriceTable
 ) -> AsyncIterator[OpenRun]:
-    """The same with a ledger that is open, wherever it keeps what it is given."""
+    """Like ``open_recorded_run``, with a ledger that is already open, wherever it stores its
+    rows.
+    """
     stopped = Message("stopped early: answers so far are in {folder}", folder=run.folder)
     open_budget = OpenBudget(
-        budget, prices, _account(ledger), lambda account: ledger.note(_SPENDING, account)
+        budget, prices, _load_account(ledger), lambda account: ledger.note(_SPENDING, account)
     )
     ended = None
     with calling(open_budget):
         changed = {} if ledger.is_new else {**run.facts, _ENDED: ended}
         for name, fact in changed.items():
-            ledger.note_soon(name, fact)  # on the disk with what is spent, before that is sent
+            ledger.note_soon(
+                name, fact
+            )  # written with the first spending, before a request is sent
         try:
             with event_loop.stoppable(lambda: open_budget.stop(stopped)):
                 yield OpenRun(ledger, open_budget, retry_failed=run.retry_failed)
@@ -395,22 +407,24 @@ async def recorded(
                 await ledger.note_all({_ENDED: ended})  # in one commit with the last judgments
 
 
-def _account(ledger: Ledger) -> Account:
-    """What was spent before, whoever killed that; where damage took the account, what the votes
-    took.
-    """
-    kept = ledger.fact(_SPENDING)
-    account = Account.of(kept) if kept else Account(ledger.used())
+def _load_account(ledger: Ledger) -> Account:
+    """Return the account of earlier spending; if damage took it, the usage of the stored votes."""
+    stored = ledger.fact(_SPENDING)
+    account = Account.of(stored) if stored else Account(ledger.used())
     account.write_off()
     return account
 
 
 def check_prices(budget: Budget | None, prices: PriceTable, *configurations: JsonObject) -> None:
-    """A limit in dollars holds only where every price is known."""
+    """Raise a SetupError if there is a limit in dollars and a price is unknown."""
     if budget is None or budget.max_usd is None:
         return
-    asked = [models for one in configurations if isinstance(models := one.get("models"), Mapping)]
-    models = dict.fromkeys(model for each in asked for model in each)
+    models_by_judge = [
+        models
+        for configuration in configurations
+        if isinstance(models := configuration.get("models"), Mapping)
+    ]
+    models = dict.fromkeys(model for judge_models in models_by_judge for model in judge_models)
     if unknown := [model for model in models if prices.of(model) is None]:
         raise SetupError(
             "the price of {unknown} is not known, so max_usd cannot hold: give the price in "

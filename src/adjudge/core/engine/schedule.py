@@ -1,4 +1,4 @@
-"""Many items through a judge's plan and pool, as many at once as it takes, in constant memory."""
+"""Send many items through a judge's plan and pool, concurrently and in constant memory."""
 
 from __future__ import annotations
 
@@ -14,27 +14,25 @@ from adjudge.core.engine.session import Deferred, OpenedSession, session
 from adjudge.errors import HALTS, AdjudgeError
 
 _RARELY = 50_000
-"""New objects between two looks.
+"""New objects between two collections.
 
-Python's own setting is 700, which is what a dozen requests make.
+Python's default is 700, which a dozen requests create.
 """
 _batches = 0
 _usual = 0
 
 
 @contextmanager
-def collected_rarely() -> Iterator[None]:
-    """Look for cycles less often, and as before when the last of the batches that are under way has
-    ended.
-
-    Each look goes through all that is under way, and finds nothing: requests leave no cycles. On
-    the home loop only.
-    """
+def collect_rarely() -> Iterator[None]:
+    """Run the garbage collector less often, until the last of the batches under way has ended."""
     global _batches, _usual
-    first, *older = gc.get_threshold()
+    young, *older_generations = gc.get_threshold()
     if not _batches:
-        _usual = first
-        gc.set_threshold(first and max(first, _RARELY), *older)  # 0: somebody has turned it off
+        # Each collection would walk everything under way and find nothing: requests leave no
+        # cycles. On the home loop only, so the two globals need no lock.
+        _usual = young
+        # 0 means that the collector was turned off: leave it off.
+        gc.set_threshold(young and max(young, _RARELY), *older_generations)
     _batches += 1
     try:
         yield
@@ -49,7 +47,7 @@ I_contra = TypeVar("I_contra", contravariant=True)
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
 _BREATH = 64
-"""Items that workers who never had to wait begin before they let others in."""
+"""Items that a worker starts without waiting before it yields to other tasks."""
 
 
 class Plans(Protocol[I_contra, R_co]):
@@ -57,27 +55,27 @@ class Plans(Protocol[I_contra, R_co]):
 
     @property
     def max_in_flight(self) -> int:
-        """How many items may be under way at once."""
+        """Maximum number of items under way at once."""
         ...
 
     def plan(self, item: I_contra, votes: Sequence[Vote]) -> Sequence[Ballot]:
-        """The ballots to ask next, given the votes so far; none when there are enough."""
+        """Return the ballots to ask next, given the votes so far; none when there are enough."""
         ...
 
     def pool(self, item: I_contra, votes: Sequence[Vote]) -> R_co:
-        """The votes as one result."""
+        """Pool the votes into one result."""
         ...
 
 
 class VoteSource(Protocol):
-    """Where votes come from: a model, or what it said before."""
+    """A source of votes: a model, or a ledger in front of it."""
 
     def recall(self, ballots: Sequence[Ballot]) -> list[Vote | None]:
-        """The vote that was cast on each before, or None."""
+        """Return the earlier vote on each ballot, or None."""
         ...
 
     async def answer(self, ballot: Ballot) -> Vote:
-        """A new vote; a failure is a vote too."""
+        """Return a new vote; a failure is a vote too."""
         ...
 
 
@@ -85,26 +83,29 @@ OnResult = Callable[[int, R, Sequence[Ballot]], Awaitable[None]]
 
 
 class DeferredItems:
-    """The items of a judge that are gone through several times: those that have a result are passed
-    over the next time.
+    """The items of a judge that are visited several times: items with a result are skipped the next
+    time.
     """
 
     def __init__(self) -> None:
         self.left = 0
-        """Items of the last time that wait for an answer."""
+        """Items of the last pass that wait for an answer."""
         self._on_left: Callable[[int], object] = int
         self._done = bytearray()
 
     def begin(self, on_left: Callable[[int], object]) -> None:
-        """From the first item; ``on_left`` is called with the place of each that has to wait."""
+        """Start again at the first item; ``on_left`` is called with the position of each item that
+        has to wait.
+        """
         self.left, self._on_left = 0, on_left
 
     def is_done(self, number: int) -> bool:
-        """Whether the item in this place has its result."""
+        """Return True if the item at this position has its result."""
         return number >> 3 < len(self._done) and bool(self._done[number >> 3] >> (number & 7) & 1)
 
     def done(self, number: int) -> None:
         """Mark the item as judged."""
+        # One bit per item: there may be millions.
         if number >> 3 >= len(self._done):
             self._done += bytes(max(1024, (number >> 3) + 1 - len(self._done)))
         self._done[number >> 3] |= 1 << (number & 7)
@@ -122,19 +123,19 @@ async def judge_each(
     on_result: OnResult[R],
     deferred: DeferredItems | None = None,
 ) -> int:
-    """Call ``on_result`` with every item's place, result and ballots as they come; the number of
-    items is returned.
+    """Call ``on_result`` with every item's position, result and ballots as they come; return the
+    number of items.
 
-    At a halt the items under way end as they can; then the halt is raised. ``deferred``: takes the
-    items whose answers will come later, and knows those that have a result since an earlier time.
+    At a halt the items under way end first; then the halt is raised. ``deferred``: takes the items
+    whose answers come later, and knows those with a result from an earlier time.
     """
     work = _Work(judge, iter(items), answers, on_result, deferred)
     workers: set[asyncio.Task[None]] = set()
     most = judge.max_in_flight
-    with collected_rarely():
+    with collect_rarely():
         try:
             while work.ready and len(workers) < most and not work.halt:
-                # where all is known, one worker is enough
+                # Double the workers, but only while items wait: stored answers need one worker.
                 for _ in range(min(len(workers) or 1, _BREATH, most - len(workers))):
                     workers.add(asyncio.create_task(work.take_items()))
                 await asyncio.sleep(0)
@@ -150,7 +151,7 @@ async def judge_each(
 
 @dataclass(eq=False)
 class _Work(Generic[I, R]):
-    """What the workers share: the items left, and whether to go on."""
+    """The state that workers share: the remaining items, and whether to continue."""
 
     judge: Plans[I, R]
     items: Iterator[I]
@@ -162,7 +163,7 @@ class _Work(Generic[I, R]):
     halt: Exception | None = None
 
     async def take_items(self) -> None:
-        """Take one item after the other."""
+        """Judge one item after the other."""
         for item in self._items():
             number, self.count = self.count, self.count + 1
             try:
@@ -190,8 +191,8 @@ class _Work(Generic[I, R]):
         await self.on_result(number, self.judge.pool(item, votes), ballots)
 
     def _items(self) -> Iterator[I]:
-        """What is left. An error of the reader ends the run as gently as a spent budget: what was
-        sent is waited for.
+        """Yield the remaining items. An error of the reader ends the run gently: requests that were
+        sent are awaited.
         """
         while not self.halt:
             try:
@@ -203,40 +204,42 @@ class _Work(Generic[I, R]):
 
     async def _votes(self, item: I) -> tuple[list[Vote], list[Ballot]]:
         votes: list[Vote] = []
-        asked: list[Ballot] = []
+        asked_ballots: list[Ballot] = []
         while ballots := self.judge.plan(item, votes):
             votes += await _votes_on(self.answers, ballots)
-            asked += ballots
-        return votes, asked
+            asked_ballots += ballots
+        return votes, asked_ballots
 
 
 async def _votes_on(answers: VoteSource, ballots: Sequence[Ballot]) -> Sequence[Vote]:
-    known = answers.recall(ballots)
-    unknown = [ballot for ballot, vote in zip(ballots, known, strict=True) if vote is None]
+    stored = answers.recall(ballots)
+    unknown = [ballot for ballot, vote in zip(ballots, stored, strict=True) if vote is None]
     if len(unknown) == 1:
         new: Sequence[Vote] = [await answers.answer(unknown[0])]
     else:
         new = await _answer_all(answers, unknown)
     if len(unknown) == len(ballots):
         return new
-    rest = iter(new)
-    return [vote if vote is not None else next(rest) for vote in known]
+    new_votes = iter(new)
+    return [vote if vote is not None else next(new_votes) for vote in stored]
 
 
 async def _answer_all(answers: VoteSource, ballots: Sequence[Ballot]) -> Sequence[Vote]:
     if not ballots:
         return ()
-    with OpenedSession(session().with_beside(ballots)):
-        asked = [asyncio.create_task(answers.answer(ballot)) for ballot in ballots]
+    with OpenedSession(session().with_siblings(ballots)):
+        tasks = [asyncio.create_task(answers.answer(ballot)) for ballot in ballots]
     try:
-        done, pending = await asyncio.wait(asked, return_when=asyncio.FIRST_EXCEPTION)
+        done, pending = await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
         if pending and any(
-            isinstance(one.exception(), (*HALTS, Deferred)) for one in done if not one.cancelled()
+            isinstance(task.exception(), (*HALTS, Deferred))
+            for task in done
+            if not task.cancelled()
         ):
-            await asyncio.wait(pending)  # what was sent is paid for: it is waited for, and kept
-        for one in done:
-            one.result()  # what ended the batch is raised, whichever is still under way
-        return [one.result() for one in asked]
+            await asyncio.wait(pending)  # sent requests are paid for: wait for them and keep them
+        for task in done:
+            task.result()  # raises the error that ended the batch
+        return [task.result() for task in tasks]
     finally:
-        for one in asked:  # when one of them ends the batch, the others end with it
-            one.cancel()
+        for task in tasks:  # if one of them ends the batch, the others end with it
+            task.cancel()

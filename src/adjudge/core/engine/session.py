@@ -1,5 +1,5 @@
-"""One ``Session`` for all that is asked in one stream of judgments: who answers, who is told, and
-the run that it belongs to.
+"""Sessions: who answers one stream of judgments, who is notified, and the run that it belongs
+to.
 """
 
 from __future__ import annotations
@@ -23,53 +23,55 @@ if TYPE_CHECKING:
 
 
 class Deferred(Exception):
-    """What was asked will be answered later: whoever needs it comes back. Not an error, and never a
-    vote.
+    """Raised when an answer will come later, so the caller has to come back. It is not an error and
+    never a vote.
     """
 
 
 class NoRoom(Deferred):
-    """It waits for a larger budget. What was paid for so far is to be kept."""
+    """Raised when an answer waits for a larger budget. The replies paid for so far must be kept."""
 
 
 class Backend(Protocol):
-    """Another way from a request to its reply."""
+    """Answers requests in place of the models, such as a batch API."""
 
     def complete(self, request: Request, model: Model) -> Replying:
-        """Answer, raise a ModelError, or raise Deferred."""
+        """Return the reply, raise a ModelError, or raise Deferred."""
         ...
 
     def kept(self, ballot: bytes) -> None:
-        """The vote on this ballot is on the disk."""
+        """Called when the vote on this ballot is on the disk."""
         ...
 
 
 class SharedVotes(Protocol):
-    """Who answers a judge's ballots."""
+    """The source of a judge's votes, for its own ballots and for those they depend on."""
 
     async def answer_once(self, ballot: Ballot) -> Vote:
-        """What other ballots need before they can be asked: once for all of them."""
+        """Return the vote on a ballot that other ballots need first; it is asked once for all of
+        them.
+        """
         ...
 
     def recall(self, ballots: Sequence[Ballot]) -> list[Vote | None]:
-        """The vote that was cast on each before, or None."""
+        """Return the earlier vote on each ballot, or None."""
         ...
 
     async def keep_group(self, votes: Sequence[Vote]) -> None:
-        """Keep the votes that one request brought, all or none of them."""
+        """Keep the votes of one request, all or none of them."""
         ...
 
 
 @light_dataclass(frozen=True, kw_only=True)
 class Call:
-    """A model was asked. Tries that were repeated are one call; a kept reply is none."""
+    """One call of a model. Retries of it are one call; a cached reply is not a call."""
 
     model: str
     request: Request
     ballot: Ballot | None
-    """What the call was for; None where it was for no vote of one row."""
+    """The ballot of the call; None if it was not for a vote on one row."""
     started: int
-    """Nanoseconds since 1970, waiting for a free place included."""
+    """Nanoseconds since 1970, before waiting for a free slot."""
     ended: int
     reply: Reply | None = None
     error: ModelError | None = None
@@ -77,31 +79,29 @@ class Call:
 
 OnCall = Callable[[Call], None]
 Companion = Callable[[Ballot], Ballot | None]
-"""Another criterion that is asked about the same rows: a ballot → that criterion's ballot about the
-same row, or None if it does not judge that row so.
+"""Another criterion about the same rows: maps a ballot to that criterion's ballot about the same
+row, or to None if it does not judge that row this way.
 """
 
 
 @light_dataclass()
 class PartialAsk:
-    """A ballot that a run asks, and how far that has come."""
+    """A ballot that a run is asking, with its progress."""
 
     key: bytes
-    """What its vote is found by."""
+    """The key of its vote."""
     vote: Vote | None = None
-    """The unreadable vote whose repair a halt or a failed call cut off: kept by the run, and where
-    the ballot goes on from when it is asked once more.
+    """The unreadable vote whose repair a halt or a failed call interrupted. The run keeps it and
+    resumes from it.
     """
     is_kept: bool = False
-    """True if the vote is in the ledger already, since it came with others."""
+    """True if the vote is in the ledger already, since one request brought several."""
     run: OpenRun | None = None
-    """The run that asks it. Its ledger is written to before something is sent that must not be
-    sent twice.
-    """
+    """The run that asks it. Requests that must not be sent twice are noted in its ledger first."""
 
 
 class OpenRun:
-    """A run under way: its ledger, and what it may still spend."""
+    """A run under way: its ledger and its remaining budget."""
 
     def __init__(
         self, ledger: Ledger, open_budget: OpenBudget, *, retry_failed: bool = False
@@ -110,25 +110,25 @@ class OpenRun:
         self.open_budget = open_budget
         self.retry_failed = retry_failed
         self.under_way: dict[bytes, asyncio.Future[Vote] | None] = {}
-        """Ballots that are being asked; a promise where somebody else waits for the same."""
+        """Ballots that are being asked; with a future if another task waits for the same."""
 
 
 @light_dataclass(frozen=True)
 class EnclosingRun:
-    """A run that whatever is asked inside belongs to: writers, criteria, models as tools."""
+    """A run that owns every call inside it: those of writers, criteria and models as tools."""
 
     run: OpenRun
     keys: list[bytes]
-    """Of the ballots, for the record of what they led to."""
+    """Keys of the ballots, for the record of the enclosing judgment."""
 
 
 @light_dataclass(frozen=True)
 class SampleNumbers:
-    """How criteria are sampled."""
+    """The numbers of the samples that criteria take."""
 
     first: int = 0
-    """The number of the first sample: other numbers are other samples, also for a cache and for
-    seeds.
+    """The number of the first sample. Other numbers mean other samples, for caches and seeds
+    too.
     """
     count: int | None = None
     """Samples per model; None: as each criterion says."""
@@ -138,52 +138,52 @@ class SampleNumbers:
 
 @light_dataclass(frozen=True)
 class Session:
-    """What holds for all that is asked in a stream. A stream inside another one has what it does
-    not set itself.
+    """Settings of all calls in a stream. A stream inside another one inherits what it does not
+    set.
     """
 
     judge: object = None
     """The judge that is at work."""
     votes: SharedVotes | None = None
-    """Who answers its ballots."""
+    """The source of its votes."""
     work: object = None
-    """What the judge itself keeps for as long as it is at work."""
+    """Data of the judge for the time of its work."""
     run: EnclosingRun | None = None
     backend: Backend | None = None
-    """Who answers in place of the models."""
+    """Answers in place of the models."""
     on_call: OnCall | None = None
     """Called with every call to a model."""
     partial: PartialAsk | None = None
-    """The ballot that is being asked, where a run keeps its votes."""
+    """The ballot that is being asked, if a run keeps its votes."""
     sampling: SampleNumbers = SampleNumbers()
-    beside: Sequence[Ballot] = ()
+    siblings: Sequence[Ballot] = ()
     """The ballots of an item that are asked at once."""
     companions: Sequence[Companion] = ()
     """The other criteria that are asked about the same rows."""
 
     def asking(self, partial: PartialAsk) -> Session:
-        """The same for one ballot; quicker than ``replace``."""
+        """Return the session for one ballot; faster than ``replace``."""
         asking = object.__new__(Session)
         vars(asking).update(vars(self), partial=partial)
         return asking
 
-    def with_beside(self, ballots: Sequence[Ballot]) -> Session:
-        """Like this, for ballots of an item that are asked at once."""
+    def with_siblings(self, ballots: Sequence[Ballot]) -> Session:
+        """Return the session for ballots of an item that are asked at once; faster than
+        ``replace``.
+        """
         asking = object.__new__(Session)
-        vars(asking).update(vars(self), beside=ballots)
+        vars(asking).update(vars(self), siblings=ballots)
         return asking
 
 
-# it is frozen
+# B039 warns of mutable defaults, but a Session is frozen.
 _current: ContextVar[Session] = ContextVar("session", default=Session())  # noqa: B039
 session = _current.get
-"""The session of whoever calls: it travels with the stream's tasks, also through functions of the
-user's.
-"""
+"""Returns the caller's session: it travels with the stream's tasks, even through user functions."""
 
 
 class OpenedSession:
-    """Have all that is asked inside belong to ``changed``."""
+    """Makes ``changed`` the session of all calls inside the block."""
 
     def __init__(self, changed: Session) -> None:
         self._changed = changed
@@ -197,9 +197,7 @@ class OpenedSession:
 
 @contextmanager
 def collecting_keys(keys: list[bytes]) -> Iterator[None]:
-    """Have the keys of all that is asked inside put into ``keys``; there are none where no run
-    encloses it.
-    """
+    """Collect the keys of all calls inside the block in ``keys``; none without an enclosing run."""
     now = session()
     run = EnclosingRun(now.run.run, keys) if now.run else None
     with OpenedSession(replace(now, run=run)):

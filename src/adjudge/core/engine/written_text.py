@@ -1,5 +1,5 @@
-"""A text that a model writes: a candidate, or what a model answers as a tool. A run keeps it like
-any vote.
+"""Texts that models write, such as candidates or answers of a model as a tool. A run keeps them
+like votes.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ _TEMPLATE = "custom"
 
 
 async def written(model: OpenModel, request: Request) -> Vote:
-    """The text as a vote: with its reason where it was cut off or refused. Where the model fails,
-    its ModelError is raised.
+    """Return the text as a vote, with a reason if it was cut off or refused; raise the ModelError
+    if the model fails.
     """
     asker = Asker(
         label=type(model).__name__,
@@ -36,7 +36,7 @@ async def written(model: OpenModel, request: Request) -> Vote:
 
 
 def writing_ballot(model: OpenModel, request: Request) -> Ballot:
-    """It is what it asks: the whole conversation, and how it is to be answered."""
+    """Return the ballot of a text: the whole conversation, and how to answer it."""
     turns = {
         f"{number} {turn.role}": turn.content
         for number, turn in enumerate(request.prompt.messages, 1)
@@ -54,11 +54,11 @@ def writing_ballot(model: OpenModel, request: Request) -> Ballot:
 
 
 def writing_key(model: OpenModel, ballot: Ballot, wordings: Mapping[str, str]) -> bytes:
-    """What the text is found by in a ledger."""
+    """Return the key of the text in a ledger."""
     return key_of(ballot, model.identity, wordings)
 
 
 async def _answer(asker: Asker, ballot: Ballot) -> Vote:
     async with vote_source(asker, None, None) as answers:
-        (known,) = answers.recall([ballot])
-        return known or await answers.answer(ballot)
+        (stored,) = answers.recall([ballot])
+        return stored or await answers.answer(ballot)

@@ -318,7 +318,7 @@ class AspectCritic(AskSettings, Judge[Instance, AspectResult]):
     def pool(self, item: Instance, votes: Sequence[Vote]) -> AspectResult:
         """Pool each model's votes by majority, and take the mean over the models that have one."""
         opinion = panel(votes, list(self.panel), self.criteria, self.min_valid)
-        score = opinion.score if self.shares is None else opinion.weighted(self.shares)
+        score = opinion.score if self.shares is None else opinion.weighted_score(self.shares)
         verdict = None if score is None else PASS if score > 0.5 else FAIL
         valid = [(vote.model, vote.verdict) for vote in votes if vote.verdict]
         agreeing = [

@@ -33,13 +33,13 @@ from adjudge.core.judges.settings import (
 )
 from adjudge.core.pooling.contests import (
     balanced_orders,
+    best_or_tie,
     certainty_of,
     contests,
     explanation_of,
     flip_rate,
     highest,
     noise_rate,
-    selected,
     system_results,
 )
 from adjudge.core.pooling.majority import ONE_ORDER, status_of
@@ -183,7 +183,7 @@ class Pairwise(CaseJudge[PairwiseInstanceResult, MultiCriteriaPairwiseInstanceRe
         pooled = contests(votes, count, self.tie_enabled)
         systems = system_results(count, pooled, self._flips(count, *_by_order(votes)))
         rates = [system.winrate for system in systems]
-        best, winner = highest(rates), selected(rates, self.tie_enabled)
+        best, winner = highest(rates), best_or_tie(rates, self.tie_enabled)
         agreed = best if winner == TIE else best[:1]
         certainty = certainty_of(agreed, pooled)
         return PairwiseInstanceResult(
@@ -269,7 +269,7 @@ class Pairwise(CaseJudge[PairwiseInstanceResult, MultiCriteriaPairwiseInstanceRe
                 if rate is not None
             ]
             rates.append(math.fsum(weighted) if len(weighted) == len(winrates) else None)
-        winner, tie = selected(rates, self.tie_enabled), len(highest(rates)) > 1
+        winner, tie = best_or_tie(rates, self.tie_enabled), len(highest(rates)) > 1
         return MultiCriteriaPairwiseInstanceResult(
             instance, multi, tuple(results), tuple(rates), winner, tie=tie
         )

@@ -1,6 +1,4 @@
-"""Votes → Result: pure arithmetic over votes."""
+"""Pool votes into results: pure arithmetic over votes."""
 
 VERSION = "2"
-"""How votes become results: raised with any change that can give the same votes another result.
-Part of a judge's identity.
-"""
+"""Raised if the same votes may give another result: a part of every judge's identity."""

@@ -1,4 +1,4 @@
-"""Several criteria's verdicts as one score, with bounds where a verdict is missing."""
+"""Combine the verdicts of several criteria into one score, with bounds if a verdict is missing."""
 
 from __future__ import annotations
 
@@ -17,27 +17,28 @@ from adjudge.core.domain.results import DirectInstanceResult, Status
 def composite(
     instance: Instance, multi: MultiCriteria, results: Sequence[DirectInstanceResult]
 ) -> MultiCriteriaDirectInstanceResult:
-    """The weighted sum; 0 unless required items reach their maximum; no number while a verdict is
-    missing.
+    """Return the weighted sum: 0 unless required items reach their maximum, and None while a
+    verdict is missing.
     """
     entries = tuple(
         _entry(item, result, multi) for item, result in zip(multi.items, results, strict=True)
     )
     lower, upper = _bounds(entries, multi)
-    whole = all(entry.score is not None for entry in entries)
+    is_complete = all(entry.score is not None for entry in entries)
     return MultiCriteriaDirectInstanceResult(
-        instance, multi, entries, lower if whole else None, lower, upper
+        instance, multi, entries, lower if is_complete else None, lower, upper
     )
 
 
 def _entry(
     item: MultiCriteriaItem, result: DirectInstanceResult, multi: MultiCriteria
 ) -> MultiCriteriaItemResult:
-    """What a judge of one's own scores counts as well, unless it is none that the options allow."""
+    """Return one criterion's part in the aggregate."""
     nothing = MultiCriteriaItemResult(item, result, None, None)
     if result.status is not Status.SCORED or result.option is None:
         return nothing
     score = multi.score(item, result.option, result.score)
+    # A custom judge may return its own score; one outside the range of the options does not count.
     if not multi.minimum(item) <= score <= multi.maximum(item):
         return nothing
     return MultiCriteriaItemResult(item, result, score, score * (item.weight or 0.0))
@@ -46,7 +47,7 @@ def _entry(
 def _bounds(
     entries: Sequence[MultiCriteriaItemResult], multi: MultiCriteria
 ) -> tuple[float, float]:
-    """Between what the aggregate lies, whatever the missing verdicts would be."""
+    """Return the range of the aggregate, whatever the missing verdicts would be."""
     required = [entry for entry in entries if entry.item.required]
     if any(
         entry.score is not None and entry.score < multi.maximum(entry.item) for entry in required
@@ -61,12 +62,14 @@ def _bounds(
         entry.score is None and multi.minimum(entry.item) < multi.maximum(entry.item)
         for entry in required
     ):
-        return min(lower, 0.0), max(upper, 0.0)  # it may fall short
+        return min(lower, 0.0), max(
+            upper, 0.0
+        )  # the missing item may fall short: the sum is then 0
     return lower, upper
 
 
 def _sum(entries: Sequence[MultiCriteriaItemResult], missing: Sequence[float]) -> float:
-    """The weighted sum with ``missing`` in the place of scores that are not there."""
+    """Return the weighted sum, with ``missing`` in place of missing scores."""
     scores = [
         entry.score if entry.score is not None else stand
         for entry, stand in zip(entries, missing, strict=True)

@@ -1,4 +1,4 @@
-"""How sure a judge is of its verdict, as far as its votes say."""
+"""The confidence of a judge in its verdict, as far as its votes show it."""
 
 from __future__ import annotations
 
@@ -9,18 +9,19 @@ from adjudge.core.domain.vote import Vote
 
 
 def confidence(votes: Sequence[Vote], option: str | None) -> float | None:
-    """The mean probability of ``option`` where each vote has one, else the share of the votes that
-    say so.
+    """Return the mean probability of ``option`` if each vote has one, else the share of votes for
+    it.
 
-    None where the votes say nothing of it: there is no verdict, there is one vote, or all of them
-    repeat one answer. That two orders agree is not confidence either.
+    Return None if the votes show nothing: there is no verdict, there is one vote, or all of them
+    repeat one answer.
     """
     valid = [vote for vote in votes if vote.verdict is not None]
     if option is None or not valid:
         return None
     shares = [vote.distribution for vote in valid]
     if all(shares):
-        return fmean(one.get(option, 0.0) for one in shares if one)
+        return fmean(distribution.get(option, 0.0) for distribution in shares if distribution)
+    # Votes in two orders with one sample each do not count: agreeing orders are not confidence.
     if len({vote.sample for vote in votes}) < 2 or all(
         vote.ballot.temperature == 0 for vote in votes
     ):

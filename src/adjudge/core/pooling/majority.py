@@ -1,6 +1,4 @@
-"""Votes for options → the majority, of one model and of a panel, and what a
-reader of it must know.
-"""
+"""Pool votes for options into the majority of one model and of a panel, with notes for readers."""
 
 from __future__ import annotations
 
@@ -25,9 +23,9 @@ class Majority(NamedTuple):
 
 
 def majority(said: Sequence[str], criteria: Criteria) -> Majority | None:
-    """The option most of ``said`` name.
+    """Return the option with most votes in ``said``.
 
-    Tied: the one with the lowest score, else the one listed first.
+    A tie goes to the option with the lowest score, then to the one listed first.
     """
     if not said:
         return None
@@ -48,30 +46,28 @@ def samples_still_needed(
     *,
     abstained: bool = False,
 ) -> int:
-    """How many of the ``remaining`` samples must be asked before the outcome could be settled; 0
-    when it is.
+    """Return how many of the ``remaining`` samples must be asked before the outcome could be
+    settled; 0 if it is.
 
-    Settled means: whatever the remaining samples say, or fail to say, the winner stays, and so does
-    whether there are ``min_valid`` votes; where there cannot be, whether a model ``abstained`` or
-    all of them failed stays as well. Fewer samples than the number returned can settle nothing, so
-    none of them is wasted.
+    The outcome is settled if no further samples can change the winner, or whether there are
+    ``min_valid`` votes. If there cannot be enough, it must also be settled whether a model
+    ``abstained`` or all failed. Fewer samples than returned cannot settle anything, so none is
+    wasted.
     """
     counts = Counter(said)
-    for asked in range(remaining):
-        one_option = [(Counter({name: asked}), abstained) for name in criteria.option_names]
-        ways = [
-            (Counter[str](), abstained or asked > 0),
-            *one_option,
-        ]  # all abstain, or all say one thing
+    for count in range(remaining):
+        one_option = [(Counter({name: count}), abstained) for name in criteria.option_names]
+        # The samples that settle most quickly: all abstain, or all name one option.
+        ways = [(Counter[str](), abstained or count > 0), *one_option]
         if any(
-            _settled(counts + way, remaining - asked, criteria, min_valid, declined)
+            _is_settled(counts + way, remaining - count, criteria, min_valid, declined)
             for way, declined in ways
         ):
-            return asked
+            return count
     return remaining
 
 
-def _settled(
+def _is_settled(
     counts: Counter[str], remaining: int, criteria: Criteria, min_valid: int, abstained: bool
 ) -> bool:
     valid = counts.total()
@@ -87,62 +83,61 @@ def _settled(
 
 
 class Panel(NamedTuple):
-    """What the models say, and which of them could not be counted."""
+    """The verdicts of the models, and the models that could not be counted."""
 
     counted: tuple[ModelVerdict, ...]
     excluded: dict[str, str]
 
     @property
     def score(self) -> float | None:
-        """The mean over the counted models; None when there is none."""
+        """The mean over the counted models; None if there are none."""
         if not self.counted:
             return None
         return sum(entry.score for entry in self.counted) / len(self.counted)
 
-    def weighted(self, weights: Mapping[str, float]) -> float | None:
-        """The mean with each model's weight, one half where both sides weigh the same; None where
-        no counted model has a weight above 0.
-        """
+    def weighted_score(self, weights: Mapping[str, float]) -> float | None:
+        """Return the weighted mean; None if no counted model has a weight above 0."""
         total = math.fsum(weights[entry.model] for entry in self.counted)
         if total <= 0:
             return None
         mean = math.fsum(weights[entry.model] * entry.score for entry in self.counted) / total
+        # Sums of weights may miss one half in the last digit, which would break a tie.
         return 0.5 if equal(mean, 0.5) else mean
 
 
 def panel(
     votes: Sequence[Vote], models: Sequence[str], criteria: Criteria, min_valid: int = 1
 ) -> Panel:
-    """Every model by its own votes.
+    """Pool every model's own votes.
 
-    One with fewer than ``min_valid`` valid ones is excluded, with the reason.
+    A model with fewer than ``min_valid`` valid votes is excluded, with the reason.
     """
     counted: list[ModelVerdict] = []
     excluded: dict[str, str] = {}
     for model in models:
-        own = [vote for vote in votes if vote.ballot.model == model]
-        entry = _model_verdict(model, own, criteria, min_valid)
+        model_votes = [vote for vote in votes if vote.ballot.model == model]
+        entry = _model_verdict(model, model_votes, criteria, min_valid)
         if entry:
             counted.append(entry)
         else:
-            excluded[model] = why_excluded(own, min_valid)
+            excluded[model] = explain_exclusion(model_votes, min_valid)
     return Panel(tuple(counted), excluded)
 
 
 def status_of(votes: Sequence[Vote], scored: bool) -> Status:
-    """Scored; else abstained where a model declined to decide; else failed."""
+    """Return scored, else abstained if a model declined to decide, else failed."""
     if scored:
         return Status.SCORED
     return Status.ABSTAINED if any_abstained(votes) else Status.FAILED
 
 
 def any_abstained(votes: Sequence[Vote]) -> bool:
-    """Whether a model declined to decide."""
+    """Return True if a model declined to decide."""
     return any(vote.outcome is Outcome.ABSTAINED for vote in votes)
 
 
-def why_excluded(votes: Sequence[Vote], min_valid: int) -> str:
-    """The commonest reason among the votes that carry no verdict."""
+def explain_exclusion(votes: Sequence[Vote], min_valid: int) -> str:
+    """Return the most common reason of the votes without a verdict."""
     valid = sum(vote.valid for vote in votes)
     if valid >= min_valid:
         return Message("the option it chose has no score")
@@ -162,18 +157,26 @@ def why_excluded(votes: Sequence[Vote], min_valid: int) -> str:
 def _model_verdict(
     model: str, votes: Sequence[Vote], criteria: Criteria, min_valid: int
 ) -> ModelVerdict | None:
-    said = [vote.verdict.option for vote in votes if vote.verdict]
-    won = majority(said, criteria)
-    if won is None or len(said) < min_valid:
+    options = [vote.verdict.option for vote in votes if vote.verdict]
+    winner_vote = majority(options, criteria)
+    if winner_vote is None or len(options) < min_valid:
         return None
-    score = criteria.options[criteria.option_names.index(won.option)].score
+    score = criteria.options[criteria.option_names.index(winner_vote.option)].score
     if score is None:
         return None
-    return ModelVerdict(model, won.option, score, won.agreement, won.tie, len(said), len(votes))
+    return ModelVerdict(
+        model,
+        winner_vote.option,
+        score,
+        winner_vote.agreement,
+        winner_vote.tie,
+        len(options),
+        len(votes),
+    )
 
 
 ONE_ORDER = Message("asked in one order: a better response cannot be told from a better place")
-"""What a reader must know of a comparison whose responses were shown in one order."""
+"""The note on a comparison whose responses were shown in one order."""
 
 
 NO_EXPLANATION = Message("no explanation: a decision model writes none")
@@ -182,59 +185,63 @@ NO_EXPLANATION = Message("no explanation: a decision model writes none")
 def notes_on(
     votes: Sequence[Vote], temperatures: Mapping[str, float], *, persona: bool = False
 ) -> tuple[Message, ...]:
-    """What a reader of these votes must know. ``temperatures``: what each model was asked at;
-    ``persona``: whether the models were to invent who they are.
+    """Return notes for readers of these votes.
+
+    ``temperatures``: the temperature of each model; ``persona``: True if the models were to invent
+    a persona.
     """
     likely = {vote.model for vote in votes if vote.ballot.mode != "generate"}
-    changed = [vote for vote in votes if vote.answered_before]
-    if len(votes) < 2 and not likely and not changed:
-        return ()  # nothing is repeated, and nothing was left out
-    what = join(", ", _ignored(votes, persona))
-    found = []
+    renamed_votes = [vote for vote in votes if vote.answered_before]
+    if len(votes) < 2 and not likely and not renamed_votes:
+        return ()  # no votes are repeated and no setting was ignored
+    what = join(", ", _ignored_settings(votes, persona))
+    notes = []
     if what:
-        found.append(
+        notes.append(
             Message(
                 "judged by token probabilities; not used: {what} (mode='generate' uses that)",
                 what=what,
             )
         )
     if any(vote.ballot.mode == "decide" for vote in votes):
-        found.append(NO_EXPLANATION)
+        notes.append(NO_EXPLANATION)
     if any(vote.ballot.mode == "decide" and vote.ballot.criteria.examples for vote in votes):
-        found.append(Message("a decision model is not shown the examples of the criterion"))
-    found += dict.fromkeys(
+        notes.append(Message("a decision model is not shown the examples of the criterion"))
+    notes += dict.fromkeys(
         Message(
             "{model}: the reply names {now}, and earlier ones named {before}",
-            model=one.model,
-            now=one.answered_by,
-            before=one.answered_before,
+            model=renamed.model,
+            now=renamed.answered_by,
+            before=renamed.answered_before,
         )
-        for one in changed
+        for renamed in renamed_votes
     )
     cold = {model for model, temperature in temperatures.items() if temperature == 0} - likely
-    repeated = {model: count for model in temperatures if (count := _asked(model, votes)) > 1}
-    if chosen := [model for model in repeated if model in likely]:
-        found.append(
+    repeated = {
+        model: count for model in temperatures if (count := _count_samples(model, votes)) > 1
+    }
+    if affected := [model for model in repeated if model in likely]:
+        notes.append(
             Message(
                 "{models}: votes by token probability are identical, so agreement says nothing "
                 "about confidence",
-                models=", ".join(chosen),
+                models=", ".join(affected),
             )
         )
-    if chosen := [model for model in repeated if model in cold]:
-        found.append(
+    if affected := [model for model in repeated if model in cold]:
+        notes.append(
             Message(
                 "{models}: {count} votes at temperature 0 repeat one answer, so agreement says "
                 "nothing about confidence",
-                models=", ".join(chosen),
-                count=repeated[chosen[0]],
+                models=", ".join(affected),
+                count=repeated[affected[0]],
             )
         )
-    return tuple(found)
+    return tuple(notes)
 
 
-def _ignored(votes: Sequence[Vote], persona: bool) -> Iterator[str]:
-    """What judging by log-probability makes no use of."""
+def _ignored_settings(votes: Sequence[Vote], persona: bool) -> Iterator[str]:
+    """Yield the settings that voting by log-probability does not use."""
     ballots = [vote.ballot for vote in votes if vote.ballot.mode == "likelihood"]
     if any(ballot.criteria.examples for ballot in ballots):
         yield Message("the examples of the criterion")
@@ -244,6 +251,6 @@ def _ignored(votes: Sequence[Vote], persona: bool) -> Iterator[str]:
         yield Message("the synthetic persona")
 
 
-def _asked(model: str, votes: Sequence[Vote]) -> int:
-    """How often the model was asked the same."""
+def _count_samples(model: str, votes: Sequence[Vote]) -> int:
+    """Return how often the model was asked the same."""
     return len({vote.sample for vote in votes if vote.model == model})

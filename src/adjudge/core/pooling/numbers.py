@@ -1,4 +1,4 @@
-"""Numbers of several samples as one, and how far they lie apart."""
+"""Combine the numbers of several samples, and measure their spread."""
 
 from __future__ import annotations
 
@@ -21,23 +21,21 @@ _RULES: Mapping[str, Callable[[Sequence[float]], float]] = {
 
 
 def aggregate(numbers: Sequence[float], how: Aggregation) -> float:
-    """One number for all of them: the mean, the median, the lowest or the highest."""
+    """Return one number for all: the mean, the median, the lowest or the highest."""
     return _RULES[how](numbers)
 
 
 def spread(numbers: Sequence[float]) -> float | None:
-    """The standard deviation of the samples; None with fewer than two, where nothing is known of
-    it.
-    """
+    """Return the standard deviation of the samples; None with fewer than two."""
     return statistics.stdev(numbers) if len(numbers) > 1 else None
 
 
 def numbers_of(votes: Sequence[Vote]) -> tuple[float, ...]:
-    """What the valid votes say."""
+    """Return the numbers of the valid votes."""
     return tuple(vote.verdict.number for vote in votes if isinstance(vote.verdict, Rated))
 
 
 def shares(votes: Sequence[Vote]) -> dict[str, float]:
-    """Share of the valid votes for each answer, the commonest first."""
+    """Return the share of the valid votes for each answer, the most common first."""
     counts = Counter(vote.verdict.option for vote in votes if vote.verdict)
     return {answer: count / counts.total() for answer, count in counts.most_common()}

@@ -24,7 +24,7 @@ from adjudge.core.data.dataset import OddRows
 from adjudge.core.data.sources.row import BadRow, Origin, Row
 from adjudge.core.domain.instance import Instance
 from adjudge.core.domain.results import Result, Status
-from adjudge.core.engine.run import RunSettings, check_prices, recorded
+from adjudge.core.engine.run import RunSettings, check_prices, record_run
 from adjudge.core.engine.session import OpenRun
 from adjudge.core.gateway.layers.account import Spent
 from adjudge.core.gateway.layers.budget import Budget
@@ -249,7 +249,7 @@ class PartitionJudge:
             self.store, named or _own_name(), configuration, buffer, started_anew=named is not None
         )
         try:
-            async with recorded(
+            async with record_run(
                 ledger, RunSettings(self.store.name), self._settings.budget, plan.prices
             ) as run:
                 if limits := self._settings.limits:

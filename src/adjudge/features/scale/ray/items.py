@@ -14,7 +14,7 @@ from adjudge.core.domain.instance import Instance
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.results import Result
 from adjudge.core.engine.cluster import Cluster, ClusterTask
-from adjudge.core.engine.run import RunSettings, recorded
+from adjudge.core.engine.run import RunSettings, record_run
 from adjudge.core.engine.session import OpenRun
 from adjudge.core.gateway.layers.budget import Budget
 from adjudge.core.gateway.opener import OpenModel
@@ -176,7 +176,7 @@ def _opened(
     async def opened() -> AsyncIterator[_Session[I, R]]:
         ledger = SharedLedger(store, writer, configuration)
         try:
-            async with recorded(ledger, RunSettings(store.name), budget, prices) as run:
+            async with record_run(ledger, RunSettings(store.name), budget, prices) as run:
                 run.open_budget.share(limits.more, limits.whole)
                 yield _Session(judge, label, criteria, ledger, run)
         finally:
