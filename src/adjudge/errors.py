@@ -28,8 +28,8 @@ AdjudgeError
     ├── OtherConfiguration  the run in the folder was made with other settings
     └── NoValidCandidate    none of the generated candidates may be used
 
-SetupError and WrongData are ValueErrors, too: what was given has to change.
-An unreadable reply is not here: it is a failed vote.
+SetupError and WrongData are ValueErrors, too: what was given has to change. An unreadable reply is
+not here: it is a failed vote.
 """
 
 from __future__ import annotations

@@ -76,8 +76,8 @@ class Message(str):
 
 
 def plural(one: str, many: str, /, count: int, **values: object) -> Message:
-    """Return a message whose wording depends on ``count``: ``plural("{count} row",
-    "{count} rows", 3)``.
+    """Return a message whose wording depends on ``count``: ``plural("{count} row", "{count} rows",
+    3)``.
     """
     return Message(one, many, count=count, **values)
 
@@ -136,8 +136,7 @@ class StoredMessage(Message):
     parts that ``pack`` stored.
 
     The file may come from anybody, so the parts are checked before they are translated. If a
-    template is
-    unknown or the parts do not make exactly the text, the text is shown as it is.
+    template is unknown or the parts do not make exactly the text, the text is shown as it is.
     """
 
     __slots__ = ("packed",)

@@ -327,8 +327,8 @@ def _reversed_responses(item: Mapping[str, str | list[str]] | list[str]) -> Pair
 def _named_by(
     result: Result, names: Sequence[int], *, reverse: bool = False
 ) -> Iterator[tuple[tuple[int, ...], str]]:
-    """Yield the responses that each vote compares and its winner, each response by its
-    entry in ``names``.
+    """Yield the responses that each vote compares and its winner, each response by its entry in
+    ``names``.
     """
     for vote in result.votes:
         order, verdict = vote.order or (), vote.verdict

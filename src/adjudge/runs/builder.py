@@ -181,8 +181,7 @@ def open_entry(
     """Open the model of an entry.
 
     ``api_key``: replaces the entry's variable; keys do not belong in files. ``dry_run``: the model
-    will
-    not be asked, so its key may be missing.
+    will not be asked, so its key may be missing.
     """
     opened = partial(
         open_model,

@@ -93,10 +93,8 @@ class CodeFiles:
         """Path → hash of each file that the code may load.
 
         These are the modules that a Python file imports, recursively, and those next to it, which
-        take
-        precedence over installed modules of the same name. For a command, or code that loads more
-        than its
-        imports show, it is every file below the eval file's folder.
+        take precedence over installed modules of the same name. For a command, or code that loads
+        more than its imports show, it is every file below the eval file's folder.
         """
         return _program_files(self.file, self._code) if self._code else {}
 

@@ -197,8 +197,7 @@ class RunDiff:
 
     def lines(self) -> list[str]:
         """Return the judges and criteria that both runs have, in the order of the first run. If
-        several
-        targets answered, each target is a line of its own.
+        several targets answered, each target is a line of its own.
         """
         both = (
             "SELECT line FROM judged GROUP BY line HAVING count(DISTINCT side) = 2 ORDER BY "
@@ -293,8 +292,7 @@ class RunDiff:
         """Count how often each outcome of the first run became each outcome of the second.
 
         Yields nothing if counts are not enough: if rows belong to groups, a row has no counterpart,
-        or a
-        panel lost votes. The order is that of ``pairs``.
+        or a panel lost votes. The order is that of ``pairs``.
         """
         uncountable_rows = (
             "SELECT 1 FROM judged WHERE line = :line AND (cluster IS NOT NULL OR shared "
@@ -396,8 +394,7 @@ def run_diff(
     """Compare two run folders.
 
     ``cluster``: the column whose equal values make a group of rows. ``id``: the column that names
-    rows,
-    if the runs themselves do not. ``by``: the column whose values are reported separately.
+    rows, if the runs themselves do not. ``by``: the column whose values are reported separately.
     """
     infos = [run_facts(folder) for folder in (one, two)]
     old_configuration, new_configuration = (info.configuration for info in infos)
@@ -493,8 +490,7 @@ class _Systems:
 
     def as_in_the_first_run(self, row: JudgmentRecord) -> JudgmentRecord:
         """Return the judgment with its responses and winner in the first run's order. It is
-        returned
-        unchanged if the systems are other ones.
+        returned unchanged if the systems are other ones.
         """
         detail, line = row.detail, (row.judge, row.criterion)
         if not detail.is_comparison:
@@ -684,8 +680,7 @@ def _pair(table: sqlite3.Connection) -> None:
 
     Rows that share an id are paired in order, those with the same text or question first. By fields
     and texts, only unique rows and copies of one row are paired. The rest is paired by position
-    among
-    rows with the same other fields, if both runs have as many of them.
+    among rows with the same other fields, if both runs have as many of them.
     """
     alone = "SELECT line FROM judged WHERE named GROUP BY line HAVING count(DISTINCT side) = 1"
     # ids of one run alone
@@ -759,8 +754,7 @@ def _join(table: sqlite3.Connection, way: Way, keys: str, which: str, count: str
     """Pair rows without a partner that are equal in ``keys``, in the order of their positions.
 
     ``count``: SQL condition on the number of equal rows in the first (``own``) and second
-    (``others``)
-    run.
+    (``others``) run.
     """
     names = keys.replace("kind", "coalesce(beside, x'') AS kind")
     script = (

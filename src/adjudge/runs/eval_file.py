@@ -174,8 +174,7 @@ class JudgeEntry:
     """The settings of every kind of judge.
 
     A kind declares its own settings in a subclass. The properties and methods below describe a
-    judge
-    before it is made; a kind overrides those that differ.
+    judge before it is made; a kind overrides those that differ.
     """
 
     kind: str = key(
@@ -267,8 +266,7 @@ class JudgeEntry:
     @property
     def talks_to_target(self) -> bool:
         """True if the judge has its own way to get answers from the file's targets. All judges of
-        the
-        file then use it.
+        the file then use it.
         """
         return False
 
@@ -731,8 +729,7 @@ def load_eval(
 
     This only reads it. To run a file that may come from others, use
     ``runs.trusted_folders.open_eval``, which asks the user first. ``project``: its defaults for
-    missing
-    keys. ``data``: the rows to judge if the file names none.
+    missing keys. ``data``: the rows to judge if the file names none.
     """
     return parse_eval(eval_text(path), path, project, data)
 
@@ -761,8 +758,7 @@ def parse_eval(
     """Parse the eval file ``content``.
 
     ``path``: its name in errors, and the base of its paths. ``environ``: the values of its
-    variables,
-    by default the environment of this process.
+    variables, by default the environment of this process.
     """
     return read_eval_text(content, path, data, environ).completed(project or Project())
 

@@ -225,8 +225,7 @@ def run_info(
 
     ``judgments_follow``: the caller will read every judgment before it uses the counts, and
     (``votes_follow``) every vote, by ``report_of_run``. Reading checks them, so they are not
-    checked
-    here.
+    checked here.
     """
     path = Path(folder) / FILE
     later = {*(["judgments"] if judgments_follow else ()), *(["votes"] if votes_follow else ())}
@@ -435,8 +434,7 @@ def delete_run(folder: str | Path, *, only_try: bool = False) -> None:
     """Delete a run's own files, and its folder if nothing else is in it.
 
     Raises a RunError that says why it cannot be deleted. Exports are deleted only if the folder
-    holds
-    nothing else: otherwise the user may have put them there.
+    holds nothing else: otherwise the user may have put them there.
     """
     place = Path(folder)
     if place.is_symlink():

@@ -25,8 +25,7 @@ def criteria_to_try(
     named: Sequence[str], questions: Sequence[str], kind: Kind, language: str
 ) -> list[NamedCriteria]:
     """Return the ready-made criteria, those of files, and the questions. If several share a name,
-    it
-    is followed by their file.
+    it is followed by their file.
     """
     criteria_with_files = [(criteria_of(question, kind, language), "") for question in questions]
     for name in named:

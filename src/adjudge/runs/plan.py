@@ -33,9 +33,8 @@ class Plan:
     """A resolved eval file: rows, judges, prices, limits and the run folder.
 
     ``resolve`` makes it after the user has agreed to the file's needs (``runs.trusted_folders``).
-    Every
-    command that judges, estimates, resumes or follows reads it. None of them looks up a model, a
-    criterion, a price or a file of code again.
+    Every command that judges, estimates, resumes or follows reads it. None of them looks up a
+    model, a criterion, a price or a file of code again.
     """
 
     file: EvalFile
@@ -80,8 +79,7 @@ class Plan:
 
     def first_row(self) -> Instance | None:
         """Return the first row that will be judged. None if there is none, or if reading would
-        consume
-        it.
+        consume it.
         """
         if self.file.data.path == STDIN and not self.file.rows:
             return None
@@ -112,8 +110,7 @@ class Plan:
 
     def keeping_rows(self) -> Plan:
         """Raise the plan's limit to the number of rows in the run folder: rows after the limit
-        would be
-        dropped from the run.
+        would be dropped from the run.
         """
         limit = self.limit or self.file.data.limit
         if limit is None or self.file.rows or self.folder is None or not holds_run(self.folder):
@@ -154,11 +151,9 @@ def resolve(
 
     ``file`` has the project's defaults already, and the user has agreed to it: code is loaded here.
     ``cache``: read replies from the user's cache, and store them there. ``api_key``: for the file's
-    one
-    model. ``prices``: by default ``PriceTable.load()``. ``budget``: limits that replace the file's.
-    ``dry_run``: the plan will only be estimated, so keys may be missing. ``opened``: opens a model,
-    for
-    callers that wrap models.
+    one model. ``prices``: by default ``PriceTable.load()``. ``budget``: limits that replace the
+    file's. ``dry_run``: the plan will only be estimated, so keys may be missing. ``opened``: opens
+    a model, for callers that wrap models.
     """
     prices = prices or PriceTable.load()
     file = look_up_criteria(file)

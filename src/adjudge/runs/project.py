@@ -1,6 +1,5 @@
 """A project's defaults: the nearest ``adjudge.toml``, or ``[tool.adjudge]`` in ``pyproject.toml``,
-up
-the tree.
+up the tree.
 """
 
 from __future__ import annotations
@@ -99,8 +98,7 @@ class ServerEntry:
 
     def over(self, entry: E) -> E:
         """Return ``entry`` with these settings in place of its own. With another base URL, the
-        entry's key
-        and headers are dropped.
+        entry's key and headers are dropped.
         """
         if self.base_url is not None:
             return replace(
@@ -246,8 +244,7 @@ class Project(ServerEntry):
 
 def find_project(folder: Path | None = None) -> Project:
     """Return the nearest project from ``folder``, or the working folder, up the tree. Without a
-    file,
-    return a project without settings.
+    file, return a project without settings.
     """
     for path in project_files((folder or Path.cwd()).absolute()):
         if project := _read(path):
@@ -276,8 +273,7 @@ def _read(path: Path) -> Project | None:
 
 def _check_owner(path: Path) -> None:
     """Refuse another user's file in a folder that everybody may write to, such as /tmp: it could
-    send
-    our keys elsewhere.
+    send our keys elsewhere.
     """
     if os.name != "posix":
         return

@@ -133,8 +133,7 @@ def _open_damaged(path: Path) -> Iterator[sqlite3.Connection]:
 
 def _save(path: Path, new: sqlite3.Connection, table: str) -> int:
     """Copy a table row by row from both ends, each until the damage. Then copy the votes between,
-    one
-    by one.
+    one by one.
     """
     new.execute("BEGIN")
     saved = sum(_copy(new, table, _rows(path, table, way)) for way in ("ASC", "DESC"))
@@ -191,8 +190,7 @@ def _whole_rows(
 
 def _drop_without_votes(new: sqlite3.Connection) -> int:
     """Delete judgments whose votes were not all saved: they will be made again. Return the number
-    of
-    remaining rows.
+    of remaining rows.
     """
     lost = [
         place

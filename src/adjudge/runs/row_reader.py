@@ -77,8 +77,7 @@ class RowReader:
     @cached_property
     def fields(self) -> FieldsRead:
         """The fields that the judges read. Fields that are given for all rows, or answered by a
-        target,
-        are not needed in a row.
+        target, are not needed in a row.
         """
         parts = [entry.fields_read(self.file) for entry in self.file.judges]
         read = FieldsRead(

@@ -225,8 +225,7 @@ def section_kind(name: str) -> type[SectionTally] | None:
     """Return the section of this name; None if there is none.
 
     A section of a broken plugin is left out with a warning: the counts of the other sections are
-    right
-    without it.
+    right without it.
     """
     try:
         return SECTIONS.get(name)

@@ -42,8 +42,7 @@ def write_eval(file: EvalFile) -> JsonDict:
 
 def read_eval(kept: object, place: str) -> EvalFile:
     """Read the data that ``write_eval`` wrote. ``place``: its name in errors, since it may come
-    from
-    anybody.
+    from anybody.
     """
     try:
         return _read_eval(kept, place)

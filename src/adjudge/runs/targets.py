@@ -102,8 +102,7 @@ class Variant:
 
 class SharedAnswers:
     """The answers that the judges of one run share: each is asked for once, and an answer that
-    failed
-    for one judge has failed for all.
+    failed for one judge has failed for all.
     """
 
     def __init__(self) -> None:
@@ -151,8 +150,7 @@ class UnansweredRow:
     @cached_property
     def asked_row(self) -> str:
         """A key that the answers to this row share and no other row has. It is the position, since
-        two
-        rows may have the same id.
+        two rows may have the same id.
         """
         place = self.instance.metadata.get("place") or self.id
         return str(place or text_hash(json.dumps(dict(self.row), ensure_ascii=False)))

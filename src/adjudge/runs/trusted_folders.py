@@ -1,8 +1,7 @@
 """Trust in folders, and the only way to open files that may come from others.
 
 ``open_eval`` and ``trusted_project`` list everything that an untrusted folder may not do, and ask
-the
-user to agree. The answer is remembered outside of the folder with a hash of every file that
+the user to agree. The answer is remembered outside of the folder with a hash of every file that
 matters; if one of them changes, the user is asked again. Only a command asks, at the terminal.
 Everything else refuses.
 """
@@ -211,10 +210,8 @@ def open_eval(
 
     ``data``: see ``load_eval``. ``typed``: keys that the command line replaces. ``writes``: folders
     that the command chooses next to the file. ``is_limited``: True if the user set a limit;
-    otherwise
-    an untrusted file gets one, counted by ``prices``. ``use_env``: set the variables of the
-    ``.env``
-    next to the file, once it is trusted.
+    otherwise an untrusted file gets one, counted by ``prices``. ``use_env``: set the variables of
+    the ``.env`` next to the file, once it is trusted.
     """
     path, project = Path(path), project or Project()
     env = EnvFile.beside(path.parent) if use_env else EnvFile(path)

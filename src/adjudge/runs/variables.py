@@ -1,6 +1,5 @@
 """Variables in files: ``$NAME`` as a whole value, ``${NAME}`` and ``${NAME:-otherwise}`` anywhere
-in
-one. ``$$`` is a literal dollar sign before either. Also reads ``.env``, the file that sets them.
+in one. ``$$`` is a literal dollar sign before either. Also reads ``.env``, the file that sets them.
 """
 
 from __future__ import annotations
@@ -41,8 +40,7 @@ def with_variables(
     """Return ``value`` with its variables replaced.
 
     ``but``: keys below which variables are kept. ``environ``: their values, by default the
-    environment
-    of this process.
+    environment of this process.
     """
     if isinstance(value, YamlMapping):
         filled = YamlMapping()
@@ -153,8 +151,7 @@ class EnvFile:
 
 def _parse_env(text: str, path: Path) -> Mapping[str, str]:
     """Read lines of ``NAME=value``; quotes and ``export`` are allowed. Errors do not repeat the
-    value,
-    since it may be secret.
+    value, since it may be secret.
     """
     values: dict[str, str] = {}
     for number, line in enumerate(text.splitlines(), 1):

@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 
 @light_dataclass(frozen=True, kw_only=True)
 class CheckOptions:
-    """What ``adjudge check`` can be told."""
+    """The options of ``adjudge check``."""
 
     text: str | None = positional(
         "The text to judge; - reads it from standard input.", required=False
@@ -101,17 +101,17 @@ def check(options: CheckOptions, flags: Flags) -> int:
     model's FAIL does so only with --fail-under.
     """
     check_writable(options.output)
-    expected = _expectations(options)
+    expectations = _expectations(options)
     if options.good and not options.criterion:
         raise UsageError(Message("--good says which answer to --criterion is the good one"))
-    if expected:
-        judge: JudgeEntry = _program(options, expected)
+    if expectations:
+        judge: JudgeEntry = _program(options, expectations)
     elif options.good == "no":
         judge = _question(options, flags)
     else:
         judge = _critic(options, flags)
     data = data_entry(flags, rows_in(options.text, options.file), columns_from(options.column))
-    made = prepare_run(
+    plan = prepare_run(
         eval_file_from_flags(
             flags,
             judge,
@@ -121,7 +121,7 @@ def check(options: CheckOptions, flags: Flags) -> int:
         ),
         flags,
     )
-    outcome = outcome_for(made, flags, is_good_known=options.good is not None)
+    outcome = outcome_for(plan, flags, is_good_known=options.good is not None)
     if flags.dry_run:
         show_estimate(estimated(outcome), as_json=options.as_json)
         return ExitCode.OK
@@ -131,17 +131,17 @@ def check(options: CheckOptions, flags: Flags) -> int:
         )
     )
     code = finish(outcome, judgments, options.output, as_json=options.as_json)
-    if not expected or code not in (ExitCode.OK, ExitCode.UNSCORED):
+    if not expectations or code not in (ExitCode.OK, ExitCode.UNSCORED):
         return code
     return worst([ExitCode(code), _failed_checks(outcome)])
 
 
 def _failed_checks(outcome: RunOutcome) -> ExitCode:
-    """4 if a row fails a check, as test runners do, unless a gate says how many may."""
+    """Return 4 if a row fails a check, as test runners do, unless a gate says how many may fail."""
     report = outcome.report()
     if report.gates:
         return ExitCode.OK
-    failed = max((one.summary.options.get(FAIL, 0) for one in report.sections), default=0)
+    failed = max((section.summary.options.get(FAIL, 0) for section in report.sections), default=0)
     if failed and report.total > 1:
         line = plural(
             "{count} row fails a check, so the exit code is 4; --fail-under NUMBER lets some fail",
@@ -153,9 +153,9 @@ def _failed_checks(outcome: RunOutcome) -> ExitCode:
 
 
 def _critic(options: CheckOptions, flags: Flags) -> AspectEntry:
-    """The judge of a criterion that a model decides."""
+    """Return the judge of a criterion that a model decides."""
     definition = _definition(options.criterion, options.aspect_name, flags.language)
-    name = options.aspect_name or _called(options.criterion or "", flags)
+    name = options.aspect_name or _criterion_name(options.criterion or "", flags)
     return AspectEntry(
         kind="aspect",
         criteria=(CriteriaEntry(Aspect(name, definition)),),
@@ -165,20 +165,20 @@ def _critic(options: CheckOptions, flags: Flags) -> AspectEntry:
 
 
 def _question(options: CheckOptions, flags: Flags) -> DirectEntry:
-    """The judge of a criterion to which no is the good answer: it is asked as a question."""
-    asked = yes_no_criteria(
+    """Return the judge of a criterion whose good answer is no. It is asked as a question."""
+    criteria = yes_no_criteria(
         _definition(options.criterion, options.aspect_name, flags.language), is_yes_good=False
     )
     return DirectEntry(
         kind="direct",
-        criteria=(CriteriaEntry(asked),),
+        criteria=(CriteriaEntry(criteria),),
         **options.settings,
         **typed_for_judges(flags),
     )
 
 
 def _program(options: CheckOptions, expected: tuple[Expectation, ...]) -> CheckEntry:
-    """The judge that is a program: no model is asked."""
+    """Return the judge that is a program. No model is asked."""
     if options.criterion or options.aspect_name:
         raise UsageError(
             Message(
@@ -190,34 +190,34 @@ def _program(options: CheckOptions, expected: tuple[Expectation, ...]) -> CheckE
 
 
 def _expectations(options: CheckOptions) -> tuple[Expectation, ...]:
-    """The checks that were typed."""
-    typed: list[object] = [{"contains": one} for one in options.contains]
-    typed += [{"regex": one} for one in options.regex]
-    typed += [{"equals": options.equals}] if options.equals is not None else []
-    if not typed and not options.checks:
+    """Return the checks that were typed."""
+    definitions: list[object] = [{"contains": text} for text in options.contains]
+    definitions += [{"regex": pattern} for pattern in options.regex]
+    definitions += [{"equals": options.equals}] if options.equals is not None else []
+    if not definitions and not options.checks:
         return ()
     from adjudge.core.checks.kinds import CheckType
 
     place = Place("--check")
-    found = [CheckType().read(with_lines(one), place) for one in typed]
-    found += [
-        CheckType().read(written.value, written)
-        for written in (load_yaml(text, place) for text in options.checks)
+    expectations = [CheckType().read(with_lines(definition), place) for definition in definitions]
+    expectations += [
+        CheckType().read(place_of_check.value, place_of_check)
+        for place_of_check in (load_yaml(text, place) for text in options.checks)
     ]
-    return tuple(found)
+    return tuple(expectations)
 
 
-def _called(criterion: str, flags: Flags) -> str:
-    """The criterion by its own words, unless a run that this one goes on with, or is compared with,
-    calls it otherwise.
+def _criterion_name(criterion: str, flags: Flags) -> str:
+    """Return the criterion's text as its name, unless the run that is continued or compared with
+    has another name for it.
     """
     folders = (flags.run, flags.not_worse_than, flags.baseline)
-    for folder in (Path(one) for one in folders if one is not None and holds_run(Path(one))):
+    for folder in (Path(path) for path in folders if path is not None and holds_run(Path(path))):
         from adjudge.runs.folder import settings_in  # loaded only where a run is resumed
 
-        for kept in settings_in(folder):
-            if str(kept.get("definition")).strip() == criterion.strip():
-                return str(kept.get("name"))
+        for stored_settings in settings_in(folder):
+            if str(stored_settings.get("definition")).strip() == criterion.strip():
+                return str(stored_settings.get("name"))
     return criterion
 
 

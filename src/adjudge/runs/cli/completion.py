@@ -1,4 +1,4 @@
-"""``adjudge completion``: what a shell needs to complete commands, options and names."""
+"""``adjudge completion``: shell scripts that complete commands, options and names."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SHELLS = ("bash", "zsh", "fish")
 
 
 class _Fish(FishComplete):
-    """click's own cuts names and descriptions at their first comma."""
+    """Completion for fish. click's own script cuts names and descriptions at their first comma."""
 
     source_template = FishComplete.source_template.replace(
         'string split ","', 'string split -m 1 ","'

@@ -1,4 +1,4 @@
-"""``adjudge criteria``: the ready-made criteria, and what is wrong with one's own."""
+"""``adjudge criteria``: list the ready-made criteria, and check custom ones."""
 
 from __future__ import annotations
 
@@ -38,19 +38,21 @@ _ASKING = {"test": "runs.cli.goldens", "improve": "features.bench.improvement_co
 
 
 class _Commands(CommandGroup):
-    """`improve` and `test` are loaded when they are called: they ask models,
-    and the others do not.
+    """Loads `improve` and `test` only when they are called: they ask models, and the others do
+    not.
     """
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [*super().list_commands(ctx), *_ASKING]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command, loaded now."""
+        """Load the command."""
         if cmd_name not in _ASKING:
             return super().get_command(ctx, cmd_name)
-        found: click.Command = getattr(import_module(f"adjudge.{_ASKING[cmd_name]}"), cmd_name)
-        return found
+        loaded_command: click.Command = getattr(
+            import_module(f"adjudge.{_ASKING[cmd_name]}"), cmd_name
+        )
+        return loaded_command
 
 
 @click.group(cls=_Commands, invoke_without_command=True)
@@ -68,11 +70,11 @@ def criteria(context: click.Context, kind: Kind | None, language: str | None, as
     """
     if context.invoked_subcommand is not None:
         return ExitCode.OK
-    chosen = choose_language(language)
+    language_name = choose_language(language)
     entries = [
         entry
-        for name in catalog.all_names(chosen)
-        if kind in (None, (entry := catalog.entry(name, chosen)).kind)
+        for name in catalog.all_names(language_name)
+        if kind in (None, (entry := catalog.entry(name, language_name)).kind)
     ]
     if as_json:
         print_results("criteria", {"criteria": len(entries)}, map(_as_json, entries))
@@ -92,21 +94,22 @@ def show(name: str, language: str | None, as_yaml: bool, as_json: bool) -> int:
     """Print everything about criteria, ready-made or your own: question, options with their
     scores, fields, golden examples.
     """
-    own = Path(name) if Path(name).suffix.lower() in CRITERIA_FILES else None
-    chosen = choose_language(language)
-    entries = read_entries(own) if own else [catalog.entry(name, chosen)]
+    criteria_file = Path(name) if Path(name).suffix.lower() in CRITERIA_FILES else None
+    language_name = choose_language(language)
+    entries = read_entries(criteria_file) if criteria_file else [catalog.entry(name, language_name)]
     if as_yaml:
-        click.echo(_text_of(own) if own else catalog.source(name, chosen), nl=False)
+        click.echo(
+            criteria_file.read_text(encoding="utf-8-sig")
+            if criteria_file
+            else catalog.source(name, language_name),
+            nl=False,
+        )
     elif as_json:
         print_results("criteria", {"criteria": len(entries)}, map(_as_json, entries))
     else:
         for entry in entries:
             show_entry(entry, Screen(output_language()))
     return ExitCode.OK
-
-
-def _text_of(file: Path) -> str:
-    return file.read_text(encoding="utf-8-sig")  # it was read a moment ago
 
 
 @criteria.command()
@@ -206,8 +209,8 @@ def add(source: str, folder: Path, path: Path) -> int:
 
 
 def _counts(findings: list[Finding]) -> dict[str, int]:
-    found = Counter(finding.severity for finding in findings)
-    return {"errors": found["error"], "warnings": found["warning"]}
+    counts = Counter(finding.severity for finding in findings)
+    return {"errors": counts["error"], "warnings": counts["warning"]}
 
 
 def _as_json(entry: CatalogEntry) -> JsonDict:

@@ -25,7 +25,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class RenamedOption(click.Option):
-    """An option that is also read by older names, which help and errors do not show."""
+    """An option with older names, which help and errors do not show."""
 
     def __init__(self, *names: Any, aliases: Sequence[str] = (), **settings: Any) -> None:
         super().__init__(*names, **settings)
@@ -46,7 +46,7 @@ def type_of(field: Field[object]) -> Type[object]:
 
 
 def declared_option(field: Field[object]) -> Callable[[F], F]:
-    """Return the option of a declared setting: type, default and help are those of the setting."""
+    """Return the option of a declared setting. Type, default and help are those of the setting."""
     kind, bare = type_of(field), field.metadata["bare"]
     names = field.metadata["option"] or (f"--{field.name.replace('_', '-')}",)
     more = _click_settings(kind)
@@ -73,42 +73,42 @@ def declared_option(field: Field[object]) -> Callable[[F], F]:
 
 
 def _click_settings(kind: Type[object]) -> dict[str, Any]:
-    """Return how an option is made whose values the type takes."""
-    made: dict[str, Any] = {}
+    """Return the arguments of ``click.option`` for values of this type."""
+    settings: dict[str, Any] = {}
     match kind:
         case Flag():
-            made = {"is_flag": True}
+            settings = {"is_flag": True}
         case Word(allowed=[word]):  # there is nothing to choose
-            made = {"is_flag": True, "flag_value": word, "type": str}
+            settings = {"is_flag": True, "flag_value": word, "type": str}
         case Word():
-            made = {"type": click.Choice(kind.allowed)}
+            settings = {"type": click.Choice(kind.allowed)}
         case WholeNumber(least=None, most=None):
-            made = {"type": int}
+            settings = {"type": int}
         case WholeNumber():
             least, most = (None if end is None else int(end) for end in (kind.least, kind.most))
-            made = {"type": click.IntRange(least, most)}
+            settings = {"type": click.IntRange(least, most)}
         case Number(least=None, most=None, above=None, below=None):
-            made = {"type": float}
+            settings = {"type": float}
         case Number():
             lower = kind.least if kind.above is None else kind.above
             upper = kind.most if kind.below is None else kind.below
             open_ends = {"min_open": kind.above is not None, "max_open": kind.below is not None}
-            made = {"type": click.FloatRange(lower, upper, **open_ends)}
+            settings = {"type": click.FloatRange(lower, upper, **open_ends)}
         case Many():
-            made = {**_click_settings(kind.item), "multiple": True}
+            settings = {**_click_settings(kind.item), "multiple": True}
         case Json():
-            made = {"multiple": True}
+            settings = {"multiple": True}
         case FilePath():
-            made = {"type": click.Path(path_type=Path)}
+            settings = {"type": click.Path(path_type=Path)}
         case Text():
             pass
         case _:
             raise TypeError(f"{type(kind).__name__} has no option")
-    return made
+    return settings
 
 
 def typed_value(field: Field[object], typed: Any) -> object:
-    """Return what was typed as the entry takes it."""
+    """Return a typed value in the form that the entry takes."""
     kind = type_of(field)
     if isinstance(kind, Many) and kind.commas:
         names = (name.strip() for word in typed for name in word.split(","))

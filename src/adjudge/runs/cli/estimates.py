@@ -1,4 +1,4 @@
-"""``--dry-run``: what judging would take, before anything is asked."""
+"""``--dry-run``: estimate what judging would take, before anything is asked."""
 
 from __future__ import annotations
 
@@ -23,10 +23,8 @@ _MOST_REFUSED = 5
 def estimated(
     outcome: RunOutcome, *, fork_of: Path | None = None, retry_failed: bool = False
 ) -> CostEstimate:
-    """What the run would take; rows that it cannot judge are named, as they will be when it
-    judges.
-    """
-    found = estimate(
+    """Estimate the run. Rows that cannot be judged are printed, as in a real run."""
+    cost_estimate = estimate(
         outcome.plan,
         RunDisplay(outcome, quiet=True).show,
         fork_of=fork_of,
@@ -34,7 +32,7 @@ def estimated(
     )
     if outcome.skipped:
         echo(skipped_rows(outcome), err=True)
-    return found
+    return cost_estimate
 
 
 def show_estimate(
@@ -44,7 +42,7 @@ def show_estimate(
     in_batches: bool = False,
     of_candidates: bool = False,
 ) -> None:
-    """Calls, tokens and money, each from … to …; what is not known is said."""
+    """Print ranges of calls, tokens and money, and what is unknown."""
     if as_json:
         print_results(
             "estimate",
@@ -70,8 +68,8 @@ def show_estimate(
     for reason, votes in list(found.refused.items())[:_MOST_REFUSED]:
         echo(Message("will fail: {votes}: {reason}", votes=count_votes(votes), reason=reason))
     if len(found.refused) > _MOST_REFUSED:
-        left = sum(list(found.refused.values())[_MOST_REFUSED:])
-        echo(Message("will fail as well: {votes}", votes=count_votes(left)))
+        other_votes = sum(list(found.refused.values())[_MOST_REFUSED:])
+        echo(Message("will fail as well: {votes}", votes=count_votes(other_votes)))
     echo(Message("calls: {span}", span=_span(*found.calls)))
     echo(Message("tokens: {span}", span=_span(*found.tokens)))
     echo(Message("cost: {cost}", cost=_cost(found)))
@@ -93,9 +91,7 @@ def show_estimate(
 
 
 def _show_batches(found: CostEstimate) -> None:
-    """How often batches are sent, and what they save: repairs, which are asked
-    one by one, are few.
-    """
+    """Print the number of batches and what they save. Repairs are asked one by one, but are few."""
     echo(Message("rounds of batches: {span}", span=_span(1, found.rounds)))
     if found.usd[1]:
         low, high = found.batch_usd
@@ -147,13 +143,13 @@ def _cost(found: CostEstimate) -> Message:
     unknown = [_without_price(found.unpriced)] if found.unpriced else []
     if not high:
         return unknown[0] if unknown else Message("$0 (the models run on this machine)")
-    known = Message(
+    cost_range = Message(
         "${low} to ${high} (prices of {dated}, or your own)",
         low=figure(low, 4),
         high=figure(high, 4),
         dated=PriceTable.load_shipped().dated,
     )
-    return join("; ", (known, *unknown))
+    return join("; ", (cost_range, *unknown))
 
 
 def _without_price(models: Sequence[str]) -> Message:

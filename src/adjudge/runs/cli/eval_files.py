@@ -1,4 +1,4 @@
-"""How commands open eval files, which may come from anybody."""
+"""Opening of eval files by commands. They may come from anybody."""
 
 from __future__ import annotations
 

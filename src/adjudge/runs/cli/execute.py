@@ -1,5 +1,5 @@
-"""How every command that judges does it: options → eval file →
-``runs.execute``, shown as it goes.
+"""The way from options to a finished run, for every command that judges: an eval file, its plan,
+``runs.execute``, and what is printed meanwhile.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ from adjudge.runs.view.terminal import Screen
 
 
 class RunListener(Protocol):
-    """Is told the events of a run, such as to send them elsewhere."""
+    """Receives the events of a run, e.g. to send them elsewhere."""
 
     def on_event(self, event: Event, /) -> None: ...
 
@@ -90,9 +90,9 @@ _IN_MEMORY = 1_000_000
 
 
 class JudgmentSpool:
-    """What was judged, in the order of the rows, however it came in.
+    """The judgments of a run in the order of the rows, whatever order they came in.
 
-    Of each only its place is held in memory.
+    Only their positions are held in memory.
     """
 
     def __init__(self) -> None:
@@ -124,7 +124,7 @@ class JudgmentSpool:
 
 
 def _close(file: SpooledTemporaryFile[bytes]) -> None:
-    """Nobody needs what there was no room for."""
+    """Close the file. A full disk does not matter any more."""
     with suppress(OSError):
         file.close()
 
@@ -141,15 +141,15 @@ def eval_file_from_flags(
     given: Mapping[str, str | Sequence[str]] | None = None,
     models: Sequence[str] | None = None,
 ) -> EvalFile:
-    """The eval file that a command's options stand for."""
-    named = flags.model if models is None else models
+    """Return the eval file that a command's options stand for."""
+    model_names = flags.model if models is None else models
     return EvalFile(
         data=data,
         judges=(judge,),
         language=flags.language,
         models=()
-        if not named and judge.asks_no_model
-        else model_entries(named, flags.at, flags.max_concurrency),
+        if not model_names and judge.asks_no_model
+        else model_entries(model_names, flags.at, flags.max_concurrency),
         budget=BudgetEntry(**typed_settings(flags, BudgetEntry)),
         run=None if flags.run is None else str(flags.run),
         gates=Gates(**typed_settings(flags, Gates)),
@@ -163,7 +163,7 @@ def eval_file_from_flags(
 def data_entry(
     flags: Flags, file: Path | None, columns: Mapping[str, str], responses: Sequence[str] = ()
 ) -> DataEntry:
-    """The rows that were named; without a file, none are read."""
+    """Return the rows that were named; without a file, none are read."""
     if flags.id and file is None:
         raise UsageError(Message("--id is a column of rows: give them with --file"))
     return DataEntry(
@@ -177,9 +177,9 @@ def data_entry(
 def prepare_run(
     file: EvalFile, flags: Flags, api_key: str | None = None, outputs: Sequence[Path] | None = None
 ) -> Plan:
-    """Return the plan of the file, which is kept with the run, for ``adjudge resume``.
+    """Return the plan of the file. It is stored with the run, for ``adjudge resume``.
 
-    ``outputs``: what a resumed run writes, where that is not what ``--output`` says.
+    ``outputs``: the files that a resumed run writes, if they differ from ``--output``.
     """
     prices = price_table(flags.prices)
     check_resumed(file.run_folder, resume=flags.resume)
@@ -196,20 +196,20 @@ def prepare_run(
 
 
 def _facts(plan: Plan, file: EvalFile, outputs: Sequence[Path] | None) -> JsonDict:
-    """Return the facts to keep; ``file``: as it was typed, before its criteria were looked up."""
+    """Return the facts to keep. ``file``: as it was typed, before its criteria were looked up."""
     from adjudge.runs.cli.stored_options import facts_to_keep  # loaded only if a run is kept
 
     code = plan.file.code
     if outputs is None:
         return facts_to_keep(file, plan.prices, code=code)
     paths = tuple(str(path.absolute()) for path in outputs)
-    typed = replace(file, outputs=paths)
-    return facts_to_keep(typed, plan.prices, but=("output",), code=code)
+    file_with_outputs = replace(file, outputs=paths)
+    return facts_to_keep(file_with_outputs, plan.prices, but=("output",), code=code)
 
 
 def with_weights(make: Callable[[], Plan]) -> Plan:
-    """Return what ``make`` makes; weights that it needs and that were never pulled are pulled
-    first, and that is said.
+    """Return the plan of ``make``. If it needs weights that were never pulled, pull them first,
+    with a notice.
     """
     try:
         return make()
@@ -224,23 +224,25 @@ def with_weights(make: Callable[[], Plan]) -> Plan:
 def outcome_for(
     plan: Plan, flags: RowFlags, shown: int = ENTRIES, *, is_good_known: bool = False
 ) -> RunOutcome:
-    """What will come of the run. A gate that was typed and cannot hold is a mistake in usage; a
-    limit below the rows that are judged already takes none of them. ``is_good_known``: the user
-    said which answer is the good one.
+    """Return the run's outcome, still empty.
+
+    An impossible gate on the command line is a usage error. A limit below the number of rows that
+    are judged already does not drop any. ``is_good_known``: the user said which answer is the good
+    one.
     """
-    kept = plan.keeping_rows()
-    if kept is not plan:
+    full_plan = plan.keeping_rows()
+    if full_plan is not plan:
         echo(
             Message(
                 "{folder} holds {rows} judged rows, more than the limit of {limit}: those that "
                 "are still in the data are shown, and no other is judged.",
                 folder=plan.folder,
-                rows=kept.limit,
+                rows=full_plan.limit,
                 limit=plan.limit or plan.file.data.limit,
             ),
             err=True,
         )
-    plan = kept
+    plan = full_plan
     with as_usage_error() if typed_settings(flags, Gates) else nullcontext():
         notes = () if is_good_known else tuple(polarity_notes(plan.file))
         outcome = RunOutcome(plan, flags.fail_under, flags.baseline, shown, notes)
@@ -249,7 +251,7 @@ def outcome_for(
 
 
 def check_resumed(folder: Path | None, *, resume: bool) -> None:
-    """What is only to be resumed must be there."""
+    """Raise if there is no run to resume."""
     if resume and folder is None:
         raise UsageError(Message("--resume needs to know which run: add --run FOLDER"))
     if resume and folder is not None and not holds_run(folder) and kept_facts(folder) is None:
@@ -258,7 +260,7 @@ def check_resumed(folder: Path | None, *, resume: bool) -> None:
 
 @contextmanager
 def resumable(folder: Path | None) -> Iterator[None]:
-    """Say how to resume what ends before the end, where it is kept."""
+    """Add the command that resumes the run to whatever stops it early."""
     place = shlex.quote(str(folder))
     try:
         yield
@@ -288,7 +290,7 @@ def resumable(folder: Path | None) -> Iterator[None]:
 
 
 def say_stopping(folder: Path | None, output: Output) -> None:
-    """What is done after the first interrupt, and how to resume."""
+    """Print what happens after the first interrupt, and how to resume."""
     what = (
         Message(
             "Stopping: nothing more is sent; what is under way is waited for, and what was judged "
@@ -305,8 +307,8 @@ def say_stopping(folder: Path | None, output: Output) -> None:
 
 
 class RunDisplay:
-    """What a terminal shows of a run while it goes on. ``keeps``: remember the judgments, for a
-    command that shows each of them.
+    """The terminal output of a run while it goes on. ``keeps``: remember the judgments, for a
+    command that prints each of them.
     """
 
     def __init__(
@@ -349,8 +351,9 @@ class RunDisplay:
         batch: Rounds | None = None,
         prepare: Callable[[], None] | None = None,
     ) -> None:
-        """Execute the run and show its events. ``prepare`` is called when its rows can be read,
-        before anything is asked.
+        """Execute the run and show its events.
+
+        ``prepare`` is called once the rows can be read, before any model is asked.
         """
         with execute(
             self.outcome.plan,
@@ -366,7 +369,7 @@ class RunDisplay:
                 self.show(event)
 
     def show(self, event: Event) -> None:
-        """Count an event, and show it where that helps."""
+        """Count an event, and show it if it is of interest."""
         self.outcome.see(event)
         for listener in self.listeners:
             listener.on_event(event)
@@ -387,10 +390,10 @@ class RunDisplay:
 
 
 def judge_all(display: RunDisplay, prepare: Callable[[], None] | None = None) -> JudgmentSpool:
-    """Carry it out: the judgments in the order of the rows. ``prepare`` is called when the rows can
-    be read.
+    """Execute the run and return its judgments in the order of the rows.
 
-    Where it is stopped, those made so far: what was paid for is not lost.
+    If it is stopped early, return those made so far: they are paid for. ``prepare`` is called once
+    the rows can be read.
     """
     outcome = display.outcome
     try:
@@ -400,7 +403,7 @@ def judge_all(display: RunDisplay, prepare: Callable[[], None] | None = None) ->
             except (BudgetSpent, RunStopped, KeyboardInterrupt) as halt:
                 if outcome.plan.folder is not None or not len(display.judged):
                     raise
-                _tell_of(halt, outcome)
+                _mark_stopped(halt, outcome)
     except RunStopped as halt:
         note_halt(halt, outcome)
         if not outcome.judgments:
@@ -408,10 +411,8 @@ def judge_all(display: RunDisplay, prepare: Callable[[], None] | None = None) ->
     return display.judged
 
 
-def _tell_of(halt: BaseException, outcome: RunOutcome) -> None:
-    """What came of an interrupted command is not all there is: the report and
-    the exit code say so.
-    """
+def _mark_stopped(halt: BaseException, outcome: RunOutcome) -> None:
+    """Mark the outcome as incomplete, for the report and the exit code."""
     at_once = isinstance(halt, KeyboardInterrupt)
     outcome.stopped = (
         Message("Stopped at once: what was under way is lost. With --run FOLDER nothing would be.")
@@ -423,8 +424,8 @@ def _tell_of(halt: BaseException, outcome: RunOutcome) -> None:
 
 
 def note_halt(halt: RunStopped, outcome: RunOutcome) -> None:
-    """Like ``_tell_of``, but for a run that is kept: all that its folder holds is reported, then
-    ``halt``, which says how to resume it, is raised.
+    """Like ``_mark_stopped``, but for a run that is kept: report all that its folder holds. The
+    caller raises ``halt``, which says how to resume.
     """
     outcome.read_folder()
     outcome.stopped = _halt_message(halt.__cause__ or halt, outcome)
@@ -448,7 +449,7 @@ def _halt_message(halt: BaseException, outcome: RunOutcome) -> Message:
 
 
 def _limit(text: str) -> str:
-    """A limit as people say it: max_usd=0.5 is $0.5."""
+    """Return a limit in words: max_usd=0.5 is $0.5."""
     name, _, value = text.partition("=")
     match name:
         case "max_usd":
@@ -461,11 +462,15 @@ def _limit(text: str) -> str:
 
 
 def _done(outcome: RunOutcome) -> Message:
-    """How far it came: "11 of 300 rows", where a row has one judgment."""
-    done, total, each = outcome.judgments, outcome.plan.total(), outcome.plan.judgments_per_row
+    """Return the progress: "11 of 300 rows" if a row has one judgment."""
+    done, total, judgments_per_row = (
+        outcome.judgments,
+        outcome.plan.total(),
+        outcome.plan.judgments_per_row,
+    )
     if total is None:
-        return count_rows(done) if each == 1 else count_judgments(done)
-    if each == 1:
+        return count_rows(done) if judgments_per_row == 1 else count_judgments(done)
+    if judgments_per_row == 1:
         return plural("{done:,} of {count:,} row", "{done:,} of {count:,} rows", total, done=done)
     return plural(
         "{done:,} of {count:,} judgment", "{done:,} of {count:,} judgments", total, done=done
@@ -473,8 +478,8 @@ def _done(outcome: RunOutcome) -> Message:
 
 
 def follow_run(plan: Plan, *, quiet: bool) -> int:
-    """Execute a run whose judgments another program reads; return how many rows could not be
-    judged.
+    """Execute a run whose judgments another program reads. Return the number of rows that could not
+    be judged.
     """
     outcome = RunOutcome(plan)
     display = RunDisplay(outcome, quiet=quiet)
@@ -497,14 +502,14 @@ def finish(
     as_json: bool,
     aggregates: Iterable[JsonDict] | None = None,
 ) -> int:
-    """Write and show what came of it, and say whether that is good enough.
+    """Write and show the results, and return the exit code.
 
-    ``aggregates``: of each row that was judged by several criteria, for the JSON. What can be
-    resumed is written when it is whole.
+    ``aggregates``: for the JSON, one per row that was judged by several criteria. A run that can be
+    resumed is not written to a file before it is complete.
     """
     report, rows = outcome.report(), judgments_of(outcome, judged)
     output = None if outcome.halted else output
-    unwritten = _written(rows, report, output) if output else None
+    unwritten = _write_results(rows, report, output) if output else None
     files = (output,) if output and not unwritten else ()
     if as_json:
         print_json(report, rows, aggregates, files, kept_in(outcome.plan.folder))
@@ -517,7 +522,7 @@ def finish(
 
 
 def kept_in(folder: Path | None) -> JsonDict | None:
-    """The run folder, for the JSON."""
+    """Return the run folder, for the JSON."""
     if folder is None:
         return None
     from adjudge.runs.cli.run_data import run_with_configuration  # loaded only where a run is kept
@@ -525,9 +530,11 @@ def kept_in(folder: Path | None) -> JsonDict | None:
     return run_with_configuration(folder)
 
 
-def _written(rows: Reiterable[JudgmentRecord], report: Report, output: Path) -> RunError | None:
-    """Why the rows are not in ``output``, if they are not: what was paid for is
-    shown all the same.
+def _write_results(
+    rows: Reiterable[JudgmentRecord], report: Report, output: Path
+) -> RunError | None:
+    """Write the rows to ``output``. Return the error instead of raising it: the results are paid
+    for and should be shown in any case.
     """
     from adjudge.runs.exporters.pages import write_html, write_markdown
 
@@ -547,15 +554,18 @@ def _written(rows: Reiterable[JudgmentRecord], report: Report, output: Path) -> 
 
 
 def judgments_of(outcome: RunOutcome, judged: Iterable[JudgmentDone]) -> Reiterable[JudgmentRecord]:
-    """What was judged, as reports read it; if a kept run halted, all that its folder holds."""
+    """Return the judgments for a report. If a kept run halted, return all that its folder holds."""
     folder = outcome.plan.folder
     if outcome.halted and folder is not None:
         from adjudge.runs.folder import records_of  # loaded only if a kept run halts
 
         return Reiterable(lambda: records_of(folder, votes=True))
-    labels = {one.name: one.label for one in outcome.plan.judges}
+    labels = {judge.name: judge.label for judge in outcome.plan.judges}
     return Reiterable(
-        lambda: (one.result.record(labels[one.judge], one.number, votes=True) for one in judged)
+        lambda: (
+            judgment.result.record(labels[judgment.judge], judgment.number, votes=True)
+            for judgment in judged
+        )
     )
 
 
@@ -564,7 +574,7 @@ def show_end(
     report: Report,
     files: Sequence[Path | ObjectFile] = (),
 ) -> None:
-    """The last that a command prints of what it judged."""
+    """Print the end of a command that judged."""
     ending = RunEnding(
         report=report,
         stopped=outcome.stopped,

@@ -1,6 +1,4 @@
-"""``adjudge run --watch``: carried out again whenever the eval file, its criteria or its rows
-change.
-"""
+"""``adjudge run --watch``: run again whenever the eval file, its criteria or its rows change."""
 
 from __future__ import annotations
 
@@ -27,7 +25,7 @@ Stamp = tuple[int, int] | None
 
 @dataclass
 class OnChange:
-    """An eval file, carried out again and again."""
+    """An eval file that is run again after every change."""
 
     path: Path
     load: Callable[[], EvalFile]
@@ -35,17 +33,17 @@ class OnChange:
     _code: int = field(default=ExitCode.OK, init=False)
 
     def run(self) -> int:
-        """Until Ctrl-C: the exit code of the last time."""
-        watched = self._watched()
+        """Repeat until Ctrl-C. Return the exit code of the last run."""
+        watched = self._watched_files()
         while True:
-            before = _stamps(watched)
+            stamps_before_run = _stamps(watched)
             self._attempt()
             try:
                 echo(Message("watching for changes; Ctrl-C ends it"), err=True)
-                _wait_for_change(watched, before)
+                _wait_for_change(watched, stamps_before_run)
             except KeyboardInterrupt:
                 return self._code
-            watched = self._watched() or watched
+            watched = self._watched_files() or watched
 
     def _attempt(self) -> None:
         try:
@@ -54,8 +52,10 @@ class OnChange:
             self._code = ExitCode.COULD_NOT_RUN
             echo(Message("adjudge: {error}", error=error), err=True)
 
-    def _watched(self) -> list[Path]:
-        """What decides what is judged; at least the eval file, while that cannot be read."""
+    def _watched_files(self) -> list[Path]:
+        """Return the files that decide the result. It is only the eval file while that is
+        unreadable.
+        """
         try:
             file = self.load()
         except AdjudgeError:
@@ -85,34 +85,34 @@ def _stamps(paths: list[Path]) -> list[Stamp]:
 
 def _stamp(path: Path) -> Stamp:
     try:
-        found = path.stat()
+        file_status = path.stat()
     except OSError:
         return None  # editors take a file away for a moment
-    return found.st_mtime_ns, found.st_size
+    return file_status.st_mtime_ns, file_status.st_size
 
 
 def _wait_for_change(paths: list[Path], before: list[Stamp]) -> None:
-    """Until something has changed and nothing changes any more: who writes a
-    file may not be done.
+    """Wait until something has changed and nothing changes any more: a file may be written in
+    several steps.
     """
-    now, gone = _stamps(paths), Counter[Path]()
+    stamps, gone = _stamps(paths), Counter[Path]()
     while True:
         time.sleep(1 / _LOOKS_A_SECOND)
-        last, now = now, _stamps(paths)
+        previous_stamps, stamps = stamps, _stamps(paths)
         _say_gone(
             [
                 path
-                for path, was, found in zip(paths, before, now, strict=True)
-                if was and not found
+                for path, was_there, is_there in zip(paths, before, stamps, strict=True)
+                if was_there and not is_there
             ],
             gone,
         )
-        if now == last and now != before and None not in now:
+        if stamps == previous_stamps and stamps != before and None not in stamps:
             return
 
 
 def _say_gone(missing: list[Path], looks: Counter[Path]) -> None:
-    """Once of each file, when no editor would have kept it away for so long."""
+    """Print each file once that has been missing for longer than an editor takes to save it."""
     looks.update(missing)
     for path in missing:
         if looks[path] == _LOOKS_A_SECOND:

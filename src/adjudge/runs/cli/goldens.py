@@ -1,4 +1,4 @@
-"""``adjudge criteria test``: whether a judge chooses what the golden cases of criteria say."""
+"""``adjudge criteria test``: compare a judge's choices with the golden cases of criteria."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ from adjudge.runs.results.exit_code import ExitCode
 from adjudge.runs.results.gate import worst
 
 
-def _code(one: Tried) -> ExitCode:
-    if one.as_expected is None:
+def _exit_code(trial: Tried) -> ExitCode:
+    if trial.as_expected is None:
         return ExitCode.UNSCORED
-    return ExitCode.OK if one.as_expected else ExitCode.GATE_FAILED
+    return ExitCode.OK if trial.as_expected else ExitCode.GATE_FAILED
 
 
 @command("test")
@@ -98,37 +98,39 @@ def test(
     """
     if (file is None) != everything or (everything and update):
         raise UsageError(Message("give a file of criteria, or --all without a file and --update"))
-    asked = model_entries(model, at)
+    entries_of_models = model_entries(model, at)
     codes, allowed = list[ExitCode](), _Allowance(max_usd, price_table(prices))
     changed: dict[str, dict[int, str]] = {}
-    named = file or Path("adjudge")
-    entries = read_entries(file) if file else _ready_made()
+    criteria_file = file or Path("adjudge")
+    entries = (
+        read_entries(file)
+        if file
+        else [catalog.entry(name, language()) for name in catalog.all_names(language())]
+    )
     for entry in entries:
-        tried = _tried(Goldens.of(entry, named), asked, votes, allowed, cache=not no_cache)
-        for line in _lines(entry, tried, by_option=not everything):
+        trials = _try_cases(
+            Goldens.of(entry, criteria_file), entries_of_models, votes, allowed, cache=not no_cache
+        )
+        for line in _lines(entry, trials, by_option=not everything):
             echo(line)
         if update:
-            changed[entry.criteria.name] = accepted(tried, named, entry)
-        codes += [_code(one) for one in tried]
+            changed[entry.criteria.name] = accepted(trials, criteria_file, entry)
+        codes += [_exit_code(trial) for trial in trials]
     if everything:
         echo(_summary(len(entries), codes))
     if not update:
         return worst(codes)
-    update_golden(named, changed)
+    update_golden(criteria_file, changed)
     count = sum(map(len, changed.values()))
     echo(
         plural(
             "{file}: {count} expected option updated",
             "{file}: {count} expected options updated",
             count,
-            file=named,
+            file=criteria_file,
         )
     )
     return ExitCode.UNSCORED if ExitCode.UNSCORED in codes else ExitCode.OK
-
-
-def _ready_made() -> list[CatalogEntry]:
-    return [catalog.entry(name, language()) for name in catalog.all_names(language())]
 
 
 def _summary(criteria: int, codes: list[ExitCode]) -> Message:
@@ -143,7 +145,7 @@ def _summary(criteria: int, codes: list[ExitCode]) -> Message:
 
 
 class _Allowance:
-    """What may be spent on all criteria of a file together."""
+    """The money for all criteria of a file together."""
 
     def __init__(self, max_usd: float | None, prices: PriceTable) -> None:
         self._left, self.prices = max_usd, prices
@@ -153,19 +155,19 @@ class _Allowance:
         return Budget(max_usd=None if self._left is None else max(0.0, self._left))
 
     def pay(self, call: Call) -> None:
-        """Take off what a call cost."""
+        """Subtract the cost of a call."""
         if self._left is not None and call.reply is not None:
             self._left -= self.prices.cost(call.model, call.reply.usage) or 0.0
 
     def pay_lost(self, lost: Spent) -> None:
-        """Take off what replies may have cost that did not arrive."""
+        """Subtract what lost replies may have cost."""
         if self._left is not None:
             self._left -= lost.usd
 
 
-def _tried(
+def _try_cases(
     goldens: Goldens,
-    asked: tuple[ModelEntry, ...],
+    models: tuple[ModelEntry, ...],
     votes: int,
     allowed: _Allowance,
     *,
@@ -175,11 +177,11 @@ def _tried(
         data=DataEntry(path=""),
         judges=(goldens.judge(votes),),
         language=goldens.entry.language,
-        models=asked,
+        models=models,
         typed=True,
         rows=goldens.rows,
     )
-    found: dict[int, Result] = {}
+    results: dict[int, Result] = {}
     lost = Spent()
 
     plan = with_weights(
@@ -188,27 +190,27 @@ def _tried(
     with execute(plan, calls=True) as events:
         for event in events:
             if isinstance(event, JudgmentDone):
-                found[event.row] = event.result
+                results[event.row] = event.result
                 lost = event.lost
             elif isinstance(event, Called):
                 allowed.pay(event.call)
     allowed.pay_lost(lost)
-    return goldens.tried([found[row] for row in sorted(found)])
+    return goldens.tried([results[row] for row in sorted(results)])
 
 
-def _lines(entry: CatalogEntry, tried: list[Tried], *, by_option: bool) -> Iterator[Message]:
-    right = Counter(one.case.option for one in tried if one.as_expected)
+def _lines(entry: CatalogEntry, trials: list[Tried], *, by_option: bool) -> Iterator[Message]:
+    right = Counter(trial.case.option for trial in trials if trial.as_expected)
     yield Message(
         "{name}: {right} of {count} golden cases judged as expected",
         name=" ".join(filter(None, (entry.criteria.name, entry.version))),
         right=right.total(),
-        count=len(tried),
+        count=len(trials),
     )
-    cases = Counter(one.case.option for one in tried if by_option)
+    cases = Counter(trial.case.option for trial in trials if by_option)
     for option, count in cases.items():
         yield Message(
             "  {option}: {right} of {count}", option=option, right=right[option], count=count
         )
-    for number, one in enumerate(tried, 1):
-        if not one.as_expected:
-            yield join("", ("  ", one.message(number)))
+    for number, trial in enumerate(trials, 1):
+        if not trial.as_expected:
+            yield join("", ("  ", trial.message(number)))

@@ -1,6 +1,6 @@
-"""What ``--help`` prints, in the language of the command line or of ``LANG``.
+"""The output of ``--help``, in the language of the command line or of ``LANG``.
 
-Help texts stand where commands and options are made. They are rendered here, when they are shown;
+Help texts are written with their commands and options, and rendered here when they are shown.
 ``help_texts`` lists them for the catalogues.
 """
 
@@ -26,7 +26,7 @@ _VALUE = re.compile(r"\b[A-Z]{2,}\b")
 
 
 class Argument(click.Argument):
-    """An argument that says what it is."""
+    """An argument with a help text."""
 
     def __init__(
         self,
@@ -38,11 +38,11 @@ class Argument(click.Argument):
         type: click.ParamType[object] | None = None,
         default: object = None,
     ) -> None:
-        given: dict[str, Any] = {"nargs": nargs, "type": type, "default": default}
-        given = {
-            name: value for name, value in given.items() if value is not None
+        settings: dict[str, Any] = {"nargs": nargs, "type": type, "default": default}
+        settings = {
+            name: value for name, value in settings.items() if value is not None
         }  # a default of None would make it optional
-        super().__init__(param_decls, required, **given)
+        super().__init__(param_decls, required, **settings)
         self.about = help
         self.metavar = (
             f"{self.name if self.required else f'[{self.name}]'}{'...' if self.nargs != 1 else ''}"
@@ -59,31 +59,31 @@ class Helpful(click.Command):
         )
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        click.Command.format_help_text(self._said(ctx), ctx, formatter)
+        click.Command.format_help_text(self._translate(ctx), ctx, formatter)
 
     def get_short_help_str(self, limit: int = 45) -> str:
-        """Its first sentence, as far as there is room."""
-        said = self._said(click.get_current_context(silent=True))
-        return click.Command.get_short_help_str(said, limit)
+        """Return the first sentence of the help, as far as there is room."""
+        translated = self._translate(click.get_current_context(silent=True))
+        return click.Command.get_short_help_str(translated, limit)
 
-    def _said(self, ctx: click.Context | None) -> click.Command:
-        """The command with its help in the reader's language."""
-        said = copy(self)
-        said.help = _described(self.help or "", ctx)
-        return said
+    def _translate(self, ctx: click.Context | None) -> click.Command:
+        """Return the command with its help in the reader's language."""
+        translated = copy(self)
+        translated.help = _translate_help(self.help or "", ctx)
+        return translated
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The arguments, the options, and the commands of a group."""
+        """Write the arguments, the options, and the commands of a group."""
         params = self.get_params(ctx)
         arguments = [
-            (str(one.name), _say(term(CONTEXT, one.about), ctx))
-            for one in params
-            if isinstance(one, Argument)
+            (str(param.name), _say(term(CONTEXT, param.about), ctx))
+            for param in params
+            if isinstance(param, Argument)
         ]
         options = [
             record
-            for one in params
-            if isinstance(one, click.Option) and (record := _option(one, ctx))
+            for param in params
+            if isinstance(param, click.Option) and (record := _option(param, ctx))
         ]
         _write(term("help", "Arguments"), arguments, ctx, formatter)
         _write(term("help", "Options"), options, ctx, formatter)
@@ -92,14 +92,14 @@ class Helpful(click.Command):
 
 
 class HelpfulGroup(Helpful, click.Group):
-    """Several commands, listed in the reader's language."""
+    """A group of commands, listed in the reader's language."""
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Each with the first sentence of its help."""
+        """List each command with the first sentence of its help."""
         names = self.list_commands(ctx)
         room = formatter.width - 6 - max(map(len, names), default=0)
-        found = ((name, self.get_command(ctx, name)) for name in names)
-        rows = [(name, one.get_short_help_str(room)) for name, one in found if one]
+        commands = ((name, self.get_command(ctx, name)) for name in names)
+        rows = [(name, command.get_short_help_str(room)) for name, command in commands if command]
         _write(term("help", "Commands"), rows, ctx, formatter)
 
 
@@ -113,14 +113,14 @@ def write_commands(
 
 
 def help_texts(command: click.Command, ctx: click.Context) -> Iterator[str]:
-    """Every text in the help of a command, and of those below it."""
+    """Yield every text in the help of a command, and of its subcommands."""
     yield from map(_key, _paragraphs(command.help or ""))
     yield from _VALUE.findall(" ".join(command.collect_usage_pieces(ctx)))
-    for one in command.get_params(ctx):
-        if isinstance(one, Argument):
-            yield one.about
-        elif isinstance(one, click.Option) and (record := one.get_help_record(ctx)):
-            yield from filter(None, [one.help])
+    for param in command.get_params(ctx):
+        if isinstance(param, Argument):
+            yield param.about
+        elif isinstance(param, click.Option) and (record := param.get_help_record(ctx)):
+            yield from filter(None, [param.help])
             yield from _VALUE.findall(record[0])
     if isinstance(command, click.Group):
         for name in command.list_commands(ctx):
@@ -140,24 +140,24 @@ def _write(
 
 
 def _option(option: click.Option, ctx: click.Context) -> tuple[str, str] | None:
-    """Its names and its help; what click adds to it stands in brackets behind."""
-    shown = copy(option)
-    shown.help = _say(term(CONTEXT, option.help or ""), ctx)
-    record = shown.get_help_record(ctx)
+    """Return an option's names and its help. Click appends the default in brackets."""
+    translated = copy(option)
+    translated.help = _say(term(CONTEXT, option.help or ""), ctx)
+    record = translated.get_help_record(ctx)
     if record is None:
         return None
     names, text = record
-    said, added = text[: len(shown.help)], text[len(shown.help) :]
+    help_text, added = text[: len(translated.help)], text[len(translated.help) :]
     for word in (term("help", "default: "), term("help", "required")):
         added = added.replace(str(word), _say(word, ctx))
-    return _with_values(names, ctx), said + added
+    return _with_values(names, ctx), help_text + added
 
 
 def _with_values(text: str, ctx: click.Context) -> str:
-    return _VALUE.sub(lambda found: _say(term(CONTEXT, found[0]), ctx), text)
+    return _VALUE.sub(lambda match: _say(term(CONTEXT, match[0]), ctx), text)
 
 
-def _described(help: str, ctx: click.Context | None) -> str:
+def _translate_help(help: str, ctx: click.Context | None) -> str:
     return "\n\n".join(
         f"{_AS_IT_STANDS if paragraph.startswith(_AS_IT_STANDS) else ''}"
         f"{_say(term(CONTEXT, _key(paragraph)), ctx)}"

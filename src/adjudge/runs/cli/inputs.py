@@ -1,4 +1,4 @@
-"""What commands read from their arguments, alike for all of them."""
+"""Inputs that commands read from their arguments, in the same way for all of them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _OPTIONS = {"user_input": "--user-input", "reference": "--reference", "contexts"
 
 @contextmanager
 def as_usage_error() -> Iterator[None]:
-    """What cannot be meant, because it was typed so, is a mistake in usage."""
+    """Turn a SetupError about something that was typed into a usage error."""
     try:
         yield
     except SetupError as error:
@@ -32,7 +32,7 @@ def as_usage_error() -> Iterator[None]:
 
 
 def check_criteria(run: Path, criteria: str | None) -> None:
-    """Say so when a run of which nothing was found does not ask such criteria at all."""
+    """Raise if a run without results for ``criteria`` does not have these criteria at all."""
     from adjudge.trust.labels.scales import (
         label_scale,  # not loaded by those who have no labels
     )
@@ -43,12 +43,14 @@ def check_criteria(run: Path, criteria: str | None) -> None:
 
 
 def is_rows(file: Path | None) -> bool:
-    """Whether the file holds rows rather than one text; what comes in by ``--file -`` is rows."""
+    """Return True if the file holds rows rather than one text. Standard input by ``--file -`` is
+    rows.
+    """
     return file is not None and (str(file) == STDIN or file.suffix.lower() in DATA_FILES)
 
 
 def rows_in(text: str | None, file: Path | None) -> Path | None:
-    """The file, where it holds rows."""
+    """Return the file if it holds rows."""
     if (text is None) == (file is None):
         raise UsageError(
             Message(
@@ -61,14 +63,12 @@ def rows_in(text: str | None, file: Path | None) -> Path | None:
 def texts_in(
     text: str | None, file: Path | None, judged: str = "response", encoding: str | None = None
 ) -> list[Instance]:
-    """The one text that was typed, read from standard input or from a file that holds no rows."""
+    """Return the one text that was typed, or read from standard input or a file."""
     return [] if is_rows(file) else [Instance(fields={judged: _text(text, file, encoding)})]
 
 
 def refuse_files(texts: Sequence[str]) -> None:
-    """Typed where a text belongs, the names of data files would be judged as if they were the
-    texts.
-    """
+    """Refuse names of data files in place of texts: the names themselves would be judged."""
     if texts and all(map(is_data_file, texts)):
         refuse_document(Path(texts[0]))
         raise UsageError(
@@ -81,10 +81,12 @@ def refuse_files(texts: Sequence[str]) -> None:
 
 
 def check_given(criteria: Criteria, fields: Collection[str]) -> None:
-    """Say which option gives what the criteria read and a text alone does not have."""
-    judged = criteria.to_evaluate_field
+    """Raise an error that names the option for a field that the criterion reads and the input
+    lacks.
+    """
+    judged_field = criteria.to_evaluate_field
     for name in criteria.context_fields or ():
-        if name != judged and name not in fields:
+        if name != judged_field and name not in fields:
             option = _OPTIONS.get(name)
             way = (
                 Message("with {option}", option=option)
@@ -96,27 +98,27 @@ def check_given(criteria: Criteria, fields: Collection[str]) -> None:
                     "criteria {name!r} reads {name2!r} beside {judged!r}: give it {way}",
                     name=criteria.name,
                     name2=name,
-                    judged=judged,
+                    judged=judged_field,
                     way=way,
                 )
             )
 
 
 def columns_from(given: Sequence[str], judged: str = "response") -> dict[str, str]:
-    """``NAME`` is the judged column; ``FIELD=COLUMN`` is any other."""
-    found: dict[str, str] = {}
+    """Return field → column. ``NAME`` is the judged column; ``FIELD=COLUMN`` is any other."""
+    columns: dict[str, str] = {}
     for field, equals, column in (item.partition("=") for item in given):
-        name, meant = (field, column) if equals else (judged, field)
-        if found.setdefault(name, meant) != meant:
+        name, column_name = (field, column) if equals else (judged, field)
+        if columns.setdefault(name, column_name) != column_name:
             raise UsageError(
                 Message(
                     "--column names two columns for {name}, {found} and {meant}: keep one of them",
                     name=name,
-                    found=found[name],
-                    meant=meant,
+                    found=columns[name],
+                    meant=column_name,
                 )
             )
-    return found
+    return columns
 
 
 def _text(text: str | None, file: Path | None, given: str | None) -> str:

@@ -1,4 +1,6 @@
-"""What ``--json`` prints: one envelope for all commands, and its long lists as they are read."""
+"""The output of ``--json``: one envelope for all commands. Long lists are printed as they are
+read.
+"""
 
 from __future__ import annotations
 
@@ -21,9 +23,9 @@ def print_results(
     results: Iterable[JsonValue],
     more: Document | None = None,
 ) -> None:
-    """A document of ``adjudge.results``.
+    """Print a document of ``adjudge.results``.
 
-    ``more``: what its kind has beside the results; an iterator is printed as a list.
+    ``more``: further keys of this kind; an iterator is printed as a list.
     """
     echo_json(
         {
@@ -38,11 +40,13 @@ def print_results(
 
 
 def echo_json(whole: Document) -> None:
-    """One object; where a value is an iterator, a list of what it gives, printed as it comes."""
+    """Print an object. An iterator is printed as a list, item by item."""
     click.echo("{", nl=False)
     for number, (name, value) in enumerate(whole.items()):
         click.echo("," if number else "")
-        for piece in _listed(name, value) if isinstance(value, Iterator) else _entry(name, value):
+        for piece in (
+            _list_pieces(name, value) if isinstance(value, Iterator) else _entry(name, value)
+        ):
             click.echo(piece, nl=False)
     click.echo("\n}")
 
@@ -51,7 +55,7 @@ def _entry(name: str, value: object) -> Iterator[str]:
     yield f"  {_text(name)}: {_text(value, 2).lstrip()}"
 
 
-def _listed(name: str, each: Iterator[object]) -> Iterator[str]:
+def _list_pieces(name: str, each: Iterator[object]) -> Iterator[str]:
     yield f"  {_text(name)}: ["
     number = -1
     for number, value in enumerate(each):
@@ -60,9 +64,11 @@ def _listed(name: str, each: Iterator[object]) -> Iterator[str]:
 
 
 def _text(value: object, indent: int = 0) -> str:
-    """JSON holds no line breaks but its own."""
+    """Return a value as indented JSON. JSON strings hold no line breaks, so every one is
+    indented.
+    """
     space = " " * indent
-    made = json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False).replace(
+    text = json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False).replace(
         "\n", f"\n{space}"
     )
-    return space + clean_json(made)
+    return space + clean_json(text)

@@ -1,5 +1,5 @@
-"""``adjudge judge`` and ``adjudge compare``: texts by criteria with options, and responses against
-each other.
+"""``adjudge judge`` and ``adjudge compare``: judge texts by criteria with options, and compare
+responses.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ from adjudge.runs.results.outcome import RunOutcome
 
 @light_dataclass(frozen=True, kw_only=True)
 class TextOptions:
-    """What both commands can be told."""
+    """The options that both commands have."""
 
     given: Mapping[str, str | Sequence[str]] = shared(accompanying)
     output: Path | None = shared(output)
@@ -78,7 +78,7 @@ class TextOptions:
 
 @light_dataclass(frozen=True, kw_only=True)
 class JudgeOptions(TextOptions):
-    """What ``adjudge judge`` can be told."""
+    """The options of ``adjudge judge``."""
 
     text: str | None = positional(
         "The text to judge; - reads it from standard input.", required=False
@@ -99,7 +99,7 @@ class JudgeOptions(TextOptions):
 
 @light_dataclass(frozen=True, kw_only=True)
 class CompareOptions(TextOptions):
-    """What ``adjudge compare`` can be told."""
+    """The options of ``adjudge compare``."""
 
     responses: tuple[str, ...] = positional("Two or more responses to compare.", nargs=-1)
     criterion: tuple[str, ...] = shared(questions)
@@ -123,27 +123,29 @@ def judge(options: JudgeOptions, flags: Flags) -> int:
     """Judge texts by one criterion, or by several with equal weights."""
     if options.good and not options.criterion:
         raise UsageError(Message("--good says which answer to --criterion is the good one"))
-    wanted = _criteria(options.criterion, options.named, "direct", flags.language)
+    criteria = _criteria(options.criterion, options.named, "direct", flags.language)
     if options.good == "no":
-        wanted = [
-            yes_no_criteria(one.name, is_yes_good=False) if _is_plain_question(one) else one
-            for one in wanted
+        criteria = [
+            yes_no_criteria(criterion.name, is_yes_good=False)
+            if _is_plain_question(criterion)
+            else criterion
+            for criterion in criteria
         ]
     check_writable(options.output)
-    judged = _judged_field(wanted, options.given)
+    field = _judged_field(criteria, options.given)
     entry = DirectEntry(
         kind="direct",
-        criteria=tuple(map(CriteriaEntry, wanted)),
+        criteria=tuple(map(CriteriaEntry, criteria)),
         **options.settings,
         **typed_for_judges(flags),
     )
     data = data_entry(
-        flags, rows_in(options.text, options.file), columns_from(options.column, judged)
+        flags, rows_in(options.text, options.file), columns_from(options.column, field)
     )
-    texts = texts_in(options.text, options.file, judged, flags.encoding)
-    outcome, judgments = _judged(
+    texts = texts_in(options.text, options.file, field, flags.encoding)
+    outcome, judgments = _execute(
         eval_file_from_flags(
-            flags, entry, data, _complete(texts, options.given, wanted), options.given
+            flags, entry, data, _complete(texts, options.given, criteria), options.given
         ),
         flags,
         as_json=options.as_json,
@@ -151,18 +153,18 @@ def judge(options: JudgeOptions, flags: Flags) -> int:
     )
     if judgments is None:
         return ExitCode.OK
-    multi = MultiCriteria.of(wanted)
-    has_scores = all(None not in one.points for one in wanted)
+    multi = MultiCriteria.of(criteria)
+    has_scores = all(None not in criterion.points for criterion in criteria)
     aggregates = (
         (
             {
                 "row": row + 1,
                 "judgments": numbers,
-                **composite(each[0].instance, multi, each).aggregate(),
+                **composite(results[0].instance, multi, results).aggregate(),
             }
-            for row, numbers, each in _by_row(judgments, len(wanted))
+            for row, numbers, results in _by_row(judgments, len(criteria))
         )
-        if len(wanted) > 1 and has_scores
+        if len(criteria) > 1 and has_scores
         else None
     )
     return finish(
@@ -181,8 +183,8 @@ def judge(options: JudgeOptions, flags: Flags) -> int:
 )
 def compare(options: CompareOptions, flags: Flags) -> int:
     """Say which of two or more responses is better, and over several rows which system wins."""
-    wanted = _criteria(options.criterion, options.named, "pairwise", flags.language)
-    if len(wanted) > 1:
+    criteria = _criteria(options.criterion, options.named, "pairwise", flags.language)
+    if len(criteria) > 1:
         raise UsageError(Message("compare takes one criterion at a time on the command line"))
     if options.check_positional_bias and options.settings["order"] == "one":
         raise UsageError(
@@ -194,16 +196,16 @@ def compare(options: CompareOptions, flags: Flags) -> int:
     check_writable(options.output)
     entry = PairwiseEntry(
         kind="pairwise",
-        criteria=tuple(map(CriteriaEntry, wanted)),
+        criteria=tuple(map(CriteriaEntry, criteria)),
         **options.settings,
         **typed_for_judges(flags),
     )
     data, texts = _comparisons(
-        options.responses, options.file, options.column, wanted[0].to_evaluate_field, flags
+        options.responses, options.file, options.column, criteria[0].to_evaluate_field, flags
     )
-    outcome, judgments = _judged(
+    outcome, judgments = _execute(
         eval_file_from_flags(
-            flags, entry, data, _complete(texts, options.given, wanted), options.given
+            flags, entry, data, _complete(texts, options.given, criteria), options.given
         ),
         flags,
         as_json=options.as_json,
@@ -213,10 +215,10 @@ def compare(options: CompareOptions, flags: Flags) -> int:
     return finish(outcome, judgments, options.output, as_json=options.as_json)
 
 
-def _judged(
+def _execute(
     file: EvalFile, flags: Flags, *, as_json: bool, is_good_known: bool = False
 ) -> tuple[RunOutcome, JudgmentSpool | None]:
-    """What came of it; no judgments where only the cost was asked for, which is printed."""
+    """Execute the run. With ``--dry-run``, print only the cost and return no judgments."""
     outcome = outcome_for(prepare_run(file, flags), flags, is_good_known=is_good_known)
     if flags.dry_run:
         show_estimate(estimated(outcome), as_json=as_json)
@@ -229,7 +231,7 @@ def _judged(
 def _criteria(
     questions: Sequence[str], named: Sequence[str], kind: Kind, language: str
 ) -> list[Criteria]:
-    found = [criteria_of(question, kind, language) for question in questions]
+    criteria = [criteria_of(question, kind, language) for question in questions]
     for name in named:
         if len(name.split()) > 1 and not Path(name).exists():
             raise UsageError(
@@ -239,21 +241,21 @@ def _criteria(
                     name=name,
                 )
             )
-        found += (
+        criteria += (
             read_criteria(name, kind) if Path(name).suffix else [_ready_made(name, kind, language)]
         )
-    if not found:
+    if not criteria:
         raise UsageError(
             Message(
                 "say what to judge by: --criterion \"…\" or -c NAME ('adjudge criteria' lists "
                 "the ready-made ones)"
             )
         )
-    return found
+    return criteria
 
 
 def _is_plain_question(criteria: Criteria) -> bool:
-    """Return True if the criteria was typed as a question, whose good answer is yes by default."""
+    """Return True if the criterion was typed as a question, whose good answer is yes by default."""
     return criteria.is_yes_good and not criteria.title
 
 
@@ -262,45 +264,49 @@ def _ready_made(name: str, kind: Kind, language: str) -> Criteria:
         return ready_made(name, kind, language)
 
 
-def _judged_field(wanted: Sequence[Criteria], given: Collection[str]) -> str:
-    """What the text is, or the column that is named without a field."""
-    judged = wanted[0].to_evaluate_field
-    if judged in given:
+def _judged_field(criteria: Sequence[Criteria], given: Collection[str]) -> str:
+    """Return the field of the judged text, or of a column that is named without a field."""
+    field = criteria[0].to_evaluate_field
+    if field in given:
         raise UsageError(
             Message(
                 "criteria {name!r} judges {judged!r}: give that as the text, not beside it",
-                name=wanted[0].name,
-                judged=judged,
+                name=criteria[0].name,
+                judged=field,
             )
         )
-    return judged
+    return field
 
 
 def _complete(
-    texts: list[Instance], given: Collection[str], wanted: Sequence[Criteria]
+    texts: list[Instance], given: Collection[str], criteria: Sequence[Criteria]
 ) -> list[Instance]:
-    """Say which option gives what the criteria read and a text alone does not have."""
+    """Raise an error that names the option for a field that a criterion reads and a text alone
+    lacks.
+    """
     for instance in texts:
-        for one in wanted:
-            check_given(one, {*instance.fields, *given})
+        for criterion in criteria:
+            check_given(criterion, {*instance.fields, *given})
     return texts
 
 
 def _by_row(
     judged: Iterable[JudgmentDone], criteria: int
 ) -> Iterator[tuple[int, list[int], list[DirectInstanceResult]]]:
-    """Yield each row that has a result by every criterion: its place, the places of its judgments
-    from 1, and its results.
+    """Yield each row that has a result by every criterion: its position, the numbers of its
+    judgments from 1, and its results.
     """
-    for place, row in groupby(judged, lambda one: one.row):
-        done = [(one.number + 1, one.result) for one in row]
-        each = [result for _, result in done if isinstance(result, DirectInstanceResult)]
-        if len(each) == criteria:
-            yield place, [number for number, _ in done], each
+    for place, row in groupby(judged, lambda judgment: judgment.row):
+        numbered_results = [(judgment.number + 1, judgment.result) for judgment in row]
+        results = [
+            result for _, result in numbered_results if isinstance(result, DirectInstanceResult)
+        ]
+        if len(results) == criteria:
+            yield place, [number for number, _ in numbered_results], results
 
 
 def _comparisons(
-    responses: Sequence[str], file: Path | None, column: Sequence[str], judged: str, flags: Flags
+    responses: Sequence[str], file: Path | None, column: Sequence[str], field: str, flags: Flags
 ) -> tuple[DataEntry, list[Instance]]:
     if bool(responses) == (file is not None):
         raise UsageError(
@@ -317,15 +323,18 @@ def _comparisons(
     refuse_files(responses)
     if len(responses) == 1:
         raise UsageError(Message("a comparison has two or more responses, and one was given"))
-    plain = tuple(name for name in column if "=" not in name)
-    if twice := next((name for place, name in enumerate(plain) if name in plain[:place]), None):
+    response_columns = tuple(name for name in column if "=" not in name)
+    if repeated := next(
+        (name for place, name in enumerate(response_columns) if name in response_columns[:place]),
+        None,
+    ):
         raise UsageError(
             Message(
                 "--column {twice} stands twice: responses of one column are compared with "
                 "those of another",
-                twice=twice,
+                twice=repeated,
             )
         )
-    named = columns_from([name for name in column if "=" in name])
-    texts: list[Instance] = [] if file else [PairwiseInstance({judged: list(responses)})]
-    return data_entry(flags, file, named, responses=plain), texts
+    field_columns = columns_from([name for name in column if "=" in name])
+    texts: list[Instance] = [] if file else [PairwiseInstance({field: list(responses)})]
+    return data_entry(flags, file, field_columns, responses=response_columns), texts

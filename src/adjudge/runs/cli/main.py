@@ -1,4 +1,4 @@
-"""``adjudge``: the commands, and one line for whatever goes wrong."""
+"""The command ``adjudge``: its subcommands, and a one-line message for every error."""
 
 from __future__ import annotations
 
@@ -87,10 +87,12 @@ HELP = {name: line for group in GROUPS.values() for name, line in group.items()}
 
 
 class LazyCommands(HelpfulGroup):
-    """Loads the one command that is called."""
+    """Loads only the command that is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        """Our own, in the order people meet them; ``adjudge plugins`` lists the others."""
+        """List our own commands in the order people meet them. ``adjudge plugins`` lists the
+        others.
+        """
         return list(COMMANDS.ours)
 
     def get_command(
@@ -98,13 +100,13 @@ class LazyCommands(HelpfulGroup):
         ctx: click.Context,  # noqa: ARG002
         cmd_name: str,
     ) -> click.Command | None:
-        """The command, loaded now."""
-        found = COMMANDS.get(cmd_name)
+        """Load the command."""
+        loaded_command = COMMANDS.get(cmd_name)
         # What was loaded stays, so the garbage collector need not look at it.
         if not gc.isenabled():  # by ``main``: in somebody else's process it is left alone
             gc.freeze()
             gc.enable()
-        return found
+        return loaded_command
 
     def make_context(
         self,
@@ -113,20 +115,20 @@ class LazyCommands(HelpfulGroup):
         parent: click.Context | None = None,
         **extra: Any,
     ) -> click.Context:
-        """With the language that was typed, for what goes wrong before it is read."""
+        """Set the typed language first, for errors that come before it is parsed."""
         extra["obj"] = extra.get("obj") or output_of(args)
         return super().make_context(info_name, args, parent, **extra)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """With a guess at what was meant where there is no such command."""
+        """Suggest a command if there is none of this name."""
         if args[0] not in COMMANDS and not args[0].startswith("-"):
             ctx.fail(_unknown_command(args[0]))
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> object:
-        """What a plugin's command raises is one line, too."""
+        """Turn an exception of a plugin's command into a one-line error."""
         try:
             return super().invoke(ctx)
         except (AdjudgeError, click.ClickException, click.Abort, click.exceptions.Exit, OSError):
@@ -140,15 +142,15 @@ class LazyCommands(HelpfulGroup):
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
         from click.shell_completion import CompletionItem
 
-        named = [
+        items = [
             CompletionItem(name, help=help)
             for name, help in HELP.items()
             if name.startswith(incomplete)
         ]
-        return [*named, *click.Command.shell_complete(self, ctx, incomplete)]
+        return [*items, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """From the table: no command is loaded to be listed."""
+        """Write the commands from the table: none is loaded to be listed."""
         write_commands(GROUPS, ctx, formatter)
 
 
@@ -194,27 +196,27 @@ def app(context: click.Context) -> None:
 
 
 class _Warnings(logging.Handler):
-    """Warnings of the package, in the language of the command."""
+    """Prints the package's warnings in the language of the command."""
 
     def __init__(self, output: Output) -> None:
         super().__init__(logging.WARNING)
         self._output = output
 
     def emit(self, record: logging.LogRecord) -> None:
-        """One line on standard error."""
-        language, given = self._output.language, record.args
+        """Print one line on standard error."""
+        language, args = self._output.language, record.args
         values = tuple(
-            one if isinstance(one, int | float) else render(str(one), language)
-            for one in (given if isinstance(given, tuple) else ())
+            arg if isinstance(arg, int | float) else render(str(arg), language)
+            for arg in (args if isinstance(args, tuple) else ())
         )
-        said = render(record.msg, language)
-        click.echo(self._output.render(said % values if values else said), err=True)
+        text = render(record.msg, language)
+        click.echo(self._output.render(text % values if values else text), err=True)
 
 
 class Terminated:
-    """SIGTERM is taken for Ctrl-C.
+    """Treats SIGTERM like Ctrl-C.
 
-    ``timeout`` sends it twice, to the process and to its group: that is one.
+    ``timeout`` sends it twice, to the process and to its group. That counts as one.
     """
 
     def __init__(self) -> None:
@@ -227,7 +229,7 @@ class Terminated:
 
 
 def main() -> None:
-    """Run a command; its exit code is the process's."""
+    """Run a command, and exit with its code."""
     output = output_of(sys.argv[1:])
     logging.getLogger("adjudge").addHandler(_Warnings(output))
     # loading makes no garbage, and a fifth of a short command went into looking for it; see
@@ -255,19 +257,19 @@ def main() -> None:
         sys.stderr.close()  # the reader went away; nothing is left to say
         code = ExitCode.COULD_NOT_RUN
     except OSError as error:
-        code = _complain(_of_the_system(error), output, ExitCode.COULD_NOT_RUN)
+        code = _complain(_os_error_message(error), output, ExitCode.COULD_NOT_RUN)
         sys.stdout = None  # what it still holds found no room, and would be tried again at the end
     sys.exit(code or 0)
 
 
-def _of_the_system(error: OSError) -> Message:
-    """Such as a full disk behind standard output."""
+def _os_error_message(error: OSError) -> Message:
+    """Return the message of an OSError, such as of a full disk behind standard output."""
     return join(": ", filter(None, (str(error.filename or ""), reason_of(error))))
 
 
 def _show_usage(error: click.ClickException, output: Output) -> int:
-    """A command of several commands that was called alone answers with its help, which keeps its
-    lines.
+    """Print a usage error. For a group that was called without a command, print its help
+    unwrapped.
     """
     from adjudge.runs.cli.usage import usage_message  # not loaded by those who have made no mistake
 
@@ -280,6 +282,6 @@ def _show_usage(error: click.ClickException, output: Output) -> int:
 
 
 def _complain(why: object, output: Output, code: int) -> int:
-    said = " ".join(output.render(why).split())
-    click.echo(f"adjudge: {said}", err=True)
+    text = " ".join(output.render(why).split())
+    click.echo(f"adjudge: {text}", err=True)
     return code

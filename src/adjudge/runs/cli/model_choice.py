@@ -1,4 +1,4 @@
-"""Which models a command asks, and where: those that were named, else the project's, else the
+"""The models that a command asks, and their servers: those named, else the project's, else the
 embedded one.
 """
 
@@ -18,15 +18,15 @@ from adjudge.runs.project import ModelEntry, Project, ServerEntry
 
 
 def current_project() -> Project:
-    """Return the project's defaults, looked for once per command; for a run that is resumed, those
-    that held where it was begun.
+    """Return the project's defaults, looked up once per command. A resumed run has those that
+    applied when it was started.
     """
     context = click.get_current_context(silent=True)
     return (context and context.find_object(Project)) or output().project or Project()
 
 
 def trusted_project(project: Project | None = None) -> Project:
-    """Return the project's defaults once the user trusts them: for all that is used of them but the
+    """Return the project's defaults once the user trusts them. Needed for all of them but the
     language.
     """
     project = project or current_project()
@@ -42,14 +42,14 @@ def trusted_project(project: Project | None = None) -> Project:
 
 
 def choose_language(typed: str | None) -> str:
-    """The language that was typed, else the project's; messages are printed in it from now on."""
+    """Return the typed language, else the project's. From now on messages are printed in it."""
     language = typed or current_project().language or "en"
     use_language(language)
     return language
 
 
 def price_table(path: Path | None = None) -> PriceTable:
-    """The prices of this file, else of the project's."""
+    """Return the prices of this file, else of the project's."""
     return PriceTable.load(path or trusted_project().prices_path)
 
 
@@ -59,10 +59,10 @@ def model_entries(
     max_concurrency: int | None = None,
     project: Project | None = None,
 ) -> tuple[ModelEntry, ...]:
-    """The models, each with the server that was typed and the project's defaults."""
+    """Return the models, each with the typed server and the project's defaults."""
     project = trusted_project(project)
-    named = tuple(ids) or ((project.model,) if project.model else ())
-    if not named and (server.says_anything or project.base_url):
+    names = tuple(ids) or ((project.model,) if project.model else ())
+    if not names and (server.says_anything or project.base_url):
         raise UsageError(
             Message(
                 "a server was named, and no model to ask there: name one with -m, such as -m "
@@ -70,6 +70,6 @@ def model_entries(
             )
         )
     entries = (
-        ModelEntry(model=id, max_concurrency=max_concurrency) for id in named or (default_model(),)
+        ModelEntry(model=id, max_concurrency=max_concurrency) for id in names or (default_model(),)
     )
     return tuple(project.with_defaults(server.over(entry)) for entry in entries)

@@ -1,4 +1,4 @@
-"""Which judge a command tries out: that of an eval file, or one that is typed."""
+"""The judge that a command tries out: that of an eval file, or a typed one."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ from adjudge.runs.project import ServerEntry
 
 @light_dataclass(frozen=True, kw_only=True)
 class NamedJudge(SpendingOptions):
-    """What every command can be told that tries a judge out."""
+    """The options of all commands that try a judge out."""
 
     named: tuple[str, ...] = shared(named)
     criterion: tuple[str, ...] = shared(questions)
@@ -72,35 +72,35 @@ class NamedJudge(SpendingOptions):
     quiet: bool = shared(quiet)
 
     def file(self, path: Path | None, rows: Path | None) -> EvalFile:
-        """The eval file at ``path``, or the one that the options stand for, without gates, outputs
-        and what asks no model. ``rows``: the rows to judge, instead of the file's.
+        """Return the eval file at ``path``, or the one that the options stand for. Gates, outputs
+        and checks are removed. ``rows``: the rows to judge, instead of the file's.
         """
-        file = self._typed(rows) if path is None else self._loaded(path, rows)
+        file = self._file_of_options(rows) if path is None else self._load_file(path, rows)
         if file.target:
             raise SetupError(
                 "{path} has its rows answered by a target: run it first, and give the run folder "
                 "as rows",
                 path=file.path,
             )
-        asking = tuple(one for one in file.judges if not isinstance(one, CheckEntry))
+        asking = tuple(judge for judge in file.judges if not isinstance(judge, CheckEntry))
         if not asking:
             raise SetupError("{path} has no judge that asks a model", path=file.path)
         use_language(file.language)
-        judges = tuple(replace(one, after=None) for one in asking)
+        judges = tuple(replace(judge, after=None) for judge in asking)
         return replace(file, judges=judges, gates=Gates(), outputs=())
 
-    def _loaded(self, path: Path, rows: Path | None) -> EvalFile:
+    def _load_file(self, path: Path, rows: Path | None) -> EvalFile:
         if self.named or self.criterion or self.aspect:
             raise UsageError(
                 Message("give an eval file, or criteria with -c, --criterion or --aspect, not both")
             )
         project = current_project()
-        said = {"data": rows, "models": self.model}
+        values_by_key = {"data": rows, "models": self.model}
         file = open_eval_file(
             path,
             rows,
             # nothing is written where the file says: outputs are dropped, runs kept elsewhere
-            typed=["run", *(name for name, value in said.items() if value)],
+            typed=["run", *(name for name, value in values_by_key.items() if value)],
             is_limited=self.budget() is not None,
             prices=self.prices,
         )
@@ -112,7 +112,7 @@ class NamedJudge(SpendingOptions):
             return by_models(file, entries)
         return at_server(file, self.at) if self.at.says_anything else file
 
-    def _typed(self, rows: Path | None) -> EvalFile:
+    def _file_of_options(self, rows: Path | None) -> EvalFile:
         language = choose_language(self.language)
         judges = tuple(self._entries(language))
         if not judges or rows is None:
@@ -123,13 +123,15 @@ class NamedJudge(SpendingOptions):
                 )
             )
         compares = judges[0].compares_responses
-        plain = tuple(name for name in self.column if "=" not in name)
+        response_columns = tuple(name for name in self.column if "=" not in name)
         data = DataEntry(
             path=str(rows),
             columns=tuple(
-                columns_from([one for one in self.column if not compares or "=" in one]).items()
+                columns_from(
+                    [column for column in self.column if not compares or "=" in column]
+                ).items()
             ),
-            responses=plain if compares else (),
+            responses=response_columns if compares else (),
         )
         return EvalFile(
             data=data,
@@ -142,27 +144,27 @@ class NamedJudge(SpendingOptions):
     def _entries(self, language: str) -> list[JudgeEntry]:
         compares = "pairwise" in kinds_of(self.named)
         kind = PairwiseEntry if compares else DirectEntry
-        found = criteria_to_try(
+        criteria = criteria_to_try(
             self.named, self.criterion, "pairwise" if compares else "direct", language
         )
         entries: list[JudgeEntry] = [
             kind(
                 kind="pairwise" if compares else "direct",
-                name=one.name,
-                criteria=(CriteriaEntry(one.criteria),),
+                name=named_criterion.name,
+                criteria=(CriteriaEntry(named_criterion.criteria),),
                 temperature=self.temperature,
                 **self.settings,
             )
-            for one in found
+            for named_criterion in criteria
         ]
         entries += [
             AspectEntry(
                 kind="aspect",
-                name=one,
-                criteria=(CriteriaEntry(one),),
+                name=aspect,
+                criteria=(CriteriaEntry(aspect),),
                 temperature=self.temperature,
                 **self.settings,
             )
-            for one in self.aspect
+            for aspect in self.aspect
         ]
         return entries

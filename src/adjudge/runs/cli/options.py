@@ -1,4 +1,4 @@
-"""Options that several commands have, each said once, and how commands show their arguments."""
+"""Options that several commands share, and the help of commands with arguments."""
 
 from __future__ import annotations
 
@@ -55,15 +55,15 @@ _LANGUAGE_OPTION = click.Option(
 
 
 class _WithLanguage(Helpful):
-    """A command that has ``--language``, of its own or this one."""
+    """A command with ``--language``, its own or the common one."""
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """With the language, before ``--help``."""
-        found = super().get_params(ctx)
+        """Add the language before ``--help``."""
+        params = super().get_params(ctx)
         return (
-            found
-            if any("--language" in one.opts for one in found)
-            else [*found[:-1], _LANGUAGE_OPTION, *found[-1:]]
+            params
+            if any("--language" in param.opts for param in params)
+            else [*params[:-1], _LANGUAGE_OPTION, *params[-1:]]
         )
 
 
@@ -74,30 +74,30 @@ class Command(_WithLanguage):
         """Refuse a second file for an option that writes one: only the last would be written."""
         if sum(arg in ("-o", "--output") or arg.startswith("--output=") for arg in args) > 1:
             _, _, order = self.make_parser(ctx).parse_args(args=list(args))
-            for one in self.params:
-                is_single = "--output" in one.opts and not (
-                    isinstance(one, click.Option) and one.multiple
+            for param in self.params:
+                is_single = "--output" in param.opts and not (
+                    isinstance(param, click.Option) and param.multiple
                 )
-                if is_single and order.count(one) > 1:
+                if is_single and order.count(param) > 1:
                     raise click.UsageError(
                         Message(
                             "this command writes one file, and --output is there {count} times: "
                             "name one, and write others from a run folder: adjudge export RUN -o "
                             "FILE",
-                            count=order.count(one),
+                            count=order.count(param),
                         ),
                         ctx,
                     )
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Nothing is written over what the command reads."""
-        written = {str(one.name) for one in self.params if "--output" in one.opts}
-        if outputs := _paths(ctx.params[name] for name in written):
-            read = {name: value for name, value in ctx.params.items() if name not in written}
+        """Refuse to write over a file that the command reads."""
+        output_names = {str(param.name) for param in self.params if "--output" in param.opts}
+        if outputs := _paths(ctx.params[name] for name in output_names):
+            inputs = {name: value for name, value in ctx.params.items() if name not in output_names}
             try:
                 refuse_overwriting(
-                    outputs, [*_paths(read.values()), *map(Path, read.get("named", ()))]
+                    outputs, [*_paths(inputs.values()), *map(Path, inputs.get("named", ()))]
                 )
             except SetupError as error:
                 raise click.UsageError(str(error)) from error
@@ -105,9 +105,9 @@ class Command(_WithLanguage):
 
 
 def _paths(values: Iterable[object]) -> list[Path]:
-    """The paths among what was typed."""
-    typed = (value if isinstance(value, tuple) else (value,) for value in values)
-    return [one for several in typed for one in several if isinstance(one, Path)]
+    """Return the paths among the typed values."""
+    value_groups = (value if isinstance(value, tuple) else (value,) for value in values)
+    return [part for group in value_groups for part in group if isinstance(part, Path)]
 
 
 class CommandGroup(_WithLanguage, HelpfulGroup):
@@ -117,14 +117,14 @@ class CommandGroup(_WithLanguage, HelpfulGroup):
 
 
 class PartChoice(click.Choice[str]):
-    """One of our own names, which help lists, or of a plugin's."""
+    """A choice of our own names, which help lists, and those of plugins."""
 
     def __init__(self, parts: Parts[Any], names: Sequence[str]) -> None:
         super().__init__(names)
         self._parts = parts
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The name as it was typed, where a plugin has such a part."""
+        """Accept the name of a plugin's part, too."""
         if value in self.choices or value not in self._parts:
             return super().convert(value, param, ctx)
         return value
@@ -139,19 +139,19 @@ def argument(
     type: click.ParamType[object] | None = None,
     default: object = None,
 ) -> Callable[[F], F]:
-    """An argument with a line of help."""
+    """Return the decorator of an argument with a line of help."""
     return click.argument(
         name, cls=Argument, help=help, required=required, nargs=nargs, type=type, default=default
     )
 
 
 def command(name: str | None = None) -> Callable[[Callable[..., Any]], click.Command]:
-    """A command whose help lists its arguments."""
+    """Return the decorator of a command whose help lists its arguments."""
     return click.command(name, cls=Command)
 
 
 def together(*options: Callable[[F], F]) -> Callable[[F], F]:
-    """Several options as one decorator, in this order."""
+    """Combine several options into one decorator, in this order."""
 
     def decorate(function: F) -> F:
         for option in reversed(options):
@@ -162,17 +162,19 @@ def together(*options: Callable[[F], F]) -> Callable[[F], F]:
 
 
 def option(*names: str, **settings: Any) -> Any:
-    """A field of an options class that ``--NAME`` fills, described as for ``click.option``."""
+    """Return a field of an options class that ``--NAME`` fills, described as for
+    ``click.option``.
+    """
     return _field(lambda name: click.option(*names, name, **settings))
 
 
 def positional(help: str, **settings: Any) -> Any:
-    """A field of an options class that an argument of the field's name fills."""
+    """Return a field of an options class that an argument of the field's name fills."""
     return _field(lambda name: argument(name, help, **settings))
 
 
 def shared(decorator: Decorator[Any]) -> Any:
-    """A field of an options class that an option of several commands fills."""
+    """Return a field of an options class that an option of several commands fills."""
     return _field(lambda _name: decorator)
 
 
@@ -188,11 +190,11 @@ def options(
     *,
     if_typed: bool = False,
 ) -> Callable[[Callable[..., int]], Callable[..., int]]:
-    """The options that the fields of ``kind`` describe, its own before those it inherits, for a
-    command that is given them as one value, ``name``. A field is made with ``option`` and its
-    like, or is a setting, made with ``key``.
+    """Return a decorator with the options of the fields of ``kind``, its own before inherited ones.
 
-    ``other``: as of ``judging``. ``if_typed``: the value is None if no option was typed.
+    The command gets them as one value, ``name``. A field is made with ``option`` and its like, or
+    is a setting, made with ``key``. ``other``: see ``judging``. ``if_typed``: pass None if the user
+    typed no option.
     """
     names = [field.name for field in fields(kind) if _is_option(field)]
     settings = {field.name: field for field in fields(kind) if "type" in field.metadata}
@@ -209,14 +211,14 @@ def _is_option(field: Field[Any]) -> bool:
 
 
 def _options_of(kind: type, other: Mapping[str, Decorator[Any]] | None) -> Iterator[Decorator[Any]]:
-    """``other``: field → the option that fills it instead."""
-    known = {one.name: one for one in fields(kind)}
+    """Yield the options of all fields. ``other``: field → the option that fills it instead."""
+    fields_by_name = {setting.name: setting for setting in fields(kind)}
     names = dict.fromkeys(name for cls in kind.__mro__ for name in get_annotations(cls))
     for name in names:
-        if name in known and _is_option(known[name]):
-            made = known[name].metadata.get(_MAKES)
-            own = made(name) if made else declared_option(known[name])
-            yield (other or {}).get(name) or own
+        if name in fields_by_name and _is_option(fields_by_name[name]):
+            make_option = fields_by_name[name].metadata.get(_MAKES)
+            own_option = make_option(name) if make_option else declared_option(fields_by_name[name])
+            yield (other or {}).get(name) or own_option
 
 
 def given_as(
@@ -226,16 +228,17 @@ def given_as(
     *options: Decorator[Any],
     if_typed: bool = False,
 ) -> Callable[[Callable[..., int]], Callable[..., int]]:
-    """``options`` for a command that is given them as one thing, ``name``: what ``make`` makes of
-    the ``taken`` values. ``if_typed``: None where none was.
+    """Return a decorator that passes several options as one value, ``name``, made by ``make``.
+
+    ``if_typed``: pass None if the user typed none of them.
     """
 
     def decorate(function: Callable[..., int]) -> Callable[..., int]:
         @wraps(function)
         def call(**typed: Any) -> int:
-            values = {one: typed.pop(one) for one in taken}
-            made = make(**values) if not if_typed or _were_typed(taken) else None
-            return function(**{name: made}, **typed)
+            values = {option_name: typed.pop(option_name) for option_name in taken}
+            value = make(**values) if not if_typed or _is_any_typed(taken) else None
+            return function(**{name: value}, **typed)
 
         decorated: Callable[..., int] = together(*options)(call)
         return decorated
@@ -243,8 +246,8 @@ def given_as(
     return decorate
 
 
-def _were_typed(names: Sequence[str]) -> bool:
-    """Whether any of the options was."""
+def _is_any_typed(names: Sequence[str]) -> bool:
+    """Return True if the user typed any of the options."""
     source = click.get_current_context().get_parameter_source
     return any(source(name) is not ParameterSource.DEFAULT for name in names)
 
@@ -252,7 +255,7 @@ def _were_typed(names: Sequence[str]) -> bool:
 def _beside(
     user_input: str | None, reference: str | None, context: Sequence[str] | None
 ) -> dict[str, str | Sequence[str]]:
-    """The fields that --user-input, --reference and --context give."""
+    """Return the fields that --user-input, --reference and --context give."""
     from adjudge.core.domain.instance import texts_beside
 
     return texts_beside(user_input, reference, context or None)
@@ -396,12 +399,12 @@ def _bars(
     _parameter: click.Parameter,
     given: Sequence[tuple[str, float]],
 ) -> FailUnder | None:
-    """One for everything is a number."""
+    """Return a bar for all criteria as a number."""
     return given[0][1] if len(given) == 1 and not given[0][0] else tuple(given) or None
 
 
 def gate(help: str) -> Decorator[Any]:
-    """``--fail-under``, which one command explains otherwise than another."""
+    """Return ``--fail-under`` with a command's own help."""
     return click.option(
         "--fail-under", multiple=True, type=bar, callback=_bars, metavar="[NAME=]NUMBER", help=help
     )
@@ -531,7 +534,7 @@ dry_run = click.option(
 
 @light_dataclass(frozen=True, kw_only=True)
 class SpendingOptions:
-    """What every command that asks models can be told."""
+    """The options of all commands that ask models."""
 
     resume: bool = shared(resume)
     max_usd: float | None = shared(max_usd)
@@ -542,7 +545,7 @@ class SpendingOptions:
     dry_run: bool = shared(dry_run)
 
     def budget(self) -> Budget | None:
-        """The limits that were set, or None where none was."""
+        """Return the limits that were set; None if there are none."""
         from adjudge.core.gateway.layers.budget import Budget
 
         limits = (self.max_usd, self.max_calls, self.max_tokens)
@@ -551,14 +554,14 @@ class SpendingOptions:
 
 @light_dataclass(frozen=True, kw_only=True)
 class RunFlags(SpendingOptions):
-    """What a command can be told that asks models, and judges no rows."""
+    """The options of commands that ask models but judge no rows."""
 
     run: Path | None = shared(run_folder)
 
 
 @light_dataclass(frozen=True, kw_only=True)
 class RowFlags(SpendingOptions):
-    """What every command that judges rows can be told, with an eval file or without."""
+    """The options of all commands that judge rows, with an eval file or without."""
 
     model: tuple[str, ...] = shared(models)
     at: ServerEntry = shared(server)
@@ -581,13 +584,13 @@ class RowFlags(SpendingOptions):
 
     @property
     def listeners(self) -> tuple[str, ...]:
-        """The names of those that are told of the run's events."""
+        """The names of the listeners to the run's events."""
         return (*self.listener, "otel") if self.otel else self.listener
 
 
 @light_dataclass(frozen=True, kw_only=True)
 class Flags(RowFlags):
-    """What every command that judges without an eval file can be told."""
+    """The options of all commands that judge without an eval file."""
 
     model: tuple[str, ...] = shared(models)
     at: ServerEntry = shared(server)
@@ -605,10 +608,10 @@ _EXIT_CODES = """Exit codes: 0 all have a result (and the gate holds), 1 could n
 def judging(
     other: Mapping[str, Decorator[Any]] | None = None,
 ) -> Callable[[Callable[..., int]], Callable[..., int]]:
-    """All options of Flags, given to the command as ``flags``; ``other`` ones in the place of those
-    that fill a field of that name.
+    """Return a decorator with all options of Flags, passed to the command as ``flags``.
 
-    What the exit codes of such a command mean is added to its help.
+    ``other``: field → the option that fills it instead. The meaning of the exit codes is added to
+    the command's help.
     """
     decorate = options(Flags, "flags", _in_language, other)
 
@@ -620,7 +623,7 @@ def judging(
 
 
 def _in_language(**typed: Any) -> Flags:
-    """The flags, with the project's language where none was typed."""
+    """Return the flags, with the project's language if the user typed none."""
     from adjudge.runs.cli.model_choice import choose_language
 
     return Flags(**{**typed, "language": choose_language(typed["language"])})

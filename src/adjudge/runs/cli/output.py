@@ -1,4 +1,4 @@
-"""What commands print, in the language of the command."""
+"""Output of commands, in the language of the command."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 @light_dataclass()
 class Output:
-    """How a command prints: the ``obj`` of its click context."""
+    """The output of a command: the ``obj`` of its click context."""
 
     typed: str | None = None
     """The language that the command line names."""
 
     @cached_property
     def language(self) -> str:
-        """What was typed, else what the project's file says, else that of the environment."""
+        """The typed language, else that of the project's file, else that of the environment."""
         return self.typed or self._language_of_project() or _language_of_environment()
 
     @cached_property
@@ -48,7 +48,7 @@ class Output:
             return None  # the command that uses the file says what is wrong with it
 
     def render(self, text: object) -> str:
-        """``text`` in this language, harmless to a terminal."""
+        """Return ``text`` in this language, without control characters."""
         from adjudge.runs.view.clean_text import clean  # not loaded by those who print nothing
 
         return clean(render(text, self.language))
@@ -58,8 +58,8 @@ class Output:
 
 
 def output_of(words: Sequence[str]) -> Output:
-    """In the language that a command line names, before it was read."""
-    typed = next(
+    """Return the output in the language of a command line that is not parsed yet."""
+    typed_language = next(
         (
             language
             for language in ("en", "ru")
@@ -67,37 +67,38 @@ def output_of(words: Sequence[str]) -> Output:
         ),
         None,
     )
-    return Output(typed)
+    return Output(typed_language)
 
 
 def _language_of_environment() -> str:
-    found = (os.environ.get(name) for name in ("LC_ALL", "LC_MESSAGES", "LANG"))
-    return "ru" if next(filter(None, found), "").startswith("ru") else "en"
+    settings = (os.environ.get(name) for name in ("LC_ALL", "LC_MESSAGES", "LANG"))
+    return "ru" if next(filter(None, settings), "").startswith("ru") else "en"
 
 
 def output() -> Output:
-    """Of the command under way."""
+    """Return the output of the current command."""
     context = click.get_current_context(silent=True)
     return (context and context.find_object(Output)) or Output("en")
 
 
 def language() -> str:
-    """The language of the command under way."""
+    """Return the language of the current command."""
     return output().language
 
 
 def typed_language() -> str | None:
-    """The language that was typed on the command line."""
+    """Return the language that was typed on the command line."""
     return output().typed
 
 
 def use_language(language: str) -> None:
-    """Set the language of everything that this command prints; English, which is that of prompts
-    where nothing else is said, leaves people theirs unless it was typed.
+    """Set the language of everything that this command prints.
+
+    English is also the default language of prompts, so it changes the output only if it was typed.
     """
-    found = output()
-    if language != "en" or found.typed:
-        found.language = language
+    current = output()
+    if language != "en" or current.typed:
+        current.language = language
 
 
 def echo(text: object, *, err: bool = False, fg: str | None = None) -> None:

@@ -24,8 +24,8 @@ _TYPES: dict[str, Any] = {
 
 
 def schema_from(text: str) -> object:
-    """``int``, ``list[int]``, ``dict[str, float] | None``, ``any``, a JSON schema or the path of
-    one.
+    """Read a schema: ``int``, ``list[int]``, ``dict[str, float] | None``, ``any``, a JSON schema or
+    the path of one.
     """
     if text.strip() in ("any", "Any"):
         return None
@@ -39,19 +39,19 @@ def schema_from(text: str) -> object:
     try:
         return _type(ast.parse(text.strip(), mode="eval").body)
     except (SyntaxError, ValueError):
-        known = ", ".join(_TYPES)
+        type_names = ", ".join(_TYPES)
         raise UsageError(
             Message(
                 "--output-schema {text!r}: write one of {known}, any, list[…], dict[str, "
                 "…], or a .json file",
                 text=text,
-                known=known,
+                known=type_names,
             )
         ) from None
 
 
 def _type(node: ast.expr) -> Any:
-    """Read as text, never evaluated."""
+    """Convert a type expression. It is read as text and never evaluated."""
     match node:
         case ast.Name(name) if name in _TYPES:
             return _TYPES[name]
@@ -68,12 +68,12 @@ def _type(node: ast.expr) -> Any:
 
 def _json(text: str, where: str) -> object:
     try:
-        found = json.loads(text)
+        schema = json.loads(text)
     except ValueError as error:
         raise SetupError("{where} is not JSON: {error}", where=where, error=error) from None
-    if not isinstance(found, dict):
+    if not isinstance(schema, dict):
         raise SetupError("{where} is not a JSON schema: it must be an object", where=where)
-    return found
+    return schema
 
 
 def _read(path: Path) -> str:

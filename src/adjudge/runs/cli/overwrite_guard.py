@@ -1,4 +1,4 @@
-"""Nothing is written over what is read."""
+"""A guard against writing over files that are read."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from adjudge.errors import SetupError
 def refuse_overwriting(
     outputs: Iterable[Path | ObjectFile], inputs: Iterable[Path | ObjectFile]
 ) -> None:
-    """A SetupError where an output is one of the inputs, also by another path or through a link."""
+    """Raise if an output is also an input, even by another path or through a link."""
     read = list(inputs)
     for output in outputs:
         for path in read:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from rich.table import Table
 
 from adjudge.core.domain.frozen_mapping import some_of
@@ -31,7 +33,11 @@ def plugins(as_json: bool) -> int:
     broken = sum(state != OK for state in states.values())
     if as_json:
         summary = {"plugins": len(states), "broken": broken}
-        print_results("plugins", summary, (_as_json(*one) for one in states.items()))
+        rows: Iterator[JsonDict] = (
+            {**some_of(part, "name", "kind", "package", "version"), "state": state}
+            for part, state in states.items()
+        )
+        print_results("plugins", summary, rows)
     elif not states:
         echo(Message("No plugins are installed."))
     else:
@@ -41,17 +47,13 @@ def plugins(as_json: bool) -> int:
 
 
 def state_of(part: Part) -> str:
-    """``works``, or what is wrong with it."""
+    """Return ``works``, or the problem of a part."""
     try:
         part.load()
     except SetupError as error:
         problem = error.message.values.get("problem", error.message)
         return problem if isinstance(problem, str) else str(problem)
     return OK
-
-
-def _as_json(part: Part, state: str) -> JsonDict:
-    return {**some_of(part, "name", "kind", "package", "version"), "state": state}
 
 
 def _table(states: dict[Part, str], screen: Screen) -> Table:

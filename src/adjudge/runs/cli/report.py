@@ -115,13 +115,13 @@ def _github(made: GithubReport, target: Path, max_kib: float) -> None:
 
 
 def _say_where(text: Message, target: Path) -> None:
-    """Who reads the report itself is not told where it is."""
+    """Print the place of the report, unless the report itself is printed."""
     if target != STDOUT:
         echo(text)
 
 
 def _append(variable: str, text: str) -> None:
-    """To the file that GitHub names for it; elsewhere there is none."""
+    """Append to the file that GitHub names in ``variable``. Elsewhere it is not set."""
     if place := os.environ.get(variable):
         with Path(place).open("a", encoding="utf-8", errors="backslashreplace") as file:
             file.write(text)

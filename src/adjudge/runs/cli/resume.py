@@ -1,5 +1,5 @@
-"""``adjudge resume``: the eval file that a run folder keeps, carried out. What somebody else may
-have put there is shown first.
+"""``adjudge resume``: run the eval file that a run folder keeps. If somebody else may have put it
+there, show first what it does.
 """
 
 from __future__ import annotations
@@ -89,21 +89,23 @@ def resume(
     if language:
         use_language(language)
     record = _record(folder)
-    kept = read_kept(record, folder)
-    options = {name: each for name, each in kept.options.items() if not wait or name != "detach"}
+    stored_run = read_kept(record, folder)
+    options = {
+        name: value for name, value in stored_run.options.items() if not wait or name != "detach"
+    }
     orphans = ("--batch-orphans", batch) if batch else ()
-    called = "run" if isinstance(kept.what, EvalFile) else kept.what
-    with _command(called).make_context(
+    called = "run" if isinstance(stored_run.what, EvalFile) else stored_run.what
+    with _find_command(called).make_context(
         called,
         ["--run", str(folder), *orphans, *more],
         parent=context,
-        obj=kept.project,
+        obj=stored_run.project,
         default_map=options,
     ) as inner:
-        if not is_known(record, kept.what if isinstance(kept.what, EvalFile) else None):
-            _confirm(folder, kept, inner.params, yes=yes)
-        if isinstance(kept.what, EvalFile):
-            inner.params["file"] = kept.what
+        if not is_known(record, stored_run.what if isinstance(stored_run.what, EvalFile) else None):
+            _confirm(folder, stored_run, inner.params, yes=yes)
+        if isinstance(stored_run.what, EvalFile):
+            inner.params["file"] = stored_run.what
             inner.params["fail_under"] = _bars(inner, options)
         try:
             return int(inner.command.invoke(inner) or 0)
@@ -113,20 +115,20 @@ def resume(
 
 
 def _bars(run: click.Context, kept: JsonObject) -> FailUnder | None:
-    """Return the bars that the run was begun with, of which those typed now replace the ones of
-    the same name.
+    """Return the bars that the run was started with. Bars typed now replace those of the same
+    name.
     """
-    typed: FailUnder | None = run.params["fail_under"]
-    if typed is None or "fail_under" not in kept:
-        return typed
-    option = next(one for one in run.command.params if one.name == "fail_under")
-    begun: FailUnder | None = option.process_value(run, kept["fail_under"])
-    return tuple({**bars_of(begun), **bars_of(typed)}.items())
+    typed_bars: FailUnder | None = run.params["fail_under"]
+    if typed_bars is None or "fail_under" not in kept:
+        return typed_bars
+    option = next(parameter for parameter in run.command.params if parameter.name == "fail_under")
+    first_bars: FailUnder | None = option.process_value(run, kept["fail_under"])
+    return tuple({**bars_of(first_bars), **bars_of(typed_bars)}.items())
 
 
 def _record(folder: Path) -> object:
-    """What the folder keeps to be resumed."""
-    facts = _facts(folder)
+    """Return the record that the folder keeps to be resumed."""
+    facts = _stored_facts(folder)
     if "imported" in facts:
         again = f"adjudge run eval.yaml --data {folder}"
         raise RunError(
@@ -144,23 +146,23 @@ def _record(folder: Path) -> object:
     return facts[FACT]
 
 
-def _facts(folder: Path) -> JsonObject:
-    """Of the run, or of workers whose driver was killed before there was a run."""
-    if not holds_run(folder) and (kept := kept_facts(folder)):
-        return kept
+def _stored_facts(folder: Path) -> JsonObject:
+    """Return the facts of the run, or of workers whose driver was killed before there was a run."""
+    if not holds_run(folder) and (facts_of_workers := kept_facts(folder)):
+        return facts_of_workers
     return run_info(folder).facts
 
 
-def _command(name: str) -> click.Command:
-    first, _, second = name.partition(" ")
-    found = COMMANDS[first]
-    if not isinstance(found, click.Group):
-        return found
-    return found.get_command(click.Context(found), second) or found
+def _find_command(name: str) -> click.Command:
+    group_name, _, command_name = name.partition(" ")
+    found_command = COMMANDS[group_name]
+    if not isinstance(found_command, click.Group):
+        return found_command
+    return found_command.get_command(click.Context(found_command), command_name) or found_command
 
 
 def _confirm(folder: Path, kept: Kept, given: JsonObject, *, yes: bool) -> None:
-    """Show what would be read, written and sent, and have the user agree to it."""
+    """Show what would be read, written and sent, and ask the user to agree."""
     if given.get("sandbox") == "none":
         raise RunError(
             "{folder} was not made by you on this machine, and it runs code without a sandbox: it "
@@ -168,19 +170,19 @@ def _confirm(folder: Path, kept: Kept, given: JsonObject, *, yes: bool) -> None:
             folder=folder,
         )
     language = output().language
-    shown = [
+    lines = [
         render(
             Message("{folder} was not made by you on this machine. Resuming it", folder=folder),
             language,
         )
     ]
-    does = [
+    actions = [
         (render(verb, language), render(what, language))
         for verb, what in dict.fromkeys(_what_it_does(kept, given))
     ]
-    width = max(len(verb) for verb, _ in does)
-    shown += [f"  {verb:<{width}}  {what}" for verb, what in does]
-    for line in shown:
+    width = max(len(verb) for verb, _ in actions)
+    lines += [f"  {verb:<{width}}  {what}" for verb, what in actions]
+    for line in lines:
         print_line(line)
     if yes:
         return
@@ -195,7 +197,9 @@ def _confirm(folder: Path, kept: Kept, given: JsonObject, *, yes: bool) -> None:
 
 
 def _what_it_does(kept: Kept, given: JsonObject) -> Iterator[tuple[Message, str]]:
-    """(reads, writes, asks, sends, runs, spends; what), of the eval file and of the options."""
+    """Yield the actions of the eval file and the options: a verb such as "reads", and its
+    object.
+    """
     if isinstance(kept.what, EvalFile):
         yield from _what_file_does(kept.what)
         yield from _what_it_sends(kept.project if given["model"] else ServerEntry())
@@ -205,15 +209,15 @@ def _what_it_does(kept: Kept, given: JsonObject) -> Iterator[tuple[Message, str]
         if kept.project.model and not given["model"]:
             yield _ASKS, kept.project.model
     for name, value in given.items():
-        for one in filter(None, value if isinstance(value, list | tuple) else [value]):
-            yield from _what_option_does(name, one)
+        for part in filter(None, value if isinstance(value, list | tuple) else [value]):
+            yield from _what_option_does(name, part)
     if kept.what == "generate":
         yield RUNS, Message("code that the models write, in a sandbox")
     limits = [f"{name}={given[name]}" for name in _LIMITS if given.get(name) is not None]
     if isinstance(kept.what, EvalFile) and not limits:
         budget = kept.what.budget
         limits = [
-            f"{name}={each}" for name in _LIMITS if (each := getattr(budget, name)) is not None
+            f"{name}={limit}" for name in _LIMITS if (limit := getattr(budget, name)) is not None
         ]
     most = Message("at most {limits}", limits=", ".join(limits))
     yield SPENDS, most if limits else Message("without a limit")
@@ -264,22 +268,22 @@ def _what_file_does(file: EvalFile) -> Iterator[tuple[Message, str]]:
     if file.gates.not_worse_than:
         yield READS, _place(file.beside(file.gates.not_worse_than))
     for entry in file.all_models:
-        yield _ASKS, _model(entry)
+        yield _ASKS, _model_text(entry)
         yield from _what_it_sends(entry)
 
 
 def _what_criteria_say(judge: JudgeEntry) -> Iterator[tuple[Message, str]]:
-    """Yield the criteria that stand in the eval file itself, or are ready-made."""
-    for said in getattr(judge, "criteria", ()):
-        match said.what:
+    """Yield the criteria that are written in the eval file or ready-made."""
+    for entry in getattr(judge, "criteria", ()):
+        match entry.what:
             case str(text) if Path(text).suffix.lower() in CRITERIA_FILES:
                 pass  # the file that is read says them
             case str(text):
                 yield _JUDGES, f"{judge.kind}: {text}"
-            case Criteria() | Aspect() as found:
-                yield _JUDGES, f"{judge.kind}: {found.name}"
-            case written:
-                yield _JUDGES, f"{judge.kind}: {written.get('name')}"
+            case Criteria() | Aspect() as criterion:
+                yield _JUDGES, f"{judge.kind}: {criterion.name}"
+            case definition:
+                yield _JUDGES, f"{judge.kind}: {definition.get('name')}"
 
 
 def _what_it_sends(server: ServerEntry) -> Iterator[tuple[Message, str]]:
@@ -293,7 +297,7 @@ def _place(path: Path | ObjectFile) -> str:
     return Message("standard input") if str(path) == STDIN else str(path.absolute())
 
 
-def _model(entry: ModelEntry) -> str:
+def _model_text(entry: ModelEntry) -> str:
     if not entry.base_url:
         return entry.model
     return Message("{model} at {place}", model=entry.model, place=entry.base_url)

@@ -1,4 +1,4 @@
-"""``adjudge run``: an eval file, carried out, resumable."""
+"""``adjudge run``: run an eval file, or go on with its run."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ gates: {fail_under: 0.8}
 
 @light_dataclass(frozen=True, kw_only=True)
 class RunOptions(RowFlags):
-    """What the command line says of a run."""
+    """The options of ``adjudge run``."""
 
     fail_under: FailUnder | None = shared(
         gate(
@@ -175,9 +175,9 @@ class RunOptions(RowFlags):
     )
 
     def file(self, source: Path | EvalFile) -> EvalFile:
-        """The eval file with what the command line says of its models, rows and gates.
+        """Return the eval file with the command line's models, rows and gates.
 
-        ``source``: where it is, or the one that is resumed.
+        ``source``: its path, or the file of a resumed run.
         """
         project = current_project()
         if isinstance(source, EvalFile):
@@ -188,7 +188,7 @@ class RunOptions(RowFlags):
             file = open_eval_file(
                 source,
                 self.data,
-                typed=self._replaced(),
+                typed=self._replaced_keys(),
                 is_limited=self.budget() is not None,
                 prices=self.prices,
             )
@@ -206,8 +206,8 @@ class RunOptions(RowFlags):
         return self._with_typed_settings(file)
 
     def _with_typed_settings(self, file: EvalFile) -> EvalFile:
-        """Return the file with what was typed of its rows, gates and judges; a path that was typed
-        is seen from here.
+        """Return the file with the typed settings of its rows, gates and judges. Typed paths are
+        relative to the working folder.
         """
         data = file.data.named_by(self.id) if self.id else file.data
         if self.data is not None:
@@ -225,26 +225,26 @@ class RunOptions(RowFlags):
             judges=tuple(replace(judge, **typed_for_judges(self)) for judge in file.judges),
         )
 
-    def _replaced(self) -> list[str]:
-        """Return the keys of the eval file that the command line says otherwise."""
-        said = {
+    def _replaced_keys(self) -> list[str]:
+        """Return the keys of the eval file that the command line replaces."""
+        values_by_key = {
             "data": self.data,
             "models": self.model,
             "run": self.folder,
             "target": self.target,
         }
-        return [name for name, value in said.items() if value]
+        return [name for name, value in values_by_key.items() if value]
 
     def _at_once(self, file: EvalFile) -> EvalFile:
         def change(entry: M) -> M:
             return replace(entry, max_concurrency=self.max_concurrency)
 
-        judges = tuple(with_models(one, change) for one in file.judges)
+        judges = tuple(with_models(judge, change) for judge in file.judges)
         return replace(file, models=tuple(map(change, file.models)), judges=judges)
 
     def reused(self) -> Path | None:
-        """The run whose answers are taken where they apply: the one named, or the one whose rows
-        are judged anew.
+        """Return the run whose answers are reused: the one named, or the one whose rows are judged
+        again.
         """
         if self.fork:
             return self.fork
@@ -265,8 +265,8 @@ def run(file: Path | EvalFile | None, options: RunOptions, modes: tuple[RunMode,
     Stopped by Ctrl-C (once: what is under way is finished; twice: at once), by a budget or by a
     crash, it is resumed by the same command or by 'adjudge resume RUN'. Exit codes: 0 all scored
     and the gates hold, 1 could not run or stopped before the end, 2 usage, 3 some judgments have no
-    score (batches that nobody waits for included), 4 gate failed, 5 gate inconclusive
-    or no row judged.
+    score (batches that nobody waits for included), 4 gate failed, 5 gate inconclusive or no row
+    judged.
     """
     if options.show_schema:
         click.echo(json.dumps(schema(), ensure_ascii=False, indent=2))
@@ -297,54 +297,58 @@ def run(file: Path | EvalFile | None, options: RunOptions, modes: tuple[RunMode,
 def _on_change(path: Path, wanted: RunOptions, modes: Sequence[RunMode]) -> int:
     from adjudge.runs.cli.file_watch import OnChange
 
-    first = wanted.folder
-    moving = replace(wanted, folder=None)
+    named_folder = wanted.folder
+    other_options = replace(wanted, folder=None)
 
     def load() -> EvalFile:
-        file = moving.file(path)
-        return replace(file, run=str(first.absolute())) if first else file
+        file = other_options.file(path)
+        return replace(file, run=str(named_folder.absolute())) if named_folder else file
 
-    return OnChange(path, load, lambda: _carry_out(load(), moving, modes)).run()
+    return OnChange(path, load, lambda: _carry_out(load(), other_options, modes)).run()
 
 
 def _carry_out(file: EvalFile, wanted: RunOptions, modes: Sequence[RunMode]) -> int:
     batch = next(filter(None, (mode.rounds() for mode in modes)), None)
     is_spread = any(mode.is_spread for mode in modes)
-    written = {path: _format(file, path) for path in (*file.output_paths, *wanted.output)}
-    if written:
-        refuse_overwriting(written, (file.path, file.source))
+    # commands without an eval file have always written these endings as JSONL
+    formats = {
+        path: "jsonl" if file.typed and path.suffix in ("", ".ndjson") else None
+        for path in (*file.output_paths, *wanted.output)
+    }
+    if formats:
+        refuse_overwriting(formats, (file.path, file.source))
     for path in wanted.output:
         with as_usage_error():
-            export_format(path, written[path])
-    plan, place = _planned(file, wanted, is_spread=is_spread)
+            export_format(path, formats[path])
+    plan, place = _make_plan(file, wanted, is_spread=is_spread)
     check_resumed(plan.folder, resume=wanted.resume)
     outcome = outcome_for(plan, wanted)
     if wanted.dry_run:
         if batch:
             batch.check(plan.models)
-        found = estimated(outcome, fork_of=place.reused, retry_failed=wanted.retry_failed)
-        show_estimate(found, as_json=wanted.as_json, in_batches=batch is not None)
+        cost_estimate = estimated(outcome, fork_of=place.reused, retry_failed=wanted.retry_failed)
+        show_estimate(cost_estimate, as_json=wanted.as_json, in_batches=batch is not None)
         return ExitCode.OK
     display = RunDisplay(outcome, quiet=wanted.quiet or wanted.as_json, listeners=wanted.listeners)
-    kept = place.folder
+    run_folder = place.folder
     try:
-        with resumable(kept), display:
+        with resumable(run_folder), display:
             _begin(plan, modes, display, cache=not wanted.no_cache)
             display.follow(
                 fork_of=place.reused,
                 retry_failed=wanted.retry_failed,
                 batch=batch,
-                prepare=partial(_check_outputs, written),
+                prepare=partial(_check_outputs, formats),
             )
     except OtherConfiguration as error:
-        if is_spread or not holds_run(kept):
+        if is_spread or not holds_run(run_folder):
             raise  # it is a cluster's store that was made with another one
-        again = f"--run OTHER --fork {shlex.quote(str(kept))}"
+        again = f"--run OTHER --fork {shlex.quote(str(run_folder))}"
         raise OtherConfiguration(
             "{error}; {again} reuses the answers that still apply", error=error, again=again
         ) from error
     except BatchesOpen as halt:
-        folder = shlex.quote(str(kept))
+        folder = shlex.quote(str(run_folder))
         echo(
             Message("{halt}. Collect them with: adjudge resume {folder}", halt=halt, folder=folder),
             err=True,
@@ -355,16 +359,16 @@ def _carry_out(file: EvalFile, wanted: RunOptions, modes: Sequence[RunMode]) -> 
         _explain_default_limit(file, halt)
         _tell(outcome, place, (), as_json=wanted.as_json)
         raise
-    for path, to in written.items():
-        export(kept, path, to)
-    _tell(outcome, place, list(written), as_json=wanted.as_json)
-    if not wanted.as_json:
-        _compare(wanted.data, kept)
+    for path, to in formats.items():
+        export(run_folder, path, to)
+    _tell(outcome, place, list(formats), as_json=wanted.as_json)
+    if not wanted.as_json and isinstance(wanted.data, Path) and holds_run(wanted.data):
+        show_comparison(wanted.data, run_folder)
     return outcome.exit_code()
 
 
 def _explain_default_limit(file: EvalFile, halt: RunStopped) -> None:
-    """Say where a limit comes from that nobody set, and how to go on."""
+    """Print the origin of a limit that the user did not set, and how to change it."""
     if file.has_default_limit and isinstance(halt.__cause__, BudgetSpent):
         echo(
             Message(
@@ -376,8 +380,8 @@ def _explain_default_limit(file: EvalFile, halt: RunStopped) -> None:
         )
 
 
-def _planned(file: EvalFile, wanted: RunOptions, *, is_spread: bool) -> tuple[Plan, RunPlace]:
-    """Return the plan, and the place of its run; with the prices that held there before, unless
+def _make_plan(file: EvalFile, wanted: RunOptions, *, is_spread: bool) -> tuple[Plan, RunPlace]:
+    """Return the plan and the place of its run. An earlier run's prices are used again unless
     others are given.
     """
     prices = price_table(wanted.prices)
@@ -417,7 +421,9 @@ def _planned(file: EvalFile, wanted: RunOptions, *, is_spread: bool) -> tuple[Pl
 
 
 def _find_place(plan: Plan, wanted: RunOptions, data: JsonObject, *, is_spread: bool) -> RunPlace:
-    """Where it is kept; after a change of the file not where it was, unless that was asked for."""
+    """Return the place of the run. After a change of the file it is a new one, unless the user
+    named a folder.
+    """
     if wanted.folder or is_spread:
         return RunPlace(plan.folder or Path(), reused=wanted.reused())
     trusts = wanted.yes or trusts_everything()  # as CI does with what it kept elsewhere
@@ -434,7 +440,7 @@ def _find_place(plan: Plan, wanted: RunOptions, data: JsonObject, *, is_spread: 
         )
     if place.earlier:
         values = {"file": plan.file.path.name, "earlier": place.earlier, "folder": place.folder}
-        told = (
+        notice = (
             Message(
                 "{file}, its rows or its models changed since {earlier}: going on in {folder} with "
                 "the answers that still apply.",
@@ -447,17 +453,14 @@ def _find_place(plan: Plan, wanted: RunOptions, data: JsonObject, *, is_spread: 
                 **values,
             )
         )
-        echo(told, err=True)
+        echo(notice, err=True)
     return replace(place, reused=wanted.reused() or place.reused)
 
 
-def _format(file: EvalFile, path: Path | ObjectFile) -> str | None:
-    """How an output is written, where its name does not say it: as the commands write theirs."""
-    return "jsonl" if file.typed and path.suffix in ("", ".ndjson") else None
-
-
 def _begin(plan: Plan, modes: Sequence[RunMode], display: RunDisplay, *, cache: bool) -> None:
-    """Have the modes answer what they can. What a mode left that is not used now is taken over."""
+    """Have the modes answer what they can. Take over the answers that an unused mode left
+    behind.
+    """
     for mode in modes:
         mode.begin(plan, display, cache=cache)
     if plan.folder and (plan.folder / PARTITIONS).is_dir():
@@ -481,15 +484,8 @@ def _tell(
         show_end(outcome, report, written)
 
 
-def _compare(before: Path | ObjectFile | None, after: Path) -> None:
-    """How the rows of an earlier run came out before and now, where both runs ask the same."""
-    if not isinstance(before, Path) or not holds_run(before):
-        return
-    show_comparison(before, after)
-
-
 def _check_outputs(paths: Mapping[Path | ObjectFile, str | None]) -> None:
-    """Before anything is paid for, not after."""
+    """Check that the outputs can be written, before anything is paid for."""
     for path, to in paths.items():
         try:
             if isinstance(path, Path):

@@ -1,4 +1,4 @@
-"""Run folders for machines: what ``--json`` says of them."""
+"""Run folders as data for ``--json``."""
 
 from __future__ import annotations
 
@@ -19,19 +19,23 @@ from adjudge.runs.results.report import Report
 def print_run(
     report: Report, folder: Path, files: Sequence[Path | ObjectFile] = (), *, votes: bool = False
 ) -> None:
-    """A run folder: its report, how it was set up, every judgment, and on request their votes."""
+    """Print a run folder: its report, its configuration, every judgment, and its votes if asked
+    for.
+    """
     rows = records_of(folder, votes=votes)
     print_json(report, rows, files=files, run=run_with_configuration(folder, judgments_follow=True))
 
 
 def run_with_configuration(folder: Path, *, judgments_follow: bool = False) -> JsonDict:
-    """A run folder, and how its judges are set up; ``judgments_follow``: as for ``run_info``."""
+    """Return a run's data with the configuration of its judges. ``judgments_follow``: see
+    ``run_info``.
+    """
     info = run_info(folder, judgments_follow=judgments_follow)
     return {**run_data(info), "configuration": info.configuration}
 
 
 def run_data(info: RunInfo | tuple[Path, RunError]) -> JsonDict:
-    """What a run holds and what it cost, or why that cannot be read."""
+    """Return a run's numbers and cost, or the error that prevents reading it."""
     if not isinstance(info, RunInfo):
         return {"folder": str(info[0]), "state": "unreadable", "error": str(info[1])}
     return {
@@ -44,7 +48,7 @@ def run_data(info: RunInfo | tuple[Path, RunError]) -> JsonDict:
         **some_of(info, "votes", "failed_votes", "undecided_votes", "failed_calls"),
         "calls": {model: usage.calls for model, usage in info.usage.items()},
         **cost_of(info.usage, info.prices).to_dict(),
-        **({"batches": [_batch(one) for one in info.batches]} if info.batches else {}),
+        **({"batches": [_batch(batch) for batch in info.batches]} if info.batches else {}),
     }
 
 

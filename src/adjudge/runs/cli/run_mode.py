@@ -1,4 +1,4 @@
-"""The ways in which ``adjudge run`` can be carried out besides asking from this process at once."""
+"""Modes of ``adjudge run``, besides asking from this process at once."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from adjudge.runs.plan import Plan
 
 
 class RunRequest(NamedTuple):
-    """What else was asked of a run, for modes that do not go with all of it."""
+    """The other options of a run, for modes that do not go with all of them."""
 
     modes: tuple[RunMode, ...]
     is_fork: bool
@@ -52,12 +52,12 @@ MODES: Parts[type[RunMode]] = Parts("modes")
 
 
 def run_modes(command: Callable[..., int]) -> Callable[..., int]:
-    """Add the options of all modes; the command gets ``modes``, those that were typed."""
+    """Add the options of all modes. The command gets ``modes``, those that were typed."""
 
     @wraps(command)
     def call(**typed: Any) -> int:
-        chosen = [typed.pop(name) for name in names]
-        return command(modes=tuple(filter(None, chosen)), **typed)
+        typed_modes = [typed.pop(name) for name in names]
+        return command(modes=tuple(filter(None, typed_modes)), **typed)
 
     modes = list(MODES.load_all())
     names = [mode.name for mode in modes]

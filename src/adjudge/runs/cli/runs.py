@@ -1,4 +1,4 @@
-"""``adjudge runs`` and ``adjudge export``: what is in run folders."""
+"""``adjudge runs`` and ``adjudge export``: the contents of run folders."""
 
 from __future__ import annotations
 
@@ -85,15 +85,15 @@ def runs() -> None:
 @as_json
 def list_runs(parent: Path, as_json: bool) -> int:
     """List the runs in a folder, the newest last."""
-    found = [_readable(folder) for folder in find_runs(parent)]
+    infos = [_read_info(folder) for folder in find_runs(parent)]
     if as_json:
-        print_results("runs", {"runs": len(found)}, map(run_data, found))
+        print_results("runs", {"runs": len(infos)}, map(run_data, infos))
         return 0
-    if not found:
+    if not infos:
         echo(Message("there are no runs in {folder}", folder=parent))
         return 0
     screen = Screen(language())
-    rows = [[screen.render(cell) for cell in _cells(one)] for one in found]
+    rows = [[screen.render(cell) for cell in _cells(info)] for info in infos]
     columns = list(zip(*rows, strict=True))[:-1]
     needed = sum(max(map(len, column)) + 2 for column in columns)
     if not sys.stdout.isatty() or needed + _LEAST_STATE > screen.console.width:
@@ -101,9 +101,9 @@ def list_runs(parent: Path, as_json: bool) -> int:
     table = screen.table(())
     for place, heading in enumerate(_HEADINGS):
         title = screen.render(heading)
-        whole = max(len(title), *(len(cells[place]) for cells in rows))
+        width = max(len(title), *(len(cells[place]) for cells in rows))
         last = place == len(_HEADINGS) - 1  # why a run stopped may take a line of its own
-        table.add_column(title, no_wrap=True, min_width=None if last else whole)
+        table.add_column(title, no_wrap=True, min_width=None if last else width)
     for cells in rows:
         screen.add_row(table, *cells)
     screen.show(table)
@@ -145,7 +145,7 @@ def show_run(folder: Path, config: bool, as_json: bool) -> int:
 
 
 def _yaml_of(configuration: JsonObject) -> str:
-    """Return a configuration as YAML; the names of checks are in the language of the user."""
+    """Return a configuration as YAML, with the names of checks in the user's language."""
     import yaml  # not loaded by those who look at no configuration
 
     class Dumper(yaml.SafeDumper):
@@ -158,13 +158,13 @@ def _yaml_of(configuration: JsonObject) -> str:
 
 
 def _judge_lines(info: RunInfo) -> Iterator[Message]:
-    """Who judged, which models did not count, and what each took."""
+    """Yield lines about the judges, their excluded models, and the usage of each model."""
     for judge, identity in info.identities.items():
         yield Message("{judge}: judge identity {identity}", judge=judge, identity=identity)
     for judge, excluded in info.excluded.items():
         for model, rows in excluded.items():
-            asked = sum(info.judges[judge].values())
-            yield join(": ", (judge, exclusion(model, rows, asked)))
+            judgments = sum(info.judges[judge].values())
+            yield join(": ", (judge, exclusion(model, rows, judgments)))
     for model, usage in info.usage.items():
         if info.state == "imported" and not usage.calls:
             continue  # another tool asked, and does not say what it took
@@ -189,10 +189,10 @@ _BATCH_STATES = {
 
 
 def _batch(batch: Batch) -> Message:
-    """A batch in a line: where it is, how far, and whether it may have been paid for twice."""
+    """Return a line about a batch: its state, its size, and if it may have been paid for twice."""
     state: str = _BATCH_STATES.get(batch.state, batch.state)
-    if said := batch.more.get("said"):
-        state = Message("{state} ({reason})", state=state, reason=said)
+    if provider_reason := batch.more.get("said"):
+        state = Message("{state} ({reason})", state=state, reason=provider_reason)
     values = {
         "id": batch.remote_id or batch.id,
         "provider": batch.provider,
@@ -209,13 +209,17 @@ def _batch(batch: Batch) -> Message:
 
 
 def _without_hashes(configuration: JsonObject) -> JsonDict:
-    """The configuration as people read it: which templates a judge could use is for ``--json``."""
-    each = object_in(configuration.get("judges"))
-    shown = {
-        judge: {name: value for name, value in object_in(one).items() if name != "templates"}
-        for judge, one in each.items()
+    """Return the configuration for people. The hashes of templates are only in ``--json``."""
+    configurations = object_in(configuration.get("judges"))
+    short_configurations = {
+        judge: {
+            name: value
+            for name, value in object_in(judge_configuration).items()
+            if name != "templates"
+        }
+        for judge, judge_configuration in configurations.items()
     }
-    return {**configuration, **({"judges": shown} if each else {})}
+    return {**configuration, **({"judges": short_configurations} if configurations else {})}
 
 
 @runs.command("diff")
@@ -333,21 +337,23 @@ def export_run(folder: Path, to: str | None, output: Path | ObjectFile | None) -
     Works while the run is under way.
     """
     with reading(folder):  # that there is a run is asked before where it would be written
-        target: Path | ObjectFile = output or folder / f"results.{_ending(to)}"
+        format_name = (to or "csv").lower()
+        default = folder / f"results.{ENDINGS.get(format_name, format_name)}"
+        target: Path | ObjectFile = output or default
     with as_usage_error():
         format_ = export_format(target, to)
     rows = export(folder, target, to, typed_language())
     left_out, why = _left_out(folder, format_)
     if target != STDOUT:
-        written = count_judgments(rows - left_out)
-        echo(Message("{judgments} written to {file}", judgments=written, file=target))
+        judgments_written = count_judgments(rows - left_out)
+        echo(Message("{judgments} written to {file}", judgments=judgments_written, file=target))
     if left_out:
         echo(why, err=True)
     return 0
 
 
 def _left_out(folder: Path, format_: str) -> tuple[int, Message]:
-    """How many judgments are not in the file, and why."""
+    """Return the number of judgments that are not in the file, and the reason."""
     if format_ in ("langfuse", "phoenix"):
         from adjudge.runs.exporters.scores import without_verdict
 
@@ -367,12 +373,6 @@ def _left_out(folder: Path, format_: str) -> tuple[int, Message]:
             judgments=count_judgments(count),
         )
     return 0, Message("")
-
-
-def _ending(to: str | None) -> str:
-    """Of the file that a run is written to, where none is named."""
-    chosen = (to or "csv").lower()
-    return ENDINGS.get(chosen, chosen)
 
 
 def _delete(folder: Path, parent: Path, *, really: bool) -> Message:
@@ -395,8 +395,8 @@ def _delete(folder: Path, parent: Path, *, really: bool) -> Message:
     return Message("deleted {folder}", folder=folder)
 
 
-def _readable(folder: Path) -> RunInfo | tuple[Path, RunError]:
-    """What a run folder holds, or why that cannot be read: one damaged run does not hide the
+def _read_info(folder: Path) -> RunInfo | tuple[Path, RunError]:
+    """Return a run's summary or the error that prevents it: one damaged run must not hide the
     others.
     """
     try:

@@ -1,6 +1,4 @@
-"""How the commands that serve other programs are set up: nothing is spent unless they were told how
-much.
-"""
+"""Set-up of the commands that serve other programs: they spend nothing unless a limit was typed."""
 
 from __future__ import annotations
 
@@ -22,7 +20,9 @@ def judging_service(
     cache: bool,
     language: str,
 ) -> JudgingService:
-    """Asks ``models``; refused where they cost money and none may be spent."""
+    """Return a service that asks ``models``. Raise if they cost money and no spending was
+    allowed.
+    """
     table = price_table(prices)
     if allow_spend is None and (paid := paid_for(models, table)):
         raise SetupError(

@@ -16,11 +16,11 @@ Settings = Mapping[str, Any]
 
 
 def settings(entry: type, *names: str, into: str = "settings") -> Decorator[Any]:
-    """Return the options for these settings of ``entry``, in this order, which give the command
-    ``into``: the values that an entry is made with.
+    """Return the options for these settings of ``entry``, in this order. The command gets their
+    values as ``into``, to make an entry with.
 
-    Type, default, allowed values and help are those that the entry declares. A setting that is a
-    record of its own is written ``record.setting``:
+    The entry declares type, default, allowed values and help. A setting inside a record is written
+    ``record.setting``:
 
         settings(AgentEntry, "policy", "arguments.types")
     """
@@ -31,12 +31,12 @@ def settings(entry: type, *names: str, into: str = "settings") -> Decorator[Any]
         values: dict[str, Any] = {}
         nested: dict[str, dict[str, Any]] = {}
         for name, field in fields.items():
-            record, _, own = name.rpartition(".")
+            record, _, inner_name = name.rpartition(".")
             place = nested.setdefault(record, {}) if record else values
-            place[own] = typed_value(field, typed[field.name])
+            place[inner_name] = typed_value(field, typed[field.name])
         records = {
-            name: type_of(_field(entry, name)).made(**own)  # type: ignore[attr-defined]
-            for name, own in nested.items()
+            name: type_of(_field(entry, name)).made(**inner_name)  # type: ignore[attr-defined]
+            for name, inner_name in nested.items()
         }
         return {**values, **records}
 
@@ -45,7 +45,7 @@ def settings(entry: type, *names: str, into: str = "settings") -> Decorator[Any]
 
 
 def typed_settings(options: object, entry: type, but: Collection[str] = ()) -> Settings:
-    """Return the settings of ``entry`` that were typed: the fields of the same name in an options
+    """Return the settings of ``entry`` that were typed: the fields with these names in an options
     class that hold a value.
     """
     names = (field.name for field in keys_of(entry).values())
@@ -56,13 +56,13 @@ def typed_settings(options: object, entry: type, but: Collection[str] = ()) -> S
 
 
 def typed_for_judges(options: object) -> Settings:
-    """Like ``typed_settings``, of every kind of judge. A gate that was typed is the run's, and not
-    that of each judge.
+    """Like ``typed_settings``, for the settings of every kind of judge. A typed gate belongs to the
+    run and not to each judge.
     """
     return typed_settings(options, JudgeEntry, but=("fail_under",))
 
 
 def _field(entry: type, name: str) -> Field[object]:
-    record, _, own = name.partition(".")
+    record, _, inner_name = name.partition(".")
     field = keys_of(entry)[record]
-    return _field(type_of(field).made, own) if own else field  # type: ignore[attr-defined]
+    return _field(type_of(field).made, inner_name) if inner_name else field  # type: ignore[attr-defined]

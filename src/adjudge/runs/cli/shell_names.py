@@ -1,6 +1,4 @@
-"""What shells may complete beside commands, options and files: names of criteria, and how models
-are named.
-"""
+"""Names for shell completion, besides commands, options and files: criteria and models."""
 
 from __future__ import annotations
 
@@ -19,13 +17,13 @@ def criteria_names(
     _parameter: click.Parameter,
     incomplete: str,
 ) -> list[CompletionItem[str]]:
-    """Ready-made criteria, and files."""
+    """Return ready-made criteria, or files."""
     from click.shell_completion import CompletionItem
 
     from adjudge.core.catalog.criteria import all_names
 
-    found = [CompletionItem(name) for name in all_names() if name.startswith(incomplete)]
-    return found or [CompletionItem(incomplete, type="file")]
+    items = [CompletionItem(name) for name in all_names() if name.startswith(incomplete)]
+    return items or [CompletionItem(incomplete, type="file")]
 
 
 def model_names(
@@ -33,10 +31,10 @@ def model_names(
     _parameter: click.Parameter,
     incomplete: str,
 ) -> list[CompletionItem[str]]:
-    """An example of each provider, and the embedded model."""
+    """Return an example per provider, and the embedded model."""
     from click.shell_completion import CompletionItem
 
     from adjudge.core.gateway.registry import EMBEDDED, our_providers
 
-    known = [EMBEDDED, *(f"{spec.name}/{spec.example}" for spec in our_providers())]
-    return [CompletionItem(name) for name in known if name.startswith(incomplete)]
+    names = [EMBEDDED, *(f"{spec.name}/{spec.example}" for spec in our_providers())]
+    return [CompletionItem(name) for name in names if name.startswith(incomplete)]

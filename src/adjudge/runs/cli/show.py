@@ -1,4 +1,4 @@
-"""What several commands print beside their reports."""
+"""Output that several commands print besides their reports."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def warn(report: Report) -> None:
-    """Beside JSON: why rows have no score, which models did not count, how the gates came out."""
+    """Print what ``--json`` cannot show well: rows without a score, excluded models, gates."""
     show_warnings(report, Screen(language(), stderr=True))
 
 
@@ -31,9 +31,9 @@ def print_json(
     files: Sequence[Path | ObjectFile] = (),
     run: JsonDict | None = None,
 ) -> None:
-    """The report and its judgments, for machines.
+    """Print the report and its judgments as JSON.
 
-    ``files``: what was written; ``run``: the folder that keeps it.
+    ``files``: the files that were written; ``run``: the folder that keeps them.
     """
     more: Document = {
         **report.to_dict(),
@@ -41,10 +41,10 @@ def print_json(
         **({"run": run} if run else {}),
         **({"aggregates": iter(aggregates)} if aggregates is not None else {}),
     }
-    print_results("judgments", report.summary(), (one.to_dict() for one in results), more)
+    print_results("judgments", report.summary(), (record.to_dict() for record in results), more)
 
 
 def say_columns(columns: Mapping[str, str]) -> None:
-    """Which column was taken for which field."""
+    """Print which column was taken for which field."""
     taken = ", ".join(f"{field} = {column}" for field, column in columns.items())
     echo(Message("columns: {taken}", taken=taken), err=True)

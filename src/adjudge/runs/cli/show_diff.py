@@ -1,4 +1,4 @@
-"""How two runs differ, in a terminal and for machines."""
+"""The differences of two runs, in a terminal and as JSON."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MOST_SHOWN = 100
 
 @light_dataclass(frozen=True, kw_only=True)
 class DiffFlags:
-    """What ``runs diff`` can be told."""
+    """The options of ``runs diff``."""
 
     everything: bool = False
     confidence: float = 0.95
@@ -40,8 +40,8 @@ class DiffFlags:
 
 
 def show_diff(one: Path, two: Path, flags: DiffFlags) -> None:
-    """The settings, the rows that came out otherwise, those that only one run has, and which run is
-    better.
+    """Print the settings that differ, the rows whose outcome changed, those that only one run has,
+    and which run is better.
     """
     most = None if flags.everything else MOST_SHOWN
     for folder in (one, two):
@@ -52,20 +52,20 @@ def show_diff(one: Path, two: Path, flags: DiffFlags) -> None:
                     run=folder,
                 )
             )
-    with run_diff(one, two, flags.cluster, flags.id, flags.by) as found:
-        for setting in found.settings:
+    with run_diff(one, two, flags.cluster, flags.id, flags.by) as diff:
+        for setting in diff.settings:
             echo(setting)
-        _show(map(change_line, found.changes()), found.changed, most)
-        _show((alone_line(row, str(one)) for row in found.only_in(0)), found.alone(0), most)
-        _show((alone_line(row, str(two)) for row in found.only_in(1)), found.alone(1), most)
-        echo(difference_line(found, (str(one), str(two))))
-        _show_comparisons(compare_runs(one, two, found, flags.settings), two)
+        _show(map(change_line, diff.changes()), diff.changed, most)
+        _show((alone_line(row, str(one)) for row in diff.only_in(0)), diff.alone(0), most)
+        _show((alone_line(row, str(two)) for row in diff.only_in(1)), diff.alone(1), most)
+        echo(difference_line(diff, (str(one), str(two))))
+        _show_comparisons(compare_runs(one, two, diff, flags.settings), two)
 
 
 def show_comparison(one: Path, two: Path) -> None:
-    """Which run is better by each criterion that both have; nothing else about them."""
-    with run_diff(one, two) as found:
-        comparisons = compare_runs(one, two, found)
+    """Print which run is better by each criterion that both have."""
+    with run_diff(one, two) as diff:
+        comparisons = compare_runs(one, two, diff)
         _show_comparisons(comparisons, two)
     if not comparisons:
         echo(
@@ -82,17 +82,19 @@ def _show_comparisons(comparisons: Iterable[RunComparison], two: Path) -> None:
 
 
 def print_diff(one: Path, two: Path, flags: DiffFlags) -> None:
-    """The same as JSON, written as it is read."""
-    with run_diff(one, two, flags.cluster, flags.id, flags.by) as found:
-        comparisons = [each.to_dict() for each in compare_runs(one, two, found, flags.settings)]
-        counts = {"compared": found.compared, "changed": found.changed}
-        alone = {"only_in_one": found.alone(0), "only_in_two": found.alone(1)}
+    """Print the differences as JSON. Rows are printed as they are read."""
+    with run_diff(one, two, flags.cluster, flags.id, flags.by) as diff:
+        comparisons = [
+            comparison.to_dict() for comparison in compare_runs(one, two, diff, flags.settings)
+        ]
+        counts = {"compared": diff.compared, "changed": diff.changed}
+        alone = {"only_in_one": diff.alone(0), "only_in_two": diff.alone(1)}
         only = {
-            "only_in_one": map(_row_data, found.only_in(0)),
-            "only_in_two": map(_row_data, found.only_in(1)),
+            "only_in_one": map(_row_data, diff.only_in(0)),
+            "only_in_two": map(_row_data, diff.only_in(1)),
         }
-        more: Document = {"settings": found.settings, "comparisons": comparisons, **only}
-        print_results("diff", {**counts, **alone}, map(_change_data, found.changes()), more)
+        more: Document = {"settings": diff.settings, "comparisons": comparisons, **only}
+        print_results("diff", {**counts, **alone}, map(_change_data, diff.changes()), more)
 
 
 def _show(lines: Iterable[Message], count: int, most: int | None) -> None:
@@ -103,12 +105,12 @@ def _show(lines: Iterable[Message], count: int, most: int | None) -> None:
 
 
 def _change_data(change: Change) -> JsonDict:
-    before, after = _row_data(change.before), _row_data(change.after)
-    return {"before": before, "after": after, "same_content": change.same_content}
+    old_row, new_row = _row_data(change.before), _row_data(change.after)
+    return {"before": old_row, "after": new_row, "same_content": change.same_content}
 
 
 def _row_data(row: JudgedRow) -> JsonDict:
-    known = ("judge", "criteria", "row", "id")
+    names = ("judge", "criteria", "row", "id")
     systems: JsonDict = {"systems": list(row.systems)} if row.systems else {}
     outcome = some_of(row.summary, "status", "score", "chosen")
-    return {**some_of(row, *known), **outcome, **systems}
+    return {**some_of(row, *names), **outcome, **systems}

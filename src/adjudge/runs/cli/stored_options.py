@@ -1,5 +1,5 @@
-"""What a run folder keeps so that ``adjudge resume`` can go on: the eval file, or the options of a
-command that has none, as data.
+"""The data that a run folder keeps for ``adjudge resume``: the eval file, or the options of a
+command that has none.
 """
 
 from __future__ import annotations
@@ -75,8 +75,8 @@ class Kept:
 
 @cache
 def _options_of_run() -> frozenset[str]:
-    """Return the options of ``adjudge run`` that say how an eval file is carried out."""
-    names = {str(one.name) for one in Parts[click.Command]("commands")["run"].params}
+    """Return the options of ``adjudge run`` that say how an eval file is run."""
+    names = {str(param.name) for param in Parts[click.Command]("commands")["run"].params}
     return frozenset(names) - _IN_FILE - _OF_ONE_TIME - _NEVER - _ANSWERS
 
 
@@ -87,34 +87,33 @@ def facts_to_keep(
     but: Sequence[str] = (),
     code: CodeFiles | None = None,
 ) -> JsonDict:
-    """Return what the run folder keeps of the command under way, which this user has given.
+    """Return what the run folder keeps about the current command, which this user typed.
 
-    ``but``: options that mean something else in ``adjudge run``. ``code``: that of the file, if it
-    was looked up already.
+    ``but``: options that mean something else in ``adjudge run``. ``code``: the code of the file, if
+    it was looked up already.
     """
     context, project = click.get_current_context(), current_project()
-    given = _given_options(context, as_run=isinstance(what, EvalFile))
-    options = {name: value for name, value in given if name not in but}
+    typed_options = _given_options(context, as_run=isinstance(what, EvalFile))
+    options = {name: value for name, value in typed_options if name not in but}
     if prices.path:
         options["prices"] = str(prices.path)
+    if isinstance(what, EvalFile):
+        # gates and limits of a command are stored as its options
+        file = replace(what, gates=Gates(max=what.gates.max), budget=BudgetEntry())
+        stored: JsonDict = {"eval": write_eval(file if what.typed else what)}
+    else:
+        stored = {"command": what}
     record = {
         "options": options,
         "project": to_data(replace(project, prices=None)),
-        **({"eval": _write_eval(what)} if isinstance(what, EvalFile) else {"command": what}),
+        **stored,
     }
     remember(record, what if isinstance(what, EvalFile) else None, code)
     return {FACT: record}
 
 
-def _write_eval(file: EvalFile) -> JsonDict:
-    """Without what the options of the command say, unless ``adjudge run`` has no such option."""
-    if file.typed:
-        file = replace(file, gates=Gates(max=file.gates.max), budget=BudgetEntry())
-    return write_eval(file)
-
-
 def read_kept(record: object, folder: Path) -> Kept:
-    """What a run folder keeps, which may come from anybody."""
+    """Read the data in a run folder, which may come from anybody."""
     place = f"what {folder} keeps to be resumed"
     match record:
         case {"options": dict(options), "project": dict(project), "eval": kept} if (
@@ -137,50 +136,49 @@ def read_kept(record: object, folder: Path) -> Kept:
 
 
 def _given_options(context: click.Context, *, as_run: bool) -> Iterator[tuple[str, JsonValue]]:
-    """(name, value) of each option and argument that was given, as it could be typed anywhere.
+    """Yield the name and value of each typed option and argument, as it could be typed anywhere.
 
-    ``as_run``: of those that ``adjudge run`` has, too, as it takes them.
+    ``as_run``: yield only the options that ``adjudge run`` has, in its form.
     """
-    for one in context.command.params:
-        name, value = str(one.name), context.params.get(str(one.name))
+    for param in context.command.params:
+        name, value = str(param.name), context.params.get(str(param.name))
         is_given = context.get_parameter_source(name) is not ParameterSource.DEFAULT
         is_kept = name in _options_of_run() if as_run else name not in _NEVER | _ANSWERS
         if is_given and is_kept and value is not None:
-            typed = list(_typed(name, value))
-            several = one.multiple or one.nargs != 1 or (as_run and name == "output")
-            yield name, typed if several else typed[0]
+            values = list(_typed_texts(name, value))
+            is_list = param.multiple or param.nargs != 1 or (as_run and name == "output")
+            yield name, values if is_list else values[0]
 
 
-def _typed(name: str, value: Any) -> Iterator[JsonValue]:
-    """The values of an option, as it takes them."""
+def _typed_texts(name: str, value: Any) -> Iterator[JsonValue]:
+    """Yield the values of an option as a user would type them."""
     if isinstance(value, Mapping):
         yield from (f"{key}={item}" for key, item in value.items())
     elif isinstance(value, tuple | list):
-        for each in value:
-            is_pair = isinstance(each, tuple)
+        for part in value:
+            is_pair = isinstance(part, tuple)
             yield (
-                (": " if name == "header" else "=").join(map(str, each))
+                (": " if name == "header" else "=").join(map(str, part))
                 if is_pair
-                else next(_typed(name, each))
+                else next(_typed_texts(name, part))
             )
     elif isinstance(value, Path | ObjectFile):
         yield STDIN if str(value) == STDIN else str(value.absolute())
     elif isinstance(value, str):
-        yield without_password(_somewhere(value) if name in _FILES else value)
+        yield without_password(_make_absolute(value) if name in _FILES else value)
     else:
         yield str(value) if name == "fail_under" else value
 
 
-def _somewhere(value: str) -> str:
-    """A text that names a file or a folder, from wherever it is read."""
+def _make_absolute(value: str) -> str:
+    """Make a path absolute, so that it is valid in any folder."""
     is_name = not value or "://" in value or (not Path(value).suffix and not Path(value).exists())
     return value if is_name else str(Path(value).absolute())
 
 
 def without_password(text: str) -> str:
-    """Without what is secret in an address.
-
-    Of that of a Postgres server all but the password is needed to go on.
+    """Remove secrets from an address. A Postgres address keeps all but its password, which is
+    enough to go on.
     """
     if _POSTGRES.match(text):
         return _PASSWORD.sub("", text)
@@ -188,8 +186,9 @@ def without_password(text: str) -> str:
 
 
 def is_known(record: object, file: EvalFile | None = None) -> bool:
-    """Return True if this user has given just this here already, and, with ``file``, its code and
-    its ``.env`` are as they were then.
+    """Return True if this user has run exactly this here before.
+
+    With ``file``, its code and its ``.env`` must be unchanged since.
     """
     try:
         about = _mark(record, file).lstat()
@@ -199,8 +198,8 @@ def is_known(record: object, file: EvalFile | None = None) -> bool:
 
 
 def remember(record: object, file: EvalFile | None = None, code: CodeFiles | None = None) -> None:
-    """Note that this user has given just this here. If the user's cache folder cannot be written
-    to, it is asked about the next time.
+    """Note that this user has run exactly this here. If the user's cache folder is not writable,
+    the user will be asked next time.
     """
     with suppress(OSError, SetupError):
         for mark in {_mark(record), _mark(record, file, code)}:
@@ -209,7 +208,7 @@ def remember(record: object, file: EvalFile | None = None, code: CodeFiles | Non
 
 
 def _mark(record: object, file: EvalFile | None = None, code: CodeFiles | None = None) -> Path:
-    """Return the empty file in the user's cache folder that notes it."""
+    """Return the empty file in the user's cache folder that marks it."""
     text = json.dumps(record, sort_keys=True, separators=(",", ":"))
     if file is not None and not file.typed:
         used = {**(code or file.code).programs, **_env_hash(file)}

@@ -1,4 +1,4 @@
-"""``adjudge trust``: which folders may do more than a restricted one."""
+"""``adjudge trust``: list and change which folders are trusted."""
 
 from __future__ import annotations
 
@@ -89,31 +89,35 @@ def _files_at(path: Path) -> list[TrustedFile]:
         raise SetupError("{path} does not exist", path=path)
     folder = path if path.is_dir() else path.parent
     # commands use the project of the working folder, wherever the eval file is
-    found = [*files_of_project(find_project(folder)), *files_of_project(find_project())]
+    trusted_files = [*files_of_project(find_project(folder)), *files_of_project(find_project())]
     if path.name in (FILE, PYPROJECT):
-        return found
+        return trusted_files
     if path.name == ENV_FILE:
         return files_of_env(EnvFile.beside(folder))
     evals = [path] if path.is_file() else list(_eval_files(path))
     for file in evals:
         try:
-            found += [*files_of_project(find_project(file.parent)), *files_of_eval(file)]
+            trusted_files += [*files_of_project(find_project(file.parent)), *files_of_eval(file)]
         except AdjudgeError as error:
             if path.is_file():
                 raise
             echo(Message("left out: {why}", why=error), err=True)
-    return list({file.path: file for file in found}.values())
+    return list({file.path: file for file in trusted_files}.values())
 
 
 def _eval_files(folder: Path) -> Iterator[Path]:
-    """Yield the files below a folder that look like eval files; links and run folders are passed
-    over.
+    """Yield the files below a folder that look like eval files. Links and run folders are
+    skipped.
     """
     for parent, folders, files in os.walk(folder):
         if LEDGER in files or "pyvenv.cfg" in files:
             folders.clear()
             continue
-        folders[:] = sorted(one for one in folders if one[0] != "." and one not in _NOT_ENTERED)
+        folders[:] = sorted(
+            folder_name
+            for folder_name in folders
+            if folder_name[0] != "." and folder_name not in _NOT_ENTERED
+        )
         for name in sorted(files):
             path = Path(parent, name)
             if path.suffix.lower() in _ENDINGS and not path.is_symlink() and _is_eval(path):

@@ -1,4 +1,4 @@
-"""The one screen that shows what files of a folder need, and the question at the terminal."""
+"""The screen that shows what the files of a folder need, and the question at the terminal."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LONGEST_LINE = 2000
 
 
 def ask_for_trust(files: Sequence[TrustedFile]) -> None:
-    """Show what goes beyond a restricted folder, and return if the user agrees."""
+    """Show what a restricted folder may not do, and return if the user agrees."""
     show_needs(files)
     name = from_here(files[0].path)
     if not sys.stdin.isatty():
@@ -37,10 +37,10 @@ def ask_for_trust(files: Sequence[TrustedFile]) -> None:
 
 
 def show_needs(files: Sequence[TrustedFile]) -> None:
-    """Print the screen to standard error: every line is one line, whatever the files say.
+    """Print the needs to standard error, one line each, whatever the files contain.
 
-    What is run and sent comes last, next to the question, and none of it is left out. Of what is
-    read and written, long lists are cut, with a count.
+    What is run and sent comes last, next to the question, and is never cut. Long lists of files
+    that are read and written are cut, with a count.
     """
     language = output().language
     head = Message(
@@ -61,7 +61,7 @@ _Line = tuple[str, str, str, str]
 
 
 def _lines(files: Sequence[TrustedFile]) -> Iterator[_Line]:
-    """Yield every need; one with several places once."""
+    """Yield every need; a need with several places is one line."""
     for file in files:
         changes = changes_of(file)
         places: dict[tuple[str, str, str], list[str]] = {}
@@ -69,9 +69,9 @@ def _lines(files: Sequence[TrustedFile]) -> Iterator[_Line]:
             is_new = changes.was_trusted and need in changes.needs
             key = "+" if is_new else "", need.verb, need.what
             places.setdefault(key, []).append(place_of(need))
-        for (mark, verb, what), named in places.items():
-            place = named[0]
-            if more := len(named) - 1:
+        for (mark, verb, what), need_places in places.items():
+            place = need_places[0]
+            if more := len(need_places) - 1:
                 place = plural(
                     "{place} and {count:,} more place",
                     "{place} and {count:,} more places",
@@ -89,20 +89,20 @@ def _cut(lines: Iterable[_Line]) -> Iterator[_Line]:
     for line in lines:
         by_verb.setdefault(line[1], []).append(line)
     for verb in sorted(by_verb, key=(RUNS, SENDS).__contains__):
-        shown = by_verb[verb]
-        most = len(shown) if verb in (RUNS, SENDS) else _MOST_LINES
-        yield from shown[:most]
-        if left := shown[most:]:
-            mark = "+" if any(line[0] for line in left) else ""
-            yield mark, verb, Message("… and {count:,} more", count=len(left)), ""
+        needs_of_verb = by_verb[verb]
+        most = len(needs_of_verb) if verb in (RUNS, SENDS) else _MOST_LINES
+        yield from needs_of_verb[:most]
+        if cut_needs := needs_of_verb[most:]:
+            mark = "+" if any(line[0] for line in cut_needs) else ""
+            yield mark, verb, Message("… and {count:,} more", count=len(cut_needs)), ""
 
 
 def print_line(line: str) -> None:
-    """Print one line to standard error, whatever a file says in it."""
+    """Print one line to standard error. Control characters in it are replaced."""
     # A tab or a space of another width could move what follows out of sight.
-    plain = "".join(each if each.isprintable() else "�" for each in clean(line))
+    plain = "".join(character if character.isprintable() else "�" for character in clean(line))
     if len(plain) > _LONGEST_LINE:
-        left = len(plain) - _LONGEST_LINE
-        more = Message("… ({count:,} more characters, see the file)", count=left)
+        cut_characters = len(plain) - _LONGEST_LINE
+        more = Message("… ({count:,} more characters, see the file)", count=cut_characters)
         plain = plain[:_LONGEST_LINE] + render(more, output().language)
     click.echo(plain, err=True)

@@ -1,4 +1,4 @@
-"""What the values of options mean, and the mistakes in usage among them."""
+"""Values of options, and the usage errors in them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _OF_RUNS = {".parquet": "parquet", ".xml": "junit"}
 
 
 @contextmanager
-def _refused() -> Iterator[None]:
+def _as_bad_parameter() -> Iterator[None]:
     try:
         yield
     except SetupError as error:
@@ -30,20 +30,20 @@ def _refused() -> Iterator[None]:
 def header_line(given: str) -> tuple[str, str]:
     from adjudge.core.gateway.headers import parse_header
 
-    with _refused():
+    with _as_bad_parameter():
         return parse_header(given)
 
 
 def variable(given: str) -> str:
-    """The name of an environment variable."""
+    """Check the name of an environment variable."""
     from adjudge.core.gateway.headers import check_variable
 
-    with _refused():
+    with _as_bad_parameter():
         return check_variable(given)
 
 
 def bar(given: str) -> tuple[str, float]:
-    """``0.8`` for everything, ``NAME=0.8`` for what is called so."""
+    """Read a bar: ``0.8`` for everything, ``NAME=0.8`` for one criterion or system."""
     name, _, number = given.rpartition("=")
     if not _is_number(number):
         raise click.BadParameter(
@@ -62,7 +62,7 @@ def _is_number(text: str) -> bool:
 def known_encoding(given: str) -> str:
     from adjudge.core.data.sources.text import check_encoding
 
-    with _refused():
+    with _as_bad_parameter():
         return check_encoding(given)
 
 
@@ -71,7 +71,7 @@ def writable(
     parameter: click.Parameter,  # noqa: ARG001
     path: Path | None,
 ) -> Path | None:
-    """A name whose ending says how to write the file."""
+    """Refuse an output file whose ending has no writer."""
     ending = path.suffix.lower() if path is not None else ""
     if path is not None and ending in _OF_RUNS:
         raise click.BadParameter(

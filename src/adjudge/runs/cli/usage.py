@@ -1,4 +1,4 @@
-"""What click finds wrong with a command line, as messages: each by its exception's class."""
+"""Messages for click's usage errors, by exception class."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from adjudge.messages import Message, join
 
 
 def usage_message(error: click.ClickException) -> str:
-    """What is wrong, and where. What we raise ourselves carries its message."""
+    """Return the message of an error. Our own errors carry one already."""
     match error:
         case click.NoSuchOption(option_name=name, possibilities=near):
-            return _no_such_option(name, near)
+            return _unknown_option(name, near or [])
         case click.MissingParameter(param=click.Argument() as param):
             return Message("Missing argument {name}.", name=param.get_error_hint(error.ctx))
         case click.MissingParameter(param=click.Parameter() as param):
@@ -24,23 +24,20 @@ def usage_message(error: click.ClickException) -> str:
                 name=error.param_hint or param.get_error_hint(error.ctx),
                 reason=error.message
                 if isinstance(error.message, Message)
-                else _expected(param.type) or error.message,
+                else _describe_type(param.type) or error.message,
             )
     return error.message
 
 
-def _no_such_option(name: str, near: list[str] | None) -> Message:
+def _unknown_option(name: str, near: list[str]) -> Message:
     if not near:
         return Message("No such option {name!r}.", name=name)
-    return Message("No such option {name!r}. Did you mean {near}?", name=name, near=_either(near))
+    names = join(Message(" or "), map(repr, sorted(near)))
+    return Message("No such option {name!r}. Did you mean {near}?", name=name, near=names)
 
 
-def _either(names: list[str]) -> str:
-    return join(Message(" or "), map(repr, sorted(names)))
-
-
-def _expected(kind: click.ParamType[object]) -> Message | None:
-    """What a value of this kind has to be."""
+def _describe_type(kind: click.ParamType[object]) -> Message | None:
+    """Return the description of a valid value of this type."""
     match kind:
         case click.Choice(choices=choices):
             return Message("use one of {names}", names=", ".join(map(repr, choices)))

@@ -1,4 +1,4 @@
-"""What is seen while judging goes on: a bar for people, a line now and then for logs."""
+"""Progress of judging: a bar for people, a line now and then for logs."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ _SECONDS_A_LINE = 30.0
 
 
 class Watch:
-    """Rate, failures, money and time left on standard error; nothing there where there is one
-    judgment, or ``quiet``.
+    """Rate, failures, money and time left on standard error. Prints nothing for a single judgment,
+    or if ``quiet``.
     """
 
     def __init__(
@@ -56,14 +56,14 @@ class Watch:
 
     @cached_property
     def total(self) -> int | None:
-        """How many there will be; counted when somebody asks, since that takes a pass over the
+        """The number of judgments. It is counted on first use, since that takes a pass over the
         rows.
         """
         return self._count()
 
     def on_result(self, result: Result, spent: Spent | None = None) -> None:
-        """Count one more. ``spent``: by the whole run so far, where that is known; else what the
-        votes took is added up.
+        """Count a judgment. ``spent``: by the whole run so far, if that is known; else the votes'
+        usage is added up.
         """
         self._done += 1
         self._failed += result.status not in (Status.SCORED, Status.SKIPPED)
@@ -74,12 +74,12 @@ class Watch:
         self._show()
 
     def on_vote(self) -> None:
-        """Count one more vote: a row may take many, and long."""
+        """Count a vote. A row may take many votes, and long."""
         self._votes += 1
         self._show()
 
     def elsewhere(self, done: int, failed: int, votes: int, spent: Spent) -> None:
-        """So far workers have come; what they have judged passes here once more, and is not counted
+        """Set the progress of workers. Their judgments pass here again later, and are not counted
         twice.
         """
         self._there, self._failed_there, self._votes_there, self._spent = done, failed, votes, spent
@@ -100,14 +100,14 @@ class Watch:
             click.echo(render(line, self.language), err=True)
 
     def _money(self) -> tuple[float, bool]:
-        """What it cost so far in dollars, and whether the price of some of it is not known."""
+        """Return the cost so far in dollars, and True if some prices are unknown."""
         if self._spent is not None:
             return self._spent.usd, self._spent.unpriced > 0
         costs = [self._prices.cost(model, usage) for model, usage in self._used.used.items()]
         return sum(cost or 0.0 for cost in costs), None in costs
 
     def note(self) -> str:
-        """How it goes, in a few words."""
+        """Return the progress in a few words."""
         rate = max(self._done, self._there) / max(time.monotonic() - self._started, 1e-6)
         votes, failed = self._votes + self._votes_there, max(self._failed, self._failed_there)
         parts = [render(count_votes(votes), self.language)] if votes else []
@@ -138,7 +138,7 @@ class Watch:
 
 
 def _speed(rate: float) -> Message:
-    """Rows a second, or a minute where those would be none."""
+    """Return rows per second, or per minute if they are slower."""
     if rate < 0.1:
         return Message("{rate:.1f}/min", rate=rate * 60)
     if rate < 100:

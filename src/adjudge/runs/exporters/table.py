@@ -1,5 +1,5 @@
-"""Judgments as rows of a file: one row per judgment, and CSV that is safe to
-open in a spreadsheet.
+"""Judgments as rows of a file: one row per judgment, and CSV that is safe to open in a
+spreadsheet.
 """
 
 from __future__ import annotations

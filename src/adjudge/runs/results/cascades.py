@@ -1,6 +1,4 @@
-"""What a cascade's steps decided and what that saved; and what was learnt from labels for a judge
-to use.
-"""
+"""The decisions and savings of a cascade's steps, and the calibrations that judges use."""
 
 from __future__ import annotations
 
@@ -21,7 +19,7 @@ from adjudge.runs.numbers import figure
 
 @light_dataclass(frozen=True)
 class CascadeSummary:
-    """Who decided what under one criteria."""
+    """The rows that each step decided, by one criterion."""
 
     steps: tuple[str, ...]
     """The models in the order they are asked, those that were never asked included."""
@@ -35,39 +33,44 @@ class CascadeSummary:
 
     @property
     def undecided(self) -> int:
-        """Rows that nobody decided."""
+        """The number of rows that no step decided."""
         return self.rows - sum(self.decided.values())
 
     @property
     def spared(self) -> int:
-        """Rows about which the last step was not asked."""
+        """The number of rows about which the last step was not asked."""
         return self.rows - self.asked.get(self.steps[-1], 0)
 
     @property
     def calls_saved(self) -> int | None:
-        """Calls of the last step that were not needed, by those it took elsewhere; None where it
-        was asked nothing.
+        """The estimated calls of the last step that were not needed; None if it was asked
+        nothing.
         """
-        last, asked = self.usage.get(self.steps[-1], Usage()), self.asked.get(self.steps[-1], 0)
-        return round(last.calls / asked * self.spared) if asked else None
+        last, last_asked = (
+            self.usage.get(self.steps[-1], Usage()),
+            self.asked.get(self.steps[-1], 0),
+        )
+        return round(last.calls / last_asked * self.spared) if last_asked else None
 
     @property
     def costs(self) -> tuple[float, float] | None:
-        """(what it cost, what the last step alone would have), in dollars; None where that is not
-        known.
-        """
+        """The cost, and the estimated cost of the last step alone, in dollars; None if unknown."""
         last = self.steps[-1]
-        found = {step: self.prices.cost(step, used) for step, used in self.usage.items()}
-        known = [cost for cost in found.values() if cost is not None]
-        if last not in found or len(known) < len(found) or not self.asked.get(last):
+        cost_by_step = {step: self.prices.cost(step, used) for step, used in self.usage.items()}
+        known_costs = [cost for cost in cost_by_step.values() if cost is not None]
+        if (
+            last not in cost_by_step
+            or len(known_costs) < len(cost_by_step)
+            or not self.asked.get(last)
+        ):
             return None
-        return sum(known), (found[last] or 0.0) / self.asked[last] * self.rows
+        return sum(known_costs), (cost_by_step[last] or 0.0) / self.asked[last] * self.rows
 
     def sentence(self, name: str) -> Message:
         shares: list[str] = [f"{step} {self.decided.get(step, 0)}" for step in self.steps]
         if self.undecided:
             shares.append(Message("nobody {rows}", rows=self.undecided))
-        said = [
+        parts = [
             plural(
                 "{judge}: decided by {steps}; {last} was not asked about {spared} of {count} row",
                 "{judge}: decided by {steps}; {last} was not asked about {spared} of {count} rows",
@@ -79,17 +82,17 @@ class CascadeSummary:
             )
         ]
         if self.calls_saved:
-            said.append(Message("about {calls} to it saved", calls=count_calls(self.calls_saved)))
+            parts.append(Message("about {calls} to it saved", calls=count_calls(self.calls_saved)))
         if self.costs and self.costs[1]:
             spent, dear = self.costs
-            said.append(
+            parts.append(
                 Message(
                     "${spent:.4f} (the last model alone would have cost about ${dear:.4f})",
                     spent=spent,
                     dear=dear,
                 )
             )
-        return join("; ", said)
+        return join("; ", parts)
 
     def to_dict(self) -> JsonDict:
         costs = self.costs
@@ -119,17 +122,17 @@ class CascadeTally:
         self._asked: Counter[str] = Counter()
         self._usage: dict[str, Usage] = {}
 
-    def add(self, one: JudgmentRecord) -> None:
-        """One more; those of other judges are passed over."""
-        self._rows += bool(one.steps)
-        for step in one.steps:
+    def add(self, record: JudgmentRecord) -> None:
+        """Count a judgment. Those of other judges have no steps and are ignored."""
+        self._rows += bool(record.steps)
+        for step in record.steps:
             self._asked[step.step] += 1
             self._decided[step.step] += step.accepted
             used = Usage(step.calls, step.prompt_tokens, step.completion_tokens)
             self._usage[step.step] = self._usage.get(step.step, Usage()) + used
 
     def summary(self, steps: tuple[str, ...]) -> CascadeSummary | None:
-        """What they come to so far; None where there was no cascade."""
+        """Return the summary so far; None without a cascade."""
         if not self._rows:
             return None
         return CascadeSummary(
@@ -143,11 +146,11 @@ class CascadeTally:
 
 
 def learnt_by(name: str, configuration: JudgeConfiguration) -> Iterator[Message]:
-    """What a judge uses that was learnt from labels, and from which; or that a cascade has nothing
-    learnt yet.
+    """Yield what a judge uses that was learnt from labels, with its source; or that a cascade has
+    no calibration yet.
     """
-    own, steps = configuration.settings, configuration.step_names
-    learnt = own.get("calibration")
+    settings, steps = configuration.settings, configuration.step_names
+    learnt = settings.get("calibration")
     if steps and not learnt:
         yield Message(
             "{judge}: the cascade has no calibration: every step is asked about every row, and "
@@ -155,9 +158,9 @@ def learnt_by(name: str, configuration: JudgeConfiguration) -> Iterator[Message]
             judge=name,
             last=steps[-1],
         )
-    for one in objects_in(learnt) if steps else ():
-        yield _thresholds(one, own.get("otherwise"))
-    source, weights = own.get("weights_from"), own.get("weights")
+    for calibration in objects_in(learnt) if steps else ():
+        yield _thresholds(calibration, settings.get("otherwise"))
+    source, weights = settings.get("weights_from"), settings.get("weights")
     if isinstance(source, Mapping) and isinstance(weights, Mapping):
         yield Message(
             "{judge}: weights {weights}, learnt from {labels} of {date} (judge identity "
@@ -170,25 +173,25 @@ def learnt_by(name: str, configuration: JudgeConfiguration) -> Iterator[Message]
         )
 
 
-def _thresholds(one: JsonObject, otherwise: JsonValue) -> Message:
-    shown = [
+def _thresholds(calibration: JsonObject, otherwise: JsonValue) -> Message:
+    steps = [
         Message(
             "{step} {least}",
             step=step.get("step"),
             least=figure(number_of(step.get("confidence")), 3),
         )
-        for step in objects_in(one.get("steps"))
+        for step in objects_in(calibration.get("steps"))
     ]
     return Message(
         "{judge}: accepted from a confidence of: {steps}; at most {risk:.1%} of accepted verdicts "
         "are wrong, except with probability {delta:g}; learnt from {labels} of {date}; "
         "{otherwise}",
-        judge=one.get("criteria"),
-        steps=join(", ", shown),
-        risk=one.get("risk"),
-        delta=one.get("delta"),
-        labels=count_labels(int(number_of(one.get("labels")) or 0)),
-        date=one.get("date"),
+        judge=calibration.get("criteria"),
+        steps=join(", ", steps),
+        risk=calibration.get("risk"),
+        delta=calibration.get("delta"),
+        labels=count_labels(int(number_of(calibration.get("labels")) or 0)),
+        date=calibration.get("date"),
         otherwise=Message("the last step decides the rest, without that promise")
         if otherwise == "last"
         else Message("the rest is abstained from"),

@@ -1,4 +1,4 @@
-"""Which of two runs is better, in words."""
+"""The comparison of two runs in words."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from adjudge.stats.difference import ComparisonOutcome, VoteNoise
 from adjudge.trust.comparison import RunComparison
 
 
-def comparison_lines(found: RunComparison, two: str) -> Iterator[str]:
-    """Which run is better by one criterion, in words, and what stands behind it: below the first
-    line, each begins with two blanks.
+def comparison_lines(comparison: RunComparison, two: str) -> Iterator[str]:
+    """Yield which run is better by one criterion, and the details. All lines but the first begin
+    with two blanks.
     """
-    first, *more = _lines(found, two)
-    yield first
-    for line in (*more, *_slices(found)):
+    first_line, *more = _lines(comparison, two)
+    yield first_line
+    for line in (*more, *_slices(comparison)):
         yield Message("  {line}", line=line)
 
 
-def _lines(found: RunComparison, two: str) -> Iterator[str]:
-    shown, pairing, name = found.shown, found.pairing, found.name
+def _lines(comparison: RunComparison, two: str) -> Iterator[str]:
+    estimate, pairing, name = comparison.shown, comparison.pairing, comparison.name
     if not pairing.paired:
         yield Message(
             "{name}: cannot tell: no row could be paired, of {before} before and {now} now",
@@ -36,133 +36,144 @@ def _lines(found: RunComparison, two: str) -> Iterator[str]:
             "column that does with --id"
         )
         return
-    if not found.is_comparable:
-        yield Message("{name}: not comparable: {reason}", name=name, reason=shown.reason)
+    if not comparison.is_comparable:
+        yield Message("{name}: not comparable: {reason}", name=name, reason=estimate.reason)
         yield pairing_message(pairing)
         return
-    if not found.rows:
+    if not comparison.rows:
         yield Message("{name}: cannot tell: no row has a number in both runs", name=name)
         yield pairing_message(pairing)
         return
-    if shown.value is None or found.first is None or found.second is None:
-        yield Message("{name}: cannot tell: {reason}", name=name, reason=shown.reason)
+    if estimate.value is None or comparison.first is None or comparison.second is None:
+        yield Message("{name}: cannot tell: {reason}", name=name, reason=estimate.reason)
         yield pairing_message(pairing)
         return
-    if not (found.changed or found.corrected or found.without):
-        yield _no_difference(found, float(found.first))
+    if not (comparison.changed or comparison.corrected or comparison.without):
+        yield _no_difference(comparison, float(comparison.first))
         yield pairing_message(pairing)
-        yield from found.notes
+        yield from comparison.notes
         return
     yield Message(
         "{name}: {outcome}: {of} {first:.3f} → {second:.3f} on {rows}",
         name=name,
-        outcome=_outcome(found.outcome, two),
-        of=_measure(found),
-        first=float(found.first),
-        second=float(found.second),
-        rows=count_rows(found.rows),
+        outcome=_outcome(comparison.outcome, two),
+        of=_measure(comparison),
+        first=float(comparison.first),
+        second=float(comparison.second),
+        rows=count_rows(comparison.rows),
     )
     yield pairing_message(pairing)
-    yield from _difference(found)
-    yield from _noise(found.noise)
-    yield from found.notes
+    yield from _difference(comparison)
+    yield from _noise(comparison.noise)
+    yield from comparison.notes
 
 
-def _difference(found: RunComparison) -> Iterator[str]:
-    """How large it is, how sure that is, and what so few rows cannot show."""
-    shown = found.shown
-    if shown.value is not None and shown.lower is not None and shown.upper is not None:
+def _difference(comparison: RunComparison) -> Iterator[str]:
+    """Yield the size of the difference, its interval, and the smallest difference that would
+    show.
+    """
+    estimate = comparison.shown
+    if estimate.value is not None and estimate.lower is not None and estimate.upper is not None:
         yield Message(
             "difference {value:+.3f} ({lower:+.3f} to {upper:+.3f} at {level}){by}",
-            value=float(shown.value),
-            lower=float(found.on_the_scale(shown.lower)),
-            upper=float(found.on_the_scale(shown.upper)),
-            level=level_text(found.level),
-            by=Message(", corrected by labels of {rows} rows", rows=grouped(found.labels))
-            if found.corrected
+            value=float(estimate.value),
+            lower=float(comparison.on_the_scale(estimate.lower)),
+            upper=float(comparison.on_the_scale(estimate.upper)),
+            level=level_text(comparison.level),
+            by=Message(", corrected by labels of {rows} rows", rows=grouped(comparison.labels))
+            if comparison.corrected
             else "",
         )
-    if found.corrected and found.difference.estimate.value is not None:
-        yield Message("uncorrected {value:+.3f}", value=found.difference.estimate.value)
-    if found.outcome is ComparisonOutcome.CANNOT_TELL and found.difference.smallest is not None:
+    if comparison.corrected and comparison.difference.estimate.value is not None:
+        yield Message("uncorrected {value:+.3f}", value=comparison.difference.estimate.value)
+    if (
+        comparison.outcome is ComparisonOutcome.CANNOT_TELL
+        and comparison.difference.smallest is not None
+    ):
         yield plural(
             "the smallest difference that {count:,} row would show in 80% of comparisons is "
             "{smallest:.3f}",
             "the smallest difference that {count:,} rows would show in 80% of comparisons is "
             "{smallest:.3f}",
-            found.rows,
-            smallest=found.difference.smallest,
+            comparison.rows,
+            smallest=comparison.difference.smallest,
         )
 
 
-def _slices(found: RunComparison) -> Iterator[str]:
-    """A line for each slice, the largest first, and what their intervals promise; none of numbers
-    that cannot be compared.
+def _slices(comparison: RunComparison) -> Iterator[str]:
+    """Yield a line for each slice, the largest first, and the level of their intervals. Nothing if
+    the numbers cannot be compared.
     """
-    if not found.is_comparable:
+    if not comparison.is_comparable:
         return
-    for one in found.slices:
-        if not one.rows:
-            yield _nothing_shared(one)
+    for slice_comparison in comparison.slices:
+        if not slice_comparison.rows:
+            yield _nothing_shared(slice_comparison)
             continue
         if (
-            one.first is None
-            or one.second is None
-            or one.shown.lower is None
-            or one.shown.upper is None
-            or one.shown.value is None
+            slice_comparison.first is None
+            or slice_comparison.second is None
+            or slice_comparison.shown.lower is None
+            or slice_comparison.shown.upper is None
+            or slice_comparison.shown.value is None
         ):
             yield Message(
-                "{slice}: cannot tell: {reason}", slice=one.slice, reason=one.shown.reason
+                "{slice}: cannot tell: {reason}",
+                slice=slice_comparison.slice,
+                reason=slice_comparison.shown.reason,
             )
             continue
         yield Message(
             "{slice}: {outcome}: {first:.3f} → {second:.3f} on {rows}, difference {value:+.3f} "
             "({lower:+.3f} to {upper:+.3f}){by}{pooled}",
-            slice=one.slice,
-            outcome=_slice_outcome(one.outcome),
-            first=float(one.first),
-            second=float(one.second),
-            rows=count_rows(one.rows),
-            value=float(one.shown.value),
-            lower=float(one.on_the_scale(one.shown.lower)),
-            upper=float(one.on_the_scale(one.shown.upper)),
-            by=Message(", corrected by labels of {rows} rows", rows=grouped(one.labels))
-            if one.corrected
+            slice=slice_comparison.slice,
+            outcome=_slice_outcome(slice_comparison.outcome),
+            first=float(slice_comparison.first),
+            second=float(slice_comparison.second),
+            rows=count_rows(slice_comparison.rows),
+            value=float(slice_comparison.shown.value),
+            lower=float(slice_comparison.on_the_scale(slice_comparison.shown.lower)),
+            upper=float(slice_comparison.on_the_scale(slice_comparison.shown.upper)),
+            by=Message(
+                ", corrected by labels of {rows} rows", rows=grouped(slice_comparison.labels)
+            )
+            if slice_comparison.corrected
             else "",
             pooled=Message(
                 "; pooled {value:+.3f}, {share:.0f}% from the whole",
-                value=float(one.pooled.value),
-                share=100 * float(one.pooled.from_whole),
+                value=float(slice_comparison.pooled.value),
+                share=100 * float(slice_comparison.pooled.from_whole),
             )
-            if one.pooled
+            if slice_comparison.pooled
             else "",
         )
-    if found.slices:
+    if comparison.slices:
         yield Message(
             "the intervals of all slices, over all criteria, hold together at {level}",
-            level=level_text(found.level),
+            level=level_text(comparison.level),
         )
-    yield from found.slicing
+    yield from comparison.slicing
 
 
-def _nothing_shared(one: RunComparison) -> Message:
-    before, now = one.pairing.rows
-    if not before:
+def _nothing_shared(slice_comparison: RunComparison) -> Message:
+    old_rows, new_rows = slice_comparison.pairing.rows
+    if not old_rows:
         return plural(
             "{slice}: cannot tell: only the second run has it ({count:,} row)",
             "{slice}: cannot tell: only the second run has it ({count:,} rows)",
-            now,
-            slice=one.slice,
+            new_rows,
+            slice=slice_comparison.slice,
         )
-    if not now:
+    if not new_rows:
         return plural(
             "{slice}: cannot tell: only the first run has it ({count:,} row)",
             "{slice}: cannot tell: only the first run has it ({count:,} rows)",
-            before,
-            slice=one.slice,
+            old_rows,
+            slice=slice_comparison.slice,
         )
-    return Message("{slice}: cannot tell: no row has a number in both runs", slice=one.slice)
+    return Message(
+        "{slice}: cannot tell: no row has a number in both runs", slice=slice_comparison.slice
+    )
 
 
 def _slice_outcome(outcome: ComparisonOutcome) -> Message:
@@ -171,20 +182,20 @@ def _slice_outcome(outcome: ComparisonOutcome) -> Message:
     return Message("worse") if outcome is ComparisonOutcome.WORSE else Message("cannot tell")
 
 
-def _no_difference(found: RunComparison, value: float) -> Message:
+def _no_difference(comparison: RunComparison, value: float) -> Message:
     return plural(
         "{name}: no difference: {of} {value:.3f}, the same on the {count:,} row that both judged",
         "{name}: no difference: {of} {value:.3f}, the same on all {count:,} rows that both judged",
-        found.rows,
-        name=found.name,
-        of=_measure(found),
+        comparison.rows,
+        name=comparison.name,
+        of=_measure(comparison),
         value=value,
     )
 
 
-def _measure(found: RunComparison) -> Message:
-    if found.system:
-        return Message("win rate of {name}", name=found.system)
+def _measure(comparison: RunComparison) -> Message:
+    if comparison.system:
+        return Message("win rate of {name}", name=comparison.system)
     return Message("mean")
 
 

@@ -1,5 +1,5 @@
-"""Who won: wins, ties and losses of the compared systems, and whether the judge goes by the order
-they are shown in.
+"""Wins, ties and losses of the compared systems, and the effect of the order in which the judge
+sees them.
 """
 
 from __future__ import annotations
@@ -41,8 +41,9 @@ is.
 
 @dataclass(frozen=True)
 class SystemSummary:
-    """How one system fared against the others, on the rows that have a score: if a contest of a row
-    has no outcome, none of the row's contests counts.
+    """The results of one system against the others, on rows with a score.
+
+    If one contest of a row has no outcome, none of the row's contests counts.
     """
 
     name: str
@@ -69,8 +70,8 @@ class SystemSummary:
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """The win rate if it lost every row without an outcome, and if it won them; likewise what
-        lost votes of a panel could change.
+        """The win rate if it lost every row without an outcome, and if it won them, with the
+        possible changes by lost votes of a panel.
         """
         bounds = mean_bounds(self.winrate, self.rows, self.missing)
         return self.opened.widen(bounds, self.rows + self.missing)
@@ -87,7 +88,7 @@ class SystemSummary:
 
 @dataclass(frozen=True)
 class OrderEffect:
-    """What showing the responses in another order changed."""
+    """The changes that another order of the responses made."""
 
     rows: int
     """Rows that were judged in both orders."""
@@ -98,7 +99,7 @@ class OrderEffect:
 
     @property
     def flip_rate(self) -> float | None:
-        """Share of the votes that change with the order, mean over the rows."""
+        """The share of votes that change with the order, mean over the rows."""
         return self.rates.between.value if self.rates else None
 
     @property
@@ -110,15 +111,15 @@ class OrderEffect:
 
     @property
     def strong(self) -> bool:
-        """Whether the order decides so much, beyond the noise, that no figure should be read
-        without that.
+        """Return True if the order decides so much, beyond the noise, that every figure needs a
+        warning.
         """
         share = self.turned / self.rows if self.flip_rate is None else self.flip_rate
         return share - (self.noise_rate or 0.0) >= _STRONG
 
     @property
     def excess(self) -> float | None:
-        """What the order alone does."""
+        """The effect of the order beyond the noise."""
         return (
             None
             if self.flip_rate is None or self.noise_rate is None
@@ -144,8 +145,8 @@ class ContestSummary:
 
     @property
     def left_out(self) -> Message | None:
-        """Say how many rows are in none of the figures."""
-        missing = max((one.missing for one in self.systems), default=0)
+        """A note on the rows that are in none of the figures."""
+        missing = max((system.missing for system in self.systems), default=0)
         if not missing:
             return None
         return plural(
@@ -156,14 +157,14 @@ class ContestSummary:
 
     @property
     def leader(self) -> SystemSummary | None:
-        """The system that is better beyond doubt: its interval lies above one half, or above all
+        """The system that is better beyond doubt: its interval is above one half, or above all
         others'.
         """
-        if len(self.systems) < 2 or (first := self.systems[0]).interval is None:
+        if len(self.systems) < 2 or (leading := self.systems[0]).interval is None:
             return None
-        others = [one.interval.upper for one in self.systems[1:] if one.interval]
-        least = 0.5 if len(self.systems) == 2 else max(others, default=1.0)
-        return first if first.interval and first.interval.lower > least else None
+        other_uppers = [system.interval.upper for system in self.systems[1:] if system.interval]
+        least = 0.5 if len(self.systems) == 2 else max(other_uppers, default=1.0)
+        return leading if leading.interval and leading.interval.lower > least else None
 
 
 class _System:
@@ -180,9 +181,9 @@ class _System:
         if rate is None:
             self.lost.add(unit)
             return
-        for each in contests:
-            if each is not None and each in _OUTCOMES:
-                self.outcomes[_OUTCOMES[each]] += 1
+        for result in contests:
+            if result is not None and result in _OUTCOMES:
+                self.outcomes[_OUTCOMES[result]] += 1
         self.rates.append(rate)
         self.units.append(unit)
 
@@ -192,7 +193,7 @@ class _System:
         self.one_order_wins += rate
 
     def open(self, bounds: tuple[float, float]) -> None:
-        """Note what lost votes could make of the rate that was added last."""
+        """Note the range that lost votes allow for the last rate."""
         self.possible[len(self.rates) - 1] = bounds
 
     def summary(self, name: str, sureness: GateConfidence) -> SystemSummary:
@@ -202,14 +203,17 @@ class _System:
             sureness.interval(self.rates, self.units, self.lost, possible=self.possible),
             interval_of(self.rates, sureness.clusters(self.units)),
         )
-        made = SystemSummary(
+        summary_of_rows = SystemSummary(
             name, wins, ties, losses, rate, plain, len(self.lost.lows), len(self.rates), sure
         )
         opened = NONE_OPEN
         for place, bounds in self.possible.items():
             opened = opened.plus(self.rates[place], *bounds)
         return replace(
-            made, one_order=self.one_order, one_order_wins=self.one_order_wins, opened=opened
+            summary_of_rows,
+            one_order=self.one_order,
+            one_order_wins=self.one_order_wins,
+            opened=opened,
         )
 
 
@@ -223,25 +227,25 @@ class ContestTally:
         self._rates = array("d"), array("d")
         """Of each row between orders and within one, NaN where there is none."""
 
-    def add(self, one: JudgmentRecord) -> None:
-        if not one.detail.is_comparison:
+    def add(self, record: JudgmentRecord) -> None:
+        if not record.detail.is_comparison:
             return
-        bias = one.detail.order_check
+        bias = record.detail.order_check
         stands_on_one = bias is not None and bias.detected is None
-        self._compared += one.scored
-        self._one_order += one.scored and stands_on_one
-        results = one.detail.system_results
-        possible = one.possible_win_rates or ((0.0, 0.0),) * len(results)
+        self._compared += record.scored
+        self._one_order += record.scored and stands_on_one
+        results = record.detail.system_results
+        possible = record.possible_win_rates or ((0.0, 0.0),) * len(results)
         for name, system, (low, high) in zip(
-            one.detail.system_names, results, possible, strict=True
+            record.detail.system_names, results, possible, strict=True
         ):
-            rate = system.winrate if one.scored else None
-            own = self._systems.setdefault(name, _System())
-            own.add(system.contest_results, rate, self._sureness.unit(one))
+            rate = system.winrate if record.scored else None
+            totals = self._systems.setdefault(name, _System())
+            totals.add(system.contest_results, rate, self._sureness.unit(record))
             if rate is not None and stands_on_one:
-                own.add_one_order(rate)
+                totals.add_one_order(rate)
             elif rate is not None and low < high:
-                own.open((low, high))
+                totals.open((low, high))
         if bias:
             self._add_orders(bias)
 
@@ -254,11 +258,11 @@ class ContestTally:
             rates.append(math.nan if rate is None else rate)
 
     def summary(self) -> ContestSummary:
-        """What they come to so far."""
-        systems = [one.summary(name, self._sureness) for name, one in self._systems.items()]
+        """Return the summary so far."""
+        systems = [system.summary(name, self._sureness) for name, system in self._systems.items()]
         order = self._order() if self._checked else None
         return ContestSummary(
-            tuple(sorted(systems, key=lambda one: -(one.winrate or 0.0))),
+            tuple(sorted(systems, key=lambda system: -(system.winrate or 0.0))),
             order,
             self._compared,
             self._one_order,
@@ -267,12 +271,14 @@ class ContestTally:
     def _order(self) -> OrderEffect:
         from adjudge.runs.results.order_rates import order_rates
 
-        held = ([None if math.isnan(one) else one for one in rates] for rates in self._rates)
-        return OrderEffect(self._checked, self._turned, order_rates(*held))
+        rates_or_none = (
+            [None if math.isnan(rate) else rate for rate in rates] for rates in self._rates
+        )
+        return OrderEffect(self._checked, self._turned, order_rates(*rates_or_none))
 
 
 def order_message(order: OrderEffect) -> Message:
-    """How often the order of the responses decides, and how much of that is noise."""
+    """Say how often the order of the responses decides, and how much of that is noise."""
     flips = plural(
         "Position bias: the winner flips with the order in {turned} of {count} row.",
         "Position bias: the winner flips with the order in {turned} of {count} rows.",
@@ -286,20 +292,20 @@ def order_message(order: OrderEffect) -> Message:
     return join(" ", (flips, votes, noise))
 
 
-def one_order_message(found: ContestSummary) -> Message:
-    """How many rows have a verdict in one of the two orders only."""
+def one_order_message(summary: ContestSummary) -> Message:
+    """Say how many rows have a verdict in one of the two orders only."""
     return plural(
         "{rows} of {count} row stands on one order: a better response cannot be told from a "
         "better place",
         "{rows} of {count} rows stand on one order: a better response cannot be told from a "
         "better place",
-        found.compared,
-        rows=found.one_order,
+        summary.compared,
+        rows=summary.one_order,
     )
 
 
 def _noise_floor(order: OrderEffect) -> Message:
-    """How much verdicts change within one order."""
+    """Say how much verdicts change within one order."""
     if order.noise_rate is None:
         return Message(
             "Noise floor not measured: it takes several votes per order (votes in an eval "

@@ -1,4 +1,4 @@
-"""What models took, in dollars, as a number."""
+"""The cost of models' usage, in dollars."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from adjudge.messages import Message
 
 @light_dataclass(frozen=True)
 class Cost:
-    """As every ``--json`` says it."""
+    """A cost, as every ``--json`` has it."""
 
     cost_usd: float | None
     """None where no price is known."""
@@ -26,17 +26,17 @@ class Cost:
 
 
 def cost_of(used: Mapping[str, Usage], prices: PriceTable) -> Cost:
-    """The price of what each model took."""
+    """Return the price of each model's usage, in total."""
     costs = {model: prices.cost(model, usage) for model, usage in used.items()}
     unknown = tuple(model for model, cost in costs.items() if cost is None)
-    known = [cost for cost in costs.values() if cost is not None]
-    return Cost(sum(known) if known or not unknown else None, unknown)
+    known_costs = [cost for cost in costs.values() if cost is not None]
+    return Cost(sum(known_costs) if known_costs or not unknown else None, unknown)
 
 
 def cost_message(used: Mapping[str, Usage], prices: PriceTable) -> Message:
-    """The same in words: dollars, and the models that have no price."""
-    found = cost_of({model: usage for model, usage in used.items() if usage != Usage()}, prices)
-    usd, unpriced = found.cost_usd, found.unpriced_models
+    """Return a cost in words: dollars, and the models without a price."""
+    total = cost_of({model: usage for model, usage in used.items() if usage != Usage()}, prices)
+    usd, unpriced = total.cost_usd, total.unpriced_models
     cost = Message("{cost}", cost=dollars(usd or 0.0))
     if not unpriced:
         return cost

@@ -1,4 +1,4 @@
-"""What the command line answers to the shell."""
+"""The exit codes of the command line."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ INTERRUPTED = 130
 
 
 class ExitCode(IntEnum):
-    """What the command line answers to the shell."""
+    """The exit codes of the command line."""
 
     OK = 0
     COULD_NOT_RUN = 1

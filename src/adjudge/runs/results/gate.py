@@ -1,6 +1,4 @@
-"""Whether results are good enough: what was measured, the bar, and what would be needed, in words
-and as an exit code.
-"""
+"""Gates: a measured value against a bar, the verdict in words, and the exit code."""
 
 from __future__ import annotations
 
@@ -141,7 +139,7 @@ class GateResult:
 
     @property
     def verdict(self) -> Verdict:
-        """Decided only where the rows without a score could not change it."""
+        """The verdict. It is only decided if the rows without a score could not change it."""
         if self.stopped or self.baseline_stopped:
             return "inconclusive"
         if self.measure == "missing":
@@ -156,7 +154,7 @@ class GateResult:
 
     @property
     def _verdict_at_most(self) -> Verdict:
-        """A count is 0 at least, whatever the rows without one would have."""
+        """The verdict on a count, which is at least 0 whatever its missing rows are."""
         if above(self.lower, self.bar):
             return "failed"
         return "inconclusive" if self.value is None or self.missing else "holds"
@@ -167,21 +165,20 @@ class GateResult:
 
     @property
     def allowed(self) -> int:
-        """Rows that may be without a score: 29 of 100 at 0.29, which is 28.999999999999996 to a
-        computer.
-        """
+        """The number of rows that may be without a score: 29 of 100 at 0.29."""
         share = self.bar * self.rows
+        # 0.29 * 100 is 28.999999999999996
         return round(share) if equal(share, round(share)) else math.floor(share)
 
     @property
     def margin(self) -> float | None:
-        """By how much the bar was reached; below 0 where it was missed."""
+        """The value minus the bar; below 0 if the bar was missed."""
         return None if self.value is None else self.value - self.bar
 
     @property
     def needed(self) -> int:
-        """Rows that would have to turn from the worst score to the best; of missing scores, those
-        that must be there.
+        """Rows that would have to change from the worst score to the best. For missing scores, the
+        rows that need one.
         """
         if self.measure == "missing":
             return max(0, self.missing - self.allowed)
@@ -190,15 +187,17 @@ class GateResult:
         return max(0, math.ceil((self.bar - self.upper) * self.rows - 1e-9))
 
     def sentence(self) -> Message:
-        """What was measured, the bar, by how much, and what would be needed."""
-        said = [self._outcome(), *self._open_rows()]
+        """Return the measured value, the bar, the margin, and what would be needed."""
+        sentences = [self._outcome(), *self._open_rows()]
         if self.pairing and self.pairing.paired:
-            said.append(Message("{pairing}.", pairing=capitalize(pairing_message(self.pairing))))
+            sentences.append(
+                Message("{pairing}.", pairing=capitalize(pairing_message(self.pairing)))
+            )
         if self.missing and self.sure and not self.stopped:
-            said.append(self._lost_rows())
-        said += self._labels_used()
+            sentences.append(self._lost_rows())
+        sentences += self._labels_used()
         if self.unjudged:
-            said.append(
+            sentences.append(
                 plural(
                     "{count} row was judged in neither run (skipped) and does not count.",
                     "{count} rows were judged in neither run (skipped) and do not count.",
@@ -206,13 +205,13 @@ class GateResult:
                 )
             )
         if not self.same_judge:
-            said.append(
+            sentences.append(
                 Message(
                     "That run had another judge (criteria, model or settings): part of the "
                     "difference may be the judges'."
                 )
             )
-        said += [
+        sentences += [
             Message(
                 "{name}: not compared, since {against} does not have it.",
                 name=name,
@@ -221,22 +220,22 @@ class GateResult:
             for name in self.not_compared
         ]
         if self.ignores_confidence:
-            said.append(
+            sentences.append(
                 Message("The confidence is not applied: counts have no limits, only a mean.")
             )
         if self.largest_change and self.sure:
-            said.append(
+            sentences.append(
                 Message(
                     "Counts have no most: the bounds hold if no row changes by more than "
                     "{largest:g}.",
                     largest=self.largest_change,
                 )
             )
-        return join(" ", said)
+        return join(" ", sentences)
 
     def _open_rows(self) -> Iterator[Message]:
-        """Say how many rows stand on one order or lack votes of a panel, unless the gate passed
-        without them.
+        """Yield how many rows were judged in one order only or lack votes of a panel, unless the
+        gate passed without them.
         """
         if self.open_votes and not self.stopped and self.verdict != "holds":
             yield plural(
@@ -260,7 +259,7 @@ class GateResult:
                 yield Message("Rows without a score: {missing}.", missing=self.missing)
 
     def _labels_used(self) -> Iterator[Message]:
-        """Say if labels correct the difference, and which rows they say nothing about."""
+        """Yield whether labels correct the difference, and which rows they leave open."""
         if self.uncorrected_because:
             yield Message("{reason}.", reason=capitalize(self.uncorrected_because))
         if self.labels:
@@ -331,7 +330,7 @@ class GateResult:
                 "it.",
                 against=self.against,
             )
-        before, now = self.pairing.rows if self.pairing else (0, 0)
+        old_rows, new_rows = self.pairing.rows if self.pairing else (0, 0)
         if self.pairing:
             return Message(
                 "Gate undecided: no row of {of} has a counterpart in {against} ({before} rows "
@@ -339,8 +338,8 @@ class GateResult:
                 "file).",
                 of=self._of,
                 against=self.against,
-                before=before,
-                now=now,
+                before=old_rows,
+                now=new_rows,
             )
         if self.judge:
             return Message(
@@ -443,8 +442,8 @@ class GateResult:
         return join(" ", (undecided, *self._ways_to_decide()))
 
     def _ways_to_decide(self) -> Iterator[Message]:
-        """The margin with which an undecided comparison would pass, if what was seen is within the
-        allowed drop, and the rows that would decide.
+        """Yield the margin with which an undecided comparison would pass, if the change is within
+        the allowed drop, and the number of rows that would decide it.
         """
         margin = math.ceil(-self.lower * 1000) / 1000
         if margin < 1 and not above(self.bar, self.value or 0.0):
@@ -457,7 +456,7 @@ class GateResult:
             )
 
     def _sure(self) -> Message:
-        """Where the limits decide."""
+        """Return the outcome of a gate that is decided by confidence limits."""
         values = {**self._figures, "what": self._what}
         if not self.sure or self.value is None:
             scored = self.rows - self.missing
@@ -486,20 +485,20 @@ class GateResult:
                 "{bar:.3f}.",
                 **values,
             )
-        said = Message(
+        sentence = Message(
             "Gate undecided: {what} is {value:.3f}, between {lower:.3f} and {upper:.3f} at "
             "{level}, the bar is {bar:.3f}.",
             **values,
         )
         if self.enough is None:
-            return said
+            return sentence
         more = Message(
             "About {rows} rows would decide it, if {what} stays at {value:.3f}.",
             rows=self.enough,
             what=self._what,
             value=float(self.value),
         )
-        return join(" ", (said, more))
+        return join(" ", (sentence, more))
 
     def _plain_outcome(self) -> Message:
         values = {
@@ -542,7 +541,9 @@ class GateResult:
         )
 
     def _plain_failed(self, values: Values, *, clear: bool) -> Message:
-        """``clear``: whether the value itself is below the bar."""
+        """Return the outcome of a failed gate on a mean. ``clear``: the value itself is below the
+        bar.
+        """
         if clear and (self.one_order or self.open_votes):
             return Message(
                 "Gate failed: {what} is {value:.3f}, the bar is {bar:.3f}: missed by {margin:.3f}.",
@@ -584,7 +585,7 @@ class GateResult:
 
     @property
     def _of(self) -> str:
-        """The criterion, with its judge where that has another name."""
+        """The criterion, with its judge if that has another name."""
         name: str = self.name or self.judge
         if self.of_wins:
             name = Message("win rate of {system} by {name}", system=self.system, name=self.name)
@@ -603,24 +604,24 @@ class GateResult:
         return Message("mean score of {of}", of=self._of)
 
     def _level(self) -> Message:
-        """How sure the limits are, over what, and which rows pass for one."""
-        said = [level_text(self.confidence or 0.0)]
+        """Return the confidence of the limits, with the criteria and the groups that it covers."""
+        parts = [level_text(self.confidence or 0.0)]
         if self.sequential:
-            said.append(Message("at every look"))
+            parts.append(Message("at every look"))
         if self.among != 1 and self.verdict != "holds":
-            said.append(
+            parts.append(
                 Message("over all {among} criteria", among=self.among)
                 if self.measure == "difference"
                 else Message("(each of {among} criteria by itself)", among=self.among)
             )
         if self.cluster:
-            said.append(Message("with rows of one {cluster} taken together", cluster=self.cluster))
-        return join(" ", said)
+            parts.append(Message("with rows of one {cluster} taken together", cluster=self.cluster))
+        return join(" ", parts)
 
     @property
     def enough(self) -> int | None:
-        """About how many rows would decide it, if the figure stays what it is; None where that
-        cannot be said.
+        """The number of rows that would decide it, if the figure stays the same; None if
+        unknown.
         """
         if not self.sure or self.missing or self.one_order or self.open_votes or not self.margin:
             return None
@@ -658,7 +659,7 @@ class GateResult:
 
 
 def bars_of(fail_under: FailUnder | None) -> dict[str, float]:
-    """Name → bar; the empty name is every criterion without a bar of its own."""
+    """Return name → bar. The empty name is the bar of every criterion without its own."""
     if fail_under is None:
         return {}
     return {"": fail_under} if isinstance(fail_under, int | float) else dict(fail_under)
@@ -677,7 +678,7 @@ def mean_gate(
     measure: Measure = "mean",
     confidence: float | None = None,
 ) -> GateResult:
-    """The mean score against a bar."""
+    """Compare a mean score with a bar."""
     rows = summary.attempted - summary.without_number
     lower, upper = limits_or((summary.lower, summary.upper), summary.confident)
     return GateResult(
@@ -697,7 +698,7 @@ def mean_gate(
 
 
 def most_gate(judge: str, name: str, summary: Summary, most: float) -> GateResult:
-    """The mean of a count against the most that it may be."""
+    """Compare the mean of a count with its allowed maximum."""
     rows = summary.attempted - summary.without_number
     return GateResult(
         judge=judge,
@@ -713,15 +714,15 @@ def most_gate(judge: str, name: str, summary: Summary, most: float) -> GateResul
 
 
 def worst(codes: Iterable[ExitCode]) -> ExitCode:
-    """Of several, the one that matters most: a failed gate, an undecided one, a missing score."""
+    """Return the code that matters most: a failed gate, an undecided one, a missing score."""
     order = (ExitCode.GATE_FAILED, ExitCode.GATE_INCONCLUSIVE, ExitCode.UNSCORED)
-    found = set(codes)
-    return next((code for code in order if code in found), ExitCode.OK)
+    known_codes = set(codes)
+    return next((code for code in order if code in known_codes), ExitCode.OK)
 
 
 def check_gate(judge: str, criteria: Sequence[Criteria], *, compares: bool = False) -> None:
-    """Refuse a gate that cannot hold: a mean from 0 to 1 needs scores from 0 to 1. Comparisons have
-    a winner, and no score.
+    """Refuse a gate that cannot hold. A mean from 0 to 1 needs scores from 0 to 1, and comparisons
+    have a winner but no score.
     """
     if compares:
         raise SetupError(
@@ -730,15 +731,15 @@ def check_gate(judge: str, criteria: Sequence[Criteria], *, compares: bool = Fal
             "or fail_under: {{new: 0.5}}",
             judge=judge,
         )
-    for one in criteria:
-        for option in one.options:
+    for criterion in criteria:
+        for option in criterion.options:
             if option.points is None:
                 raise _no_gate(
                     judge,
                     Message(
                         "the option {option!r} of criteria {name!r} has no score",
                         option=option.name,
-                        name=one.name,
+                        name=criterion.name,
                     ),
                 )
             if not 0 <= option.points <= 1:
@@ -747,16 +748,16 @@ def check_gate(judge: str, criteria: Sequence[Criteria], *, compares: bool = Fal
                     Message(
                         "the option {option!r} of criteria {name!r} scores {points:g}",
                         option=option.name,
-                        name=one.name,
+                        name=criterion.name,
                         points=option.points,
                     ),
                 )
 
 
 def exit_code(summary: Summary, fail_under: float | None = None) -> ExitCode:
-    """The gate decides where it can, whatever the judgments without a score would have been.
+    """Return the code of the gate if it is decided. Otherwise a missing score decides.
 
-    A model of a panel that has no verdict on any row is a missing score as well.
+    A model of a panel without a verdict on any row is a missing score, too.
     """
     gate = ExitCode.OK if fail_under is None else mean_gate("", "", summary, fail_under).code
     missing = summary.scored < summary.attempted or summary.lost

@@ -1,4 +1,4 @@
-"""Who is best by the comparisons of a run: a leaderboard with rank intervals."""
+"""The leaderboard of a run that compares: systems with rank intervals."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class RankingSettings:
 
 @dataclass(frozen=True)
 class Leaderboard(JudgeCriterion):
-    """The ranking of one judge and one criteria."""
+    """The ranking of one judge by one criterion."""
 
     ranking: Standings
     contests: int
@@ -62,22 +62,22 @@ class Leaderboard(JudgeCriterion):
     """What asking in both orders showed."""
 
     def to_dict(self) -> JsonDict:
-        found = self.ranking
+        standings = self.ranking
         return {
             **some_of(self, "judge", "criteria", "rows", "rows_left_out", "contests", "failed"),
             "places": [
                 {
-                    "rank": one.rank,
-                    "system": one.name,
-                    **some_of(one, "rating", "lower", "upper", "best_rank", "worst_rank"),
-                    **some_of(one, "win_rate", "wins", "ties", "losses"),
-                    "rating_with_control": self.controlled.ratings.get(one.name)
+                    "rank": place.rank,
+                    "system": place.name,
+                    **some_of(place, "rating", "lower", "upper", "best_rank", "worst_rank"),
+                    **some_of(place, "win_rate", "wins", "ties", "losses"),
+                    "rating_with_control": self.controlled.ratings.get(place.name)
                     if self.controlled
                     else None,
                 }
-                for one in found.places
+                for place in standings.places
             ],
-            **some_of(found, "ties", "padded", "cycles"),
+            **some_of(standings, "ties", "padded", "cycles"),
             "listed_first": {
                 "rate": self.first.value,
                 **some_of(self.first, "lower", "upper"),
@@ -87,16 +87,22 @@ class Leaderboard(JudgeCriterion):
             "rows_on_one_order": self.orders.one_order,
             "position_bias": self.orders.order.to_dict() if self.orders.order else None,
             "effects": self.controlled.effects if self.controlled else None,
-            "bootstrap": {"over": "prompts", "draws": found.draws.count, "seed": found.draws.seed},
-            **some_of(found, "level", "reason"),
+            "bootstrap": {
+                "over": "prompts",
+                "draws": standings.draws.count,
+                "seed": standings.draws.seed,
+            },
+            **some_of(standings, "level", "reason"),
             "notes": self.notes,
         }
 
     def _unbounded(self) -> Iterator[Message]:
-        """Why systems have no limits."""
-        places = [one for one in self.ranking.places if one.lower is None]
-        one_way = [one.name for one in places if one.ties == 0 and not (one.wins and one.losses)]
-        few = [one.name for one in places if one.name not in one_way]
+        """Yield the reasons why systems have no limits."""
+        places = [place for place in self.ranking.places if place.lower is None]
+        one_way = [
+            place.name for place in places if place.ties == 0 and not (place.wins and place.losses)
+        ]
+        few = [place.name for place in places if place.name not in one_way]
         if one_way:
             yield Message(
                 "no limits for {systems}: contests that all go one way do not say how far "
@@ -112,12 +118,12 @@ class Leaderboard(JudgeCriterion):
 
     @property
     def notes(self) -> list[str]:
-        """What stands against believing it."""
+        """Reasons to doubt the ranking."""
         return list(self._notes())
 
     def _notes(self) -> Iterator[Message]:
-        for one in self.ranking.cycles:
-            yield Message("they beat each other in a circle: {systems}", systems=", ".join(one))
+        for cycle in self.ranking.cycles:
+            yield Message("they beat each other in a circle: {systems}", systems=", ".join(cycle))
         if self.ranking.padded:
             yield Message(
                 "no chain of wins leads from everybody to everybody: a tenth of a win each "
@@ -176,7 +182,7 @@ class _Collected:
         self.orders.add(record)
         self.rows_left_out += not record.scored
         prompt, texts = _prompt(record)
-        for contest, (one, other) in _contests(record):
+        for contest, (place_a, place_b) in _contests(record):
             # as in the report of the run: win rates of rows whose contests are not all known would
             # speak of other rows for each system
             if contest is None or not record.scored:
@@ -187,98 +193,120 @@ class _Collected:
             self.one_order.append(record.positional_bias is None)
             self.lengths.append(
                 relative_length(
-                    *(len(texts[place]) if place < len(texts) else 0 for place in (one, other))
+                    *(
+                        len(texts[place]) if place < len(texts) else 0
+                        for place in (place_a, place_b)
+                    )
                 )
             )
 
     @property
     def always_first(self) -> tuple[str, ...]:
-        """Who is listed first in all of their contests, none of which was asked in both orders."""
-        first = {one.first for one in self.contests}
-        later = {one.second for one in self.contests}
-        both = {
+        """The systems that are listed first in all their contests, if none was asked in both
+        orders.
+        """
+        names_first = {contest.first for contest in self.contests}
+        names_second = {contest.second for contest in self.contests}
+        names_in_both_orders = {
             name
-            for one, alone in zip(self.contests, self.one_order, strict=True)
-            if not alone
-            for name in (one.first, one.second)
+            for contest, is_one_order in zip(self.contests, self.one_order, strict=True)
+            if not is_one_order
+            for name in (contest.first, contest.second)
         }
-        return tuple(sorted(first - later - both))
+        return tuple(sorted(names_first - names_second - names_in_both_orders))
 
 
 def _contests(record: JudgmentRecord) -> Iterator[tuple[NamedContest | None, tuple[int, int]]]:
-    """Each contest of a comparison once; None where it has no outcome."""
+    """Yield each contest of a comparison once, or None if it has no outcome."""
     names = record.systems
     systems = record.detail.system_results
     for place, system in enumerate(systems):
         stated = system.winrate if len(systems) == 2 else None
-        for other, result in zip(system.compared_to, system.contest_results, strict=False):
-            if place < other < len(names):
-                yield _contest(names[place], names[other], result, stated), (place, other)
+        for other_place, result in zip(system.compared_to, system.contest_results, strict=False):
+            if place < other_place < len(names):
+                yield (
+                    _contest(names[place], names[other_place], result, stated),
+                    (place, other_place),
+                )
 
 
 def _contest(
-    first: str, second: str, result: float | None, stated: float | None
+    name_a: str, name_b: str, result: float | None, stated: float | None
 ) -> NamedContest | None:
-    """``stated``: of two, the win rate of the first, which is not an outcome where the judge said
-    how likely it is the better one.
+    """Return a contest. ``stated``: for two systems, the win rate of the first. It is a probability
+    instead of an outcome if the judge stated how likely it is the better one.
     """
     if result is None or result not in _OUTCOMES:
         return None
     winner = _OUTCOMES[result]
     chance = float(stated) if stated not in (None, result) and 0 <= stated <= 1 else None
-    return NamedContest(first, second, None if winner is None else (first, second)[winner], chance)
+    return NamedContest(
+        name_a, name_b, None if winner is None else (name_a, name_b)[winner], chance
+    )
 
 
 def _prompt(record: JudgmentRecord) -> tuple[str, Sequence[str]]:
-    """What was asked, without the responses: rows that share it belong together. A row without more
-    is its own prompt.
+    """Return the identity of the question without the responses, which groups rows, and the
+    responses. A row without further fields is its own question.
     """
     texts = next((value for value in record.fields.values() if not isinstance(value, str)), ())
-    asked = {name: value for name, value in record.fields.items() if isinstance(value, str)}
-    return Instance(asked or record.fields).identity, texts
+    question_fields = {
+        name: value for name, value in record.fields.items() if isinstance(value, str)
+    }
+    return Instance(question_fields or record.fields).identity, texts
 
 
 def leaderboards(folder: str | Path, settings: RankingSettings | None = None) -> list[Leaderboard]:
-    """A leaderboard for each judge and criteria of a run that compares."""
-    wanted = settings or RankingSettings()
-    found: dict[tuple[str, str], _Collected] = {}
+    """Return a leaderboard for each judge and criterion of a run that compares."""
+    ranking_settings = settings or RankingSettings()
+    collected_by_line: dict[tuple[str, str], _Collected] = {}
     for record in records_of(folder):
         if record.systems:
-            found.setdefault((record.judge, record.criterion), _Collected()).add(record)
-    if not found:
+            collected_by_line.setdefault((record.judge, record.criterion), _Collected()).add(record)
+    if not collected_by_line:
         raise SetupError(
             "{folder} compares nothing: only comparisons ('adjudge compare', pairwise "
             "judges) can be ranked",
             folder=folder,
         )
-    return [_ranked(judge, criteria, one, wanted) for (judge, criteria), one in found.items()]
+    return [
+        _ranked(judge, criteria, collected, ranking_settings)
+        for (judge, criteria), collected in collected_by_line.items()
+    ]
 
 
-def _ranked(judge: str, criteria: str, found: _Collected, settings: RankingSettings) -> Leaderboard:
+def _ranked(
+    judge: str, criteria: str, collected: _Collected, settings: RankingSettings
+) -> Leaderboard:
     won = [
-        (one.winner == one.first, prompt)
-        for one, prompt, in_one_order in zip(
-            found.contests, found.prompts, found.one_order, strict=True
+        (contest.winner == contest.first, prompt)
+        for contest, prompt, in_one_order in zip(
+            collected.contests, collected.prompts, collected.one_order, strict=True
         )
-        if one.winner and in_one_order
+        if contest.winner and in_one_order
     ]
     controlled = None
-    if settings.length_control and found.contests:
-        controlled = controlled_ranking(found.contests, {"longer": found.lengths})
+    if settings.length_control and collected.contests:
+        controlled = controlled_ranking(collected.contests, {"longer": collected.lengths})
     return Leaderboard(
         judge,
         criteria,
-        rank(found.contests, prompts=found.prompts, draws=settings.draws, level=settings.level),
-        len(found.contests),
-        found.rows,
-        found.failed,
-        found.rows_left_out,
+        rank(
+            collected.contests,
+            prompts=collected.prompts,
+            draws=settings.draws,
+            level=settings.level,
+        ),
+        len(collected.contests),
+        collected.rows,
+        collected.failed,
+        collected.rows_left_out,
         first_rate(
-            [first for first, _ in won],
+            [is_first_the_winner for is_first_the_winner, _ in won],
             clusters=[prompt for _, prompt in won] or None,
             level=settings.level,
         ),
-        found.always_first,
+        collected.always_first,
         controlled,
-        found.orders.summary(),
+        collected.orders.summary(),
     )

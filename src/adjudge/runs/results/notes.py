@@ -1,5 +1,5 @@
-"""What a reader of a run must know: which models answered, as their replies name them, what may
-have been paid twice, and whether a criterion may be scored upside down.
+"""Notes for readers of a run: models that answered for others, double payments, and criteria that
+may be scored upside down.
 """
 
 from __future__ import annotations
@@ -36,22 +36,24 @@ _NUMBERED = re.compile(r" \d+$")
 
 
 def answering_notes(named: Mapping[tuple[str, str], int]) -> Iterator[Message]:
-    """A sentence for each model that several models answered for, or another one.
+    """Yield a sentence for each model that another model, or several, answered for.
 
-    ``named``: asked, named → votes.
+    ``named``: (asked, named) → votes.
     """
     by_model: dict[str, dict[str, int]] = {}
     for (model, name), votes in named.items():
         by_model.setdefault(model, {})[name] = votes
     for model, names in by_model.items():
         if len(names) > 1:
-            most = sorted(names.items(), key=lambda one: (-one[1], one[0]))
-            told = ", ".join(f"{name} ({votes})" for name, votes in most)
+            most = sorted(
+                names.items(), key=lambda name_and_votes: (-name_and_votes[1], name_and_votes[0])
+            )
+            names_with_votes = ", ".join(f"{name} ({votes})" for name, votes in most)
             yield Message(
                 "{model} was asked, and its replies name several models, so that rows may not "
                 "compare: {names}",
                 model=model,
-                names=told,
+                names=names_with_votes,
             )
         elif is_other(model, name := next(iter(names))):
             yield Message(
@@ -62,16 +64,14 @@ def answering_notes(named: Mapping[tuple[str, str], int]) -> Iterator[Message]:
 
 
 def is_other(asked: str, named: str) -> bool:
-    """Whether a reply names another model than was asked, and not a version of it."""
-    one, two = (_own_name(_NUMBERED.sub("", id)) for id in (asked, named))
-    shorter, longer = sorted((one, two), key=len)
+    """Return True if a reply names a different model, not only a version of the one asked."""
+    asked_name, named_name = (_own_name(_NUMBERED.sub("", id)) for id in (asked, named))
+    shorter, longer = sorted((asked_name, named_name), key=len)
     return not longer.startswith(shorter) or not _VERSION.fullmatch(longer[len(shorter) :])
 
 
 def _own_name(id: str) -> str:
-    """Without the provider, the address or the vendor, and without what says
-    that it is the newest.
-    """
+    """Return a model's name without provider, address, vendor and "latest"."""
     return (
         id.rpartition("#")[2]
         .rpartition("/")[2]
@@ -82,7 +82,7 @@ def _own_name(id: str) -> str:
 
 
 def payment_notes(batches: Iterable[Batch]) -> tuple[Message, ...]:
-    """A sentence for each provider that may have been paid twice for the same requests."""
+    """Return a sentence for each provider that may have been paid twice for the same requests."""
     twice: Counter[str] = Counter()
     for batch in batches:
         twice[batch.provider] += batch.paid_twice
@@ -129,37 +129,41 @@ def lost_in(facts: JsonObject) -> Spent:
 
 
 def polarity_notes(file: EvalFile) -> Iterator[Message]:
-    """A sentence for each plain question to which yes counts as good and seems to be bad.
+    """Yield a sentence for each plain question whose good answer is yes, but seems to be bad.
 
     Criteria that are written out with scores are not questioned: their author has decided.
     """
     for entry in file.judges:
         if isinstance(entry, AspectEntry):
-            for one in entry.criteria:
-                text = _aspect_text(one)
+            for criterion in entry.criteria:
+                text = _aspect_text(criterion)
                 if word := find_bad_word(text):
                     yield _aspect_note(text, word, typed=file.typed)
         elif isinstance(entry, DirectEntry):
-            for one in entry.criteria:
-                text = _question_text(one)
+            for criterion in entry.criteria:
+                text = _question_text(criterion)
                 if word := find_bad_word(text):
                     yield _question_note(text, word, typed=file.typed)
 
 
-def _aspect_text(one: CriteriaEntry) -> str:
-    match one.what:
+def _aspect_text(criterion: CriteriaEntry) -> str:
+    match criterion.what:
         case Aspect(_, definition):
             return definition
         case {"description": description}:
             return str(description)
-    return str(one.what)
+    return str(criterion.what)
 
 
-def _question_text(one: CriteriaEntry) -> str:
-    """The question that is scored with Yes as the good end; empty if it is not a plain one."""
-    if isinstance(one.what, Criteria):
-        return one.what.definition if one.what.is_yes_good and not one.what.title else ""
-    text = one.what if isinstance(one.what, str) else ""
+def _question_text(criterion: CriteriaEntry) -> str:
+    """Return a plain question with Yes as the good answer; empty for other criteria."""
+    if isinstance(criterion.what, Criteria):
+        return (
+            criterion.what.definition
+            if criterion.what.is_yes_good and not criterion.what.title
+            else ""
+        )
+    text = criterion.what if isinstance(criterion.what, str) else ""
     names_criteria = Path(text).suffix in CRITERIA_FILES or ready_made_name(text) is not None
     return "" if names_criteria or len(text.split()) < 2 else text
 

@@ -1,4 +1,4 @@
-"""How often a verdict changes if the options of a criterion are listed in reverse."""
+"""The share of verdicts that change if the options of a criterion are listed in reverse."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ class OptionOrderTally:
     def __init__(self) -> None:
         self._rows = self._turned = self._unchecked = 0
 
-    def add(self, one: JudgmentRecord) -> None:
-        check = one.positional_bias
+    def add(self, record: JudgmentRecord) -> None:
+        check = record.positional_bias
         if check is None:
             return
         if check.detected is None:

@@ -1,4 +1,4 @@
-"""How often votes differ between the two orders, beside how often they differ within one."""
+"""Rates at which votes differ between the two orders, and within one order."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from adjudge.stats.correction import label_interval
 
 
 class MeanRate(NamedTuple):
-    """Of rows; without limits where they are too few."""
+    """A mean over rows. Without limits if there are too few rows."""
 
     value: float
     lower: float | None
@@ -29,31 +29,29 @@ class OrderRates(NamedTuple):
     detected: bool
 
     def to_dict(self) -> JsonDict:
-        named = {"between": self.between, "within": self.within, "excess": self.excess}
-        rates = {name: rate._asdict() if rate else None for name, rate in named.items()}
+        rates_by_name = {"between": self.between, "within": self.within, "excess": self.excess}
+        rates = {name: rate._asdict() if rate else None for name, rate in rates_by_name.items()}
         return {**rates, "detected": self.detected}
 
 
 def order_rates(flips: Sequence[float | None], noise: Sequence[float | None]) -> OrderRates | None:
-    """By each row's rates, None of a row that has too few votes; None where no row was asked in
-    both orders.
+    """Average the rates of all rows. A row with too few votes is None; the result is None if no row
+    was asked in both orders.
     """
-    between = [one for one in flips if one is not None]
+    between = [rate for rate in flips if rate is not None]
     if not between:
         return None
-    within = [one for one in noise if one is not None]
-    found = bias_of_rates(
+    within = [rate for rate in noise if rate is not None]
+    bias = bias_of_rates(
         [
             None if flip is None or same is None else (flip, same)
             for flip, same in zip(flips, noise, strict=True)
         ]
     )
     excess = (
-        None
-        if found.excess is None
-        else MeanRate(found.excess, found.lower, found.upper, found.items)
+        None if bias.excess is None else MeanRate(bias.excess, bias.lower, bias.upper, bias.items)
     )
-    return OrderRates(_mean(between), _mean(within) if within else None, excess, found.detected)
+    return OrderRates(_mean(between), _mean(within) if within else None, excess, bias.detected)
 
 
 def _mean(rates: Sequence[float]) -> MeanRate:

@@ -1,6 +1,4 @@
-"""What a run comes to, by its events: its report so far, what was left out,
-whether the gates hold.
-"""
+"""The outcome of a run by its events: the report so far, skipped rows, and the exit code."""
 
 from __future__ import annotations
 
@@ -79,14 +77,14 @@ class RunOutcome:
         judges = self.plan.judges
         self._labels = {ready.name: ready.label for ready in judges}
         by_label = {ready.label: ready for ready in judges}
-        made = Setup.of(
+        setup = Setup.of(
             {label: ready.judge for label, ready in by_label.items()},
             lambda label: by_label[label].configuration,
             self.plan.prices,
         )
         against = other_run(self.plan)
         self._setup = replace(
-            made,
+            setup,
             title=self.plan.folder.name if self.plan.folder else "",
             language=self.plan.file.language,
             max_failed=self.plan.file.gates.max_failed,
@@ -99,7 +97,7 @@ class RunOutcome:
             id=self.plan.file.data.name_column or "",
             data=self.plan.file.data.path,
             baseline=self._compared_with(),
-            notes=(*made.notes, *self.notes),
+            notes=(*setup.notes, *self.notes),
         )
         self.gates = RunGates(self.plan, self._setup, self.fail_under)
         bars = self.gates.bars()
@@ -145,7 +143,7 @@ class RunOutcome:
     def read_folder(self) -> None:
         """Count the judgments that the run folder holds instead of those seen here.
 
-        A resumed run that halts again has passed over only a part of them.
+        A resumed run that halts again has passed only a part of them.
         """
         if self.plan.folder is None or not holds_run(self.plan.folder):
             return
@@ -159,11 +157,11 @@ class RunOutcome:
 
     @property
     def judgments(self) -> int:
-        """How many there are so far."""
+        """The number of judgments so far."""
         return self._tally.total
 
     def report(self) -> Report:
-        """What it comes to so far; with what people's labels say, where its folder holds some."""
+        """Return the report so far, with the labels in the run's folder."""
         made, folder = self._seen_so_far(), self.plan.folder
         if folder is not None and holds_run(folder):
             from adjudge.core.ledger.pending import batches_in
@@ -193,41 +191,42 @@ class RunOutcome:
         )
 
     def _seen_so_far(self) -> Report:
-        """Made once, after the last judgment."""
+        """Return the tally's report. It is made once, after the last judgment."""
         self._made = self._made or self._tally.report()
         return self._made
 
     def _paired(self, folder: Path) -> tuple[GateResult, ...]:
-        """Gates against another run; looked at once, after the last judgment."""
+        """Return the gates against another run. They are computed once, after the last judgment."""
         if self._compared is None:
             self._compared = tuple(paired_gates(self._setup, folder)) if self._setup.against else ()
         return self._compared
 
     def _beside_baseline(self, folder: Path) -> tuple[RunComparison, ...]:
-        """How it compares with its baseline, row by row; looked at once, after
-        the last judgment.
+        """Return the comparisons with the baseline. They are computed once, after the last
+        judgment.
         """
         if self._beside is None:
             self._beside = compared_with_baseline(self._setup, folder)
         return self._beside
 
     def facts(self) -> JsonObject:
-        """What the run folder keeps, so that its report can be made again later."""
-        kept, skipped = self._tally.setup.kept(), self._tally.skipped
+        """Return the data for the run folder, so that its report can be made again later."""
+        report_facts, skipped = self._tally.setup.kept(), self._tally.skipped
         if skipped.rows or skipped.blank:
-            kept["skipped"] = skipped.kept()
-        if left := self._left.kept():
-            kept[LEFT] = left
-        return {KEPT: kept}
+            report_facts["skipped"] = skipped.kept()
+        if removed_rows := self._left.kept():
+            report_facts[LEFT] = removed_rows
+        return {KEPT: report_facts}
 
     @property
     def bars(self) -> tuple[Bar, ...]:
-        """What must be reached, by judge."""
+        """The bars of all judges."""
         return self._tally.setup.bars
 
     def exit_code(self) -> int:
-        """By the gates of the command line, of each judge and of the file; what was stopped has not
-        passed them. Raises what halted a run that can be resumed.
+        """Return the worst code of all gates. A stopped run has not passed them.
+
+        Raises the halt of a run that can be resumed.
         """
         if self.halted:
             raise self.halted
@@ -235,7 +234,7 @@ class RunOutcome:
             return self.stopped_code
         report = self._seen_so_far()
         paired = self._paired(self.plan.folder) if self.plan.folder else ()
-        codes = [exit_code(one.summary) for one in report.sections] + [
+        codes = [exit_code(section.summary) for section in report.sections] + [
             gate.code for gate in (*report.gates, *paired)
         ]
         codes += [ExitCode.GATE_INCONCLUSIVE] if report.decided_nothing else []

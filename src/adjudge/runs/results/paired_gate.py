@@ -1,4 +1,4 @@
-"""Gates that hold a run to another one: no criteria may be worse than there, row by row."""
+"""Gates that compare a run with another one: no criterion may be worse than there, row by row."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CONFIDENCE = 0.95
 
 
 def check_against(setup: Setup) -> None:
-    """The run that another one is held to must be there."""
+    """Raise if the run to compare with does not exist."""
     if not holds_run(setup.against_folder):
         raise RunError(
             "the run that this one must not be worse than is not there: {other}",
@@ -31,7 +31,7 @@ def check_against(setup: Setup) -> None:
 
 
 def refuse_itself(other: Path, folder: Path) -> None:
-    """Refuse a run that is compared with itself: nothing differs, so every gate would hold."""
+    """Refuse to compare a run with itself: nothing differs, so every gate would hold."""
     if other.resolve() == folder.resolve():
         raise SetupError(
             "{folder} cannot be compared with itself: name an earlier run, or another folder for "
@@ -41,11 +41,13 @@ def refuse_itself(other: Path, folder: Path) -> None:
 
 
 def against_baseline(setup: Setup, baseline: Path | None) -> Setup:
-    """Held to another run without a margin, where one is named that its own gate does not name."""
-    own = setup.against and setup.against_folder.resolve()
+    """Return the setup with a gate against ``baseline``, without a margin, unless its own gate
+    names it.
+    """
+    gated_folder = setup.against and setup.against_folder.resolve()
     return (
         setup
-        if baseline is None or not holds_run(baseline) or baseline.resolve() == own
+        if baseline is None or not holds_run(baseline) or baseline.resolve() == gated_folder
         else replace(
             setup, against=str(baseline), against_place=str(baseline.absolute()), margin=0.0
         )
@@ -53,11 +55,11 @@ def against_baseline(setup: Setup, baseline: Path | None) -> Setup:
 
 
 def paired_gates(setup: Setup, folder: Path) -> Iterator[GateResult]:
-    """A gate for each judge and criterion that both runs have, or that only the other one has; none
-    if no other run was named.
+    """Yield a gate for each judge and criterion that both runs have, or only the other one. Yield
+    nothing if no other run was named.
 
-    The last gate names criteria that only this run has: they are new, so that they cannot be worse.
-    They are undecided if the other run has not come to its end, as everything is then.
+    The last gate names criteria that only this run has: being new, they cannot be worse. If the
+    other run has not ended, they are undecided like everything else.
     """
     if not setup.against or not holds_run(folder):
         return
@@ -65,36 +67,36 @@ def paired_gates(setup: Setup, folder: Path) -> Iterator[GateResult]:
     from adjudge.runs.folder import run_facts
     from adjudge.trust.comparison import ComparisonSettings, compare_runs, upper_limits
 
-    other, level = setup.against_folder, setup.confidence or CONFIDENCE
-    if not holds_run(other):
+    other_folder, level = setup.against_folder, setup.confidence or CONFIDENCE
+    if not holds_run(other_folder):
         gate = _not_compared(setup, level, "", "run")
-        yield replace(gate, against=str(other), is_baseline_gone=True)
+        yield replace(gate, against=str(other_folder), is_baseline_gone=True)
         return
-    with run_diff(other, folder, setup.cluster or None, setup.id or None) as found:
+    with run_diff(other_folder, folder, setup.cluster or None, setup.id or None) as diff:
         compared = compare_runs(
-            other,
+            other_folder,
             folder,
-            found,
+            diff,
             ComparisonSettings(level=level, sequential=setup.sequential, noise=False),
         )
-        gone, added = found.gone(), found.added()
-    is_cut = not run_facts(other).has_ended
+        gone, added = diff.gone(), diff.added()
+    is_cut = not run_facts(other_folder).has_ended
     limits = (
-        [one.shown.upper for one in compared]
+        [comparison.shown.upper for comparison in compared]
         if setup.sequential
         else upper_limits(compared, setup.margin, level)
     )
     last = compared[-1] if compared else None
     new = () if is_cut else tuple(_name(criteria, system) for _, criteria, system in added)
-    for one, upper in zip(compared, limits, strict=True):
-        gate = _gate(one, setup.against, setup.margin, upper, len(compared))
+    for comparison, upper in zip(compared, limits, strict=True):
+        gate = _gate(comparison, setup.against, setup.margin, upper, len(compared))
         yield replace(
             gate,
             cluster=setup.cluster,
             sequential=setup.sequential,
             stopped=setup.state not in ("", "complete"),
             baseline_stopped=is_cut,
-            not_compared=new if one is last else (),
+            not_compared=new if comparison is last else (),
         )
     for judge, criteria, system in gone if compared else [("", "run", "")]:
         yield replace(_not_compared(setup, level, judge, criteria), system=system)
@@ -110,8 +112,8 @@ def _name(criteria: str, system: str) -> str:
 def compared_with_baseline(
     setup: Setup, folder: Path, by: str | None = None
 ) -> tuple[RunComparison, ...]:
-    """How a run compares with the one that was named as its baseline, row by row; nothing where
-    that is gone. ``by``: the column that rows are told apart by.
+    """Compare a run with its baseline, row by row; empty if the baseline is gone. ``by``: the
+    column whose values are reported separately.
     """
     place = Path(setup.baseline.place)
     if not setup.baseline.place or not holds_run(place) or not holds_run(folder):
@@ -119,70 +121,70 @@ def compared_with_baseline(
     from adjudge.runs.diff import run_diff
     from adjudge.trust.comparison import ComparisonSettings, compare_runs
 
-    with run_diff(place, folder, setup.cluster or None, setup.id or None, by) as found:
+    with run_diff(place, folder, setup.cluster or None, setup.id or None, by) as diff:
         settings = ComparisonSettings(level=setup.confidence or CONFIDENCE, noise=False)
-        return tuple(compare_runs(place, folder, found, settings))
+        return tuple(compare_runs(place, folder, diff, settings))
 
 
 def _gate(
-    found: RunComparison, against: str, margin: float, highest: float | None, among: int
+    comparison: RunComparison, against: str, margin: float, joint_upper: float | None, among: int
 ) -> GateResult:
-    """``highest``: the upper limit that holds for all ``among`` criteria together, so that none of
+    """Return the gate of one comparison.
+
+    ``joint_upper``: the upper limit that holds for all ``among`` criteria together, so that none of
     many fails by chance.
     """
-    shown, scored, unchanged = found.shown, found.rows, found.is_unchanged
-    rows = scored + found.without
-    lower, upper = -found.reach, found.reach
-    if shown.lower is not None and highest is not None:
-        lower, upper = shown.lower, highest
+    estimate, scored, unchanged = comparison.shown, comparison.rows, comparison.is_unchanged
+    rows = scored + comparison.without
+    lower, upper = -comparison.reach, comparison.reach
+    if estimate.lower is not None and joint_upper is not None:
+        lower, upper = estimate.lower, joint_upper
     if unchanged:
         lower = upper = 0.0
     gate = GateResult(
-        judge=found.judge,
-        name=found.criteria,
+        judge=comparison.judge,
+        name=comparison.criteria,
         measure="difference",
-        value=shown.value,
+        value=estimate.value,
         bar=-margin,
-        lower=found.on_the_scale(lower),
-        upper=found.on_the_scale(upper),
+        lower=comparison.on_the_scale(lower),
+        upper=comparison.on_the_scale(upper),
         rows=rows,
-        missing=found.without,
-        confidence=found.level,
-        sure=unchanged or shown.lower is not None,
-        unjudged=found.unjudged,
+        missing=comparison.without,
+        confidence=comparison.level,
+        sure=unchanged or estimate.lower is not None,
+        unjudged=comparison.unjudged,
         unchanged=unchanged,
         against=against,
         among=among,
-        same_judge=found.same_judge,
-        pairing=found.pairing,
-        system=found.system or found.answered_by,
-        of_wins=bool(found.system),
-        labels=found.labels if found.corrected else 0,
-        uncorrected_because=found.uncorrected_because or "",
-        added=found.added if found.corrected else 0,
-        skipped=found.skipped if found.corrected else 0,
-        open_votes=0 if found.corrected else found.open_votes,
-        reason=found.difference.estimate.reason or Message("no row has a number in both runs"),
-        largest_change=0.0 if unchanged else found.largest_count_change,
+        same_judge=comparison.same_judge,
+        pairing=comparison.pairing,
+        system=comparison.system or comparison.answered_by,
+        of_wins=bool(comparison.system),
+        labels=comparison.labels if comparison.corrected else 0,
+        uncorrected_because=comparison.uncorrected_because or "",
+        added=comparison.added if comparison.corrected else 0,
+        skipped=comparison.skipped if comparison.corrected else 0,
+        open_votes=0 if comparison.corrected else comparison.open_votes,
+        reason=comparison.difference.estimate.reason or Message("no row has a number in both runs"),
+        largest_change=0.0 if unchanged else comparison.largest_count_change,
     )
     if gate.verdict != "inconclusive":
         return gate
-    return replace(gate, rows_to_decide=_rows_to_decide(found, -margin))
+    return replace(gate, rows_to_decide=_rows_to_decide(comparison, -margin))
 
 
-def _rows_to_decide(found: RunComparison, bar: float) -> int | None:
-    """About how many rows would decide; None if rows without a number stand in the way, or labels
-    decide.
-    """
-    limits, value = found.difference.limits, found.shown.value
-    unknown = found.without or found.open_votes
-    if limits is None or found.corrected or unknown or value is None or equal(value, bar):
+def _rows_to_decide(comparison: RunComparison, bar: float) -> int | None:
+    """Return about how many rows would decide. None if rows lack a number, or labels decide."""
+    limits, value = comparison.difference.limits, comparison.shown.value
+    unknown = comparison.without or comparison.open_votes
+    if limits is None or comparison.corrected or unknown or value is None or equal(value, bar):
         return None
-    return limits.rows_to_decide(bar, found.level)
+    return limits.rows_to_decide(bar, comparison.level)
 
 
 def _not_compared(setup: Setup, level: float, judge: str, criteria: str) -> GateResult:
-    """A gate that nothing can be said of is undecided, not gone."""
+    """Return an undecided gate, for a criterion that cannot be compared: it must not disappear."""
     return GateResult(
         judge=judge,
         name=criteria,

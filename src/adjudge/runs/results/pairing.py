@@ -1,4 +1,4 @@
-"""How many rows of two runs were paired, and how, in a sentence."""
+"""A sentence about the pairing of two runs' rows."""
 
 from __future__ import annotations
 
@@ -16,45 +16,50 @@ _WAYS: Mapping[Way, Message] = {
 }
 
 
-def pairing_message(found: Pairing) -> Message:
-    """ "240 of 300 rows paired, by id; 60 before and 60 now have no counterpart": the first run is
-    before, the second one now.
+def pairing_message(pairing: Pairing) -> Message:
+    """Return e.g. "240 of 300 rows paired, by id; 60 before and 60 now have no counterpart". The
+    first run is before, the second one now.
     """
-    (before, now), (first, second) = map(grouped, found.rows), map(grouped, found.alone)
-    paired = grouped(found.paired)
-    said = (
-        Message("{paired} of {now} rows paired", paired=paired, now=now)
-        if before == now
+    (old_rows, new_rows), (alone_in_old, alone_in_new) = (
+        map(grouped, pairing.rows),
+        map(grouped, pairing.alone),
+    )
+    paired = grouped(pairing.paired)
+    sentence = (
+        Message("{paired} of {now} rows paired", paired=paired, now=new_rows)
+        if old_rows == new_rows
         else Message(
             "{paired} rows paired of {before} before and {now} now",
             paired=paired,
-            before=before,
-            now=now,
+            before=old_rows,
+            now=new_rows,
         )
     )
-    if len(found.ways) == 1:
-        said = join(", ", (said, _WAYS[next(iter(found.ways))]))
-    elif found.ways:
-        each = (
+    if len(pairing.ways) == 1:
+        sentence = join(", ", (sentence, _WAYS[next(iter(pairing.ways))]))
+    elif pairing.ways:
+        counts_by_way = (
             Message("{count} {way}", count=grouped(count), way=_WAYS[way])
-            for way, count in found.ways.items()
+            for way, count in pairing.ways.items()
         )
-        said = Message("{said} ({ways})", said=said, ways=join(", ", each))
-    more = []
-    if any(found.alone):
-        more.append(
+        sentence = Message("{said} ({ways})", said=sentence, ways=join(", ", counts_by_way))
+    remarks = []
+    if any(pairing.alone):
+        remarks.append(
             Message(
-                "{first} before and {second} now have no counterpart", first=first, second=second
+                "{first} before and {second} now have no counterpart",
+                first=alone_in_old,
+                second=alone_in_new,
             )
         )
-    if found.shared:
-        shared = grouped(found.shared)
-        more.append(Message("{shared} rows share their id with others", shared=shared))
-    if found.other_questions:
-        more.append(
+    if pairing.shared:
+        shared = grouped(pairing.shared)
+        remarks.append(Message("{shared} rows share their id with others", shared=shared))
+    if pairing.other_questions:
+        remarks.append(
             Message(
                 "{pairs} pairs have another question in either run",
-                pairs=grouped(found.other_questions),
+                pairs=grouped(pairing.other_questions),
             )
         )
-    return join("; ", (said, *more))
+    return join("; ", (sentence, *remarks))

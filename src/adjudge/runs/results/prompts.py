@@ -1,6 +1,6 @@
-"""What a model was shown for a vote.
+"""The prompt that a model was shown for a vote.
 
-A ledger keeps the hash of the prompt, not its text: the text is made again and checked.
+A ledger keeps only the hash of a prompt. The text is rendered again and checked against the hash.
 """
 
 from __future__ import annotations
@@ -40,33 +40,37 @@ class ShownPrompt(NamedTuple):
 def shown_prompts(
     connection: sqlite3.Connection, judge: str, number: int
 ) -> list[ShownPrompt | None]:
-    """The prompt of each vote on a judgment, in the order of the votes; None where it cannot be
-    made again: it was worded by another version of adjudge, or by a judge of one's own.
+    """Return the prompt of each vote on a judgment, in the order of the votes. None if it cannot be
+    rendered again: another version of adjudge, or a custom judge, worded it.
     """
-    found = next(records(connection, judge=judge, index=number, votes=True), None)
-    if found is None:
+    judgment = next(records(connection, judge=judge, index=number, votes=True), None)
+    if judgment is None:
         return []
     configuration = read_judge(connection, judge)
-    return [_again(configuration, found, vote) for vote in found.votes or ()]
+    return [_again(configuration, judgment, vote) for vote in judgment.votes or ()]
 
 
 def _again(
     configuration: JudgeConfiguration, judgment: JudgmentRecord, vote: VoteRecord
 ) -> ShownPrompt | None:
-    kept = vote.metadata.get("prompt")  # the whole prompt, where an import brought it along
-    if isinstance(kept, str):
-        return ShownPrompt((("user", kept),), checked=True)
-    first: Prompt | None = None
+    stored_prompt = vote.metadata.get(
+        "prompt"
+    )  # the whole prompt, where an import brought it along
+    if isinstance(stored_prompt, str):
+        return ShownPrompt((("user", stored_prompt),), checked=True)
+    first_prompt: Prompt | None = None
     for ballot in _candidates(configuration, judgment, vote):
         prompt = _prompt(ballot)
         if prompt and prompt.hash == vote.prompt:
             return _shown(prompt, ballot.criteria.name)
-        first = first or prompt
-    return _shown(first) if first and vote.repairs else None
+        first_prompt = first_prompt or prompt
+    return _shown(first_prompt) if first_prompt and vote.repairs else None
 
 
 def _prompt(ballot: Ballot) -> Prompt | None:
-    """None: such a ballot was never asked."""
+    """Return the prompt of a ballot. None if rendering fails: then no such ballot was ever
+    asked.
+    """
     with suppress(AdjudgeError, ValueError, TypeError, IndexError, KeyError):
         return prompt_for(ballot)
     return None
@@ -80,7 +84,7 @@ def _shown(prompt: Prompt, criterion: str = "") -> ShownPrompt:
 def _candidates(
     configuration: JudgeConfiguration, judgment: JudgmentRecord, vote: VoteRecord
 ) -> Iterator[Ballot]:
-    """Every ballot that this judge may have asked; which it was, the hash tells."""
+    """Yield every ballot that this judge may have asked. The hash tells which one it was."""
     settings, compares = configuration.settings, bool(judgment.systems)
     template = "aspect" if "definition" in settings else "pairwise" if compares else "direct"
     language = configuration.language
@@ -96,9 +100,9 @@ def _candidates(
 def _criteria(
     configuration: JudgeConfiguration, criterion: str, *, compares: bool
 ) -> Sequence[Criteria]:
-    found = [scale.criteria for scale in scales_of(configuration, compares=compares)]
-    named = [one for one in found if one.name == criterion]
-    return named or found
+    all_criteria = [scale.criteria for scale in scales_of(configuration, compares=compares)]
+    matches = [criteria for criteria in all_criteria if criteria.name == criterion]
+    return matches or all_criteria
 
 
 def _questions(criteria: Criteria, vote: VoteRecord, *, compares: bool) -> Iterator[Question]:

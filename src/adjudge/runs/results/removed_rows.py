@@ -1,6 +1,6 @@
 """Judged rows of a run that its data no longer has.
 
-A run forgets their judgments once all rows have passed, and keeps what the rows are called.
+A run forgets their judgments once all rows have passed, and keeps the rows' names.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ LEFT = "left_rows"
 
 
 class LeftRows:
-    """The rows that a run folder held when a pass over the data began, less those seen since.
+    """The rows that a run folder held when a pass over the data began, without those seen since.
 
-    A row is known by its id, and without one by its content. One criterion of one judge is enough
+    A row is known by its id, or by its content if it has none. One criterion of one judge is enough
     to know it.
     """
 
@@ -61,7 +61,7 @@ class LeftRows:
                     self._names[key] = id or str(index + 1)
 
     def see(self, record: JudgmentRecord) -> None:
-        """Strike a row that the data still has."""
+        """Remove a row that the data still has."""
         self._line = self._line or (record.judge, record.criterion)
         if self._left and (record.judge, record.criterion) == self._line:
             self._left[self._key(record)] -= 1
@@ -71,12 +71,12 @@ class LeftRows:
         self._has_ended = True
 
     def kept(self) -> list[list[str | int]]:
-        """Return what the run folder keeps of them: key, name and count of each. Before the last
-        row has passed only those that had left earlier are known.
+        """Return the key, name and count of each row, for the run folder. Before the last row has
+        passed, only those that had left earlier are known.
         """
-        left = +self._left
-        keys = left if self._has_ended else self._earlier & left.keys()
-        return [[key, self._names[key], left[key]] for key in keys]
+        rows_left = +self._left
+        keys = rows_left if self._has_ended else self._earlier & rows_left.keys()
+        return [[key, self._names[key], rows_left[key]] for key in keys]
 
     def _key(self, record: JudgmentRecord) -> str:
         from adjudge.runs.diff import is_named
@@ -85,7 +85,7 @@ class LeftRows:
         return by_id or (f"id {record.id}" if is_named(record) else record.identity)
 
     def _key_of_id(self, id: object) -> str | None:
-        """Return the key of a row that its id names, whatever the row holds; otherwise None."""
+        """Return the key of a row by its id; None if the id is only a position."""
         from adjudge.runs.diff import is_place
 
         # the text of a row that a target answers may change while the row stays
@@ -94,14 +94,14 @@ class LeftRows:
         return f"id {storable(id)}"
 
     def notes(self) -> list[Message]:
-        """Say how many judged rows the data no longer has, and name the first of them; nothing
-        before all rows have passed.
+        """Return a note with the number of judged rows that the data no longer has, and the names
+        of the first ones. Empty before all rows have passed.
         """
-        left = +self._left if self._has_ended else Counter[str]()
-        count = left.total()
+        rows_left = +self._left if self._has_ended else Counter[str]()
+        count = rows_left.total()
         if not count:
             return []
-        names = ", ".join(self._names[key] for key in islice(left.elements(), _MOST_NAMED))
+        names = ", ".join(self._names[key] for key in islice(rows_left.elements(), _MOST_NAMED))
         return [
             plural(
                 "{count:,} row that was judged is no longer in the data, and does not count: "
@@ -115,7 +115,7 @@ class LeftRows:
 
 
 def _read_kept(facts: JsonObject) -> Iterator[tuple[str, str, int]]:
-    """Read what ``LeftRows.kept`` wrote; anything else is passed over, as the folder may be
+    """Read the data of ``LeftRows.kept``. Anything else is ignored, since the folder may be
     anybody's.
     """
     rows = facts.get(LEFT)

@@ -1,4 +1,4 @@
-"""Rows that were answered several times, and tasks with several trials: how often all of k pass."""
+"""Repeated rows and tasks with several trials: how often all of k pass."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class PassAll:
         return self.lower if self.lower == self.upper else None
 
     def shown(self) -> Message:
-        """The share, or what it may be, with its interval."""
+        """Return the share, or its range, with its interval."""
         share = (
             percent(self.lower)
             if self.lower == self.upper
@@ -91,7 +91,7 @@ class Repeats:
     """True if these are tasks of agents, and each answer is a trial."""
 
     def sentence(self, name: str) -> Message:
-        """How often all answers of a row pass, in a line."""
+        """Return a line on how often all answers of a row pass."""
         name = name if not self.system else join(", ", (name, self.system))
         once, every = self.shares[0], self.shares[self.times - 1]
         rows = count_tasks(every.rows) if self.of_tasks else count_rows(every.rows)
@@ -175,8 +175,8 @@ class Repeats:
     def to_dict(self) -> JsonDict:
         return {
             **some_of(self, "system", "rows", "incomplete", "lost", "times"),
-            "pass_all": {str(one.k): one.share for one in self.shares},
-            "shares": [one.to_dict() for one in self.shares],
+            "pass_all": {str(share.k): share.share for share in self.shares},
+            "shares": [share.to_dict() for share in self.shares],
         }
 
 
@@ -193,7 +193,7 @@ class TrialCounts:
     """Trials that were not to be judged; they are not among ``trials``."""
 
     def add(self, *, passed: bool | None) -> None:
-        """Count one trial; None: it has no verdict."""
+        """Count one trial. None: it has no verdict."""
         self.trials += 1
         self.judged += passed is not None
         self.passed += passed is True
@@ -208,14 +208,14 @@ class TrialCounts:
         return comb(self.passed, k) / draws, comb(self.passed + self.lost, k) / draws
 
     def each_trial(self) -> Iterator[tuple[float, float]]:
-        """Yield the result of each trial, at least and at most."""
+        """Yield the lowest and highest result of each trial."""
         yield from [(1.0, 1.0)] * self.passed
         yield from [(0.0, 1.0)] * self.lost
         yield from [(0.0, 0.0)] * (self.judged - self.passed)
 
 
 class RepeatTally:
-    """Adds up what repeated rows come to; a few bytes for each row."""
+    """Adds up the results of repeated rows. It takes a few bytes per row."""
 
     def __init__(self, sureness: GateConfidence = UNSURE) -> None:
         self._sureness = sureness
@@ -251,7 +251,7 @@ class RepeatTally:
         counts.add(passed=None if record.score is None else record.score == 1.0)
 
     def summary(self) -> tuple[Repeats, ...]:
-        """One entry per system; nothing if scores are more than pass or fail."""
+        """Return one entry per system; empty if scores are more than pass or fail."""
         return tuple(self._each()) if self._is_binary else ()
 
     def _each(self) -> Iterator[Repeats]:
@@ -259,14 +259,14 @@ class RepeatTally:
         for (system, _), counts in self._rows.items():
             by_system.setdefault(system, []).append(counts)
         for system, rows in by_system.items():
-            most = max(one.trials for one in rows)
+            most = max(counts_of_row.trials for counts_of_row in rows)
             if not most or (most == 1 and not system):
                 continue
             yield Repeats(
                 system,
                 len(rows),
-                sum(one.lost > 0 for one in rows),
-                sum(one.lost for one in rows),
+                sum(counts_of_row.lost > 0 for counts_of_row in rows),
+                sum(counts_of_row.lost for counts_of_row in rows),
                 _usual_times(rows),
                 tuple(pass_all(rows, k) for k in range(1, most + 1)),
                 self._of_tasks,
@@ -274,30 +274,30 @@ class RepeatTally:
 
 
 def _usual_times(rows: Sequence[TrialCounts]) -> int:
-    """Return the most trials that more than half of the tasks have: one task with an extra trial
-    does not decide of what the sentence speaks. At least 1, also if most have no judged trial.
+    """Return the highest number of trials that more than half of the tasks have, at least 1. One
+    task with an extra trial does not change the k of the sentence.
     """
-    trials = sorted(one.trials for one in rows)
+    trials = sorted(counts.trials for counts in rows)
     return max(1, trials[(len(trials) - 1) // 2])
 
 
 def pass_all(rows: Sequence[TrialCounts], k: int) -> PassAll:
-    """Estimate pass^k: the mean over tasks of C(c, k) / C(n, k), each with its own number n of
-    trials and c of passes, which is unbiased. At least one task must have k trials.
+    """Estimate pass^k: the mean over tasks of C(c, k) / C(n, k), with the task's number n of trials
+    and c of passes. This is unbiased. At least one task must have k trials.
     """
-    counted = [one for one in rows if one.trials >= k]
-    low, high = zip(*(one.bounds(k) for one in counted), strict=True)
-    clusters = clusters_of([one.unit for one in counted])
+    counted = [task for task in rows if task.trials >= k]
+    low, high = zip(*(task.bounds(k) for task in counted), strict=True)
+    clusters = clusters_of([task.unit for task in counted])
     if clusters and len(set(clusters)) == len(clusters):
         clusters = None
-    if k == 1 and len({one.trials for one in counted}) == 1:
+    if k == 1 and len({task.trials for task in counted}) == 1:
         # then it is the pass rate of all trials, which has one interval wherever it is shown
         clusters = [
             cluster
-            for cluster, one in zip(clusters or range(len(counted)), counted, strict=True)
-            for _ in range(one.trials)
+            for cluster, task in zip(clusters or range(len(counted)), counted, strict=True)
+            for _ in range(task.trials)
         ]
-        low, high = zip(*(ends for one in counted for ends in one.each_trial()), strict=True)
+        low, high = zip(*(ends for task in counted for ends in task.each_trial()), strict=True)
     interval = None
     if len(counted) >= FEWEST:
         from adjudge.stats.intervals import interval_of_bounds  # not loaded with too few tasks
@@ -307,8 +307,8 @@ def pass_all(rows: Sequence[TrialCounts], k: int) -> PassAll:
         k,
         len(counted),
         len(rows) - len(counted),
-        sum(one.trials < k <= one.trials + one.skipped for one in rows),
-        sum(one.lost for one in counted),
+        sum(task.trials < k <= task.trials + task.skipped for task in rows),
+        sum(task.lost for task in counted),
         fmean(low),
         fmean(high),
         interval,

@@ -1,5 +1,5 @@
-"""What a run comes to, for every page and table: a section per criteria, its gates, why rows have
-no score, the worst rows.
+"""The report of a run, for every page and table: a section per criterion, its gates, reasons for
+missing scores, and the worst rows.
 """
 
 from __future__ import annotations
@@ -64,7 +64,9 @@ SectionKey = tuple[str, str, str]
 
 @light_dataclass(frozen=True)
 class Section(JudgeCriterion):
-    """What one judge says by one criterion; of targets that are several, of each by itself."""
+    """The results of one judge by one criterion. If several targets answered, each has a section of
+    its own.
+    """
 
     summary: Summary
     parts: Mapping[str, SectionPart] = FrozenDict()
@@ -83,7 +85,7 @@ class Section(JudgeCriterion):
 
     @property
     def title(self) -> str:
-        """The same without the judge."""
+        """The section's name without the judge."""
         return of_system(self.criteria or self.judge, self.system)
 
     @property
@@ -92,28 +94,28 @@ class Section(JudgeCriterion):
         return next((part for part in self.parts.values() if part.leads), None)
 
     def figure_named(self, name: str) -> tuple[float | None, Interval | None]:
-        """The figure of this name with its interval: the win rate of a compared system, a figure of
-        a part, otherwise the mean of the criterion. Figures of parts come without an interval.
+        """Return the figure of this name with its interval: the win rate of a compared system, a
+        figure of a part, otherwise the mean of the criterion. Figures of parts have no interval.
         """
         systems = self.contests.systems if self.contests else ()
-        for one in systems:
-            if one.name == name:
-                return one.winrate, one.interval
+        for system in systems:
+            if system.name == name:
+                return system.winrate, system.interval
         summary = self.part_figure(name) or self.summary
         return summary.mean, summary.interval
 
     def part_figure(self, name: str) -> Summary | None:
-        """The figure of this name that a part has, if one does."""
+        """Return the figure of this name that a part has, if any."""
         figures = (part.named(name) for part in self.parts.values())
-        return next((one for one in figures if one is not None), None)
+        return next((figure for figure in figures if figure is not None), None)
 
     def figures(self) -> Iterator[NamedFigure]:
-        """What can be compared with another run."""
+        """Yield the figures that can be compared with another run."""
         if self.contests:
             yield from (
-                NamedFigure(one.name, one.name, one.winrate)
-                for one in self.contests.systems
-                if one.winrate is not None
+                NamedFigure(system.name, system.name, system.winrate)
+                for system in self.contests.systems
+                if system.winrate is not None
             )
         elif self.summary.mean is not None:
             yield NamedFigure(self.title, self.title, self.summary.mean)
@@ -122,27 +124,27 @@ class Section(JudgeCriterion):
                 yield NamedFigure(of_system(key, self.system), of_system(name, self.system), value)
 
     def to_dict(self) -> JsonDict:
-        found: JsonDict = {
+        content: JsonDict = {
             "judge": self.judge,
             "criteria": self.criteria,
             **nonempty(system=self.system),
             **self.summary.to_dict(),
         }
         lead = self.lead
-        found |= lead.to_dict() if lead else {}
+        content |= lead.to_dict() if lead else {}
         if self.contests:
             order, systems = self.contests.order, self.contests.systems
-            found |= {
-                "systems": [one.to_dict() for one in systems],
+            content |= {
+                "systems": [system.to_dict() for system in systems],
                 "positional_bias": order.to_dict() if order else None,
             }
-        found |= nonempty(
+        content |= nonempty(
             cascade=self.cascade.to_dict() if self.cascade else None,
-            repeats=[one.to_dict() for one in self.repeats],
+            repeats=[repeats.to_dict() for repeats in self.repeats],
         )
         for part in self.parts.values():
-            found |= part.to_dict() if part is not lead else {}
-        return found
+            content |= part.to_dict() if part is not lead else {}
+        return content
 
 
 @light_dataclass(frozen=True)
@@ -160,12 +162,14 @@ class Skipped:
         return some_of(self, "rows", "reasons", "first", "blank", "blank_places")
 
     def kept(self) -> JsonDict:
-        """The same for a run folder, where a reason can be read in any language."""
+        """Return the data for a run folder. Unlike in ``to_dict``, reasons keep their
+        translations.
+        """
         return {**self.to_dict(), "reasons": [[why, rows] for why, rows in self.reasons.items()]}
 
     @classmethod
     def of(cls, kept: object) -> Skipped:
-        """As a run folder keeps it."""
+        """Read the data that ``kept`` returned."""
         match kept:
             case {
                 "rows": int(rows),
@@ -179,15 +183,15 @@ class Skipped:
 
 
 def _counted(kept: Iterable[object]) -> Iterator[tuple[str, int]]:
-    for one in kept:
-        match one:
+    for pair in kept:
+        match pair:
             case [str(reason), int(rows)]:
                 yield reason, rows
 
 
 @light_dataclass(frozen=True, kw_only=True)
 class Report(HtmlRepr):
-    """A run, or what there is of it so far."""
+    """A run, or the part of it that is done."""
 
     setup: Setup
     sections: tuple[Section, ...]
@@ -228,43 +232,50 @@ class Report(HtmlRepr):
         return self.told_in or self.setup.language
 
     def unfinished(self) -> Self:
-        """The same of a run that has not come to its end: no gate is decided."""
+        """Return the report of a run that has not ended: no gate is decided."""
         return replace(
             self,
-            gates=tuple(replace(one, stopped=True) for one in self.gates),
+            gates=tuple(replace(gate, stopped=True) for gate in self.gates),
             is_unfinished=self.setup.state != "imported",
         )
 
     def counting_requests_once(self, repeated: Mapping[tuple[str, str], Usage]) -> Self:
-        """The same, less what rows with the same content count again; ``repeated``: by judge and
-        criterion. Answers of several systems stay as they are.
+        """Return the report without the usage that rows with equal content count again. Answers of
+        several systems stay as they are.
+
+        ``repeated``: this usage by judge and criterion.
         """
         sections = tuple(
-            replace(one, summary=one.summary.less(repeated[one.judge, one.criteria]))
-            if not one.system and (one.judge, one.criteria) in repeated
-            else one
-            for one in self.sections
+            replace(
+                section, summary=section.summary.less(repeated[section.judge, section.criteria])
+            )
+            if not section.system and (section.judge, section.criteria) in repeated
+            else section
+            for section in self.sections
         )
         return replace(self, sections=sections)
 
     @property
     def counts_requests_again(self) -> bool:
-        """Return True if the criteria count more calls than the run took."""
-        return sum(one.summary.usage.calls for one in self.sections) > self.usage.calls
+        """Return True if the criteria count more calls than the run made."""
+        return sum(section.summary.usage.calls for section in self.sections) > self.usage.calls
 
     @property
     def standing(self) -> str | None:
-        """The worst verdict of the gates, and undecided if no row was judged; else None without
-        gates.
-        """
+        """The worst verdict of the gates; undecided if no row was judged; None without gates."""
         verdicts = {gate.verdict for gate in self.gates}
         verdicts |= {"inconclusive"} if self.decided_nothing else set()
-        return next((one for one in ("failed", "inconclusive", "holds") if one in verdicts), None)
+        return next(
+            (verdict for verdict in ("failed", "inconclusive", "holds") if verdict in verdicts),
+            None,
+        )
 
     @property
     def decided_nothing(self) -> bool:
         """Return True if every judgment was skipped, so that there is no result at all."""
-        return bool(self.sections) and not any(one.summary.attempted for one in self.sections)
+        return bool(self.sections) and not any(
+            section.summary.attempted for section in self.sections
+        )
 
     @property
     def usage(self) -> Usage:
@@ -272,168 +283,184 @@ class Report(HtmlRepr):
 
     @cached_property
     def cost(self) -> Cost:
-        """What it cost in dollars."""
+        """The cost in dollars."""
         return cost_of(self.used, self.setup.prices)
 
     @cached_property
     def criteria(self) -> list[JudgeCriterion]:
-        """What was judged by, each once, whoever answered."""
-        return list(dict.fromkeys(JudgeCriterion(one.judge, one.criteria) for one in self.sections))
+        """The judges and criteria, each once, whoever answered."""
+        return list(
+            dict.fromkeys(
+                JudgeCriterion(section.judge, section.criteria) for section in self.sections
+            )
+        )
 
     @property
     def judged(self) -> int:
-        """Judgments that were made; skipped rows have none."""
-        return self.total - sum(one.summary.skipped for one in self.sections)
+        """The number of judgments that were made. Skipped rows have none."""
+        return self.total - sum(section.summary.skipped for section in self.sections)
 
-    def section_of(self, one: JudgmentRecord) -> Section | None:
-        """The section that a judgment is counted in."""
-        found = self._by_key.get((one.judge, one.criterion, ""))
-        return found or self._by_key.get((one.judge, one.criterion, one.answered_by))
+    def section_of(self, record: JudgmentRecord) -> Section | None:
+        """Return the section that counts a judgment."""
+        section = self._by_key.get((record.judge, record.criterion, ""))
+        return section or self._by_key.get((record.judge, record.criterion, record.answered_by))
 
     def contest_title(self, section: Section) -> str:
-        """Return what the comparisons of a section are called: by their criterion, and by the judge
-        if several judges compared by it.
+        """Return the title of a section's comparisons: the criterion, with the judge if several
+        judges compared by it.
         """
-        alike = [one for one in self.sections if one.contests and one.criteria == section.criteria]
+        alike = [
+            section_of_criterion
+            for section_of_criterion in self.sections
+            if section_of_criterion.contests and section_of_criterion.criteria == section.criteria
+        ]
         return section.name if len(alike) > 1 else section.criteria
 
     @cached_property
     def several_contests(self) -> bool:
         """Return True if responses were compared by several judges or criteria."""
-        return sum(bool(one.contests) for one in self.sections) > 1
+        return sum(bool(section.contests) for section in self.sections) > 1
 
     @cached_property
     def _by_key(self) -> dict[SectionKey, Section]:
-        return {(one.judge, one.criteria, one.system): one for one in self.sections}
+        return {
+            (section.judge, section.criteria, section.system): section for section in self.sections
+        }
 
-    def good_answer(self, one: Section) -> str | None:
-        """The option with the higher score, if there are two; None of other criteria, of
-        comparisons, and if it is PASS, which needs no explanation.
+    def good_answer(self, section: Section) -> str | None:
+        """Return the option with the higher score, if there are two. None for other criteria, for
+        comparisons, and for PASS, which needs no explanation.
         """
-        if one.contests or not one.summary.options:
+        if section.contests or not section.summary.options:
             return None
-        criterion = self._criterion_of(one)
+        criterion = self._criterion_of(section)
         good = criterion.good_answer if criterion else None
         return None if good == "PASS" else good
 
-    def _criterion_of(self, one: Section) -> Criteria | None:
-        judge = self.setup.judges.get(one.judge)
-        asked = judge.criteria if judge else ()
-        kept = (criteria_from_json(each) for each in asked if each.get("name") == one.criteria)
-        return next(kept, None)
+    def _criterion_of(self, section: Section) -> Criteria | None:
+        judge = self.setup.judges.get(section.judge)
+        definitions = judge.criteria if judge else ()
+        criteria = (
+            criteria_from_json(definition)
+            for definition in definitions
+            if definition.get("name") == section.criteria
+        )
+        return next(criteria, None)
 
     @property
     def good_answer_lines(self) -> list[Message]:
-        """Say which of two options counts as good: without names only if it is the same for all
-        criteria.
+        """Lines that say which of two options counts as good. The name is left out if it is the
+        same for all criteria.
         """
-        answers = [(one, good) for one in self.sections if (good := self.good_answer(one))]
+        answers = [
+            (section, good) for section in self.sections if (good := self.good_answer(section))
+        ]
         goods = {good for _, good in answers}
         if len(goods) == 1 and len(answers) == len(self.sections):
             return [Message("{answer} counts as good.", answer=goods.pop())]
-        titles = Counter(one.title for one in self.sections)
+        titles = Counter(section.title for section in self.sections)
         return [
             Message(
                 "{name}: {answer} counts as good.",
-                name=one.title if titles[one.title] == 1 else one.name,
+                name=section.title if titles[section.title] == 1 else section.name,
                 answer=good,
             )
-            for one, good in answers
+            for section, good in answers
         ]
 
     @property
     def retries(self) -> int:
-        """Calls that failed and were repeated."""
+        """The number of failed calls that were repeated."""
         return max(0, self.failed_calls - self.unanswered)
 
     @property
     def remarks(self) -> list[str]:
-        """What cascades decided and saved, what parts of sections remark, and what judges use that
-        was learnt from labels.
+        """Remarks on cascades, parts of sections, repeats, rows without a value, ties and the use
+        of labels.
         """
-        said = [
+        sentences = [
             sentence
-            for one in self.sections
-            for part in (one.cascade, *one.parts.values())
-            if part and (sentence := part.sentence(one.name))
+            for section in self.sections
+            for part in (section.cascade, *section.parts.values())
+            if part and (sentence := part.sentence(section.name))
         ]
         repeated = [
-            each.sentence(replace(one, system="").name)
-            for one in self.sections
-            for each in one.repeats
+            repeats.sentence(replace(section, system="").name)
+            for section in self.sections
+            for repeats in section.repeats
         ]
         skipped = [
             plural(
                 "{name}: {count} row was not judged, since its checks do not pass",
                 "{name}: {count} rows were not judged, since their checks do not pass",
-                one.summary.skipped - sum(one.summary.unmeasured.values()),
-                name=one.name,
+                section.summary.skipped - sum(section.summary.unmeasured.values()),
+                name=section.name,
             )
-            for one in self.sections
-            if one.summary.skipped > sum(one.summary.unmeasured.values())
+            for section in self.sections
+            if section.summary.skipped > sum(section.summary.unmeasured.values())
         ]
         skipped += [
             plural(
                 "{name}: {count} row has no value: {reason}",
                 "{name}: {count} rows have no value: {reason}",
                 count,
-                name=one.name,
+                name=section.name,
                 reason=reason,
             )
-            for one in self.sections
-            for reason, count in islice(one.summary.unmeasured.items(), _MOST_REASONS)
+            for section in self.sections
+            for reason, count in islice(section.summary.unmeasured.items(), _MOST_REASONS)
         ]
         skipped += [
             plural(
                 "{name}: {count} more row has no value, for another reason",
                 "{name}: {count} more rows have no value, for other reasons",
-                left,
-                name=one.name,
+                other_rows,
+                name=section.name,
             )
-            for one in self.sections
-            if (left := sum(list(one.summary.unmeasured.values())[_MOST_REASONS:]))
+            for section in self.sections
+            if (other_rows := sum(list(section.summary.unmeasured.values())[_MOST_REASONS:]))
         ]
         tied = [
             plural(
                 "{name}: the votes are tied on {tied} of {count} row",
                 "{name}: the votes are tied on {tied} of {count} rows",
-                one.summary.scored,
-                name=one.name,
-                tied=one.summary.tied,
+                section.summary.scored,
+                name=section.name,
+                tied=section.summary.tied,
             )
-            for one in self.sections
-            if one.summary.tied
+            for section in self.sections
+            if section.summary.tied
         ]
         steady = [
-            join(": ", (one.name, one.option_order.sentence()))
-            for one in self.sections
-            if one.option_order and not one.option_order.is_worth_a_warning
+            join(": ", (section.name, section.option_order.sentence()))
+            for section in self.sections
+            if section.option_order and not section.option_order.is_worth_a_warning
         ]
-        compared = (one.sentence for one in self.differences)
+        differences = (section.sentence for section in self.differences)
         incomparable = [
             Message(
                 "{name}: not compared with {run}: {reason}",
-                name=one.name,
+                name=section.name,
                 run=self.setup.baseline.run,
                 reason=reason,
             )
-            for one in self.sections
-            if not self.compared and (reason := self._no_baseline_because(one))
+            for section in self.sections
+            if not self.compared and (reason := self._no_baseline_because(section))
         ]
         return [
             *skipped,
             *tied,
-            *said,
+            *sentences,
             *repeated,
             *steady,
-            *compared,
+            *differences,
             *incomparable,
             *self.setup.learnt,
         ]
 
     @property
     def compared_told(self) -> list[str]:
-        """How it compares with its baseline, in lines; those below the first of a criterion begin
+        """Lines that compare the run with its baseline. Those below the first of a criterion begin
         with a blank.
         """
         if not self.compared:
@@ -442,38 +469,42 @@ class Report(HtmlRepr):
             comparison_lines,
         )  # not loaded where nothing is compared
 
-        return [line for one in self.compared for line in comparison_lines(one, self.setup.title)]
+        return [
+            line
+            for comparison in self.compared
+            for line in comparison_lines(comparison, self.setup.title)
+        ]
 
     @property
     def reasons(self) -> dict[str, int]:
-        """Why judgments have no score, over all sections, the most frequent first."""
-        found: Counter[str] = Counter()
-        for one in self.sections:
-            found.update(one.summary.reasons)
-        return dict(found.most_common())
+        """The reasons why judgments have no score, over all sections, the most frequent first."""
+        counts: Counter[str] = Counter()
+        for section in self.sections:
+            counts.update(section.summary.reasons)
+        return dict(counts.most_common())
 
-    def badness_of(self, one: JudgmentRecord) -> tuple[int, float, int]:
-        """A key that sorts the worst judgments first."""
-        section = self.section_of(one)
+    def badness_of(self, record: JudgmentRecord) -> tuple[int, float, int]:
+        """Return a key that sorts the worst judgments first."""
+        section = self.section_of(record)
         if section is None:
-            return badness(one, (), 1.0, 0.0)
+            return badness(record, (), 1.0, 0.0)
         best, largest = section.summary.best_score, section.summary.largest
-        return badness(one, section.parts.values(), best, largest)
+        return badness(record, section.parts.values(), best, largest)
 
-    def parts_of(self, one: JudgmentRecord) -> Collection[SectionPart]:
-        """The parts of the section that a judgment is counted in."""
-        section = self.section_of(one)
+    def parts_of(self, record: JudgmentRecord) -> Collection[SectionPart]:
+        """Return the parts of the section that counts a judgment."""
+        section = self.section_of(record)
         return section.parts.values() if section else ()
 
     @cached_property
     def parameters(self) -> dict[str, str]:
-        """How the scores were made."""
+        """The parameters of the scores, for the table."""
         votes, more, judges = "votes per model", dict[str, list[str]](), set[str]()
-        for one in self.sections:
-            if one.judge in judges:  # of several systems, each has a section
+        for section in self.sections:
+            if section.judge in judges:  # of several systems, each has a section
                 continue
-            judges.add(one.judge)
-            for part in one.parts.values():
+            judges.add(section.judge)
+            for part in section.parts.values():
                 votes = part.vote_parameter or votes
                 for name, value in part.parameters().items():
                     more.setdefault(name, []).append(value)
@@ -482,8 +513,8 @@ class Report(HtmlRepr):
         )
 
     def summary(self) -> JsonDict:
-        """The counts of all sections and what they cost; a mean only where there is one, since that
-        of several is none.
+        """Return the counts of all sections and their cost. There is a mean only for a single
+        section.
         """
         return {**self._figures(), **self.cost.to_dict()}
 
@@ -498,65 +529,67 @@ class Report(HtmlRepr):
         }
         if len(self.sections) == 1:
             return {**self.sections[0].summary.to_dict(), **used}
-        every = [one.summary for one in self.sections]
+        every = [section.summary for section in self.sections]
         names = ("attempted", "scored", "abstained", "failed", "without_number")
-        counts: JsonDict = {name: sum(getattr(one, name) for one in every) for name in names}
+        counts: JsonDict = {
+            name: sum(getattr(summary, name) for summary in every) for name in names
+        }
         return {**counts, **used}
 
     def to_dict(self) -> JsonDict:
-        """Everything but the judgments, as a JSON-ready dict."""
+        """Return everything but the judgments as a JSON-ready dict."""
         return {
             "criteria": [
                 {
-                    **one.to_dict(),
-                    **nonempty(good_answer=self.good_answer(one)),
-                    **self._baseline(one),
+                    **part.to_dict(),
+                    **nonempty(good_answer=self.good_answer(part)),
+                    **self._baseline(part),
                 }
-                for one in self.sections
+                for part in self.sections
             ],
-            "gates": [one.to_dict() for one in self.gates],
+            "gates": [part.to_dict() for part in self.gates],
             "reasons": self.reasons,
             "skipped": self.skipped.to_dict(),
             "notes": list(self.notes),
             **nonempty(
                 remarks=self.remarks,
-                differences=[one.to_dict() for one in self.differences],
-                comparisons=[one.to_dict() for one in self.compared],
-                calibrations=[one.to_dict() for one in self.calibrations],
+                differences=[part.to_dict() for part in self.differences],
+                comparisons=[part.to_dict() for part in self.compared],
+                calibrations=[part.to_dict() for part in self.calibrations],
             ),
         }
 
-    def changes(self, one: Section) -> list[FigureChange]:
-        """What a section has come to since the run that this one is compared with."""
-        before = self.setup.baseline
-        if not before.figures or self._no_baseline_because(one):
+    def changes(self, section: Section) -> list[FigureChange]:
+        """Return the changes of a section's figures since the baseline."""
+        baseline = self.setup.baseline
+        if not baseline.figures or self._no_baseline_because(section):
             return []
-        return before.changes(one.judge, one.figures())
+        return baseline.changes(section.judge, section.figures())
 
-    def option_scores(self, one: Section) -> OptionScores:
-        """What the options score that the mean of a section is made of; nothing of an imported
-        run, which need not hold every option.
+    def option_scores(self, section: Section) -> OptionScores:
+        """Return the scores of the options behind a section's mean. Empty for an imported run,
+        which need not hold every option.
         """
-        judge = self.setup.judges.get(one.judge)
-        if judge is None or one.contests or self.setup.state == "imported":
+        judge = self.setup.judges.get(section.judge)
+        if judge is None or section.contests or self.setup.state == "imported":
             return {}
-        return judge.option_scores(one.criteria)
+        return judge.option_scores(section.criteria)
 
-    def _no_baseline_because(self, one: Section) -> Message | None:
-        compared = (
-            Message("{reason}", reason=each.shown.reason)
-            for each in self.compared
-            if not each.is_comparable
-            and (each.judges[1], each.criteria) == (one.judge, one.criteria)
+    def _no_baseline_because(self, section: Section) -> Message | None:
+        reasons = (
+            Message("{reason}", reason=comparison.shown.reason)
+            for comparison in self.compared
+            if not comparison.is_comparable
+            and (comparison.judges[1], comparison.criteria) == (section.judge, section.criteria)
         )
-        scores = self.option_scores(one)
-        return next(compared, None) or self.setup.baseline.incomparable_because(
-            one.judge, one.title, scores
+        scores = self.option_scores(section)
+        return next(reasons, None) or self.setup.baseline.incomparable_because(
+            section.judge, section.title, scores
         )
 
-    def _baseline(self, one: Section) -> JsonDict:
-        changes = self.changes(one)
-        return nonempty(baseline=[each.to_dict() for each in changes])
+    def _baseline(self, section: Section) -> JsonDict:
+        changes = self.changes(section)
+        return nonempty(baseline=[change.to_dict() for change in changes])
 
 
 _MOST_COUNTED = 20_000
@@ -587,24 +620,24 @@ class _SectionTally:
 
             self._contests = ContestTally(sureness)
 
-    def add(self, one: JudgmentRecord) -> None:
-        self._tally.add(one)
-        parts = self._parts_of.get(type(one.detail))
+    def add(self, record: JudgmentRecord) -> None:
+        self._tally.add(record)
+        parts = self._parts_of.get(type(record.detail))
         if parts is None:
-            parts = self._parts_of[type(one.detail)] = self._begin(one.detail.sections)
-        if STEPS in one.fields:  # the section of this name shows them, whatever judges the row
+            parts = self._parts_of[type(record.detail)] = self._begin(record.detail.sections)
+        if STEPS in record.fields:  # the section of this name shows them, whatever judges the row
             self._begin((STEPS,))
-        if self._repeats is None and (REPEAT in one.input or TRIAL in one.input):
+        if self._repeats is None and (REPEAT in record.input or TRIAL in record.input):
             self._repeats = RepeatTally(self._sureness)
         if self._repeats:
-            self._repeats.add(one)
-        if one.status == "skipped":
+            self._repeats.add(record)
+        if record.status == "skipped":
             return
-        for more in (self._contests, self._cascade, self._option_order):
-            if more:
-                more.add(one)
+        for tally in (self._contests, self._cascade, self._option_order):
+            if tally:
+                tally.add(record)
         for part in parts:
-            part.add(one)
+            part.add(record)
 
     def _begin(self, sections: Collection[str]) -> list[SectionTally]:
         for name in sections:
@@ -614,11 +647,11 @@ class _SectionTally:
 
     @property
     def ends(self) -> tuple[Collection[SectionTally], float, float]:
-        """What ``badness`` asks for besides a judgment."""
+        """The arguments of ``badness`` besides a judgment."""
         return self._parts.values(), self._tally.best_score, self._tally.largest
 
     def section(self) -> Section:
-        parts = {name: part for name, one in self._parts.items() if (part := one.summary())}
+        parts = {name: part for name, tally in self._parts.items() if (part := tally.summary())}
         contests = self._contests.summary() if self._contests else None
         cascade = self._cascade.summary(self._steps) if self._cascade else None
         return Section(
@@ -635,8 +668,8 @@ class _SectionTally:
 
 
 class ReportTally:
-    """Takes judgments one by one; memory grows by a few bytes for each, beside the worst that are
-    shown.
+    """Takes judgments one by one. Memory grows by a few bytes per judgment, besides the worst ones,
+    which are shown.
     """
 
     def __init__(self, setup: Setup, shown: int = ENTRIES) -> None:
@@ -667,42 +700,43 @@ class ReportTally:
         """What an earlier process said of skipped rows."""
 
     def without_judgments(self) -> ReportTally:
-        """A tally with the same setup and the same skipped rows, but no judgments."""
-        made = ReportTally(self.setup, self.shown)
-        made._reasons, made._first, made._blank = self._reasons, self._first, self._blank
-        made.kept = self.kept
-        return made
+        """Return a tally with the same setup and skipped rows, but no judgments."""
+        tally = ReportTally(self.setup, self.shown)
+        tally._reasons, tally._first, tally._blank = self._reasons, self._first, self._blank
+        tally.kept = self.kept
+        return tally
 
-    def add(self, one: JudgmentRecord) -> None:
-        key = one.judge, one.criterion, one.answered_by
+    def add(self, record: JudgmentRecord) -> None:
+        key = record.judge, record.criterion, record.answered_by
         if key not in self._sections:
-            self._sections[key] = _SectionTally(key, one, self.setup)
-            self._first_rows[key] = one.row
-        self._sections[key].add(one)
-        self._first_rows[key] = min(one.row, self._first_rows[key])
-        if one.answered_by and one.detail.kind != "pairwise":
-            self._add_system(one)
-        if self.setup.cluster and one.group(self.setup.cluster) is None:
-            self._without_group.add(one.row)
+            self._sections[key] = _SectionTally(key, record, self.setup)
+            self._first_rows[key] = record.row
+        self._sections[key].add(record)
+        self._first_rows[key] = min(record.row, self._first_rows[key])
+        if record.answered_by and record.detail.kind != "pairwise":
+            self._add_system(record)
+        if self.setup.cluster and record.group(self.setup.cluster) is None:
+            self._without_group.add(record.row)
         self.total += 1
-        self._not_asked += _NOT_ASKED in (one.reason or "")
-        if one.named:
-            self._named.update(one.named)
-        for model, usage in one.used.items():
+        self._not_asked += _NOT_ASKED in (record.reason or "")
+        if record.named:
+            self._named.update(record.named)
+        for model, usage in record.used.items():
             self._used[model].add(usage)
-        for vote in one.votes or ():
+        for vote in record.votes or ():
             failed = vote.outcome == "model_error"
             if failed and vote.model.startswith(TARGET):
-                self._targets_failed[one.judge, one.criterion] += 1
+                self._targets_failed[record.judge, record.criterion] += 1
             else:
                 self._unanswered += failed
             self._count_format(vote)
             was_paid = vote.usage.calls or vote.metadata.get(PAID_WITH)
             self._reused += vote.text is not None and not failed and not was_paid
-        if one.notes:
-            self._notes.update(dict.fromkeys(one.notes))
-        self._worst += [one] if one.status != "skipped" else []
+        if record.notes:
+            self._notes.update(dict.fromkeys(record.notes))
+        self._worst += [record] if record.status != "skipped" else []
         if len(self._worst) > 2 * self.shown:
+            # sorting at twice the size keeps both memory and time small
             self._worst = self._shown()
 
     def _count_format(self, vote: VoteRecord) -> None:
@@ -716,15 +750,15 @@ class ReportTally:
             is_missed = vote.repairs > 0 or vote.outcome == "unreadable"
             self._missed_formats[vote.model] = repeated + is_missed, votes + 1
 
-    def _add_system(self, one: JudgmentRecord) -> None:
+    def _add_system(self, record: JudgmentRecord) -> None:
         if self._systems is None:
             from adjudge.runs.results.systems import SystemsTally  # not loaded for one system
 
             self._systems = SystemsTally()
-        self._systems.add(one)
+        self._systems.add(record)
 
     def skip(self, row: BadRow) -> None:
-        """One more row that cannot be judged."""
+        """Count a row that cannot be judged."""
         self._reasons[abridge(row.reason)] += 1
         self._first += [str(row)] if len(self._first) < _MOST_NAMED else []
 
@@ -742,7 +776,7 @@ class ReportTally:
         )
 
     def report(self) -> Report:
-        """What they come to so far."""
+        """Return the report of all judgments so far."""
         sections, skipped = tuple(self._in_order()), self.skipped
         blank = [_blank_rows(skipped)] if skipped.blank else []
         return Report(
@@ -761,7 +795,7 @@ class ReportTally:
             ),
             entries=tuple(self._shown()),
             total=self.total,
-            used={model: one.usage for model, one in self._used.items()},
+            used={model: usage_sum.usage for model, usage_sum in self._used.items()},
             failed_calls=self.failed_calls,
             reused=self._reused,
             unanswered=self._unanswered + max(self._targets_failed.values(), default=0),
@@ -778,95 +812,100 @@ class ReportTally:
             )
 
     def _in_order(self) -> list[Section]:
-        """The sections in the order in which judges and criteria were given, wherever the judgments
-        come from; a system that answers alone need not be named.
+        """Return the sections in the order of the configured judges and criteria, wherever the
+        judgments come from. A system that answers alone is not named.
         """
         places = {judge: place for place, judge in enumerate(self.setup.judges)}
-        found = [one.section() for one in self._sections.values()]
-        if len({one.system for one in found}) < 2:
-            found = [replace(one, system="") for one in found]
-        given = [
-            (judge, str(each.get("name")))
-            for judge, one in self.setup.judges.items()
-            for each in one.criteria
+        sections = [section.section() for section in self._sections.values()]
+        if len({section.system for section in sections}) < 2:
+            sections = [replace(section, system="") for section in sections]
+        listed_criteria = [
+            (judge, str(criterion.get("name")))
+            for judge, section in self.setup.judges.items()
+            for criterion in section.criteria
         ]
-        criteria = list(dict.fromkeys([*given, *((one.judge, one.criteria) for one in found)]))
+        criteria = list(
+            dict.fromkeys(
+                [*listed_criteria, *((section.judge, section.criteria) for section in sections)]
+            )
+        )
         return sorted(
-            found,
-            key=lambda one: (
-                places.get(one.judge, len(places)),
-                criteria.index((one.judge, one.criteria)),
-                self._first_rows.get((one.judge, one.criteria, one.system), 0),
+            sections,
+            key=lambda section: (
+                places.get(section.judge, len(places)),
+                criteria.index((section.judge, section.criteria)),
+                self._first_rows.get((section.judge, section.criteria, section.system), 0),
             ),
         )
 
     def _shown(self) -> list[JudgmentRecord]:
-        ends = {key: own.ends for key, own in self._sections.items()}
+        ends = {key: tally.ends for key, tally in self._sections.items()}
 
-        def rank(one: JudgmentRecord) -> tuple[int, float, int]:
-            return badness(one, *ends[one.judge, one.criterion, one.answered_by])
+        def rank(record: JudgmentRecord) -> tuple[int, float, int]:
+            return badness(record, *ends[record.judge, record.criterion, record.answered_by])
 
         return sorted(self._worst, key=rank)[: self.shown]
 
 
 def badness(
-    one: JudgmentRecord,
+    record: JudgmentRecord,
     parts: Iterable[SectionPart | SectionTally],
     best: float,
     largest: float,
 ) -> tuple[int, float, int]:
-    """A key that sorts the worst first: scores below ``best``, the lowest first; then rows without
-    a score, then counts, the highest first, then the rest. A part of the section may rank them
-    otherwise.
+    """Return a key that sorts the worst first: scores below ``best``, the lowest first; then rows
+    without a score; then counts, the highest first; then the rest. A part of the section may
+    rank them otherwise.
 
-    Counts are ranked by their share of ``largest``, the largest count of the criterion: otherwise
+    Counts are ranked by their share of ``largest``, the largest count of the criterion. Otherwise
     40 steps would hide 4 errors.
     """
     for part in parts:
-        if (rank := part.rank(one)) is not None:
-            return (*rank, one.row)
-    if not one.scored:
-        return 1, 0.0, one.row
-    if one.detail.is_count:
-        return 2, -(one.score or 0.0) / (largest or 1.0), one.row
-    if one.score is None:
-        return 2, 0.0, one.row
-    return 0 if one.score < best else 2, one.score, one.row
+        if (rank := part.rank(record)) is not None:
+            return (*rank, record.row)
+    if not record.scored:
+        return 1, 0.0, record.row
+    if record.detail.is_count:
+        return 2, -(record.score or 0.0) / (largest or 1.0), record.row
+    if record.score is None:
+        return 2, 0.0, record.row
+    return 0 if record.score < best else 2, record.score, record.row
 
 
 def report_of(
     judge: ReportedJudge, results: Iterable[Result], *, source: str = "", shown: int = ENTRIES
 ) -> Report:
-    """The report of what ``judge`` said; ``source``: where the rows came from."""
+    """Return the report of a judge's results. ``source``: the origin of the rows."""
     tally = ReportTally(Setup.of_judge(judge, source), shown)
-    for one in judgments_of(judge, results):
-        tally.add(one)
+    for record in judgments_of(judge, results):
+        tally.add(record)
     return tally.report()
 
 
 def judgments_of(judge: ReportedJudge, results: Iterable[Result]) -> list[JudgmentRecord]:
-    """``results`` as reports read them."""
+    """Return the results as records, which reports read."""
     return [result.record(type(judge).__name__, index) for index, result in enumerate(results)]
 
 
 def _gates(setup: Setup, sections: Sequence[Section]) -> Iterable[GateResult]:
-    held: list[GateResult] = []
+    results: list[GateResult] = []
     for bar in setup.bars:
-        own = [one for one in sections if one.judge == bar.judge]
-        nothing = mean_gate(
+        sections_of_judge = [item for item in sections if item.judge == bar.judge]
+        empty_gate = mean_gate(
             bar.judge, bar.name, Tally().summary(), bar.least, confidence=setup.confidence
         )
-        held += _held_to(bar, own, setup) if own else [nothing]
+        results += _held_to(bar, sections_of_judge, setup) if sections_of_judge else [empty_gate]
     sequential = setup.sequential
     yield from (
-        replace(one, cluster=setup.cluster, among=len(held), sequential=sequential) for one in held
+        replace(item, cluster=setup.cluster, among=len(results), sequential=sequential)
+        for item in results
     )
-    for one in sections if setup.max_failed is not None else ():
-        summary = one.summary
+    for item in sections if setup.max_failed is not None else ():
+        summary = item.summary
         yield GateResult(
-            judge=one.judge,
-            name=one.criteria,
-            system=one.system,
+            judge=item.judge,
+            name=item.criteria,
+            system=item.system,
             measure="missing",
             value=summary.unscored / summary.attempted if summary.attempted else None,
             bar=setup.max_failed or 0.0,
@@ -878,32 +917,38 @@ def _gates(setup: Setup, sections: Sequence[Section]) -> Iterable[GateResult]:
 
 
 def _held_to(bar: Bar, sections: Sequence[Section], setup: Setup) -> Iterable[GateResult]:
-    named = {other.name for other in setup.bars if other.judge == bar.judge and other.name}
-    for one in sections:
+    bar_names = {
+        other_bar.name
+        for other_bar in setup.bars
+        if other_bar.judge == bar.judge and other_bar.name
+    }
+    for section in sections:
         if bar.most:
-            if bar.name == one.criteria:
-                gate = most_gate(one.judge, one.criteria, one.summary, bar.least)
+            if bar.name == section.criteria:
+                gate = most_gate(section.judge, section.criteria, section.summary, bar.least)
                 yield replace(gate, ignores_confidence=setup.confidence is not None)
-        elif one.contests:
-            system = _called(bar.name, one.contests.systems)
-            gate = _win_rate(one.judge, bar, system, setup.confidence)
+        elif section.contests:
+            system = _called(bar.name, section.contests.systems)
+            gate = _win_rate(section.judge, bar, system, setup.confidence)
             yield _open_one_order(gate, system) if system else gate
-        elif bar.name in ("", one.criteria, one.judge, one.system) and not (
-            bar.name == "" and named & {one.criteria, one.judge, one.system}
+        elif bar.name in ("", section.criteria, section.judge, section.system) and not (
+            bar.name == "" and bar_names & {section.criteria, section.judge, section.system}
         ):
-            kind: Measure = one.lead.gate_measure if one.lead else "mean"
+            kind: Measure = section.lead.gate_measure if section.lead else "mean"
             gate = mean_gate(
-                one.judge, one.criteria, one.summary, bar.least, kind, setup.confidence
+                section.judge, section.criteria, section.summary, bar.least, kind, setup.confidence
             )
-            yield replace(gate, system=one.system)
-        elif figure := one.part_figure(bar.name):
-            gate = mean_gate(one.judge, bar.name, figure, bar.least, confidence=setup.confidence)
-            yield replace(gate, system=one.system)
+            yield replace(gate, system=section.system)
+        elif figure := section.part_figure(bar.name):
+            gate = mean_gate(
+                section.judge, bar.name, figure, bar.least, confidence=setup.confidence
+            )
+            yield replace(gate, system=section.system)
 
 
 def _open_one_order(gate: GateResult, system: SystemSummary) -> GateResult:
-    """Return the gate on a win rate with every row that stands on one order lost in the lower
-    limit and won in the upper one: the other order could have decided it.
+    """Return the gate on a win rate with wider limits: rows with one order only count as lost in
+    the lower limit and as won in the upper one, since the other order could have decided them.
     """
     rows = system.rows + system.missing
     if not system.one_order:
@@ -917,10 +962,10 @@ def _open_one_order(gate: GateResult, system: SystemSummary) -> GateResult:
 
 
 def _called(name: str, systems: Sequence[SystemSummary]) -> SystemSummary | None:
-    """The system of that name; a column that was typed in another case is found, so it is here."""
-    exact = (one for one in systems if one.name == name)
+    """Return the system of that name. A column typed in another case is accepted, so it is here."""
+    exact = (system for system in systems if system.name == name)
     return next(exact, None) or next(
-        (one for one in systems if fold_name(one.name) == fold_name(name)), None
+        (system for system in systems if fold_name(system.name) == fold_name(name)), None
     )
 
 
@@ -947,20 +992,20 @@ def _win_rate(
 
 def _order_notes(sections: Sequence[Section]) -> Iterator[Message]:
     """Say which verdicts changed with the order, or were given in one order only."""
-    for one in sections:
+    for section in sections:
         message: Message | None = None
-        if one.contests and one.contests.one_order:
+        if section.contests and section.contests.one_order:
             from adjudge.runs.results.contests import one_order_message
 
-            message = one_order_message(one.contests)
-        elif one.option_order and one.option_order.is_worth_a_warning:
-            message = one.option_order.sentence()
+            message = one_order_message(section.contests)
+        elif section.option_order and section.option_order.is_worth_a_warning:
+            message = section.option_order.sentence()
         if message:
-            yield join(": ", (one.name, message)) if len(sections) > 1 else message
+            yield join(": ", (section.name, message)) if len(sections) > 1 else message
 
 
 def _blank_rows(skipped: Skipped) -> Message:
-    """That blank rows were skipped, and where the first of them stand."""
+    """Return a note on skipped blank rows, with the places of the first ones."""
     return plural(
         "{count} blank row was skipped: {places}.",
         "{count} blank rows were skipped: {places}.",

@@ -1,4 +1,4 @@
-"""The gates that a run is held to: what they may name, and whether they can hold."""
+"""The gates of a run: their names, and checks that they can hold."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from adjudge.runs.results.setup import Setup
 
 @light_dataclass(frozen=True)
 class RunGates:
-    """What a run must reach, by its judges."""
+    """The gates of a run, by judge."""
 
     plan: Plan
     setup: Setup
@@ -30,49 +30,57 @@ class RunGates:
     """Bars of the command line; each goes before the file's bar of the same name."""
 
     def bars(self) -> tuple[Bar, ...]:
-        """What must be reached, by judge."""
+        """Return the bars of all judges."""
         return tuple(bar for ready, least in self._held for bar in self._bars(ready, least))
 
     @cached_property
     def _held(self) -> list[tuple[ReadyJudge, dict[str, float]]]:
-        """The judges, each with the least by name; none where there are no gates."""
-        found = [(ready, self._least(ready)) for ready in self.plan.judges]
-        return found if self.plan.file.gates.max or any(least for _, least in found) else []
+        """The judges, each with its bars by name; empty if the run has no gates."""
+        bars_by_judge = [(ready, self._least(ready)) for ready in self.plan.judges]
+        return (
+            bars_by_judge
+            if self.plan.file.gates.max or any(least for _, least in bars_by_judge)
+            else []
+        )
 
     def check(self) -> None:
         """Refuse a gate that cannot hold, before anything is asked."""
         if self.setup.against:
             check_against(self.setup)
-        known = list(dict.fromkeys(name for ready, _ in self._held for name in self._names(ready)))
-        names_unknown = any(one.compares and not self._systems(one) for one, _ in self._held)
+        known_names = list(
+            dict.fromkeys(name for ready, _ in self._held for name in self._names(ready))
+        )
+        names_unknown = any(item.compares and not self._systems(item) for item, _ in self._held)
         for ready, bars in self._held:
             every = {"", ready.name, *ready.systems}
-            judged = [one for one in ready.criteria if bars.keys() & {*every, one.name}]
-            if "" in bars or (judged and not ready.compares):
-                check_gate(ready.name, judged, compares=ready.compares)
+            gated_criteria = [item for item in ready.criteria if bars.keys() & {*every, item.name}]
+            if "" in bars or (gated_criteria and not ready.compares):
+                check_gate(ready.name, gated_criteria, compares=ready.compares)
             unknown = [
                 (key, name)
                 for key, names in (("fail_under", bars), ("max", dict(self.plan.file.gates.max)))
                 for name in names
-                if name and name not in known
+                if name and name not in known_names
             ]
             if unknown and not names_unknown:
-                raise SetupError(_no_such_name(*unknown[0], known))
+                raise SetupError(_no_such_name(*unknown[0], known_names))
             self._check_polarity(ready, bars)
             self._check_counts(ready, bars)
         if self.setup.cluster:
             self._check_cluster(self.setup.cluster)
 
     def _check_polarity(self, ready: ReadyJudge, bars: Collection[str]) -> None:
-        """The mean of what is better the less there is of it must not be held to a least value."""
-        for one in self.setup.gate_figures.get(ready.label, ()):
-            if one.name in bars and one.refusal:
-                raise SetupError(one.refusal)
+        """Refuse a minimum for the mean of a figure that is better the lower it is."""
+        for figure in self.setup.gate_figures.get(ready.label, ()):
+            if figure.name in bars and figure.refusal:
+                raise SetupError(figure.refusal)
 
     def _check_counts(self, ready: ReadyJudge, bars: Collection[str]) -> None:
-        """What an agent's steps are counted by is held to a most, and all else to a least."""
+        """Require a maximum for counts of an agent's steps, and a minimum for everything else."""
         counts = {
-            one.name for one in ready.criteria if not one.higher_is_better and not one.options
+            criterion.name
+            for criterion in ready.criteria
+            if not criterion.higher_is_better and not criterion.options
         }
         for name in bars:
             if name in counts or (not name and counts):
@@ -82,52 +90,56 @@ class RunGates:
                     name=name or sorted(counts)[0],
                 )
         for name, _ in self.plan.file.gates.max:
-            if name in {one.name for one in ready.criteria} - counts:
+            if name in {criterion.name for criterion in ready.criteria} - counts:
                 raise SetupError(
                     "max cannot hold for {name!r}, which does not count: name it under fail_under",
                     name=name,
                 )
 
     def _check_cluster(self, column: str) -> None:
-        """The first row has to have it, here and in the run that this one is held to."""
+        """Raise unless the first row has the column, here and in the run to compare with."""
         from adjudge.runs.folder import records_of  # not loaded by those who judge
 
-        row, other = self.plan.first_row(), self.setup.against_folder
+        row, other_folder = self.plan.first_row(), self.setup.against_folder
         if row is not None:
             cell_of_column(row.id or "1", row.fields, row.input, column)
-        before = next(records_of(other), None) if self.setup.against and holds_run(other) else None
-        if before is not None:
+        other_record = (
+            next(records_of(other_folder), None)
+            if self.setup.against and holds_run(other_folder)
+            else None
+        )
+        if other_record is not None:
             try:
-                before.cell(column)
+                other_record.cell(column)
             except SetupError as error:
-                raise SetupError("{other}: {error}", other=other, error=error) from None
+                raise SetupError("{other}: {error}", other=other_folder, error=error) from None
 
     def _bars(self, ready: ReadyJudge, least: Mapping[str, float]) -> Iterable[Bar]:
-        own = {"", *self._names(ready)}
+        names = {"", *self._names(ready)}
         for name, bar in least.items():
-            if name in own or ready.compares:
+            if name in names or ready.compares:
                 yield Bar(ready.label, bar, name)
         for name, most in self.plan.file.gates.max:
-            if name in own:
+            if name in names:
                 yield Bar(ready.label, most, name, most=True)
 
     def _names(self, ready: ReadyJudge) -> list[str]:
-        """What a gate of this judge may name: its criteria, its other figures, the systems that it
-        compares.
+        """Return the names for gates of this judge: its criteria, its other figures, the systems
+        that it compares.
         """
-        figures = [one.name for one in self.setup.gate_figures.get(ready.label, ())]
+        figures = [named.name for named in self.setup.gate_figures.get(ready.label, ())]
         if ready.compares:
             return self._systems(ready)
-        criteria = [one.name for one in ready.criteria]
+        criteria = [named.name for named in ready.criteria]
         return list(dict.fromkeys([ready.name, *criteria, *figures, *ready.systems]))
 
     def _systems(self, ready: ReadyJudge) -> list[str]:
-        """The compared ones, where they are known before the rows are read: targets, named columns,
-        or responses that were typed.
+        """Return the compared systems if they are known before the rows are read: targets, named
+        columns, or typed responses.
         """
         if ready.systems:
             return list(ready.systems)
-        typed = max(
+        response_count = max(
             (
                 len(value)
                 for row in self.plan.file.rows
@@ -137,22 +149,22 @@ class RunGates:
             default=0,
         )
         return list(self.plan.file.data.responses) or [
-            f"response {place}" for place in range(1, typed + 1)
+            f"response {place}" for place in range(1, response_count + 1)
         ]
 
     def _least(self, ready: ReadyJudge) -> dict[str, float]:
-        """Return the bars of a judge by name: those of the file, of which the command line replaces
-        the ones that it names. Its plain number replaces the file's plain number.
+        """Return the bars of a judge by name. Bars of the command line replace those of the file
+        with the same name; a plain number replaces the plain number.
         """
         file_gates = self.plan.file.gates.fail_under
-        own = file_gates if ready.fail_under is None else ready.fail_under
-        return {**bars_of(own), **bars_of(self.fail_under)}
+        judge_bars = file_gates if ready.fail_under is None else ready.fail_under
+        return {**bars_of(judge_bars), **bars_of(self.fail_under)}
 
 
 def other_run(plan: Plan) -> str:
-    """The run that must not be better, as this folder sees it."""
-    other, folder = plan.file.gates.not_worse_than, plan.folder
-    if other is None:
+    """Return the run that must not be better, relative to the working folder."""
+    other_folder, folder = plan.file.gates.not_worse_than, plan.folder
+    if other_folder is None:
         if plan.file.gates.margin:
             raise SetupError(
                 "margin needs not_worse_than, the run to compare with (--not-worse-than RUN)"
@@ -162,13 +174,13 @@ def other_run(plan: Plan) -> str:
         raise SetupError(
             "not worse than another run can only be said of a run that is kept: add --run FOLDER"
         )
-    against = Path(other if plan.file.typed else plan.file.beside(other))
+    against = Path(other_folder if plan.file.typed else plan.file.beside(other_folder))
     refuse_itself(against, folder)
     return str(against)
 
 
 def is_sequential(plan: Plan) -> bool:
-    """Whether gates may be looked at again and again; refused where they have no limits."""
+    """Return True if gates may be looked at repeatedly. Raise if they have no limits."""
     gates = plan.file.gates
     if gates.sequential and gates.confidence is None:
         raise SetupError(
@@ -181,8 +193,9 @@ def is_sequential(plan: Plan) -> bool:
 
 
 def cluster_column(plan: Plan) -> str:
-    """The column whose equal values belong together; refused where there is nothing that it
-    could widen. Of agents' runs, the trials of a task are taken together in every interval.
+    """Return the column that groups rows. Raise if there is no limit that it could widen.
+
+    For agents' runs, the trials of a task are grouped in every interval.
     """
     gates = plan.file.gates
     limits = gates.confidence is not None or gates.not_worse_than is not None

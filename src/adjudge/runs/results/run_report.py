@@ -35,43 +35,43 @@ def report_of_run(
     language: str | None = None,
     info: RunInfo | None = None,
 ) -> Report:
-    """The report of a run folder, as far as it has come; the rows that it lists have their votes.
+    """Return the report of a run folder so far. The rows that it lists have their votes.
 
-    ``baseline``: a run to compare with, instead of the one that it was compared with when it was
-    made. ``by``: the column that corrected numbers and comparisons are told apart by. ``language``:
-    by default the judges'. ``info``: what ``run_info`` read, if the caller has it.
+    ``baseline``: a run to compare with, instead of the original baseline. ``by``: the column whose
+    values are reported separately. ``language``: by default the judges'. ``info``: the result of
+    ``run_info``, if the caller has it.
     """
     info = info or run_info(run, judgments_follow=True, votes_follow=True)
     setup = Setup.of_run(info)
     setup = replace(setup, baseline=baseline_of(baseline)) if baseline else setup
     tally = ReportTally(setup, shown)
-    kept = info.facts.get(KEPT)
-    tally.kept = Skipped.of(kept.get("skipped") if isinstance(kept, Mapping) else None)
-    for one in checked_records(run):
-        tally.add(one)
-    made, calibrations = tally.report(), calibrations_of(run, by)
-    made = replace(
-        made,
+    stored = info.facts.get(KEPT)
+    tally.kept = Skipped.of(stored.get("skipped") if isinstance(stored, Mapping) else None)
+    for record in checked_records(run):
+        tally.add(record)
+    report, calibrations = tally.report(), calibrations_of(run, by)
+    report = replace(
+        report,
         notes=(
-            *made.notes,
+            *report.notes,
             *payment_notes(info.batches),
             *lost_reply_notes(lost_in(info.facts)),
             *reader_notes(info.facts),
         ),
-        gates=(*made.gates, *paired_gates(setup, Path(run))),
+        gates=(*report.gates, *paired_gates(setup, Path(run))),
         compared=compared_with_baseline(setup, Path(run), by),
         used=info.usage,
-        counts=join(", ", (count_judgments(made.judged), votes_message(info))),
+        counts=join(", ", (count_judgments(report.judged), votes_message(info))),
         calibrations=calibrations,
         slices=_slices(run, by, calibrations, setup) if by else (),
         told_in=language,
         failed_calls=info.failed_calls,
         unanswered=info.failed_votes,
     )
-    if made.counts_requests_again:
+    if report.counts_requests_again:
         with reading(run) as ledger:
-            made = made.counting_requests_once(repeated_usage(ledger))
-    return made if info.state == "complete" else made.unfinished()
+            report = report.counting_requests_once(repeated_usage(ledger))
+    return report if info.state == "complete" else report.unfinished()
 
 
 def _slices(
@@ -79,26 +79,26 @@ def _slices(
 ) -> tuple[ScoreSlices, ...]:
     from adjudge.runs.results.score_slices import score_slices_by_judge  # loaded only if asked for
 
-    corrected = [one for one in calibrations if one.slices]
+    corrected = [calibration for calibration in calibrations if calibration.slices]
     return score_slices_by_judge(records_of(run), by, corrected, setup.judges, setup.cluster)
 
 
 def baseline_of(run: Path) -> Baseline:
-    """What a run came to, for another one to be compared with."""
+    """Return the figures of a run, for another run to be compared with."""
     report = report_of_run(run, shown=0)
     return Baseline.of(
         run,
         (
-            (one.judge, figure, report.option_scores(one))
-            for one in report.sections
-            for figure in one.figures()
+            (section.judge, figure, report.option_scores(section))
+            for section in report.sections
+            for figure in section.figures()
         ),
     )
 
 
 def votes_message(info: RunInfo) -> Message:
-    """How many votes were asked for, how many of them have no answer or no verdict, and how many
-    calls failed: where every vote was answered, each of them was repeated.
+    """Say how many votes were asked for, how many have no answer or no verdict, and how many calls
+    failed.
     """
     if not info.votes:
         return count_votes(0)
@@ -110,8 +110,9 @@ def votes_message(info: RunInfo) -> Message:
     parts = [count_votes(info.votes), answered]
     if info.undecided_votes:
         parts.append(Message("{count} without a verdict", count=info.undecided_votes))
-    told = join(", ", parts)
+    sentence = join(", ", parts)
     if not info.failed_calls:
-        return told
+        return sentence
+    # if every vote was answered, each failed call was repeated
     count = count_failed_calls if info.failed_votes else count_retries
-    return join("; ", (told, count(info.failed_calls)))
+    return join("; ", (sentence, count(info.failed_calls)))

@@ -1,4 +1,4 @@
-"""A judge's scores apart for each slice of the rows."""
+"""A judge's scores per slice of the rows."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _LEVEL = 0.95
 
 @dataclass(frozen=True)
 class ScoreSlice:
-    """The rows that hold one value."""
+    """The rows with one value in the column."""
 
     name: str
     rows: int
@@ -72,25 +72,25 @@ class ScoreSlices:
         return {
             "criterion": of_system(self.criterion, self.answered_by),
             "system": self.system or None,
-            "slices": [one.to_dict() for one in self.slices],
+            "slices": [slice_of_scores.to_dict() for slice_of_scores in self.slices],
             "notes": list(self.notes),
         }
 
 
 def slice_columns(records: Iterable[JudgmentRecord]) -> list[str]:
-    """Columns that put rows together, those with the fewest values first."""
-    seen: dict[str, set[str]] = {}
+    """Return the columns that group rows, those with the fewest values first."""
+    values_by_column: dict[str, set[str]] = {}
     rows: Counter[str] = Counter()
     for record in records:
         rows[record.criterion] += 1
         for column in {**record.fields, **record.input}:
-            if len(known := seen.setdefault(str(column), set())) <= MOST:
-                known.add(_value(record, str(column)))
-    seen.pop(TRAJECTORY, None)  # each row has its own
+            if len(values_of_column := values_by_column.setdefault(str(column), set())) <= MOST:
+                values_of_column.add(_value(record, str(column)))
+    values_by_column.pop(TRAJECTORY, None)  # each row has its own
     most = min(MOST, max(rows.values(), default=0) - 1)
-    found = {name: len(values - {""}) for name, values in seen.items()}
+    counts = {name: len(values - {""}) for name, values in values_by_column.items()}
     return sorted(
-        (name for name, count in found.items() if 2 <= count <= most), key=found.__getitem__
+        (name for name, count in counts.items() if 2 <= count <= most), key=counts.__getitem__
     )
 
 
@@ -107,24 +107,27 @@ def score_slices(
     configuration: JudgeConfiguration,
     sureness: GateConfidence = UNSURE,
 ) -> list[ScoreSlices]:
-    """The mean of each slice by each criterion of a judge, the largest slice first; criteria whose
-    rows lack the column are left out if others have it. A comparison of two systems has the win
-    rate of the first, one of more systems that of each. Answers of several systems are shown apart.
-    ``sureness``: which rows belong together.
+    """Return the mean of each slice by each criterion of a judge, the largest slice first.
+
+    Criteria whose rows lack the column are left out if others have it. A comparison of two systems
+    has the win rate of the first, one of more systems that of each. Answers of several systems are
+    shown separately. ``sureness``: the groups of rows.
     """
-    several = len({one.answered_by for one in records}) > 1
+    several = len({record.answered_by for record in records}) > 1
     groups: dict[tuple[str, str], list[JudgmentRecord]] = {}
-    for one in records:
-        system = one.answered_by if several else ""
-        groups.setdefault((one.criterion, system), []).append(one)
+    for record in records:
+        system = record.answered_by if several else ""
+        groups.setdefault((record.criterion, system), []).append(record)
     with_it = {
-        name: own for name, own in groups.items() if any(value_in(one, column) for one in own)
+        name: group
+        for name, group in groups.items()
+        if any(value_in(record, column) for record in group)
     }
     return [
         replace(slices, answered_by=system)
-        for (criterion, system), own in (with_it or groups).items()
+        for (criterion, system), group in (with_it or groups).items()
         for slices in _slices(
-            criterion, own, column, configuration.score_range(criterion), sureness
+            criterion, group, column, configuration.score_range(criterion), sureness
         )
     ]
 
@@ -136,19 +139,19 @@ def score_slices_by_judge(
     configurations: Mapping[str, JudgeConfiguration],
     cluster: str = "",
 ) -> tuple[ScoreSlices, ...]:
-    """The slices of every judge and criterion of a run, apart from those in ``corrected``, whose
-    slices are shown with what labels say.
+    """Return the slices of every judge and criterion of a run, except those in ``corrected``, whose
+    slices are shown with their labels.
     """
-    known = {(one.judge, one.criteria) for one in corrected}
+    corrected_lines = {(item.judge, item.criteria) for item in corrected}
     by_judge: dict[str, list[JudgmentRecord]] = {}
-    for one in records:
-        if (one.judge, one.criterion) not in known:
-            by_judge.setdefault(one.judge, []).append(one)
+    for item in records:
+        if (item.judge, item.criterion) not in corrected_lines:
+            by_judge.setdefault(item.judge, []).append(item)
     return tuple(
-        slices if any(one.scores for one in slices.slices) else _without_table(slices)
-        for judge, own in by_judge.items()
+        slices if any(item.scores for item in slices.slices) else _without_table(slices)
+        for judge, records_of_judge in by_judge.items()
         for slices in score_slices(
-            own,
+            records_of_judge,
             column,
             configurations.get(judge, JudgeConfiguration()),
             GateConfidence(cluster=cluster),
@@ -157,7 +160,7 @@ def score_slices_by_judge(
 
 
 def _without_table(slices: ScoreSlices) -> ScoreSlices:
-    """Say why there is no table."""
+    """Replace empty slices by a note."""
     return replace(slices, slices=(), notes=(Message("No slices: no row has a score."),))
 
 
@@ -168,15 +171,15 @@ def _slices(
     scale: tuple[float, float],
     sureness: GateConfidence,
 ) -> Iterator[ScoreSlices]:
-    slicing = slice_rows([value_in(one, column) for one in records], column)
+    slicing = slice_rows([value_in(record, column) for record in records], column)
     statuses = zip(slicing.of_rows, records, strict=True)
-    rows = Counter(name for name, one in statuses if one.status != "skipped")
+    rows = Counter(name for name, record in statuses if record.status != "skipped")
     skipped = len(records) - rows.total()
-    names = list(dict.fromkeys(name for one in records for name in one.systems))
+    names = list(dict.fromkeys(name for record in records for name in record.systems))
     # the win rate of the second of two systems is 1 less that of the first
     systems = names if len(names) > 2 else names[:1] or [""]
-    each = level_of_each(_LEVEL, len(slicing.names) * len(systems))
-    plain = not any(one.detail.is_count for one in records)
+    slice_level = level_of_each(_LEVEL, len(slicing.names) * len(systems))
+    has_intervals = not any(record.detail.is_count for record in records)
     notes = (
         *slicing.notes,
         *(_skipped_note(skipped) if skipped else ()),
@@ -185,46 +188,48 @@ def _slices(
     for system in systems:
         scores: Mapping[str, list[float]] = {name: [] for name in slicing.names}
         units: Mapping[str, list[Unit]] = {name: [] for name in slicing.names}
-        for one, name in zip(records, slicing.of_rows, strict=True):
-            if (score := _number(one, system)) is not None:
+        for record, name in zip(records, slicing.of_rows, strict=True):
+            if (score := _number(record, system)) is not None:
                 scores[name].append(score)
-                units[name].append(sureness.unit(one))
-        found = tuple(
+                units[name].append(sureness.unit(record))
+        score_slices_found = tuple(
             ScoreSlice(
                 name,
                 rows[name],
-                len(own),
-                fmean(own) if own else None,
+                len(slice_scores),
+                fmean(slice_scores) if slice_scores else None,
                 scaled_interval(
-                    own,
+                    slice_scores,
                     (0.0, 1.0) if system else scale,
-                    level=each,
+                    level=slice_level,
                     clusters=sureness.clusters(units[name]),
                 )
-                if plain
+                if has_intervals
                 else None,
             )
-            for name, own in scores.items()
+            for name, slice_scores in scores.items()
         )
-        yield ScoreSlices(criterion, found, notes, column, records[0].judge, each, system)
+        yield ScoreSlices(
+            criterion, score_slices_found, notes, column, records[0].judge, slice_level, system
+        )
 
 
-def _number(one: JudgmentRecord, system: str) -> float | None:
+def _number(record: JudgmentRecord, system: str) -> float | None:
     """Return the score of a row, or the win rate of a system on it; None if there is none."""
-    if not one.scored:
+    if not record.scored:
         return None
     if not system:
-        return one.score
-    rates = zip(one.systems, one.detail.system_results, strict=True)
+        return record.score
+    rates = zip(record.systems, record.detail.system_results, strict=True)
     return next((result.winrate for name, result in rates if name == system), None)
 
 
 def _one_order_note(records: Sequence[JudgmentRecord]) -> Iterator[Message]:
     tally = ContestTally()
-    for one in records:
-        tally.add(one)
-    if (found := tally.summary()).one_order:
-        yield one_order_message(found)
+    for record in records:
+        tally.add(record)
+    if (summary := tally.summary()).one_order:
+        yield one_order_message(summary)
 
 
 def _skipped_note(count: int) -> tuple[Message]:

@@ -1,6 +1,4 @@
-"""How a run was set up, as its report says it: the same of judges that are there and of those that
-a run folder describes.
-"""
+"""The setup of a run for its report, from live judges or from a run folder."""
 
 from __future__ import annotations
 
@@ -33,9 +31,7 @@ if TYPE_CHECKING:
 
 
 class NamedFigure(NamedTuple):
-    """A mean or a win rate: what it is kept by in any language, what people
-    call it, and its value.
-    """
+    """A mean or a win rate: its key in any language, its name for people, and its value."""
 
     key: str
     name: str
@@ -43,7 +39,7 @@ class NamedFigure(NamedTuple):
 
 
 class FigureChange(NamedTuple):
-    """A figure, before and now."""
+    """A figure in the earlier run and now."""
 
     name: str
     before: float
@@ -51,7 +47,7 @@ class FigureChange(NamedTuple):
 
     @property
     def change(self) -> float:
-        """Above 0 where it is better now."""
+        """The difference; above 0 if it is better now."""
         return self.now - self.before
 
     def to_dict(self) -> JsonDict:
@@ -60,7 +56,7 @@ class FigureChange(NamedTuple):
 
 @light_dataclass(frozen=True)
 class Baseline:
-    """What an earlier run came to."""
+    """The figures of an earlier run."""
 
     run: str = ""
     figures: Mapping[str, float] = FrozenDict()
@@ -77,48 +73,57 @@ class Baseline:
 
     @classmethod
     def of(cls, run: Path, figures: Iterable[tuple[str, NamedFigure, OptionScores]]) -> Baseline:
-        """Of the figures of that run, each with its judge and what the options score."""
-        found: dict[str, float] = {}
+        """Make a baseline of a run's figures, each with its judge and the scores of its options."""
+        figures_by_name: dict[str, float] = {}
         scores: dict[str, OptionScores] = {}
-        for judge, one, options in figures:
-            name = one.key if one.key not in found else f"{judge}: {one.key}"
-            found[name] = one.value
+        for judge, figure, options in figures:
+            name = figure.key if figure.key not in figures_by_name else f"{judge}: {figure.key}"
+            figures_by_name[name] = figure.value
             scores |= {name: options} if options else {}
-        return cls(str(run), found, str(run.absolute()), scores)
+        return cls(str(run), figures_by_name, str(run.absolute()), scores)
 
     @classmethod
     def of_kept(cls, kept: JsonValue) -> Baseline:
-        """As a run folder keeps it."""
+        """Read the data that ``kept`` returned."""
         match kept:
             case {"run": str(run), "figures": dict(figures), **more}:
-                known = {str(name): number_of(value) for name, value in figures.items()}
-                found = {name: value for name, value in known.items() if value is not None}
-                scores = {
-                    name: {option: number_of(score) for option, score in object_in(own).items()}
-                    for name, own in object_in(object_in(kept).get("option_scores")).items()
+                numbers = {str(name): number_of(value) for name, value in figures.items()}
+                figures_by_name = {
+                    name: value for name, value in numbers.items() if value is not None
                 }
-                return cls(run, found, str(more.get("place") or ""), scores)
+                scores = {
+                    name: {
+                        option: number_of(score)
+                        for option, score in object_in(scores_by_option).items()
+                    }
+                    for name, scores_by_option in object_in(
+                        object_in(kept).get("option_scores")
+                    ).items()
+                }
+                return cls(run, figures_by_name, str(more.get("place") or ""), scores)
         return cls()
 
     def kept(self) -> JsonDict:
-        """What a run folder keeps of it."""
+        """Return the data for a run folder."""
         return some_of(self, "run", "figures", "place", "option_scores")
 
     def changes(self, judge: str, figures: Iterable[NamedFigure]) -> list[FigureChange]:
-        known = ((one, self.figures.get(self._name(judge, one.key))) for one in figures)
+        pairs = ((figure, self.figures.get(self._name(judge, figure.key))) for figure in figures)
         return [
-            FigureChange(one.name, before, one.value) for one, before in known if before is not None
+            FigureChange(figure.name, old_value, figure.value)
+            for figure, old_value in pairs
+            if old_value is not None
         ]
 
     def incomparable_because(self, judge: str, name: str, now: OptionScores) -> Message | None:
-        """Return why a figure has no counterpart here although there is one of its name; ``now``:
-        what its options score.
+        """Return why a figure of the same name cannot be compared, if so. ``now``: the scores of
+        its options in this run.
         """
         return incomparable_because(self.option_scores.get(self._name(judge, name), {}), now)
 
     def _name(self, judge: str, name: str) -> str:
-        own = f"{judge}: {name}"
-        return own if own in self.figures else name
+        qualified = f"{judge}: {name}"
+        return qualified if qualified in self.figures else name
 
 
 KEPT = "report"
@@ -139,7 +144,7 @@ _VOTES = ("strictness", "self_consistency", "num_samples")
 
 
 class ReportedJudge(Protocol):
-    """What a report asks of a judge."""
+    """The part of a judge that a report needs."""
 
     @property
     def panel(self) -> Mapping[str, OpenModel]:
@@ -151,7 +156,7 @@ class ReportedJudge(Protocol):
 
 @light_dataclass(frozen=True, kw_only=True)
 class Setup:
-    """What a report says of how the judgments were made, and what they are held to."""
+    """How the judgments were made, and the gates that they are held to."""
 
     title: str = ""
     """The run's folder; empty where none is kept."""
@@ -201,8 +206,8 @@ class Setup:
         configured: Callable[[str], JsonObject],
         prices: PriceTable | None = None,
     ) -> Setup:
-        """Describe judges that are there, by what their judgments are filed under. ``configured``:
-        returns the configuration of one of them.
+        """Describe live judges, by the labels of their judgments. ``configured`` returns the
+        configuration of one of them.
         """
         models = [model for judge in judges.values() for model in judge.panel.values()]
         modes = [
@@ -230,17 +235,17 @@ class Setup:
 
     @classmethod
     def of_judge(cls, judge: ReportedJudge, source: str) -> Setup:
-        """Of one judge that a program made."""
+        """Describe one judge that a program made."""
         name, language = type(judge).__name__, str(judge.__dict__.get("language", "en"))
         setup = cls.of({name: judge}, lambda _: judge.configuration())
         return replace(setup, data=source, language=language)
 
     @classmethod
     def of_run(cls, info: RunFacts) -> Setup:
-        """Of a run folder, whoever made it."""
+        """Describe a run folder, whoever made it."""
         judges = info.judge_configurations
-        known = object_in(info.facts.get(KEPT))
-        languages = [one.language for one in judges.values()]
+        stored = object_in(info.facts.get(KEPT))
+        languages = [judge.language for judge in judges.values()]
         return cls(
             title=info.folder.name,
             state=info.state,
@@ -248,25 +253,27 @@ class Setup:
             judges=judges,
             steps=_steps(judges),
             learnt=_learnt(judges),
-            bars=tuple(_bars(known.get("bars"))),
-            max_failed=number_of(known.get("max_failed")),
-            confidence=number_of(known.get("confidence")),
-            sequential=known.get("sequential") is True,
-            against=str(known.get("against") or ""),
-            against_place=_against_place(info.facts, known),
-            margin=number_of(known.get("margin")) or 0.0,
-            cluster=str(known.get("cluster") or ""),
-            id=str(known.get("id") or ""),
-            data=str(known.get("data") or ""),
-            modes=_texts(known.get("modes")),
-            columns={name: str(column) for name, column in object_in(known.get("columns")).items()},
-            notes=_texts(known.get("notes")),
-            baseline=Baseline.of_kept(known.get("baseline")),
+            bars=tuple(_bars(stored.get("bars"))),
+            max_failed=number_of(stored.get("max_failed")),
+            confidence=number_of(stored.get("confidence")),
+            sequential=stored.get("sequential") is True,
+            against=str(stored.get("against") or ""),
+            against_place=_against_place(info.facts, stored),
+            margin=number_of(stored.get("margin")) or 0.0,
+            cluster=str(stored.get("cluster") or ""),
+            id=str(stored.get("id") or ""),
+            data=str(stored.get("data") or ""),
+            modes=_texts(stored.get("modes")),
+            columns={
+                name: str(column) for name, column in object_in(stored.get("columns")).items()
+            },
+            notes=_texts(stored.get("notes")),
+            baseline=Baseline.of_kept(stored.get("baseline")),
             prices=info.prices,
         )
 
     def kept(self) -> JsonDict:
-        """What a run folder keeps of it, beside the configuration."""
+        """Return the data for a run folder, besides the configuration."""
         return {
             "bars": [
                 [bar.judge, bar.name, bar.least, *(["most"] if bar.most else [])]
@@ -279,42 +286,42 @@ class Setup:
 
     @property
     def against_folder(self) -> Path:
-        """The run folder that no criteria may be worse than; only if one was named."""
+        """The run folder that no criterion may be worse than; only if one was named."""
         return Path(self.against_place or self.against)
 
     def definition_of(self, judge: str) -> str:
-        """What a judge of one aspect asks for, in its own words."""
-        found = self.judges.get(judge)
-        return str(found.settings.get("definition", "")) if found else ""
+        """Return the requirement of an aspect judge, in its own words."""
+        configuration = self.judges.get(judge)
+        return str(configuration.settings.get("definition", "")) if configuration else ""
 
     @cached_property
     def identities(self) -> dict[str, str]:
         """Judge → one hash over everything that decides its verdicts."""
-        return {name: judge_identity(one) for name, one in self.judges.items()}
+        return {name: judge_identity(configuration) for name, configuration in self.judges.items()}
 
     def parameters(self, votes: str, more: Mapping[str, str]) -> dict[str, str]:
-        """Return how the scores were made; never a key. ``votes``: what the number of votes is
-        called; ``more``: what sections add.
+        """Return how the scores were made; never a key. ``votes``: the title of the number of
+        votes. ``more``: the parameters of sections.
         """
-        settings = [one.settings for one in self.judges.values()]
-        found = {
+        settings = [judge.settings for judge in self.judges.values()]
+        values = {
             "data": self.data,
             "columns": ", ".join(f"{name} = {column}" for name, column in self.columns.items()),
-            "models": _listed(model for one in self.judges.values() for model in one.models),
-            votes: _listed(one[name] for one in settings for name in _VOTES if one.get(name)),
-            "temperature": _listed(one.get("temperature") for one in settings),
-            "seed": _listed(one.get("seed") for one in settings),
-            "mode": ", ".join(self.modes) or _listed(one.get("mode") for one in settings),
+            "models": _listed(model for judge in self.judges.values() for model in judge.models),
+            votes: _listed(judge[name] for judge in settings for name in _VOTES if judge.get(name)),
+            "temperature": _listed(judge.get("temperature") for judge in settings),
+            "seed": _listed(judge.get("seed") for judge in settings),
+            "mode": ", ".join(self.modes) or _listed(judge.get("mode") for judge in settings),
             "language": self.language,
             **more,
-            "configuration": _listed(one.get("config") for one in settings),
+            "configuration": _listed(judge.get("config") for judge in settings),
             "judge identity": ", ".join(
-                f"{name} {one}" if len(self.identities) > 1 else one
-                for name, one in self.identities.items()
+                f"{name} {judge}" if len(self.identities) > 1 else judge
+                for name, judge in self.identities.items()
             ),
-            "adjudge": _listed(one.versions.get("adjudge") for one in self.judges.values()),
+            "adjudge": _listed(judge.versions.get("adjudge") for judge in self.judges.values()),
         }
-        return {name: value for name, value in found.items() if value}
+        return {name: value for name, value in values.items() if value}
 
 
 @runtime_checkable
@@ -324,8 +331,8 @@ class _HasGateFigures(Protocol):
 
 
 class _Configurations(Mapping[str, JudgeConfiguration]):
-    """Judge → its configuration, made once, when a page asks for it: a command that shows one
-    verdict need not wait for that.
+    """Judge → its configuration, made on first use: a command that shows one verdict need not wait
+    for it.
     """
 
     def __init__(self, names: Iterable[str], configured: Callable[[str], JsonObject]) -> None:
@@ -349,8 +356,8 @@ class _Configurations(Mapping[str, JudgeConfiguration]):
 def _against_place(facts: JsonObject, kept: JsonObject) -> str:
     """Return the absolute path of the run that another one is held to.
 
-    Runs of 1.2.0 and before keep it as it was seen from the folder that they were begun in. The
-    command or the eval file that they keep to be resumed says where that was.
+    Runs of 1.2.0 and before keep it relative to the folder in which they were started. The command
+    or the eval file that they keep to be resumed says which folder that was.
     """
     if place := kept.get("against_place"):
         return str(place)
@@ -366,7 +373,7 @@ def _against_place(facts: JsonObject, kept: JsonObject) -> str:
 
 
 def _steps(judges: Mapping[str, JudgeConfiguration]) -> dict[str, tuple[str, ...]]:
-    return {name: one.step_names for name, one in judges.items() if one.steps}
+    return {name: judge.step_names for name, judge in judges.items() if judge.steps}
 
 
 def _texts(values: object) -> tuple[str, ...]:
@@ -374,24 +381,24 @@ def _texts(values: object) -> tuple[str, ...]:
 
 
 def _learnt(judges: Mapping[str, JudgeConfiguration]) -> tuple[str, ...]:
-    return tuple(line for name, one in judges.items() for line in learnt_by(name, one))
+    return tuple(line for name, judge in judges.items() for line in learnt_by(name, judge))
 
 
 def _bars(kept: object) -> list[Bar]:
-    found = []
-    for one in kept if isinstance(kept, list) else ():
-        match one:
+    bars = []
+    for stored_bar in kept if isinstance(kept, list) else ():
+        match stored_bar:
             case [str(judge), str(name), int(least) | float(least)]:
-                found.append(Bar(judge, float(least), name))
+                bars.append(Bar(judge, float(least), name))
             case [str(judge), str(name), int(most) | float(most), "most"]:
-                found.append(Bar(judge, float(most), name, most=True))
-    return found
+                bars.append(Bar(judge, float(most), name, most=True))
+    return bars
 
 
 def _listed(values: Iterable[object]) -> str:
-    shown = (
+    texts = (
         f"{value:g}" if isinstance(value, float) else str(value)
         for value in values
         if value is not None
     )
-    return ", ".join(dict.fromkeys(shown))
+    return ", ".join(dict.fromkeys(texts))

@@ -1,5 +1,5 @@
-"""What many judgments by one criterion come to: how many were scored and why others were not, and
-the mean with its bounds.
+"""The summary of many judgments by one criterion: counts, reasons for missing scores, and the mean
+with its bounds.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ class OpenScores(NamedTuple):
     rises: float = 0.0
 
     def plus(self, score: float, low: float, high: float) -> OpenScores:
-        """Return these with another score, and the least and the most that it could be."""
+        """Return the sum with another score and its lowest and highest possible value."""
         return OpenScores(self.rows + 1, self.falls + score - low, self.rises + high - score)
 
     def widen(self, bounds: tuple[float, float], rows: int) -> tuple[float, float]:
-        """Return the bounds of a mean over ``rows`` with these as low and as high as can be."""
+        """Widen the bounds of a mean over ``rows`` by all possible changes."""
         lower, upper = bounds
         return lower - self.falls / (rows or 1), upper + self.rises / (rows or 1)
 
@@ -55,7 +55,7 @@ NONE_OPEN = OpenScores()
 
 
 class PassRate(NamedTuple):
-    """Of pass or fail: how many rows passed. A panel's score is the share of its models instead."""
+    """The number of rows that passed. A panel's score is the share of its models instead."""
 
     passed: int
     decided: int
@@ -69,7 +69,7 @@ class PassRate(NamedTuple):
 
 @light_dataclass(frozen=True)
 class Summary:
-    """Counts and the mean score of what was scored."""
+    """Counts, and the mean of the scores."""
 
     attempted: int
     scored: int
@@ -135,15 +135,17 @@ class Summary:
         confident: Interval | None,
         opened: OpenScores = NONE_OPEN,
     ) -> Summary:
-        """Of scores from 0 to 1, of which some are missing."""
+        """Summarize scores from 0 to 1, some of them missing."""
         usage, rows = Usage(), scored + missing
         lower, upper = opened.widen(mean_bounds(mean, scored, missing), rows)
-        made = cls(rows, scored, 0, missing, mean, lower, upper, usage, confident=confident)
-        return replace(made, open_rows=opened.rows)
+        summary = cls(rows, scored, 0, missing, mean, lower, upper, usage, confident=confident)
+        return replace(summary, open_rows=opened.rows)
 
     @property
     def lost(self) -> list[str]:
-        """The models of a panel that counted nowhere: what was asked for is not what was judged."""
+        """The models of a panel that counted on no row: the panel is not the one that was asked
+        for.
+        """
         return [model for model, rows in self.excluded.items() if rows == self.attempted]
 
     @property
@@ -153,11 +155,11 @@ class Summary:
 
     @property
     def best_score(self) -> float:
-        """The best score that a judgment can have, as far as the judgments show: at least 1."""
+        """The best possible score, judging by the options seen; at least 1."""
         return _best(self.option_scores)
 
     def less(self, repeated: Usage) -> Summary:
-        """The same, without calls and tokens that were counted again."""
+        """Return the summary without calls and tokens that were counted twice."""
         return replace(self, usage=self.usage - repeated)
 
     def to_dict(self) -> JsonDict:
@@ -169,7 +171,9 @@ class Summary:
             **some_of(self.usage, "calls", "prompt_tokens", "completion_tokens"),
             "calls_with_estimated_tokens": self.usage.estimated,
             "excluded_models": dict(self.excluded),
-            **nonempty(models={model: one._asdict() for model, one in self.models.items()}),
+            **nonempty(
+                models={model: model_mean._asdict() for model, model_mean in self.models.items()}
+            ),
         }
 
 
@@ -191,7 +195,7 @@ class LostRows:
 
 @light_dataclass(frozen=True)
 class GateConfidence:
-    """How sure gates must be, and which rows pass for one."""
+    """The confidence of gates, and the groups of rows that count as one."""
 
     confidence: float | None = None
     cluster: str = ""
@@ -199,9 +203,9 @@ class GateConfidence:
     sequential: bool = False
     """Whether the limits hold at every look while rows are added."""
 
-    def unit(self, one: JudgmentRecord) -> Unit:
+    def unit(self, record: JudgmentRecord) -> Unit:
         """Return what a row shares with other rows."""
-        return unit_of(one, self.cluster)
+        return unit_of(record, self.cluster)
 
     def clusters(self, units: Sequence[Unit]) -> Sequence[Hashable] | None:
         """Return the cluster of each row; None if all rows are independent."""
@@ -218,9 +222,11 @@ class GateConfidence:
         scale: tuple[float, float] = (0.0, 1.0),
         possible: Mapping[int, tuple[float, float]] | None = None,
     ) -> Interval | None:
-        """Return the limits of the mean for a gate, which hold whatever the lost rows would have
-        scored; None if there are too few ``values``, or if they lie outside their scale.
-        ``possible``: place among ``values`` → the least and the most that this one could be.
+        """Return the limits of the mean for a gate. They hold whatever the lost rows would have
+        scored.
+
+        None if there are too few ``values``, or if some are outside their scale. ``possible``:
+        place among ``values`` → the lowest and highest value that it could have.
         """
         low, high = scale
         if self.confidence is None or not all(low <= value <= high for value in values):
@@ -234,7 +240,10 @@ class GateConfidence:
         least, most = [*values, *lost.lows], [*values, *lost.highs]
         for place, bounds in (possible or {}).items():
             least[place], most[place] = bounds
-        lows, highs = ([(value - low) / (high - low) for value in own] for own in (least, most))
+        lows, highs = (
+            [(value - low) / (high - low) for value in bounds_of_rows]
+            for bounds_of_rows in (least, most)
+        )
         clusters = self.clusters([*units, *lost.units])
         limits = sequential_mean if self.sequential else rows_interval
         level = self.confidence
@@ -278,47 +287,47 @@ class Tally:
         self.largest = 0.0
         """Like ``Summary.largest``, so far."""
 
-    def add(self, one: JudgmentRecord) -> None:
-        self._usage.add(one.usage)
-        if one.status == "skipped":
+    def add(self, record: JudgmentRecord) -> None:
+        self._usage.add(record.usage)
+        if record.status == "skipped":
             self._skipped += 1
-            if one.detail.kind in ("agent", "check"):
-                _count_reason(self._unmeasured, one)
+            if record.detail.kind in ("agent", "check"):
+                _count_reason(self._unmeasured, record)
             return
-        self._counts[one.status] += 1
-        if left_out := one.left_out:
+        self._counts[record.status] += 1
+        if left_out := record.left_out:
             self._excluded.update(left_out)
-        if not one.steps:  # those of a cascade are no panel
-            for model, score in one.model_scores.items():
-                own = self._models.setdefault(model, [0.0, 0.0])
-                own[0] += score
-                own[1] += 1
-        if not one.scored:
-            self._add_unscored(one)
+        if not record.steps:  # those of a cascade are no panel
+            for model, score in record.model_scores.items():
+                sum_and_rows = self._models.setdefault(model, [0.0, 0.0])
+                sum_and_rows[0] += score
+                sum_and_rows[1] += 1
+        if not record.scored:
+            self._add_unscored(record)
             return
-        unit = self._sureness.unit(one)
-        self._tied += one.tie and one.detail.kind != "pairwise"
-        if (verdict := one.verdict) is not None:
+        unit = self._sureness.unit(record)
+        self._tied += record.tie and record.detail.kind != "pairwise"
+        if (verdict := record.verdict) is not None:
             self._options[verdict] += 1
-            self._points[verdict] = one.score
-            if one.detail.kind in ("aspect", "check"):
+            self._points[verdict] = record.score
+            if record.detail.kind in ("aspect", "check"):
                 self._passes.append(verdict == "PASS")
                 self._pass_units.append(unit)
-        if one.score is None:
+        if record.score is None:
             self._without_number += 1
         else:
-            if (bounds := one.possible_scores(self._scale)) is not None:
+            if (bounds := record.possible_scores(self._scale)) is not None:
                 self._open[len(self._scores)] = bounds
-            self._scores.append(one.score)
-            self.largest = max(self.largest, one.score)
-            self._is_count |= one.detail.is_count
+            self._scores.append(record.score)
+            self.largest = max(self.largest, record.score)
+            self._is_count |= record.detail.is_count
             self._units.append(unit)
 
-    def _add_unscored(self, one: JudgmentRecord) -> None:
+    def _add_unscored(self, record: JudgmentRecord) -> None:
         # 0 to 1 is what every result says that does not know its scale
-        bounds = self._scale if one.bounds == (0.0, 1.0) else one.bounds
-        self._lost.add(self._sureness.unit(one), bounds)
-        _count_reason(self._reasons, one)
+        bounds = self._scale if record.bounds == (0.0, 1.0) else record.bounds
+        self._lost.add(self._sureness.unit(record), bounds)
+        _count_reason(self._reasons, record)
 
     @property
     def best_score(self) -> float:
@@ -326,7 +335,7 @@ class Tally:
         return _best(self._points)
 
     def summary(self) -> Summary:
-        """What they come to so far."""
+        """Return the summary of all judgments so far."""
         attempted, scored, total = (
             sum(self._counts.values()),
             self._counts["scored"],
@@ -374,12 +383,14 @@ class Tally:
         )
 
     def _panel(self) -> dict[str, ModelMean]:
-        """None of one model alone: its mean is the mean."""
-        found = {
+        """Return the means of a panel's models. Empty for a single model, whose mean is the
+        mean.
+        """
+        means = {
             model: ModelMean(total / rows, int(rows))
             for model, (total, rows) in self._models.items()
         }
-        return found if len(found) + len(self._excluded) > 1 else {}
+        return means if len(means) + len(self._excluded) > 1 else {}
 
     def _interval(self) -> Interval | None:
         if self._is_count:
@@ -392,19 +403,21 @@ def _best(points: Mapping[str, float | None]) -> float:
     return max((1.0, *(score for score in points.values() if score is not None)))
 
 
-def _count_reason(reasons: Counter[str], one: JudgmentRecord) -> None:
-    reason = abridge(one.reason or one.status)
+def _count_reason(reasons: Counter[str], record: JudgmentRecord) -> None:
+    reason = abridge(record.reason or record.status)
     reasons[reason if reason in reasons or len(reasons) < _MOST_REASONS else _OTHER] += 1
 
 
 def mean_bounds(mean: float | None, scored: int, missing: int) -> tuple[float, float]:
-    """A mean of scores from 0 to 1 if every missing one were 0, and if every one were 1."""
+    """Return the mean of scores from 0 to 1 if every missing one were 0, and if every one were
+    1.
+    """
     total, rows = (mean or 0.0) * scored, scored + missing
     return (total / rows, (total + missing) / rows) if rows else (0.0, 1.0)
 
 
 class IntervalShape(TypedDict):
-    """Where the mean would lie on other rows of the same kind."""
+    """The JSON of an interval of the mean on other rows of the same kind."""
 
     lower: float
     upper: float
@@ -412,7 +425,7 @@ class IntervalShape(TypedDict):
 
 
 def interval_dict(interval: Interval | None) -> JsonDict | None:
-    """An interval as a JSON-ready dict."""
+    """Return an interval as a JSON-ready dict."""
     return None if interval is None else some_of(interval, "lower", "upper", "level")
 
 
@@ -421,9 +434,9 @@ def interval_of(
     clusters: Sequence[Hashable] | None = None,
     scale: tuple[float, float] = (0.0, 1.0),
 ) -> Interval | None:
-    """Of the mean of ``values`` on a scale, where there are enough. Fewer need no time to load it.
+    """Return the interval of a mean on ``scale``; None with too few values.
 
-    ``clusters``: that of each; None where all are independent.
+    ``clusters``: the group of each value; None if all are independent.
     """
     if len(values) < FEWEST:
         return None

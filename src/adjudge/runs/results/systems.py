@@ -1,5 +1,5 @@
-"""Systems that answered the same rows, compared by two: paired by row, with an interval, and able
-to say "cannot tell".
+"""Pairs of systems that answered the same rows: differences paired by row, with an interval, that
+may be undecided.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ votes that a panel lost.
 
 @dataclass(frozen=True)
 class SystemDifference:
-    """The second system less the first by one criterion, over the rows with a score of both."""
+    """The second system minus the first by one criterion, over the rows with scores of both."""
 
     judge: str
     criteria: str
@@ -46,37 +46,37 @@ class SystemDifference:
 
     @property
     def sentence(self) -> Message:
-        """Who is better by how much, in a line."""
-        found, (one, two) = self.difference.estimate, self.systems
+        """A line on who is better, and by how much."""
+        estimate, (system_a, system_b) = self.difference.estimate, self.systems
         counted = count_tasks(self.rows) if self.of_tasks else count_rows(self.rows)
-        said: list[str] = [
+        parts: list[str] = [
             Message(
                 "{name}: {outcome}: {one} {first:.3f}, {two} {second:.3f} on {rows}",
                 name=self.criteria,
                 outcome=self._said,
-                one=one,
+                one=system_a,
                 first=self.means[0],
-                two=two,
+                two=system_b,
                 second=self.means[1],
                 rows=counted,
             )
         ]
-        if found.lower is None or found.upper is None or found.value is None:
-            said += [found.reason] if found.reason else []
+        if estimate.lower is None or estimate.upper is None or estimate.value is None:
+            parts += [estimate.reason] if estimate.reason else []
         else:
-            said.append(
+            parts.append(
                 Message(
                     "difference {value:+.3f} ({lower:+.3f} to {upper:+.3f} at {level})",
-                    value=found.value,
-                    lower=found.lower,
-                    upper=found.upper,
-                    level=level_text(found.level),
+                    value=estimate.value,
+                    lower=estimate.lower,
+                    upper=estimate.upper,
+                    level=level_text(estimate.level),
                 )
             )
         if self.missing:
             missing = count_tasks(self.missing) if self.of_tasks else count_rows(self.missing)
-            said.append(Message("without a score of both: {rows}", rows=missing))
-        return join("; ", said)
+            parts.append(Message("without a score of both: {rows}", rows=missing))
+        return join("; ", parts)
 
     @property
     def _said(self) -> Message:
@@ -86,11 +86,13 @@ class SystemDifference:
         return Message("{system} is better", system=better)
 
     def to_dict(self) -> JsonDict:
-        found = self.difference.estimate
+        estimate = self.difference.estimate
         return {
             **some_of(self, "judge", "criteria", "systems", "means"),
-            "difference": found.value,
-            "interval": None if found.lower is None else some_of(found, "lower", "upper", "level"),
+            "difference": estimate.value,
+            "interval": None
+            if estimate.lower is None
+            else some_of(estimate, "lower", "upper", "level"),
             "p_value": self.adjusted,
             "outcome": self.outcome.value,
             "rows": self.rows,
@@ -99,7 +101,7 @@ class SystemDifference:
 
 
 class SystemsTally:
-    """Adds up what systems scored on the rows they answered; a few bytes for each row."""
+    """Adds up the scores of systems on the rows they answered. It takes a few bytes per row."""
 
     def __init__(self) -> None:
         self._scores: dict[
@@ -109,70 +111,92 @@ class SystemsTally:
         self._counts: set[tuple[str, str]] = set()
         self._of_tasks = False
 
-    def add(self, one: JudgmentRecord) -> None:
-        system, row = one.answered_by, asked_row(one)
+    def add(self, record: JudgmentRecord) -> None:
+        system, row = record.answered_by, asked_row(record)
         if not system or row is None:
             return
-        key = (one.judge, one.criterion)
+        key = (record.judge, record.criterion)
         scores = self._scores.setdefault(key, {}).setdefault(system, {}).setdefault(row, [])
-        self._of_tasks |= one.detail.kind == "agent"
-        if one.scored and one.score is not None:
-            scores.append((one.score, *(one.possible_scores() or (one.score, one.score))))
-            if one.detail.is_count:
+        self._of_tasks |= record.detail.kind == "agent"
+        if record.scored and record.score is not None:
+            scores.append(
+                (record.score, *(record.possible_scores() or (record.score, record.score)))
+            )
+            if record.detail.is_count:
                 self._counts.add(key)
 
     def summary(self) -> tuple[SystemDifference, ...]:
-        """Every two systems by every criterion; what only one of many would show is not called
-        better (Holm).
+        """Return every pair of systems by every criterion. P-values are adjusted for the number of
+        pairs (Holm).
         """
-        found = list(self._each())
-        known = [one for one in found if one.difference.p_value is not None]
-        adjusted = holm([one.difference.p_value or 0.0 for one in known])
-        by_pair = {id(one): value for one, value in zip(known, adjusted, strict=True)}
-        return tuple(_adjusted(one, by_pair.get(id(one))) for one in found)
+        differences = list(self._each())
+        tested = [
+            difference_of_pair
+            for difference_of_pair in differences
+            if difference_of_pair.difference.p_value is not None
+        ]
+        adjusted = holm(
+            [difference_of_pair.difference.p_value or 0.0 for difference_of_pair in tested]
+        )
+        by_pair = {
+            id(difference_of_pair): value
+            for difference_of_pair, value in zip(tested, adjusted, strict=True)
+        }
+        return tuple(
+            _adjusted(difference_of_pair, by_pair.get(id(difference_of_pair)))
+            for difference_of_pair in differences
+        )
 
     def _each(self) -> Iterator[SystemDifference]:
         for (judge, criterion), systems in self._scores.items():
-            for one, two in combinations(systems, 2):
-                made = self._compared(judge, criterion, (one, two), (systems[one], systems[two]))
-                yield from [] if made is None else [made]
+            for system_a, system_b in combinations(systems, 2):
+                difference = self._compared(
+                    judge, criterion, (system_a, system_b), (systems[system_a], systems[system_b])
+                )
+                yield from [] if difference is None else [difference]
 
     def _compared(
         self, judge: str, criterion: str, names: tuple[str, str], scores: tuple[Scores, Scores]
     ) -> SystemDifference | None:
-        one, two = scores
-        rows = dict.fromkeys((*one, *two))  # a row that one of them never answered is unknown
-        both = [row for row in rows if one.get(row) and two.get(row)]
+        scores_a, scores_b = scores
+        rows = dict.fromkeys(
+            (*scores_a, *scores_b)
+        )  # a row that one of them never answered is unknown
+        both = [row for row in rows if scores_a.get(row) and scores_b.get(row)]
         if not both:
             return None
         paired, is_count = PairedScores(), (judge, criterion) in self._counts
         for row in both:
-            paired.add([_pair(two[row], one[row])])
+            paired.add([_pair(scores_b[row], scores_a[row])])
         missing = len(rows) - len(both)
         for _ in range(missing):
             paired.add([None])
-        found = paired.compared(reach=math.inf if is_count else 1.0)
+        compared = paired.compared(reach=math.inf if is_count else 1.0)
         return SystemDifference(
             judge,
             criterion,
             names,
             (paired.second / paired.rows, paired.first / paired.rows),
-            found,
+            compared,
             len(both),
             missing,
-            _TURNED[found.outcome] if is_count else found.outcome,
+            _TURNED[compared.outcome] if is_count else compared.outcome,
             is_count,
             self._of_tasks,
         )
 
 
 def _pair(
-    first: Sequence[tuple[float, float, float]], second: Sequence[tuple[float, float, float]]
+    scores_a: Sequence[tuple[float, float, float]], scores_b: Sequence[tuple[float, float, float]]
 ) -> PairOfScores:
-    """Return the mean scores of a row, and what lost votes could make of their difference."""
-    one, low, high = map(fmean, zip(*first, strict=True))
-    two, least, most = map(fmean, zip(*second, strict=True))
-    return (one, two, low - most, high - least) if low < high or least < most else (one, two)
+    """Return the mean scores of a row, and the range that lost votes allow for their difference."""
+    mean_a, low, high = map(fmean, zip(*scores_a, strict=True))
+    mean_b, least, most = map(fmean, zip(*scores_b, strict=True))
+    return (
+        (mean_a, mean_b, low - most, high - least)
+        if low < high or least < most
+        else (mean_a, mean_b)
+    )
 
 
 _TURNED = {
@@ -182,7 +206,7 @@ _TURNED = {
 }
 
 
-def _adjusted(one: SystemDifference, p_value: float | None) -> SystemDifference:
-    unsure = p_value is None or p_value > 1 - one.difference.estimate.level
-    outcome = ComparisonOutcome.CANNOT_TELL if unsure else one.outcome
-    return replace(one, adjusted=p_value, outcome=outcome)
+def _adjusted(difference: SystemDifference, p_value: float | None) -> SystemDifference:
+    unsure = p_value is None or p_value > 1 - difference.difference.estimate.level
+    outcome = ComparisonOutcome.CANNOT_TELL if unsure else difference.outcome
+    return replace(difference, adjusted=p_value, outcome=outcome)

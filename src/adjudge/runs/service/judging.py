@@ -1,5 +1,5 @@
-"""Judging for other programs: one text or one comparison at a time, all of them
-under one budget.
+"""Judging for other programs: one text or one comparison at a time, all of them under one
+budget.
 """
 
 from __future__ import annotations
