@@ -281,7 +281,7 @@ class Talker:
         self.able = able
         self.turns: list[Turn] = []
         self.end: End = "user stopped"
-        self.facts = {fact.name: fact.value for fact in scenario.told}
+        self.facts = {fact.name: fact.value for fact in scenario.known_facts}
         self.at = chance.randrange(len(story.fields))
 
     def add(self, speaker: str, text: str, moved: bool | None = None) -> None:

@@ -30,7 +30,7 @@ from adjudge.core.ledger.rows import COLUMNS, insert, select, with_checksum
 from adjudge.features.bench.benchmark import FACT
 from adjudge.features.rag import RagEvaluator
 from adjudge.trust.labels.store import LabelStore
-from adjudge.web.pages.row import marked
+from adjudge.web.pages.row import mark_quotes
 from support.labels import judged, model
 from support.page import Page, served
 from support.tower import ROW, knows, says
@@ -470,7 +470,7 @@ def test_sixty_thousand_quotes_in_an_explanation_take_no_time(tmp_path: Path) ->
 
 
 def test_the_longest_quotation_at_a_place_is_marked() -> None:
-    found = marked("so: abc def, abc, abc def", {"abc", "abc def", "bc", "def, a", "nothing"})
+    found = mark_quotes("so: abc def, abc, abc def", {"abc", "abc def", "bc", "def, a", "nothing"})
     assert found == [
         ("so: ", False),
         ("abc def", True),

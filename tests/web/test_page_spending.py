@@ -16,25 +16,25 @@ def test_what_is_set_aside_and_spent_never_comes_to_more_than_the_budget_allows(
 ) -> None:
     spending = Spending(1)
     for wanted, cost in asked:
-        left = spending.left
+        left = spending.remaining
         try:
             share = spending.set_aside(wanted)
         except BudgetSpent:
             assert wanted > left
             continue
-        assert spending.left == pytest.approx(left - wanted)
+        assert spending.remaining == pytest.approx(left - wanted)
         share.settle(min(cost, wanted))
     assert spending.spent <= 1 + 1e-9
-    assert spending.left == pytest.approx(max(0, 1 - spending.spent))
+    assert spending.remaining == pytest.approx(max(0, 1 - spending.spent))
 
 
 def test_a_share_is_settled_once() -> None:
     spending = Spending(1)
     share = spending.set_aside()
-    assert spending.left == 0
+    assert spending.remaining == 0
     share.settle(0.25)
     share.settle(0.25)
-    assert (spending.spent, spending.left) == (0.25, 0.75)
+    assert (spending.spent, spending.remaining) == (0.25, 0.75)
 
 
 def test_more_than_is_left_is_refused_in_words() -> None:

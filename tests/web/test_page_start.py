@@ -77,13 +77,13 @@ def test_an_estimate_then_a_run_that_comes_to_its_end(page: Page, home: Path) ->
     assert f"<dt>Judgments</dt><dd>{ROWS}</dd>" in estimate
     assert "Start the run" in estimate
     job = begin(page, name="first", usd="0.5", total=str(ROWS))
-    assert page.server.site.spending.left <= 0.5
+    assert page.server.site.spending.remaining <= 0.5
     found = ended(page, job)
     assert found["fine"], found
     assert (found["done"], found["total"]) == (ROWS, ROWS)
     assert run_info(home / "runs" / "first").state == "complete"
     assert 0 < page.server.site.spending.spent < 0.01
-    assert page.server.site.spending.left == pytest.approx(1 - page.server.site.spending.spent)
+    assert page.server.site.spending.remaining == pytest.approx(1 - page.server.site.spending.spent)
     assert page.get(job).status == page.get(page.run("first")).status == 200
     late = page.post(f"{job}/stop")  # from a tab that has not heard yet
     assert "Finished." in late.text
@@ -242,7 +242,7 @@ def test_what_may_not_be_started_is_refused_in_words(
     assert answer.status == 400, answer.text
     assert why in answer.text
     assert list((home / "runs").iterdir()) == []
-    assert page.server.site.spending.left == 1
+    assert page.server.site.spending.remaining == 1
 
 
 def test_own_criteria_are_offered_and_a_broken_file_says_what_is_wrong(

@@ -1,5 +1,5 @@
-"""How each annotator labels: how many rows, how fast, and how often as others and the judge do. For
-the page about trust; nobody sees it while labelling.
+"""Figures about each annotator: rows, pace, and agreement with others and with the judge. They are
+for the page about trust; annotators do not see them while they label.
 """
 
 from __future__ import annotations
@@ -36,59 +36,60 @@ class AnnotatorFigures:
 
 
 def annotator_figures(place: RunPlace) -> list[AnnotatorFigures]:
-    """Every annotator, by criterion and name."""
-    labels = [one for one in LabelStore(place.folder).current() if one.kind != "model"]
-    judged = {} if is_large(place) else _verdicts(place)
+    """Return the figures of every annotator, by criterion and name."""
+    labels = [label for label in LabelStore(place.folder).current() if label.kind != "model"]
+    verdicts = {} if is_large(place) else _verdicts(place)
     groups: dict[tuple[str, str], list[Label]] = {}
-    for one in labels:
-        groups.setdefault((one.criteria, one.annotator), []).append(one)
+    for label in labels:
+        groups.setdefault((label.criteria, label.annotator), []).append(label)
     return [
-        _figures(who, criteria, own, _others(labels, who), judged)
-        for (criteria, who), own in sorted(groups.items())
+        _figures(who, criteria, own_labels, _others(labels, who), verdicts)
+        for (criteria, who), own_labels in sorted(groups.items())
     ]
 
 
 def assigned_rows(place: RunPlace) -> list[JsonDict]:
-    """How far everybody is with the rows that are theirs."""
-    return [one._asdict() for one in People(place.folder).progress()]
+    """Return each annotator's progress with the rows assigned to them."""
+    return [progress._asdict() for progress in People(place.folder).progress()]
 
 
 def _figures(
-    who: str, criteria: str, own: Sequence[Label], others: Said, judged: Said
+    who: str, criteria: str, own_labels: Sequence[Label], others: Said, verdicts: Said
 ) -> AnnotatorFigures:
-    states = Counter(one.state for one in own)
+    states = Counter(label.state for label in own_labels)
     return AnnotatorFigures(
         who,
         criteria,
         states["given"],
         states["unsure"],
-        seconds_per_row(one.at for one in own if one.is_done),
-        _agreeing(own, others),
-        _agreeing(own, judged),
+        seconds_per_row(label.at for label in own_labels if label.is_done),
+        _agreeing(own_labels, others),
+        _agreeing(own_labels, verdicts),
     )
 
 
-def _agreeing(own: Iterable[Label], said: Said) -> tuple[int, int]:
+def _agreeing(own_labels: Iterable[Label], answers_by_row: Said) -> tuple[int, int]:
+    """Count the labels that agree, and those that can be compared."""
     pairs = [
-        (str(one.answer), found)
-        for one in own
-        if one.state == "given" and (found := said.get((one.criteria, one.row)))
+        (str(label.answer), answers)
+        for label in own_labels
+        if label.state == "given" and (answers := answers_by_row.get((label.criteria, label.row)))
     ]
-    return sum(answer in found for answer, found in pairs), len(pairs)
+    return sum(answer in answers for answer, answers in pairs), len(pairs)
 
 
 def _others(labels: Iterable[Label], who: str) -> Said:
-    found: dict[tuple[str, str], set[str]] = {}
-    for one in labels:
-        if one.annotator != who and one.state == "given":
-            found.setdefault((one.criteria, one.row), set()).add(str(one.answer))
-    return found
+    answers: dict[tuple[str, str], set[str]] = {}
+    for label in labels:
+        if label.annotator != who and label.state == "given":
+            answers.setdefault((label.criteria, label.row), set()).add(str(label.answer))
+    return answers
 
 
 def _verdicts(place: RunPlace) -> Said:
-    """(criterion, row) → what judges chose, in the words of labels; numbers are left out."""
-    found: dict[tuple[str, str], set[str]] = {}
-    for one in records_of(place.folder):
-        if one.status == "scored" and one.choice is not None:
-            found.setdefault((one.criterion, one.identity), set()).add(str(one.choice))
-    return found
+    """Map (criterion, row) to what judges chose, in the words of labels; numbers are left out."""
+    verdicts: dict[tuple[str, str], set[str]] = {}
+    for record in records_of(place.folder):
+        if record.status == "scored" and record.choice is not None:
+            verdicts.setdefault((record.criterion, record.identity), set()).add(str(record.choice))
+    return verdicts

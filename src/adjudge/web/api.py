@@ -67,7 +67,7 @@ _STATUSES: Mapping[type[AdjudgeError], tuple[int, str]] = {
 
 @dataclass(frozen=True)
 class Api:
-    """What the addresses share."""
+    """Objects that all addresses share."""
 
     service: JudgingService
     index: RunIndex
@@ -82,7 +82,7 @@ def api_application(
     at_once: int = MOST_AT_ONCE,
     deciding: DecisionService | None = None,
 ) -> ASGIApp:
-    """The API behind its guard. ``deciding``: by default of the same models."""
+    """Build the API behind its guard. ``deciding``: by default with the models of ``service``."""
     app = Starlette(
         routes=[
             Route("/v1/openapi.json", _openapi),
@@ -102,56 +102,57 @@ def api_application(
         ],
         exception_handlers={AdjudgeError: _explain, HTTPException: _refuse},
     )
-    own = deciding or DecisionService(service.models, service.open_budget, service.language)
-    app.state.api = Api(service, index, threading.Semaphore(at_once), own)
+    decisions = deciding or DecisionService(service.models, service.open_budget, service.language)
+    app.state.api = Api(service, index, threading.Semaphore(at_once), decisions)
     return ApiGuard(app, access, largest=LARGEST)
 
 
 @cache
 def openapi() -> JsonObject:
-    """The description of the API, as OpenAPI 3.1."""
-    found = plain_yaml(Path(__file__).with_name("openapi.yaml"))
-    found["info"]["version"] = __version__
-    found["components"]["schemas"] |= openapi_schemas()
-    return cast("JsonObject", found)
+    """Return the description of the API, as OpenAPI 3.1."""
+    description = plain_yaml(Path(__file__).with_name("openapi.yaml"))
+    description["info"]["version"] = __version__
+    description["components"]["schemas"] |= openapi_schemas()
+    return cast("JsonObject", description)
 
 
 # -- judging -------------------------------------------------------------------------
 
 
 async def _judge(request: Request) -> Response:
-    given = await _body(
+    body = await _body(
         request, ("criteria", "response", "fields", "votes"), ("criteria", "response")
     )
-    response = text(given["response"], _PLACE.at("response"))
+    response = text(body["response"], _PLACE.at("response"))
     service = _api(request).service
-    return await _judged(
-        request, lambda: service.judge(_said(given), response, _fields(given), _votes(given))
+    return await _answer_judgment(
+        request, lambda: service.judge(_read_criteria(body), response, _fields(body), _votes(body))
     )
 
 
 async def _compare(request: Request) -> Response:
-    given = await _body(
+    body = await _body(
         request,
         ("criteria", "responses", "fields", "votes", "both_orders"),
         ("criteria", "responses"),
     )
-    responses = texts(given["responses"], _PLACE.at("responses"))
-    both = flag(given.get("both_orders", True), _PLACE.at("both_orders"))
+    responses = texts(body["responses"], _PLACE.at("responses"))
+    both = flag(body.get("both_orders", True), _PLACE.at("both_orders"))
     service = _api(request).service
-    return await _judged(
+    return await _answer_judgment(
         request,
         lambda: service.compare(
-            _said(given), responses, _fields(given), _votes(given), both_orders=both
+            _read_criteria(body), responses, _fields(body), _votes(body), both_orders=both
         ),
     )
 
 
-async def _judged(request: Request, ask: Callable[[], Result]) -> Response:
-    """A judgment that failed is an answer like any other: its status says so,
-    and it has no score.
+async def _answer_judgment(request: Request, ask: Callable[[], Result]) -> Response:
+    """Answer with a judgment. One that failed is an answer like any other: its status says so, and
+    it has no score.
     """
     api = _api(request)
+    # refused at once instead of queued: a waiting request would hold a thread
     if not api.room.acquire(blocking=False):
         return _busy()
     try:
@@ -161,43 +162,43 @@ async def _judged(request: Request, ask: Callable[[], Result]) -> Response:
     return _json({**result.to_dict(votes=False), "models": api.service.model_names})
 
 
-def _said(given: JsonObject) -> CriteriaLike:
-    said, place = given["criteria"], _PLACE.at("criteria")
-    return mapping(said, place) if isinstance(said, dict) else text(said, place)
+def _read_criteria(body: JsonObject) -> CriteriaLike:
+    criteria, place = body["criteria"], _PLACE.at("criteria")
+    return mapping(criteria, place) if isinstance(criteria, dict) else text(criteria, place)
 
 
-def _fields(given: JsonObject) -> Fields:
-    said = given.get("fields")
-    found = mapping({} if said is None else said, _PLACE.at("fields"))
-    return {name: _field(value, _PLACE.at(f"fields.{name}")) for name, value in found.items()}
+def _fields(body: JsonObject) -> Fields:
+    raw_fields = body.get("fields")
+    fields = mapping({} if raw_fields is None else raw_fields, _PLACE.at("fields"))
+    return {name: _field(value, _PLACE.at(f"fields.{name}")) for name, value in fields.items()}
 
 
 def _field(value: object, place: Place) -> str | list[str]:
     return (
-        [text(one, at) for at, one in list_of(value, place)]
+        [text(part, at) for at, part in list_of(value, place)]
         if isinstance(value, list)
         else text(value, place)
     )
 
 
-def _votes(given: JsonObject) -> int:
-    return _whole(given.get("votes", 1), _PLACE.at("votes"))
+def _votes(body: JsonObject) -> int:
+    return _whole(body.get("votes", 1), _PLACE.at("votes"))
 
 
 def _whole(value: object, place: Place) -> int:
-    found = number(value, place)
-    if not found.is_integer():
+    parsed = number(value, place)
+    if not parsed.is_integer():
         raise place.wrong("must be a whole number, not {what}", what=what(value))
-    return int(found)
+    return int(parsed)
 
 
 async def _body(request: Request, valid: tuple[str, ...], required: tuple[str, ...]) -> JsonObject:
     body = await body_of(request, LARGEST)
     try:
-        given = json.loads(body)
+        parsed = json.loads(body)
     except (ValueError, RecursionError) as error:
         raise _PLACE.wrong("is not JSON: {error}", error=error) from error
-    return mapping(given, _PLACE, valid, required)
+    return mapping(parsed, _PLACE, valid, required)
 
 
 async def _decide(request: Request) -> Response:
@@ -226,7 +227,7 @@ async def _criteria(request: Request) -> Response:
     if kind is not None:
         one_of(kind, ("direct", "pairwise"), _PLACE.at("kind"))
     entries = [catalog.entry(name, language) for name in catalog.all_names(language)]
-    return _json({"criteria": [_entry(one) for one in entries if kind in (None, one.kind)]})
+    return _json({"criteria": [_entry(entry) for entry in entries if kind in (None, entry.kind)]})
 
 
 async def _one_criteria(request: Request) -> Response:
@@ -235,19 +236,23 @@ async def _one_criteria(request: Request) -> Response:
 
 
 async def _lint(request: Request) -> Response:
-    given = await _body(request, ("criteria",), ("criteria",))
+    body = await _body(request, ("criteria",), ("criteria",))
     return _json(
-        {"findings": plain(await run_in_threadpool(_findings, _api(request).service, _said(given)))}
+        {
+            "findings": plain(
+                await run_in_threadpool(_findings, _api(request).service, _read_criteria(body))
+            )
+        }
     )
 
 
-def _findings(service: JudgingService, said: CriteriaLike) -> list[Finding]:
-    pairwise = isinstance(said, Mapping) and said.get("kind") == "pairwise"
-    return lint(service.criteria(said, "pairwise" if pairwise else "direct"))
+def _findings(service: JudgingService, criteria: CriteriaLike) -> list[Finding]:
+    pairwise = isinstance(criteria, Mapping) and criteria.get("kind") == "pairwise"
+    return lint(service.criteria(criteria, "pairwise" if pairwise else "direct"))
 
 
-def _entry(one: CatalogEntry) -> JsonDict:
-    return {**some_of(one, "kind", "language"), **object_in(plain(one.criteria))}
+def _entry(entry: CatalogEntry) -> JsonDict:
+    return {**some_of(entry, "kind", "language"), **object_in(plain(entry.criteria))}
 
 
 # -- runs ----------------------------------------------------------------------------
@@ -262,23 +267,23 @@ def _run(request: Request) -> Response:
 
 
 def _rows(request: Request) -> Response:
-    asked = request.query_params
+    query = request.query_params
     page = _api(request).index.rows(
         request.path_params["name"],
-        judge=asked.get("judge"),
-        status=asked.get("status"),
-        verdict=asked.get("verdict"),
-        words=asked.get("words", ""),
-        sort=asked.get("sort", "worst"),
-        limit=_whole(asked.get("limit", 20), _PLACE.at("limit")),
-        after=asked.get("after", ""),
+        judge=query.get("judge"),
+        status=query.get("status"),
+        verdict=query.get("verdict"),
+        words=query.get("words", ""),
+        sort=query.get("sort", "worst"),
+        limit=_whole(query.get("limit", 20), _PLACE.at("limit")),
+        after=query.get("after", ""),
     )
     return _json(page.to_dict())
 
 
 def _calibration(request: Request) -> Response:
-    found = _api(request).index.calibration(request.path_params["name"])
-    return _json({"calibrations": found})
+    calibrations = _api(request).index.calibration(request.path_params["name"])
+    return _json({"calibrations": calibrations})
 
 
 # -- the rest ------------------------------------------------------------------------
@@ -306,8 +311,8 @@ async def _status(request: Request) -> Response:
 
 
 def _api(request: Request) -> Api:
-    found: Api = request.app.state.api
-    return found
+    api: Api = request.app.state.api
+    return api
 
 
 def _json(data: object, status: int = 200) -> Response:
@@ -317,7 +322,8 @@ def _json(data: object, status: int = 200) -> Response:
 # as handlers are called
 def _explain(request: Request, error: Exception) -> Response:  # noqa: ARG001
     status, kind = next(
-        (found for one, found in _STATUSES.items() if isinstance(error, one)), (400, "request")
+        (answer for error_type, answer in _STATUSES.items() if isinstance(error, error_type)),
+        (400, "request"),
     )
     return problem(status, kind, str(error))
 

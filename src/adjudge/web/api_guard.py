@@ -21,7 +21,7 @@ from adjudge.web.server_access import (
     ServerAccess,
     has_two_lengths,
     is_too_long,
-    sealed,
+    with_headers,
 )
 
 _FIXED = {
@@ -35,12 +35,12 @@ _ERROR_TYPES = {401: "authentication_error", 429: "rate_limit_error"}
 
 @dataclass(frozen=True)
 class ApiAccess(ServerAccess):
-    """Where the API is served; its token is the key."""
+    """Address of the API; its token is the key."""
 
     def knows_header(self, header: str) -> bool:
-        """Whether an Authorization header holds the key."""
-        kind, _, given = header.partition(" ")
-        return kind.lower() == "bearer" and self.knows(given.strip())
+        """Return True if an Authorization header holds the key."""
+        kind, _, key = header.partition(" ")
+        return kind.lower() == "bearer" and self.knows(key.strip())
 
 
 class ApiGuard:
@@ -50,10 +50,12 @@ class ApiGuard:
         self._largest = largest
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a request through, or say why not."""
+        """Let a request through, or answer why not."""
         if scope["type"] == "http":
             answer = self._refusal(scope)
-            await _until_stopped(answer or self._app, scope, receive, sealed(send, _FIXED, {}))
+            await _answer_until_stopped(
+                answer or self._app, scope, receive, with_headers(send, _FIXED, {})
+            )
 
     def _refusal(self, scope: Scope) -> Response | None:
         headers = Headers(scope=scope)
@@ -99,21 +101,22 @@ class ApiGuard:
         return None
 
 
-async def _until_stopped(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
-    """What is still under way when the server is stopped is told so; a reply that comes meanwhile
-    is in the cache.
-    """
-    begun = False
+async def _answer_until_stopped(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer a request; if the server is stopped before the answer begins, say so with 503.
 
-    async def noted(message: Message) -> None:
-        nonlocal begun
-        begun = True
+    A model's reply that still comes is cached, so asking again costs nothing.
+    """
+    is_answered = False
+
+    async def send_and_note(message: Message) -> None:
+        nonlocal is_answered
+        is_answered = True
         await send(message)
 
     try:
-        await app(scope, receive, noted)
+        await app(scope, receive, send_and_note)
     except asyncio.CancelledError:
-        if not begun:
+        if not is_answered:
             await problem(
                 503, "stopped", "the server is being stopped: ask again later", {"retry-after": "5"}
             )(scope, receive, send)
@@ -128,13 +131,13 @@ def problem(
     detail: JsonValue = None,
     parameter: str | None = None,
 ) -> Response:
-    """What went wrong, as every error of the API says it: ``error`` as OpenAI's clients read it,
-    ``detail`` as TypeSafe's do.
+    """Build an error of the API: ``error`` as OpenAI's clients read it, ``detail`` as TypeSafe's
+    do.
     """
     error: JsonDict = {"type": kind, "message": message, "code": kind, "param": parameter}
-    other: JsonDict = {"error_type": _ERROR_TYPES.get(status, kind), "message": message}
+    typesafe_detail: JsonDict = {"error_type": _ERROR_TYPES.get(status, kind), "message": message}
     return Response(
-        json_bytes({"error": error, "detail": other if detail is None else detail}),
+        json_bytes({"error": error, "detail": typesafe_detail if detail is None else detail}),
         status,
         headers,
         "application/json",
@@ -142,5 +145,5 @@ def problem(
 
 
 def host_names(names: Sequence[str]) -> tuple[str, ...]:
-    """As Host headers say them."""
+    """Normalize names for comparison with Host headers."""
     return tuple(name.strip().lower() for name in names)

@@ -1,4 +1,4 @@
-"""The application: which address shows what."""
+"""The application: its routes and how it answers errors."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from adjudge.web.site import THEME_COOKIE, THEMES, Site, address_of, assets, sit
 
 
 def application(site: Site) -> ASGIApp:
-    """The pages behind their guard."""
+    """Build the pages behind their guard."""
     app = Starlette(
         routes=[
             Route("/language", partial(_choose, LANGUAGE_COOKIE, LANGUAGES)),
@@ -43,24 +43,27 @@ def application(site: Site) -> ASGIApp:
 
 
 def static(request: Request) -> Response:
-    """A file of ours, by its name in a table: no path is looked up."""
-    found = assets().get(request.path_params["name"])
-    if found is None:
+    """Serve a file of ours by its name in a table. No path is looked up, so none can be
+    traversed.
+    """
+    asset = assets().get(request.path_params["name"])
+    if asset is None:
         return PlainTextResponse("there is no such file", 404)
     return Response(
-        found.content,
-        media_type=found.type,
+        asset.content,
+        media_type=asset.type,
         headers={"cache-control": "private, max-age=31536000, immutable"},
     )
 
 
 def _choose(cookie: str, known: Sequence[str], request: Request) -> Response:
-    """Remember a choice and go back to where the reader was."""
-    chosen, back = request.query_params.get("set", ""), request.query_params.get("back", "")
+    """Remember a choice and go back to the page where it was made."""
+    choice, back = request.query_params.get("set", ""), request.query_params.get("back", "")
+    # never to another site: "//host" and "/\host" are addresses of hosts for browsers
     is_ours = back.startswith("/") and not back.startswith(("//", "/\\")) and back.isprintable()
     answer = RedirectResponse(back if is_ours else address_of(request, "/"), 303)
-    if chosen in known:
-        answer.set_cookie(cookie, chosen, samesite="strict", httponly=True, path="/")
+    if choice in known:
+        answer.set_cookie(cookie, choice, samesite="strict", httponly=True, path="/")
     return answer
 
 
@@ -70,28 +73,28 @@ def _explain(request: Request, error: Exception) -> Response:
 
 def _refuse(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    said = Message("there is no such page") if error.status_code == 404 else error.detail
-    return _answer(request, said, error.status_code)
+    message = Message("there is no such page") if error.status_code == 404 else error.detail
+    return _answer(request, message, error.status_code)
 
 
 # as handlers are called
 def _tell_gone(request: Request, error: Exception) -> Response:  # noqa: ARG001
-    """A run, say, was deleted while its page was made."""
-    said = Message("what this page shows was deleted meanwhile: see the list of runs")
-    return _answer(request, said, 404)
+    """Answer for files that vanished, such as a run that was deleted while its page was made."""
+    message = Message("what this page shows was deleted meanwhile: see the list of runs")
+    return _answer(request, message, 404)
 
 
 def _admit(request: Request, error: Exception) -> Response:
-    """A fault of ours: the terminal has its place, the reader a way on."""
-    said = Message(
+    """Answer for a fault of ours: the terminal shows where it is, the reader gets a way on."""
+    message = Message(
         "the page failed at this: {kind}. The terminal where 'adjudge view' runs says where; "
         "please report it",
         kind=type(error).__name__,
     )
-    return _answer(request, said, 500)
+    return _answer(request, message, 500)
 
 
 def _answer(request: Request, said: str, status: int) -> Response:
-    """Where a part of a page is asked for, the error takes its place."""
+    """Show the error as a page, or in place of the part of a page that was asked for."""
     template = "error_part" if request.headers.get("hx-request") else "error"
     return site_of(request).answer(request, f"{template}.html.jinja", {"error": said}, status)

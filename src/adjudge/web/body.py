@@ -1,5 +1,6 @@
-"""A request's body, counted and timed while it comes: what its head says of its length is
-somebody's word.
+"""Read the body of a request, with limits on its size and time.
+
+Both are checked while it arrives: the length in its head is only a claim of the client.
 """
 
 from __future__ import annotations
@@ -16,31 +17,30 @@ _SECONDS = 30
 
 
 async def body_of(request: Request, largest: int, *, unpacks: bool = False) -> bytes:
-    """All of it, where it is not a larger than that and comes in time; else an HTTPException says
-    what is wrong. ``unpacks``: a body packed with zstd is unpacked, up to the same size.
+    """Return the whole body, or raise an HTTPException if it is larger than ``largest`` bytes or
+    late.
+
+    ``unpacks``: a body packed with zstd is unpacked, up to the same size.
     """
     packing = request.headers.get("content-encoding", "identity").strip().lower()
-    unpacker = _unpacker(packing) if unpacks else None
+    unpacker = (zstd_unpacker() if packing == "zstd" else None) if unpacks else None
     if packing not in ("", "identity") and unpacker is None:
         raise HTTPException(
             415, Message("a body packed with {packing} is not read: send it plain", packing=packing)
         )
-    body = await _received(request, largest)
-    return body if unpacker is None else _unpacked(unpacker, body, largest)
+    body = await _receive(request, largest)
+    return body if unpacker is None else _unpack(unpacker, body, largest)
 
 
-def _unpacker(packing: str) -> Unpacker | None:
-    return zstd_unpacker() if packing == "zstd" else None
-
-
-def _unpacked(unpacker: Unpacker, body: bytes, largest: int) -> bytes:
+def _unpack(unpacker: Unpacker, body: bytes, largest: int) -> bytes:
     try:
-        found = unpacker.decompress(body, largest + 1)
+        # one byte more than allowed, so that a larger body shows without being unpacked to its end
+        unpacked_body = unpacker.decompress(body, largest + 1)
     except Exception as error:
         raise HTTPException(
             400, Message("the body is not packed with zstd, as its head says")
         ) from error
-    if len(found) > largest:
+    if len(unpacked_body) > largest:
         raise HTTPException(
             413,
             Message(
@@ -48,10 +48,10 @@ def _unpacked(unpacker: Unpacker, body: bytes, largest: int) -> bytes:
                 largest=largest,
             ),
         )
-    return found
+    return unpacked_body
 
 
-async def _received(request: Request, largest: int) -> bytes:
+async def _receive(request: Request, largest: int) -> bytes:
     body = bytearray()
     try:
         async with asyncio.timeout(_SECONDS):

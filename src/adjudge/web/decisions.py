@@ -16,7 +16,7 @@ from adjudge.core.domain.json_types import JsonDict, JsonObject, JsonValue, is_o
 from adjudge.core.gateway.decisions.format import DecisionFormat, InvalidRequest
 from adjudge.core.gateway.decisions.openai import OpenAIDecisions
 from adjudge.core.gateway.decisions.systemone import SystemOne
-from adjudge.errors import ModelError, PromptTooLong, RateLimited
+from adjudge.errors import PromptTooLong, RateLimited
 from adjudge.messages import Message
 from adjudge.runs.service.deciding import Decided, DecisionService, TooManyQuestions
 from adjudge.web.api_guard import problem
@@ -37,10 +37,10 @@ async def decide(request: Request, service: DecisionService, largest: int) -> Re
     wire = _FORMATS[request.url.path]
     try:
         body = _object(await body_of(request, largest, unpacks=True))
-        model, asked = wire.decode_request(body)
+        model, ask = wire.decode_request(body)
         if model not in (*ALIASES, service.name):
             return _unknown(model, service)
-        decided = await run_in_threadpool(service.decide, asked)
+        decided = await run_in_threadpool(service.decide, ask)
     except InvalidRequest as error:
         return _invalid(error)
     except TooManyQuestions as error:
@@ -48,14 +48,21 @@ async def decide(request: Request, service: DecisionService, largest: int) -> Re
     except PromptTooLong as error:
         return problem(400, "max_tokens_exceeded", str(error))
     except RateLimited as error:
-        return problem(429, "rate_limited", str(error), {"retry-after": _seconds(error)})
-    written = wire.encode_reply(asked, decided.reply)
-    _complete(written, body, decided, [one.name for one in asked.questions])
-    return Response(json_bytes(written), media_type="application/json")
+        return problem(
+            429,
+            "rate_limited",
+            str(error),
+            {"retry-after": str(max(1, round(getattr(error, "retry_after", None) or 1)))},
+        )
+    reply = wire.encode_reply(ask, decided.reply)
+    _complete(reply, body, decided, [question.name for question in ask.questions])
+    return Response(json_bytes(reply), media_type="application/json")
 
 
 def models(service: DecisionService) -> JsonDict:
-    """What can be asked for: for TypeSafe's clients under "models", for OpenAI's under "data"."""
+    """List the models that can be asked for: under "models" for TypeSafe's clients, under "data"
+    for OpenAI's.
+    """
     names = (service.name, *ALIASES)
     about = str(Message("Judges typed questions about one text, by the probabilities of options"))
     return {
@@ -71,26 +78,28 @@ def models(service: DecisionService) -> JsonDict:
 
 def _object(body: bytes) -> JsonObject:
     try:
-        given = json.loads(body, object_pairs_hook=_distinct)
+        body_data = json.loads(body, object_pairs_hook=_distinct)
     except (ValueError, RecursionError) as error:
         raise InvalidRequest((), f"the body is not JSON: {error}", "json_invalid") from error
-    if not is_object(given):
+    if not is_object(body_data):
         raise InvalidRequest((), "Input should be a valid dictionary", "dict_type")
-    return given
+    return body_data
 
 
 def _distinct(pairs: Sequence[tuple[str, JsonValue]]) -> JsonDict:
-    """An object; of two equal names the last would win without a word."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    """Build an object; refuse a name that is there twice, of which JSON readers silently keep the
+    last.
+    """
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
         raise InvalidRequest((), f"the name {twice!r} stands twice in one object")
-    return found
+    return fields
 
 
 def _complete(written: JsonDict, body: JsonObject, decided: Decided, names: Sequence[str]) -> None:
-    """Put in what the formats know nothing of, and take out the names that we gave."""
+    """Add what the formats have no field for, and restore the clients' own names of questions."""
     answers = written["answers"]
     if is_object(answers):
         for name, note in zip(names, decided.notes, strict=True):
@@ -103,7 +112,9 @@ def _complete(written: JsonDict, body: JsonObject, decided: Decided, names: Sequ
 
 
 def _invalid(error: InvalidRequest) -> Response:
-    """As pydantic's clients expect it, and as OpenAI's do."""
+    """Describe an invalid request for pydantic's clients (``detail``) and for OpenAI's
+    (``error``).
+    """
     place: list[JsonValue] = ["body", *error.place]
     detail: list[JsonValue] = [{"loc": place, "msg": error.message, "type": error.kind}]
     parameter = ".".join(map(str, error.place)) or None
@@ -111,12 +122,8 @@ def _invalid(error: InvalidRequest) -> Response:
 
 
 def _unknown(model: str, service: DecisionService) -> Response:
-    known = ", ".join((service.name, *ALIASES))
+    names = ", ".join((service.name, *ALIASES))
     message = Message(
-        "no model {model!r} is served: ask for one of {known}", model=model, known=known
+        "no model {model!r} is served: ask for one of {known}", model=model, known=names
     )
     return problem(404, "model_not_found", str(message), parameter="model")
-
-
-def _seconds(error: ModelError) -> str:
-    return str(max(1, round(getattr(error, "retry_after", None) or 1)))

@@ -1,4 +1,4 @@
-"""What our pages send: forms, which are never large."""
+"""Read the forms that our pages send, which are never large."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _MOST_ROWS = 10_000
 
 
 def whole(text: str) -> int | None:
-    """A whole number from 0, where it is one that anybody would count to."""
+    """Read a whole number from 0; None if the text is not one, or has too many digits."""
     return int(text) if text.isdecimal() and len(text) <= _MOST_DIGITS else None
 
 
 def row_count(text: str, most: int) -> int:
-    """How many rows a form asks for."""
+    """Read how many rows a form asks for."""
     count = whole(text) or 0
     if not 1 <= count <= most:
         raise SetupError(
@@ -39,26 +39,26 @@ def row_count(text: str, most: int) -> int:
 
 
 def rows_in(texts: Iterable[str]) -> frozenset[int] | None:
-    """The rows, from 1, that an address names as ``3,8,12-15``, in one value or several; None where
-    it names none.
+    """Read the rows, from 1, that an address names as ``3,8,12-15``, in one value or several; None
+    if it names none.
     """
     parts = [part.strip() for text in texts for part in text.split(",") if part.strip()]
-    found: set[int] = set()
+    rows: set[int] = set()
     for part in parts:
-        ends = [whole(end) for end in part.split("-")]
-        first, last = ends[0], ends[-1]
-        if len(ends) > 2 or not first or not last or last - first >= _MOST_ROWS - len(found):
+        ends = [whole(bound) for bound in part.split("-")]
+        start, end = ends[0], ends[-1]
+        if len(ends) > 2 or not start or not end or end - start >= _MOST_ROWS - len(rows):
             raise SetupError(
                 "rows are written as 3,8,12-15, at most {most} of them, not {part!r}",
                 most=_MOST_ROWS,
                 part=part,
             )
-        found.update(range(first, last + 1))
-    return frozenset(found) if parts else None
+        rows.update(range(start, end + 1))
+    return frozenset(rows) if parts else None
 
 
 def rows_text(rows: Iterable[int]) -> str:
-    """The same the other way round: neighbours as a stretch."""
+    """Write rows as ``3,8,12-15``, the inverse of ``rows_in``."""
 
     def stretches() -> Iterator[str]:
         for _, pairs in groupby(enumerate(sorted(rows)), lambda pair: pair[1] - pair[0]):
@@ -69,14 +69,14 @@ def rows_text(rows: Iterable[int]) -> str:
 
 
 def counted_rows(text: str, per_row: int) -> str:
-    """Judgments that an address names, as the rows that people count."""
+    """Turn the numbers of judgments in an address into rows as people count them."""
     return rows_text({(number - 1) // per_row + 1 for number in rows_in([text]) or ()})
 
 
 async def fields_of(
     request: Request, largest: int = LARGEST, most: int = _MOST_FIELDS
 ) -> list[tuple[str, str]]:
-    """Every field that was sent, in its order; a name may be there several times."""
+    """Read every field that was sent, in its order; a name may be there several times."""
     body = await body_of(request, largest)
     try:
         return parse_qsl(
@@ -89,7 +89,7 @@ async def fields_of(
 def with_form(
     answer: Callable[[Request, QueryParams], Response],
 ) -> Callable[[Request], Awaitable[Response]]:
-    """A page that is sent a form, and may take its time."""
+    """Turn ``answer`` into a route that reads a form and runs in a thread."""
 
     async def handle(request: Request) -> Response:
         return await run_in_threadpool(answer, request, QueryParams(await fields_of(request)))

@@ -1,8 +1,9 @@
-"""Who may ask the page, and what a browser may do with the answer.
+"""The guard before the pages: it decides which requests are answered, and what a browser may do
+with the answer.
 
-Every request passes here first: the Host must be ours (a foreign name that resolves to this machine
-is refused), the token must be known, and whatever changes something must come from our own pages.
-Every answer leaves with the headers that forbid scripts, frames and connections that are not ours.
+The Host must be ours (a foreign name that resolves to this machine is refused), the token must be
+known, and requests that change something must come from our own pages. Every answer leaves with
+headers that forbid scripts, frames and connections that are not ours.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from adjudge.web.server_access import (
     has_two_lengths,
     is_secret,
     is_too_long,
-    sealed,
+    with_headers,
 )
 
 LANGUAGE_COOKIE = "adjudge_language"
@@ -45,11 +46,11 @@ _FIXED = {
 
 @dataclass(frozen=True)
 class Access(ServerAccess):
-    """Where the page is served; with its token."""
+    """Address and secrets of the page's server."""
 
     @property
     def origins(self) -> tuple[str, ...]:
-        """What an Origin header may say."""
+        """The Origin headers of our own pages."""
         return tuple(f"http://{host}" for host in self.hosts)
 
     @property
@@ -63,15 +64,16 @@ class Access(ServerAccess):
 
     @property
     def place(self) -> str:
-        """The path below which browsers find the pages. The cookie is sent there alone, so a server
-        on another port, whose paths nobody asks for by this one, never gets it; and without this
-        path the cookie opens nothing.
+        """The path below which browsers find the pages.
+
+        The cookie is sent there alone, so a server on another port, whose paths differ, never gets
+        it. Without this path the cookie opens nothing.
         """
         return f"/{self._made_for('place')[:32]}"
 
     @property
     def session(self) -> str:
-        """What the cookie holds.
+        """The value of the cookie.
 
         It opens the pages below ``place`` of this server, while it runs, and nothing else.
         """
@@ -79,8 +81,8 @@ class Access(ServerAccess):
 
     @property
     def form_token(self) -> str:
-        """What our pages send along when they change something; the token
-        itself stands in no page.
+        """The secret that our pages send when they change something; the token itself is in no
+        page.
         """
         return self._made_for("form")
 
@@ -88,23 +90,23 @@ class Access(ServerAccess):
         return hmac.new(self.token.encode(), purpose.encode(), hashlib.sha256).hexdigest()
 
     def is_below_place(self, path: str) -> bool:
-        """Whether an address is one that browsers use."""
-        begins, rest = path[: len(self.place)], path[len(self.place) :]
-        return is_secret(begins, self.place) and rest[:1] in ("", "/")
+        """Return True if a path is one that browsers use."""
+        start, remainder = path[: len(self.place)], path[len(self.place) :]
+        return is_secret(start, self.place) and remainder[:1] in ("", "/")
 
     def knows_session(self, given: Iterable[str]) -> bool:
-        """Whether one of these is what our cookie holds: other servers may have set cookies of its
-        name.
+        """Return True if one of these cookie values opens the pages. Other servers on this machine
+        may have set cookies of the same name.
         """
-        return any(is_secret(one, self.session) for one in given)
+        return any(is_secret(value, self.session) for value in given)
 
     def knows_form(self, token: str | None) -> bool:
-        """Whether a change may be made with it."""
+        """Return True if this token allows a change."""
         return self.knows(token) or is_secret(token, self.form_token)
 
 
 def policy(nonce: str) -> str:
-    """The Content-Security-Policy of a page."""
+    """Return the Content-Security-Policy of a page."""
     return (
         f"default-src 'none'; script-src 'self' 'nonce-{nonce}'; "
         f"style-src 'self' 'nonce-{nonce}'; img-src 'self' data:; connect-src 'self'; "
@@ -114,14 +116,14 @@ def policy(nonce: str) -> str:
 
 
 class Guard:
-    """Stands before the application."""
+    """Checks every request before the application sees it."""
 
     def __init__(self, app: ASGIApp, access: Access) -> None:
         self._app = app
         self._access = access
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a request through, or say why not."""
+        """Let a request through, or answer why not."""
         if scope["type"] != "http":
             return
         nonce = secrets.token_urlsafe(16)
@@ -129,11 +131,19 @@ class Guard:
         scope["root_path"] = (
             self._access.place if self._access.is_below_place(scope["path"]) else ""
         )
-        answer = self._refusal(scope) or self._begun(scope)
-        await (answer or self._app)(scope, receive, _sealed(send, nonce))
+        answer = self._refusal(scope) or self._start_session(scope)
+        await (answer or self._app)(
+            scope,
+            receive,
+            with_headers(
+                send,
+                {**_FIXED, "content-security-policy": policy(nonce)},
+                {"cache-control": "no-store"},
+            ),
+        )
 
     def _refusal(self, scope: Scope) -> Response | None:
-        """Why a request is not answered, where it is not."""
+        """Return the answer that refuses a request; None if it may pass."""
         headers, access = Headers(scope=scope), self._access
         if has_two_lengths(headers):
             return PlainTextResponse(
@@ -165,21 +175,21 @@ class Guard:
         if scope["root_path"] and access.knows_session(_cookies(headers, access.cookie)):
             return True
         return access.knows(headers.get(TOKEN_HEADER)) or (
-            scope["path"] == "/" and access.knows(_given(scope))
+            scope["path"] == "/" and access.knows(_token_in(scope))
         )
 
-    def _begun(self, scope: Scope) -> Response | None:
-        """From the address with the token to the one without it: a token in an address ends up in
-        histories.
+    def _start_session(self, scope: Scope) -> Response | None:
+        """Redirect from the address with the token to the one without it: tokens in addresses end
+        up in histories.
         """
-        if scope["path"] != "/" or _given(scope) is None:
+        if scope["path"] != "/" or _token_in(scope) is None:
             return None
-        rest = [
+        query = [
             (name, value)
             for name, value in parse_qsl(scope["query_string"].decode("latin-1"))
             if name != "token"
         ]
-        address = f"{self._access.place}/{'?' if rest else ''}{urlencode(rest)}"
+        address = f"{self._access.place}/{'?' if query else ''}{urlencode(query)}"
         # a redirect that began in another page, such as the file that opens the browser, goes
         # without a strict cookie
         is_foreign = Headers(scope=scope).get("sec-fetch-site") == "cross-site"
@@ -196,26 +206,28 @@ class Guard:
         return answer
 
 
-def _given(scope: Scope) -> str | None:
+def _token_in(scope: Scope) -> str | None:
     return dict(parse_qsl(scope["query_string"].decode("latin-1"))).get("token")
 
 
 def _cookies(headers: Headers, name: str) -> list[str]:
-    """Every cookie of that name.
-
-    Whatever else is sent, other servers have set: it may be of any form.
+    """Return the values of every cookie of that name. Other servers set further ones, of any
+    form.
     """
-    pairs = (part.partition("=") for held in headers.getlist("cookie") for part in held.split(";"))
+    pairs = (
+        part.partition("=") for header in headers.getlist("cookie") for part in header.split(";")
+    )
     return [value.strip() for key, _, value in pairs if key.strip() == name]
 
 
 def _stray(scope: Scope, headers: Headers) -> Response:
-    """For an address without ``Access.place``, or with that of an earlier server on this port: a
-    browser that was here before finds the way by itself.
+    """Answer an address without ``Access.place``, or with that of an earlier server on this port.
+
+    A browser gets a page that finds the way back if it was here before.
     """
-    said = "open the address that adjudge view printed, with its token"
+    text = "open the address that adjudge view printed, with its token"
     if scope["method"] != "GET" or "text/html" not in headers.get("accept", ""):
-        return PlainTextResponse(said, 403)
+        return PlainTextResponse(text, 403)
     language = "ru" if "ru" in _cookies(headers, LANGUAGE_COOKIE) else "en"
     texts = {
         "title": Message("This address does not open the page"),
@@ -225,13 +237,7 @@ def _stray(scope: Scope, headers: Headers) -> Response:
             "start it with: adjudge view"
         ),
     }
-    shown = {name: escape(render(text, language)) for name, text in texts.items()}
+    escaped = {name: escape(render(message, language)) for name, message in texts.items()}
     page = Path(__file__).with_name("stray.html").read_text(encoding="utf-8")
     nonce = scope["state"]["nonce"]
-    return HTMLResponse(page.format(**shown, language=language, nonce=nonce), 403)
-
-
-def _sealed(send: Send, nonce: str) -> Send:
-    return sealed(
-        send, {**_FIXED, "content-security-policy": policy(nonce)}, {"cache-control": "no-store"}
-    )
+    return HTMLResponse(page.format(**escaped, language=language, nonce=nonce), 403)

@@ -1,5 +1,5 @@
-"""Files below the folder where the page was started, found by looking: no address says a path, and
-links are passed over.
+"""Files below the folder where the page was started. They are found by a scan: no address holds a
+path, and links are skipped.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _ENDINGS = (".yaml", ".yml")
 
 
 class FoundFile(NamedTuple):
-    """A file, and what the page calls it: its path below the folder."""
+    """A file, and its name in the page: its path below the folder."""
 
     name: str
     path: Path
@@ -36,7 +36,7 @@ class FoundFile(NamedTuple):
 
     @property
     def version(self) -> str:
-        """Another when something else is in it."""
+        """A text that differs if the content has changed."""
         return f"{self.size}-{self.changed}"
 
 
@@ -47,86 +47,90 @@ class Preview(NamedTuple):
 
 
 def data_files(home: Path) -> dict[str, FoundFile]:
-    """Files that hold rows, by name."""
-    return _found(home, ROW_FILES)
+    """Return the files that hold rows, by name."""
+    return _find_files(home, ROW_FILES)
 
 
 def yaml_files(home: Path) -> dict[str, FoundFile]:
-    """Files that may hold criteria, by name."""
-    return _found(home, _ENDINGS)
+    """Return the files that may hold criteria, by name."""
+    return _find_files(home, _ENDINGS)
 
 
-def chosen(files: Mapping[str, FoundFile], name: str, what: str) -> FoundFile:
-    """The file of that name, as it is now."""
-    found = files.get(name)
-    if found is None or found.path.is_symlink() or not found.path.is_file():
+def find_file(files: Mapping[str, FoundFile], name: str, what: str) -> FoundFile:
+    """Return the file of that name if it is still there and no link."""
+    file = files.get(name)
+    if file is None or file.path.is_symlink() or not file.path.is_file():
         raise SetupError(
             "no {what} {name!r} below the folder where the page was started",
             what=what,
             name=name,
         )
-    return found
+    return file
 
 
 def preview(file: FoundFile) -> Preview:
-    """The columns of a file, and its first rows."""
+    """Read the columns of a file and its first rows."""
     try:
         _, rows = open_source(file.path)
-        first = [row for row in islice(rows, _PREVIEW) if not isinstance(row, BadRow)]
+        first_rows = [row for row in islice(rows, _PREVIEW) if not isinstance(row, BadRow)]
     except (AdjudgeError, OSError, ValueError) as error:
         return Preview([], [], str(error))
-    cells = [_cells(row) for row in first]
-    return Preview(list(dict.fromkeys(name for one in cells for name in one)), cells)
+    cells = [_cells(row) for row in first_rows]
+    return Preview(list(dict.fromkeys(name for row_cells in cells for name in row_cells)), cells)
 
 
 def _cells(row: Row) -> dict[str, str]:
-    held = row.cells if isinstance(row.cells, Mapping) else row.cells.fields
+    values = row.cells if isinstance(row.cells, Mapping) else row.cells.fields
     return {
         str(name): str("" if value is None else value)[:_LONGEST_CELL]
-        for name, value in held.items()
+        for name, value in values.items()
     }
 
 
-def _found(home: Path, endings: Sequence[str]) -> dict[str, FoundFile]:
-    wanted = (
-        one
-        for one in islice(_entries(home, 0), _MOST_SEEN)
-        if one.name.lower().endswith(tuple(endings))
+def _find_files(home: Path, endings: Sequence[str]) -> dict[str, FoundFile]:
+    matching = (
+        entry
+        for entry in islice(_entries(home, 0), _MOST_SEEN)
+        if entry.name.lower().endswith(tuple(endings))
     )
-    found = []
-    for one in wanted:
+    files = []
+    for entry in matching:
         with suppress(FileNotFoundError):  # it was deleted just now
-            path, stat = Path(one.path), one.stat()
+            path, stat = Path(entry.path), entry.stat()
             name = path.relative_to(home).as_posix()
-            found.append(FoundFile(name, path, stat.st_size, stat.st_mtime_ns))
-    return {one.name: one for one in sorted(found)[:_MOST_FILES]}
+            files.append(FoundFile(name, path, stat.st_size, stat.st_mtime_ns))
+    return {entry.name: entry for entry in sorted(files)[:_MOST_FILES]}
 
 
 def _entries(folder: Path, depth: int) -> Iterator[os.DirEntry[str]]:
-    """Every plain file, those of a folder before those further down.
+    """Yield every plain file, those of a folder before those further down.
 
     Run folders, hidden ones and links are not entered.
     """
     try:
         with os.scandir(folder) as scanned:
             entries = sorted(
-                (one for one in scanned if not one.name.startswith(".")), key=lambda one: one.name
+                (entry for entry in scanned if not entry.name.startswith(".")),
+                key=lambda entry: entry.name,
             )
     except OSError:
         return
-    if any(one.name == FILE for one in entries):
+    if any(entry.name == FILE for entry in entries):
         return
-    yield from (one for one in entries if one.is_file(follow_symlinks=False))
-    for one in entries:
+    yield from (entry for entry in entries if entry.is_file(follow_symlinks=False))
+    for entry in entries:
         is_entered = (
-            one.is_dir(follow_symlinks=False) and one.name not in _NOT_ENTERED and depth < _DEEPEST
+            entry.is_dir(follow_symlinks=False)
+            and entry.name not in _NOT_ENTERED
+            and depth < _DEEPEST
         )
-        if is_entered and not (Path(one.path) / "pyvenv.cfg").exists():
-            yield from _entries(Path(one.path), depth + 1)
+        # a virtual environment: its files are not the user's data
+        if is_entered and not (Path(entry.path) / "pyvenv.cfg").exists():
+            yield from _entries(Path(entry.path), depth + 1)
 
 
-def made_folder(home: Path, *parts: str) -> Path:
-    """A folder below ``home``, through no link that leads elsewhere."""
+def make_folder(home: Path, *parts: str) -> Path:
+    """Make a folder below ``home``, never through a link that leads elsewhere."""
     folder = home
     for part in parts:
         inner = folder / part
@@ -147,5 +151,5 @@ def made_folder(home: Path, *parts: str) -> Path:
 
 
 def is_own(path: Path, parent: Path) -> bool:
-    """Whether a path is really there, and not elsewhere by a link."""
+    """Return True if a path is really in its parent, and not elsewhere by a link."""
     return path.resolve() == parent.resolve() / path.name

@@ -1,5 +1,5 @@
 """Runs that the page started: each in a process of its own, within a share of the page's budget,
-stopped when the page ends.
+and stopped when the page ends.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _FINE = (ExitCode.OK, ExitCode.UNSCORED, ExitCode.GATE_FAILED, ExitCode.GATE_INC
 
 @dataclass
 class Job:
-    """A run under way, or one that was."""
+    """A run that the page started, running or ended."""
 
     id: str
     folder: Path
@@ -50,23 +50,23 @@ class Job:
     share: Share
     spent_before: float
     process: subprocess.Popen[bytes]
-    said: IO[bytes]
+    output: IO[bytes]
     is_stopping: bool = False
     first_seen: tuple[float, int] | None = None
     """When its progress was first looked at, and how many judgments there were then."""
     ended: threading.Event = field(default_factory=threading.Event)
     message: str = ""
-    """What it said at its end, where that was not what was wanted."""
+    """Its last message, if it did not end well."""
 
     def seconds_left(self, done: int) -> float | None:
-        """By the pace since it was first looked at; None until there is one."""
+        """Estimate from the pace since the first look at it; None until there is a pace."""
         now = time.monotonic()
         if self.first_seen is None:
             self.first_seen = now, done
-        since, before = self.first_seen
-        if not self.is_running or self.total is None or done <= before:
+        since, done_before = self.first_seen
+        if not self.is_running or self.total is None or done <= done_before:
             return None
-        return (now - since) * (self.total - done) / (done - before)
+        return (now - since) * (self.total - done) / (done - done_before)
 
     @property
     def is_running(self) -> bool:
@@ -74,11 +74,11 @@ class Job:
 
     @property
     def is_fine(self) -> bool:
-        """Whether it came to its end."""
+        """True if it ran to its end."""
         return self.process.returncode in _FINE
 
     def stop(self) -> None:
-        """Send nothing more; what is under way is waited for."""
+        """Stop gently: nothing more is sent, replies under way are awaited."""
         self.is_stopping = True
         self._let_go()
 
@@ -87,18 +87,19 @@ class Job:
             self.process.stdin.close()
 
     def wait(self) -> None:
-        """Until it has ended; then its share is settled by what its ledger says."""
+        """Wait until it has ended; then settle its share by its ledger."""
         try:
             self.process.wait()
         finally:
-            self.message = "" if self.is_fine else _last(self.said)
-            self.said.close()
+            self.message = "" if self.is_fine else _last(self.output)
+            self.output.close()
             self._let_go()
+            # settled before ``ended`` is set: whoever sees it ended also sees its money back
             self._settle()
             self.ended.set()
 
     def _settle(self) -> None:
-        """Where nobody can say any more what was spent, all that might have been."""
+        """Settle the share with what was spent; with all of it if that cannot be read any more."""
         was_there = self.is_fine or self.spent_before > 0
         try:
             spent = (
@@ -112,7 +113,7 @@ class Job:
 
 
 class Jobs:
-    """What was started, by id."""
+    """The jobs of one server, by id."""
 
     def __init__(self, spending: Spending, home: Path) -> None:
         self._spending = spending
@@ -131,35 +132,38 @@ class Jobs:
         *,
         language: str = "en",
     ) -> Job:
-        """Give a command that judges into ``folder``, with ``usd`` more than it has spent; what it
-        says is in ``language``.
+        """Start a command that judges into ``folder``, with ``usd`` more than the folder has cost
+        so far. Its messages are in ``language``.
         """
         with self._lock:
-            if (known := self.of(folder)) and known.is_running:
+            if (running := self.of(folder)) and running.is_running:
                 raise SetupError("{name} is under way already", name=folder.name)
             if sum(job.is_running for job in self._jobs.values()) >= _MOST_AT_ONCE:
                 raise SetupError(
                     "{most} runs are under way: wait for one of them, or stop it",
                     most=_MOST_AT_ONCE,
                 )
-            before, share = dollars_in(folder), self._spending.set_aside(usd)
-            said = TemporaryFile()  # noqa: SIM115 - it is closed when the job has ended
-            command = [*_WORKER, *words, "--max-usd", f"{before + usd:.6f}"]
+            spent_before, share = dollars_in(folder), self._spending.set_aside(usd)
+            output = TemporaryFile()  # noqa: SIM115 - it is closed when the job has ended
+            # the limit of a run counts from its beginning, so what was spent before is added
+            command = [*_WORKER, *words, "--max-usd", f"{spent_before + usd:.6f}"]
             try:
                 process = subprocess.Popen(  # noqa: S603 - our own command
                     command,
                     cwd=self._home,
                     env={**os.environ, "LC_ALL": _LOCALES[language]},
                     stdin=subprocess.PIPE,
-                    stdout=said,
-                    stderr=said,
+                    stdout=output,
+                    stderr=output,
                     start_new_session=True,
                 )
             except OSError as error:
                 share.settle(0.0)
                 raise _no_process(error) from error
             self._totals[folder] = total = total or self._totals.get(folder, 0)
-            job = Job(secrets.token_hex(4), folder, total or None, share, before, process, said)
+            job = Job(
+                secrets.token_hex(4), folder, total or None, share, spent_before, process, output
+            )
             self._forget_old()
             self._jobs[job.id] = job
             threading.Thread(target=job.wait, daemon=True).start()
@@ -173,11 +177,11 @@ class Jobs:
         )
 
     def of(self, folder: Path) -> Job | None:
-        """The last job that judges into a folder."""
+        """Return the last job that judges into a folder."""
         return next((job for job in reversed([*self._jobs.values()]) if job.folder == folder), None)
 
     def close(self) -> None:
-        """The page ends: every job stops gently, and nobody waits for an estimate any more."""
+        """Stop every job gently, and drop running estimates."""
         with self._lock:  # one that is just being started is among them
             for process in [*self._estimates]:
                 process.kill()
@@ -187,29 +191,31 @@ class Jobs:
                 job.stop()
 
     def estimate(self, words: Sequence[str]) -> JsonDict:
-        """What a command would take, in a process of its own, so that this one stays small."""
-        told = self.answer_of(
+        """Estimate what a command would take. It runs in a process of its own, so that this one
+        stays small.
+        """
+        printed = self.answer_of(
             [*words, "--dry-run", "--json"],
             Message("the estimate takes too long: judge the first rows alone"),
         )
-        found: JsonDict = json.loads(told)["results"][0]
-        return found
+        result: JsonDict = json.loads(printed)["results"][0]
+        return result
 
     def answer_of(self, words: Sequence[str], too_long: str) -> bytes:
-        """What a command that asks nobody prints."""
+        """Run a command that asks no model, and return what it prints."""
         with self._asking([*_PYTHON, "adjudge", *words]) as process:
             try:
-                told, said = process.communicate(timeout=_PATIENCE)
+                printed, errors = process.communicate(timeout=_PATIENCE)
             except subprocess.TimeoutExpired as error:
                 raise RunError(too_long) from error
         if process.returncode:
-            raise SetupError(_plain(said))
-        return told
+            raise SetupError(_plain(errors))
+        return printed
 
     @contextmanager
     def _asking(self, command: Sequence[str]) -> Iterator[subprocess.Popen[bytes]]:
-        """A process of an address that anybody may reload: never more of them than a machine bears,
-        and none is left behind.
+        """Start a process for a request that a browser may repeat at will. Only a few run at a
+        time, and none outlives its request.
         """
         with self._lock:
             if len(self._estimates) >= _ESTIMATES_AT_ONCE:
@@ -245,18 +251,17 @@ def _no_process(error: OSError) -> RunError:
 
 
 def dollars_in(folder: Path) -> float:
-    """What a run has cost until now; nothing where there is none."""
+    """Return the cost of a run so far; 0 if there is no run."""
     return spent_in(folder).usd if holds_run(folder) else 0.0
 
 
-def _last(said: IO[bytes]) -> str:
-    said.seek(0)
-    return _plain(said.read())
+def _last(output: IO[bytes]) -> str:
+    """Return the last message of a job's output."""
+    output.seek(0)
+    return _plain(output.read())
 
 
-def _plain(said: bytes) -> str:
-    """What a command said at its end, without its name in front, and without the figures that the
-    page shows itself.
-    """
-    text = "\n" + said.decode("utf-8", "replace").strip()
+def _plain(output: bytes) -> str:
+    """Return the last message that a command printed, without the program's name."""
+    text = "\n" + output.decode("utf-8", "replace").strip()
     return text.rpartition("\nadjudge: ")[2].strip()[-_LONGEST_MESSAGE:]

@@ -6,5 +6,5 @@ import json
 
 
 def json_bytes(data: object) -> bytes:
-    """In UTF-8. Half a surrogate pair has none: it stays the escape that JSON has for it."""
+    """Encode as UTF-8. Half a surrogate pair, which UTF-8 cannot hold, stays a JSON escape."""
     return json.dumps(data, ensure_ascii=False, default=str).encode("utf-8", "backslashreplace")

@@ -1,4 +1,4 @@
-"""Who is labelling what in the page: one session for each run, criteria, annotator and queue."""
+"""Label sessions of the page: one per run, criteria, annotator and queue."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _MOST = 50
 
 
 class LabelSessions:
-    """Sessions are kept in memory for their speed alone: every answer is on the disk."""
+    """Open sessions. They are in memory only for speed: every answer is on the disk."""
 
     def __init__(self) -> None:
         self._open: dict[tuple[str, str | None, Annotator], Labelling] = {}
@@ -39,13 +39,12 @@ class LabelSessions:
         self._locks: dict[str, threading.RLock] = {}
 
     def lock(self, place: RunPlace) -> threading.RLock:
-        """Two tabs may answer at once. Each run has its own: of a large one the rows are drawn for
-        a while.
-        """
+        """Return the lock of a run, as two tabs may answer at once."""
+        # one lock per run: drawing the rows of a large run takes a while
         return self._locks.setdefault(place.id, threading.RLock())
 
     def work(self, place: RunPlace, criteria: str | None, who: Annotator) -> Labelling:
-        """The session, begun where there is none."""
+        """Return the session, and begin it if it is not open."""
         with self.lock(place):
             key = (place.id, criteria, who)
             work = self._open.get(key)
@@ -62,49 +61,50 @@ class LabelSessions:
             return draw_rows(store, judged, who)
         key = (place.id, judged.name, who.queue, who.count, who.by)
         version = file_version(place.folder / FILE)
-        known, rows = self._drawn.get(key, (None, None))
-        if rows is None or known != version:
+        drawn_version, rows = self._drawn.get(key, (None, None))
+        if rows is None or drawn_version != version:
             rows = draw_rows(store, judged, who)
             self._drawn[key] = version, rows
             _leave_latest(self._drawn)
         return rows
 
     def is_open(self, place: RunPlace, criteria: str | None, who: Annotator) -> bool:
-        """Whether its rows are drawn already."""
+        """Return True if its rows are drawn already."""
         return (place.id, criteria, who) in self._open
 
-    def labelled(
+    def set_last(
         self, place: RunPlace, criteria: str | None, who: Annotator, row: ShownRow | None
     ) -> None:
-        """The row whose verdict may be revealed now: the last one labelled, until its label is
-        taken back.
+        """Set the row whose verdict may be revealed: the last one labelled. None after its label
+        was taken back.
         """
         self._last.pop((place.id, criteria, who), None)
         if row is not None:
             self._last[place.id, criteria, who] = row
 
     def last(self, place: RunPlace, criteria: str | None, who: Annotator) -> ShownRow | None:
-        """What ``labelled`` was told last."""
+        """Return the last labelled row, whose verdict may be revealed."""
         return self._last.get((place.id, criteria, who))
 
-    def saw(self, place: RunPlace, row: int) -> None:
-        """The judge's verdict on a row was shown."""
+    def mark_seen(self, place: RunPlace, row: int) -> None:
+        """Note that the judge's verdict on a row was shown."""
         self._seen.setdefault(place.id, set()).add(row)
 
-    def seen(self, place: RunPlace) -> set[int]:
-        """The rows whose verdicts were shown, since the server started."""
+    def seen_rows(self, place: RunPlace) -> set[int]:
+        """Return the rows whose verdicts were shown since the server started."""
         return self._seen.get(place.id, set())
 
 
-def _leave_latest(kept: dict[Any, Any]) -> None:
-    """Sessions of other runs, which have other locks, may make room at the same time."""
-    for key in [*kept][:-_MOST]:
-        kept.pop(key, None)
+def _leave_latest(sessions: dict[Any, Any]) -> None:
+    """Drop all but the latest entries."""
+    for key in [*sessions][:-_MOST]:
+        # sessions of other runs have other locks, so another thread may have removed the key
+        sessions.pop(key, None)
 
 
 def _is_over(work: Labelling, place: RunPlace, who: Annotator) -> bool:
-    """Whether to begin anew: rows were assigned to others, new conflicts may have come, or the run
-    folder was replaced by another.
+    """Return True if a session must begin again: rows were assigned to others, new conflicts may
+    have come, or the run folder was replaced.
     """
     try:
         if is_drawn(who.queue):

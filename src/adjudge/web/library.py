@@ -1,6 +1,6 @@
-"""The runs that the page shows: those found under the folder it was started for, and no others.
+"""The runs that the page shows: those below the folder it was started for, and no others.
 
-A run is asked for by an id that a scan gave it. No path is ever made from an address.
+A run is named by an id from a scan. No path is ever built from an address.
 """
 
 from __future__ import annotations
@@ -69,13 +69,13 @@ class RunPlace:
 
     @property
     def link(self) -> JsonDict:
-        """What a page needs to name it and to lead there."""
+        """The id and name that a page needs to link to the run."""
         return {"id": self.id, "name": self.name}
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunAbout:
-    """What a run says of itself."""
+    """Facts about a run, from its ledger."""
 
     id: str
     name: str
@@ -90,12 +90,12 @@ class RunAbout:
     """Why it cannot be read; nothing else is known then."""
 
     def to_dict(self) -> JsonDict:
-        known = ("models", "started", "state", "imported", "usd")
-        return some_of(self, "id", "name", "written", *(("error",) if self.error else known))
+        fields = ("models", "started", "state", "imported", "usd")
+        return some_of(self, "id", "name", "written", *(("error",) if self.error else fields))
 
 
 class JudgeCounts(NamedTuple):
-    """How many judgments of a judge came out how."""
+    """Counts of a judge's judgments by status, and their means."""
 
     statuses: Mapping[str, int]
     means: Mapping[str, Mean]
@@ -103,7 +103,7 @@ class JudgeCounts(NamedTuple):
 
 
 class Library:
-    """Finds runs, and keeps what was counted in them until they change."""
+    """Finds runs, and caches what was computed from them until they change."""
 
     def __init__(self, root: Path, *, read_only: bool = False) -> None:
         self.root = root.resolve()
@@ -116,9 +116,9 @@ class Library:
         self._lock = threading.Lock()
 
     def scan(self) -> list[RunPlace]:
-        """Every run there is, the newest first.
+        """List all runs, the newest first.
 
-        A link that leads out of the folder is left alone.
+        A link that leads out of the folder is left out.
         """
         places = [
             self._place(name, folder) for name, folder in reversed(runs_inside(self.root).items())
@@ -147,68 +147,71 @@ class Library:
             f"{plain}-{mark}" if plain else mark, name.encode("utf-8", "replace").decode(), folder
         )
 
-    def kept(
+    def get_or_compute(
         self, place: RunPlace, what: str, make: Callable[[], T], *, at_once: bool | None = None
     ) -> T:
-        """What ``make`` found in a run, found anew when the run has changed: ``at_once``, as by
-        default unless it is live.
+        """Return the result of ``make`` for a run; cached until the run changes.
+
+        While a run is live, a result may be reused for some seconds although the run has changed,
+        unless ``at_once``.
         """
         key, version, now = (place.id, what), run_version(place.folder), time.monotonic()
-        known = self._kept.get(key)
-        if known is None or (
-            known[0] != version and (now > known[1] or self._matters(place, at_once))
+        cached = self._kept.get(key)
+        if cached is None or (
+            cached[0] != version and (now > cached[1] or self._matters(place, at_once))
         ):
-            found, took = make(), time.monotonic() - now
+            result, took = make(), time.monotonic() - now
             with self._lock:
                 if len(self._kept) >= _MOST_KEPT:
                     self._kept.clear()
-                self._kept[key] = (version, now + min(_PATIENCE, _SHARE * took), found)
-            return found
-        return known[2]  # type: ignore[return-value]
+                # quick figures expire soon: at most one part in _SHARE of the time goes into
+                # computing them
+                self._kept[key] = (version, now + min(_PATIENCE, _SHARE * took), result)
+            return result
+        return cached[2]  # type: ignore[return-value]
 
     def read(self, place: RunPlace, what: str, find: Callable[[sqlite3.Connection], T]) -> T:
-        """The same, found in the run's ledger."""
+        """Like ``get_or_compute``, but ``find`` reads the run's ledger."""
 
         def make() -> T:
             with reading(place.folder) as connection:
                 return find(connection)
 
-        return self.kept(place, what, make)
+        return self.get_or_compute(place, what, make)
 
     def would_wait(self, place: RunPlace, what: str) -> bool:
-        """Whether finding this out takes longer than a page should stay blank."""
-        known = self._kept.get((place.id, what))
-        is_known = known is not None and known[0] == run_version(place.folder)
+        """Return True if computing this takes longer than a page should stay blank."""
+        cached = self._kept.get((place.id, what))
+        is_known = cached is not None and cached[0] == run_version(place.folder)
         return not is_known and (place.folder / FILE).stat().st_size >= SLOW
 
     def _matters(self, place: RunPlace, at_once: bool | None) -> bool:
         return not self.is_live(place) if at_once is None else at_once
 
     def version(self, place: RunPlace) -> str:
-        """Another whenever the run has changed."""
+        """Return a text that differs whenever the run has changed."""
         return str(run_version(place.folder))
 
     def is_live(self, place: RunPlace) -> bool:
-        """Whether somebody seems to be writing to a run: it has not ended, and something was
-        written of late.
+        """Return True if a program seems to be writing to a run: it has not ended, and was written
+        to lately.
         """
         unfinished = self.about(place).state == _UNFINISHED
         return unfinished and time.time() - last_written(place.folder) < _OF_LATE
 
     def about(self, place: RunPlace) -> RunAbout:
-        """What a run says of itself, now: it is read in no time, and whether it has ended decides
-        what may be shown late.
-        """
-        return self.kept(place, "about", lambda: _about(place), at_once=True)
+        """Read the facts about a run."""
+        # never reused late: it is read fast, and the state it holds decides what may be reused
+        return self.get_or_compute(place, "about", lambda: _about(place), at_once=True)
 
     def counts(self, place: RunPlace, *, at_once: bool | None = None) -> dict[str, JudgeCounts]:
-        """Judge → how its judgments came out."""
-        return self.kept(place, "counts", lambda: _counts(place), at_once=at_once)
+        """Count each judge's judgments."""
+        return self.get_or_compute(place, "counts", lambda: _counts(place), at_once=at_once)
 
     def glance(self, place: RunPlace, *, wait: bool = False) -> JsonDict:
-        """A run as the list shows it.
+        """Summarize a run for the list of runs.
 
-        A large one is counted when the list waits for it, or was counted already.
+        A large one is counted only if the list waits for it, or if it was counted before.
         """
         about = self.about(place)
         if about.error:
@@ -223,7 +226,9 @@ class Library:
             }
             for judge, models in about.models.items()
         ]
-        corrected = self._corrected(place) if wait or (place.id, _CORRECTED) in self._kept else None
+        corrected = (
+            self._read_corrected(place) if wait or (place.id, _CORRECTED) in self._kept else None
+        )
         waits = corrected is None and holds_labels(place.folder) and not is_large(place)
         return {
             **about.to_dict(),
@@ -233,42 +238,43 @@ class Library:
             "complete": counted and not waits,
         }
 
-    def _corrected(self, place: RunPlace) -> list[JsonDict]:
-        """The numbers that labels correct: of a run that is not too large to be read through for a
+    def _read_corrected(self, place: RunPlace) -> list[JsonDict]:
+        """Return the numbers that labels correct; none if the run is too large to be read for a
         list.
         """
         if is_large(place) or not holds_labels(place.folder):
             return []
-        return self.kept(place, _CORRECTED, lambda: _corrected(place))
+        return self.get_or_compute(place, _CORRECTED, lambda: _correct_numbers(place))
 
 
 def run_version(folder: Path) -> Hashable:
-    """Changes with whatever is written to a run, labels included, as soon as a
-    reader can see it; and when a judge is found changed.
+    """Return a value that changes with everything written to a run, labels included, as soon as a
+    reader can see it, and when a judge is found changed.
     """
-    beside = (folder / NOTES, folder.parent / CHANGES, folder.parent.parent / CHANGES)
+    further_files = (folder / NOTES, folder.parent / CHANGES, folder.parent.parent / CHANGES)
     return (
         *(file_version(folder / name) for name in (FILE, LABELS)),
-        *map(_stamp, beside),
+        *map(_stamp, further_files),
     )
 
 
 def _log_version(database: Path) -> tuple[object, ...]:
-    """Of a database's log. A commit is on the disk before readers see it: while one may be under
-    way, no two versions are the same.
+    """Return the version of a database's log.
 
-    The index of the log knows more, and is left alone: who closes a file of a database takes from
-    his whole process the locks that SQLite holds on it.
+    A commit is on the disk before readers see it. So while one may be under way, no two versions
+    are equal.
     """
-    written, size = _stamp(database.with_name(f"{database.name}-wal"))
+    # the log's index would tell more, but closing a database file drops every lock that SQLite
+    # holds on it in this process
+    changed, size = _stamp(database.with_name(f"{database.name}-wal"))
     if not size:  # a reader left it
         return ()
-    is_settled = abs(time.time_ns() - written) > _SETTLED
-    return written, size, 0 if is_settled else time.monotonic_ns()
+    is_settled = abs(time.time_ns() - changed) > _SETTLED
+    return changed, size, 0 if is_settled else time.monotonic_ns()
 
 
 def file_version(path: Path) -> Hashable:
-    """Changes with whatever is written to a database."""
+    """Return a value that changes with everything written to a database."""
     return (*_stamp(path), *_log_version(path))
 
 
@@ -281,7 +287,7 @@ def _stamp(path: Path) -> tuple[int, int]:
 
 
 def is_large(place: RunPlace) -> bool:
-    """Whether counting its judgments takes longer than anybody likes to wait."""
+    """Return True if counting its judgments takes longer than a reader should wait."""
     return (place.folder / FILE).stat().st_size >= LARGE
 
 
@@ -292,10 +298,13 @@ def _about(place: RunPlace) -> RunAbout:
             facts, judges = read_meta(connection), judges_in(connection)
     except RunError as error:
         return replace(about, error=str(error))
-    known = judges_of(facts.get("configuration"))
+    configurations = judges_of(facts.get("configuration"))
     return replace(
         about,
-        models={judge: list(known[judge].models) if judge in known else [] for judge in judges},
+        models={
+            judge: list(configurations[judge].models) if judge in configurations else []
+            for judge in judges
+        },
         started=number_of(facts.get("started")),
         state=str(facts.get("ended") or _UNFINISHED),
         imported="imported" in facts,
@@ -306,12 +315,12 @@ def _about(place: RunPlace) -> RunAbout:
 def _counts_data(counts: JudgeCounts) -> JsonDict:
     return {
         "statuses": dict(counts.statuses),
-        "means": {name: mean_data(one) for name, one in counts.means.items()},
+        "means": {name: mean_data(mean) for name, mean in counts.means.items()},
     }
 
 
 def mean_data(mean: Mean) -> JsonDict:
-    """A mean as a page shows it."""
+    """Return a mean as a page shows it."""
     limits = mean.interval
     return {
         "value": mean.value,
@@ -321,39 +330,43 @@ def mean_data(mean: Mean) -> JsonDict:
     }
 
 
-def _corrected(place: RunPlace) -> list[JsonDict]:
+def _correct_numbers(place: RunPlace) -> list[JsonDict]:
     try:
-        found = calibrate_run(place.folder, settings=CalibrationSettings(agreement=None))
+        calibrations = calibrate_run(place.folder, settings=CalibrationSettings(agreement=None))
     except AdjudgeError:  # its page says what is wrong
         return []
     numbers = [
-        (one, one.corrected) for one in found if one.corrected and one.corrected.value is not None
+        (calibration, calibration.corrected)
+        for calibration in calibrations
+        if calibration.corrected and calibration.corrected.value is not None
     ]
     return [
         {
-            "judge": one.judge,
-            "criteria": of_system(one.criteria, one.system),
+            "judge": calibration.judge,
+            "criteria": of_system(calibration.criteria, calibration.system),
             **some_of(number, "value", "lower", "upper"),
         }
-        for one, number in numbers
+        for calibration, number in numbers
     ]
 
 
 def _counts(place: RunPlace) -> dict[str, JudgeCounts]:
-    found = {}
+    counts_by_judge = {}
     with reading(place.folder) as connection:
-        known = read_judges(connection)
+        configurations = read_judges(connection)
         for judge in judges_in(connection):
-            configuration = known.get(judge, JudgeConfiguration())
+            configuration = configurations.get(judge, JudgeConfiguration())
             several = len(configuration.criteria) > 1
-            whole = several and not is_large(place)
-            one = figures_of(connection, judge, configuration, whole=whole)
-            found[judge] = JudgeCounts(one.statuses, {"": one.mean} if one.mean else one.means)
-    return found
+            is_complete = several and not is_large(place)
+            figures = figures_of(connection, judge, configuration, whole=is_complete)
+            counts_by_judge[judge] = JudgeCounts(
+                figures.statuses, {"": figures.mean} if figures.mean else figures.means
+            )
+    return counts_by_judge
 
 
 def _dollars(place: RunPlace, facts: JsonObject) -> float | None:
-    """What it cost, where the run keeps account of that."""
+    """Return the cost of a run, if it recorded its spending."""
     if "spending" not in facts:
         return None
     try:

@@ -1,5 +1,5 @@
-"""A server on a socket that listens from the moment it is made, so that its address is known before
-it serves.
+"""A server on a socket that is bound when it is created, so its address is known before it
+serves.
 """
 
 from __future__ import annotations
@@ -31,23 +31,23 @@ _Selector = getattr(selectors, "PollSelector", selectors.SelectSelector)
 
 
 class Listening:
-    """A socket, and what answers there until somebody stops it."""
+    """A socket, and the server that answers on it until it is stopped."""
 
     def __init__(self, port: int, host: str = LOOPBACK) -> None:
         parse_one_at_a_time()
-        self._socket = _listening(port, host)
+        self._socket = _bind(port, host)
         self.port: int = self._socket.getsockname()[1]
         self._server: uvicorn.Server | None = None
 
     def serve(self, app: ASGIApp, ready: Callable[[], None]) -> None:
-        """Answer until ``stop``, or Ctrl-C; ``ready`` is called when it does."""
+        """Answer until ``stop`` or Ctrl-C; call ``ready`` once it does."""
         self._server = uvicorn.Server(_settings(app))
-        threading.Thread(target=_tell, args=(self._server, ready), daemon=True).start()
+        threading.Thread(target=_call_when_started, args=(self._server, ready), daemon=True).start()
         asyncio.run(self._server.serve(sockets=[self._socket]))
 
     @property
     def is_stopping(self) -> bool:
-        """Whether it was told to end, and waits for answers under way."""
+        """True if it was stopped and still waits for answers under way."""
         return self._server is not None and self._server.should_exit
 
     def stop(self) -> None:
@@ -57,8 +57,9 @@ class Listening:
 
 
 class _Connection(H11Protocol):
-    """A connection on which a request is expected soon. Who sends none makes room for whoever comes
-    next: silence must lock out nobody.
+    """A connection on which a request is expected soon.
+
+    Silent connections give way to new ones: silence must not lock out anybody.
     """
 
     _deadline: asyncio.TimerHandle | None = None
@@ -74,13 +75,13 @@ class _Connection(H11Protocol):
         self._hear_request()
 
     def on_response_complete(self) -> None:
-        """The next request is expected, or is there already."""
+        """Expect the next request, which may have arrived already."""
         self._expect_request()
         super().on_response_complete()
         self._hear_request()
 
     def send_400_response(self, msg: str) -> None:
-        """What came is not HTTP. Whoever was about to answer has nobody to answer any more."""
+        """Answer input that is not HTTP, and tell a running handler that its client is gone."""
         if not self._is_silent:
             self.cycle.disconnected = True
             self.cycle.message_event.set()
@@ -123,23 +124,31 @@ class _Connection(H11Protocol):
 
     def _make_room(self) -> None:
         silent = [
-            one for one in self.connections if isinstance(one, _Connection) and one._is_silent
+            connection
+            for connection in self.connections
+            if isinstance(connection, _Connection) and connection._is_silent
         ]
-        for one in _unheard(sorted(silent, key=lambda one: one._since)[:-_MOST_SILENT]):
-            one._leave()
+        # the longest silent first: after sorting, the newest _MOST_SILENT are kept
+        for connection in _unheard(
+            sorted(silent, key=lambda connection: connection._since)[:-_MOST_SILENT]
+        ):
+            connection._leave()
 
 
 def _unheard(silent: list[_Connection]) -> list[_Connection]:
-    """Those that have sent nothing: of others a request may wait to be read, where many come at
-    once.
+    """Return the connections on which nothing waits to be read.
+
+    If many come at once, a request may have arrived that was not read yet; such a connection stays.
     """
     with _Selector() as waiting:
-        for one in silent:
+        for connection in silent:
             waiting.register(
-                one.transport.get_extra_info("socket").fileno(), selectors.EVENT_READ, one
+                connection.transport.get_extra_info("socket").fileno(),
+                selectors.EVENT_READ,
+                connection,
             )
         heard = {key.data for key, _ in waiting.select(0)} if silent else set()
-    return [one for one in silent if one not in heard]
+    return [connection for connection in silent if connection not in heard]
 
 
 def _settings(app: ASGIApp) -> uvicorn.Config:
@@ -159,7 +168,7 @@ def _settings(app: ASGIApp) -> uvicorn.Config:
     )
 
 
-def _tell(server: uvicorn.Server, ready: Callable[[], None]) -> None:
+def _call_when_started(server: uvicorn.Server, ready: Callable[[], None]) -> None:
     while not server.started:
         if server.should_exit:
             return
@@ -167,20 +176,20 @@ def _tell(server: uvicorn.Server, ready: Callable[[], None]) -> None:
     ready()
 
 
-def _listening(port: int, host: str) -> socket.socket:
+def _bind(port: int, host: str) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # the protocol is named so that asyncio sends without delay
-    made = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        made.bind((host, port))
-        made.listen(_MOST_SILENT)
+        listener.bind((host, port))
+        listener.listen(_MOST_SILENT)
     except OSError as error:
-        made.close()
+        listener.close()
         why = error.strerror or error
         raise SetupError(
             "port {port} cannot be used: {why}; choose another with --port, or leave it out",
             port=port,
             why=why,
         ) from error
-    return made
+    return listener

@@ -1,4 +1,4 @@
-"""What the pages call the keys of data: statuses, flags, tabs."""
+"""Titles for keys in the data of pages: statuses, flags, tabs."""
 
 from __future__ import annotations
 
@@ -120,10 +120,10 @@ NAMES: Mapping[str, Mapping[str, str]] = {
 
 
 def name_of(kind: str, key: object) -> object:
-    """What the pages call ``key``: itself, where nothing of ours has that name."""
+    """Return the title of ``key``, or the key itself if it has none."""
     return NAMES[kind].get(str(key), key)
 
 
 def state_of(run: str) -> str:
-    """How a run ended, as its ledger says."""
+    """Return the title of a run's final state in its ledger."""
     return NAMES["state"].get(run) or run

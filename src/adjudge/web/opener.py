@@ -1,5 +1,5 @@
-"""How a browser is told the address with the token: every user of a machine sees with which words a
-program was started.
+"""Hand the address with the token to a browser through a file: every user of a machine sees the
+command lines of programs.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ _PAGE = """<!doctype html>
 
 @contextmanager
 def opener(url: str) -> Iterator[Path]:
-    """A page that leads to ``url`` and that only this user can read, for as
-    long as it is needed.
+    """Write a page that leads to ``url`` and that only this user can read, and delete it
+    afterwards.
     """
     with TemporaryDirectory(prefix="adjudge-") as folder:  # which is this user's alone
         path = Path(folder) / "open.html"
@@ -34,5 +34,5 @@ def opener(url: str) -> Iterator[Path]:
 
 
 def page_leading_to(address: str) -> str:
-    """A page behind which a browser goes on by itself."""
+    """Return a page from which a browser goes on to ``address`` by itself."""
     return _PAGE.format(escape(address))

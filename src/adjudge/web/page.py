@@ -64,7 +64,7 @@ class RowContext:
 
 @dataclass(frozen=True, kw_only=True)
 class RowPart:
-    """What a feature adds to the pages of single rows. Everything may be left out.
+    """Additions of a feature to the pages of single rows. Everything may be left out.
 
     Templates are named as ``Site.answer`` names them. They see what the page has (``chosen``,
     ``record``, ``run``, ``judge``) and this object as ``part``.
@@ -109,7 +109,7 @@ class RowPart:
 
 @dataclass(frozen=True, kw_only=True)
 class ListPart:
-    """What a feature adds to the list of a run's rows. Everything may be left out."""
+    """Additions of a feature to the list of a run's rows. Everything may be left out."""
 
     dimensions: Callable[[JudgeConfiguration], list[JsonDict]] | None = None
     """Returns name, title, maximum and labels of each score that one judgment consists of."""
@@ -135,8 +135,8 @@ class ListPart:
 class Page:
     """Routes with their entry in the top bar, templates, scripts and help.
 
-    Everything but the name may be left out: a feature without addresses of its own can still add
-    to the pages of runs and rows.
+    Everything but the name may be left out: a feature without addresses of its own can still add to
+    the pages of runs and rows.
     """
 
     name: str
@@ -180,7 +180,7 @@ class Page:
     def _has(self, *path: str) -> bool:
         """Return True if the package has this folder or file."""
         try:
-            found = files(import_module(self.package)).joinpath(*path)
+            resource = files(import_module(self.package)).joinpath(*path)
         except (ImportError, ValueError):  # there is no package, or its name is empty
             return False
-        return found.is_dir() or found.is_file()
+        return resource.is_dir() or resource.is_file()

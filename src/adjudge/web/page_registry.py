@@ -1,4 +1,4 @@
-"""The pages that are registered: ours, then those of installed packages.
+"""The registered pages: ours, then those of installed packages.
 
 What a package adds to our pages may fail at any row. That is one warning, and the page is shown
 without it.
@@ -28,9 +28,7 @@ AnyPart = TypeVar("AnyPart", RowPart, ListPart)
 @cache
 def pages() -> tuple[Page, ...]:
     """Return all pages that can be used. A package with a broken one is one warning."""
-    return tuple(
-        _guarded_page(page) if is_foreign(page.name) else page for page in PAGES.load_all()
-    )
+    return tuple(_guard_page(page) if is_foreign(page.name) else page for page in PAGES.load_all())
 
 
 def is_foreign(name: str) -> bool:
@@ -69,21 +67,21 @@ def hidden_fields(record: JudgmentRecord) -> set[str]:
 
 def row_data(row: RowContext) -> JsonDict:
     """Return what all parts add to the data of a row."""
-    return merged(part.data(row) for part in row_parts() if part.data)
+    return merge_data(part.data(row) for part in row_parts() if part.data)
 
 
-def merged(added: Iterator[JsonDict]) -> JsonDict:
+def merge_data(added: Iterator[JsonDict]) -> JsonDict:
     """Merge what parts add; of two values of one name the first one counts."""
-    found: JsonDict = {}
+    values: JsonDict = {}
     for data in added:
-        found = {**(data or {}), **found}
-    return found
+        values = {**(data or {}), **values}
+    return values
 
 
 def dimensions_of(configuration: JudgeConfiguration) -> list[JsonDict]:
-    """Return what each dimension of a judge is called, and each of its scores."""
+    """Return the dimensions of a judge, with their titles and scores."""
     lists = (part.dimensions(configuration) for part in list_parts() if part.dimensions)
-    return [one for dimensions in lists for one in dimensions or ()]
+    return [dimension for dimensions in lists for dimension in dimensions or ()]
 
 
 @jinja2.pass_context
@@ -110,32 +108,32 @@ def _warn_of(name: str, error: Exception) -> None:
         warn(str(part.error(f"{type(error).__name__}: {error}")))
 
 
-def _guarded_page(page: Page) -> Page:
+def _guard_page(page: Page) -> Page:
     return replace(
         page,
-        row=page.row and _guarded_part(page.name, page.row),
-        rows=page.rows and _guarded_part(page.name, page.rows),
-        style=page.style and cast(Any, _guarded(page.name, page.style)),
-        document=page.document and cast(Any, _guarded(page.name, page.document)),
+        row=page.row and _guard_part(page.name, page.row),
+        rows=page.rows and _guard_part(page.name, page.rows),
+        style=page.style and cast(Any, _guard(page.name, page.style)),
+        document=page.document and cast(Any, _guard(page.name, page.document)),
     )
 
 
-def _guarded_part(name: str, part: AnyPart) -> AnyPart:
-    values = {one.name: getattr(part, one.name) for one in fields(part)}
-    calls = {key: _guarded(name, value) for key, value in values.items() if callable(value)}
+def _guard_part(name: str, part: AnyPart) -> AnyPart:
+    values = {field.name: getattr(part, field.name) for field in fields(part)}
+    calls = {key: _guard(name, value) for key, value in values.items() if callable(value)}
     return replace(part, **cast("dict[str, Any]", calls))
 
 
-def _guarded(name: str, call: Callable[..., object]) -> Callable[..., object]:
+def _guard(name: str, call: Callable[..., object]) -> Callable[..., object]:
     """Return a function that returns None if ``call`` fails, after one warning."""
 
     @wraps(call)
-    def guarded(*values: object) -> object:
+    def call_guarded(*values: object) -> object:
         try:
             result = call(*values)
         except Exception as error:  # noqa: BLE001 - whatever a package raises
             _warn_of(name, error)
             return None
-        return _guarded(name, result) if callable(result) else result
+        return _guard(name, result) if callable(result) else result
 
-    return guarded
+    return call_guarded

@@ -12,8 +12,8 @@ _MIXES_THREADS = sys.version_info < (3, 11, 8) or (3, 12) <= sys.version_info < 
 
 
 def parse_one_at_a_time() -> None:
-    """Let threads wait for each other in ``ast.parse``, which templates are read with as well: else
-    one of them may end with a SystemError about its depth.
+    """Make threads wait for each other in ``ast.parse``, which Jinja also uses. Else one of them
+    may fail with a SystemError about its depth.
     """
     if not _MIXES_THREADS or hasattr(ast.parse, "__wrapped__"):
         return

@@ -1,6 +1,6 @@
-"""What people said of a run's rows, beside what the judge said of them.
+"""Labels of a run's rows, compared with the judge's verdicts.
 
-For pages that show verdicts; where people label, nothing of this is sent.
+For pages that show verdicts; nothing of this is sent to annotators while they label.
 """
 
 from __future__ import annotations
@@ -40,22 +40,24 @@ class PersonSaid(NamedTuple):
 
 
 class PeopleSaid(NamedTuple):
-    """What everybody said of one row."""
+    """Everything that people said about one row."""
 
     said: tuple[PersonSaid, ...]
     stand: Stand
 
     def without_names(self) -> PeopleSaid:
-        """Not who they are, nor what they noted for themselves."""
-        said = (one._replace(annotator=str(at), note="") for at, one in enumerate(self.said, 1))
-        return self._replace(said=tuple(said))
+        """Replace annotators' names by numbers and drop their notes."""
+        anonymous = (
+            answer._replace(annotator=str(at), note="") for at, answer in enumerate(self.said, 1)
+        )
+        return self._replace(said=tuple(anonymous))
 
     def to_dict(self) -> JsonDict:
-        return {"stand": self.stand, "said": [one._asdict() for one in self.said]}
+        return {"stand": self.stand, "said": [answer._asdict() for answer in self.said]}
 
 
 class Bin(NamedTuple):
-    """Rows whose stated probability is about the same."""
+    """Rows with about the same stated probability."""
 
     stated: float
     rows: int
@@ -63,34 +65,38 @@ class Bin(NamedTuple):
 
 
 def people_by_row(library: Library, place: RunPlace, judge: str) -> Mapping[int, PeopleSaid]:
-    """Row, from 1 → what people said of it; nothing of a run too large to be read through."""
+    """Map rows, from 1, to what people said about them; empty if the run is too large to be
+    read.
+    """
     if is_large(place) or not holds_labels(place.folder):
         return {}
-    return library.kept(place, f"people {judge}", lambda: _by_row(place, judge), at_once=True)
+    return library.get_or_compute(
+        place, f"people {judge}", lambda: _by_row(place, judge), at_once=True
+    )
 
 
 def people_said(place: RunPlace, record: JudgmentRecord) -> PeopleSaid | None:
-    """The same of one row, however large the run."""
+    """Like people_by_row, but for one row, and however large the run."""
     if not holds_labels(place.folder):
         return None
     return _of_record(_labels(place, record.criterion), record)
 
 
 def reliability_of(place: RunPlace, judge: str, criteria: str) -> list[Bin]:
-    """How often people confirm verdicts of about the same stated probability; none where too few
-    rows have one and a label.
+    """Return how often people confirm verdicts, by stated probability; empty if too few rows have
+    both a probability and a label.
     """
     labels = _labels(place, criteria)
-    seen: dict[int, list[tuple[float, bool]]] = {}
-    for one in records_of(place.folder, judge=judge, votes=True):
-        found = _of_record(labels, one) if one.criterion == criteria else None
-        stated = stated_probability(one.votes or (), one.verdict or "")
-        if found and found.stand != "open" and stated is not None:
+    bins: dict[int, list[tuple[float, bool]]] = {}
+    for record in records_of(place.folder, judge=judge, votes=True):
+        people = _of_record(labels, record) if record.criterion == criteria else None
+        stated = stated_probability(record.votes or (), record.verdict or "")
+        if people and people.stand != "open" and stated is not None:
             number = min(int(stated * _BINS), _BINS - 1)
-            seen.setdefault(number, []).append((stated, found.stand == "agree"))
-    if sum(map(len, seen.values())) < _FEWEST:
+            bins.setdefault(number, []).append((stated, people.stand == "agree"))
+    if sum(map(len, bins.values())) < _FEWEST:
         return []
-    return [_bin(rows) for _, rows in sorted(seen.items())]
+    return [_bin(rows) for _, rows in sorted(bins.items())]
 
 
 def _bin(rows: Sequence[tuple[float, bool]]) -> Bin:
@@ -106,40 +112,44 @@ def _bin(rows: Sequence[tuple[float, bool]]) -> Bin:
 def _by_row(place: RunPlace, judge: str) -> dict[int, PeopleSaid]:
     labels = _labels(place)
     return {
-        one.row: found
-        for one in records_of(place.folder, judge=judge)
-        if (found := _of_record(labels, one))
+        record.row: people
+        for record in records_of(place.folder, judge=judge)
+        if (people := _of_record(labels, record))
     }
 
 
 def _labels(place: RunPlace, criteria: str | None = None) -> dict[tuple[str, str], list[Label]]:
-    found: dict[tuple[str, str], list[Label]] = {}
-    for one in LabelStore(place.folder).current(criteria):
-        if one.is_done:
-            found.setdefault((one.criteria, one.row), []).append(one)
-    return found
+    by_row: dict[tuple[str, str], list[Label]] = {}
+    for label in LabelStore(place.folder).current(criteria):
+        if label.is_done:
+            by_row.setdefault((label.criteria, label.row), []).append(label)
+    return by_row
 
 
 def _of_record(labels: Labels, record: JudgmentRecord) -> PeopleSaid | None:
-    given = labels.get((record.criterion, record.identity), ())
-    if not given:
+    row_labels = labels.get((record.criterion, record.identity), ())
+    if not row_labels:
         return None
-    said = tuple(
-        PersonSaid(one.annotator, _answer(one, record), one.note, one.step) for one in given
+    answers_given = tuple(
+        PersonSaid(label.annotator, _answer(label, record), label.note, label.step)
+        for label in row_labels
     )
     answers = Counter(
-        shown.answer for one, shown in zip(given, said, strict=True) if one.state == "given"
+        answer.answer
+        for label, answer in zip(row_labels, answers_given, strict=True)
+        if label.state == "given"
     )
-    return PeopleSaid(said, _stand(answers, record))
+    return PeopleSaid(answers_given, _stand(answers, record))
 
 
 def _stand(answers: Mapping[str, int], record: JudgmentRecord) -> Stand:
-    """By what most people say; numbers beside numbers are not right or wrong."""
+    """Compare the judge's verdict with what most people say."""
     most = max(answers.values(), default=0)
-    first = [answer for answer, count in answers.items() if count == most]
-    if len(first) != 1 or record.verdict is None or record.status != "scored":
+    top_answers = [answer for answer, count in answers.items() if count == most]
+    # also for numbers: a score next to a score is not simply right or wrong
+    if len(top_answers) != 1 or record.verdict is None or record.status != "scored":
         return "open"
-    return "agree" if first[0] == record.verdict else "differ"
+    return "agree" if top_answers[0] == record.verdict else "differ"
 
 
 def _answer(label: Label, record: JudgmentRecord) -> str:

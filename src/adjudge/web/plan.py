@@ -1,5 +1,5 @@
-"""A run as the page asks for it: which rows, by which criteria, by which models. It becomes an
-ordinary eval file.
+"""A run as a form of the page describes it: rows, criteria and models. It becomes an ordinary eval
+file.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from adjudge.core.judges.settings import one_of
 from adjudge.errors import AdjudgeError, SetupError
 from adjudge.messages import term
 from adjudge.web.forms import whole
-from adjudge.web.home import FoundFile, chosen, data_files, yaml_files
+from adjudge.web.home import FoundFile, data_files, find_file, yaml_files
 from adjudge.web.site import Site
 
 EVAL_FILE = "eval.yaml"
@@ -39,7 +39,7 @@ _LARGEST_CRITERIA = 200_000
 
 @dataclass(frozen=True)
 class JobPlan:
-    """What is judged, by what, by whom."""
+    """Rows, criteria, models and settings of a run that the page starts."""
 
     data: FoundFile
     criteria: tuple[str, ...]
@@ -58,8 +58,8 @@ class JobPlan:
     own: Mapping[str, FoundFile]
 
     def to_eval(self) -> str:
-        """The eval file. Its paths are absolute: it may lie anywhere."""
-        found = {
+        """Return the eval file. Its paths are absolute, so it may be saved anywhere."""
+        eval_data = {
             "language": self.language,
             "data": {
                 "path": str(self.data.path),
@@ -70,12 +70,12 @@ class JobPlan:
             "models": list(self.models),
             "judges": list(self._judges()),
         }
-        return yaml.safe_dump(found, sort_keys=False, allow_unicode=True, width=120)
+        return yaml.safe_dump(eval_data, sort_keys=False, allow_unicode=True, width=120)
 
     @property
     def version(self) -> str:
-        """Another whenever something else would be judged: other settings, a file of data or
-        criteria that changed.
+        """A hash that changes if something else would be judged: other settings, or a changed file
+        of data or criteria.
         """
         files = [
             self.data.version,
@@ -87,10 +87,12 @@ class JobPlan:
 
     def _judges(self) -> Iterator[JsonDict]:
         for kind in KINDS:
-            if wanted := [one for one, of_kind in self._asked() if of_kind == kind]:
+            if criteria := [
+                reference for reference, of_kind in self._criteria_with_kinds() if of_kind == kind
+            ]:
                 yield {
                     "kind": kind,
-                    "criteria": wanted,
+                    "criteria": criteria,
                     "votes": self.votes,
                     **self._orders(kind),
                 }
@@ -100,25 +102,24 @@ class JobPlan:
             return {"order": "one"} if self.one_order else {}
         return {"check_positional_bias": self.both_orders}
 
-    def _asked(self) -> Iterator[tuple[JsonValue, Kind]]:
-        """A question is written out: as a text it might be taken for a name, or for a file that
-        lies anywhere.
-        """
+    def _criteria_with_kinds(self) -> Iterator[tuple[JsonValue, Kind]]:
+        """Yield each criterion as the eval file names it, with its kind."""
         for name in self.criteria:
             if name in self.own:
                 path = self.own[name].path
-                yield str(path), next((one.kind for one in read_entries(path)), "direct")
+                yield str(path), next((entry.kind for entry in read_entries(path)), "direct")
             else:
                 yield name, catalog.entry(name).kind
+        # a question is written out: as a text it might be taken for a name or for a file
         if self.question:
             yield as_file(CatalogEntry(yes_no_criteria(self.question), self.kind)), self.kind
 
 
 def plan_of(site: Site, asked: QueryParams) -> JobPlan:
-    """What a form asks for. What may not be asked for is refused in words."""
+    """Read the plan from a form; raise a SetupError for anything that may not be asked for."""
     models, criteria = tuple(asked.getlist("model")), tuple(asked.getlist("criteria"))
     question, kind = asked.get("question", "").strip(), asked.get("kind") or "direct"
-    own = own_criteria(site.home)
+    custom = own_criteria(site.home)
     if not criteria and not question:
         raise SetupError("say what to judge by: choose criteria, or write a question")
     if len(question) > _LONGEST_QUESTION:
@@ -135,8 +136,8 @@ def plan_of(site: Site, asked: QueryParams) -> JobPlan:
             unknown=unknown[0],
         )
     return JobPlan(
-        data=chosen(data_files(site.home), asked.get("data", ""), term("page", "data file")),
-        criteria=tuple(_known(name, own) for name in criteria),
+        data=find_file(data_files(site.home), asked.get("data", ""), term("page", "data file")),
+        criteria=tuple(_check_criteria(name, custom) for name in criteria),
         question=question,
         kind="pairwise" if kind == "pairwise" else "direct",
         models=models,
@@ -147,18 +148,18 @@ def plan_of(site: Site, asked: QueryParams) -> JobPlan:
         columns=tuple(_columns(asked.get("columns", ""))),
         responses=tuple(filter(None, map(str.strip, asked.get("responses", "").split(",")))),
         language="ru" if asked.get("prompts") == "ru" else "en",
-        own=own,
+        own=custom,
     )
 
 
 def own_criteria(home: Path) -> dict[str, FoundFile]:
-    """Files of the user's that hold criteria, readable or not."""
+    """Return the user's files of criteria, readable or not."""
     return {name: file for name, file in yaml_files(home).items() if _holds_criteria(file)}
 
 
 def _holds_criteria(file: FoundFile) -> bool:
-    """Whether it looks like criteria: it has the keys of some, and none that eval files or test
-    cases have.
+    """Return True if a file looks like criteria: it has their keys, and none of eval files or test
+    cases.
     """
     if file.size > _LARGEST_CRITERIA:
         return False
@@ -172,9 +173,7 @@ def _holds_criteria(file: FoundFile) -> bool:
 
 @contextmanager
 def new_folder(root: Path, name: str) -> Iterator[Path]:
-    """The folder of a new run: a plain name, and nothing there yet. Of two who ask at once, one
-    gets it. It is gone again where nothing comes of it.
-    """
+    """Make the folder of a new run, with a plain name; remove it again if the block raises."""
     if not _NAME.fullmatch(name):
         raise SetupError(
             "{name!r} is not a name for a run: take letters, digits, dots, dashes and "
@@ -183,6 +182,7 @@ def new_folder(root: Path, name: str) -> Iterator[Path]:
         )
     folder = root / name
     try:
+        # mkdir fails if the folder is there: of two requests at once, only one gets it
         folder.mkdir(parents=True)
     except FileExistsError:
         raise SetupError(
@@ -196,19 +196,19 @@ def new_folder(root: Path, name: str) -> Iterator[Path]:
 
 
 def suggested_name(data: str) -> str:
-    """After the data and the hour."""
+    """Return a name for a run, made of the data's name and the time."""
     stem = re.sub(r"[^\w.-]+", "-", Path(data).stem).strip("-.")[:40] or "run"
     return f"{stem}-{time.strftime('%Y%m%d-%H%M%S')}"
 
 
-def _known(name: str, own: Mapping[str, FoundFile]) -> str:
+def _check_criteria(name: str, own: Mapping[str, FoundFile]) -> str:
     if name not in own and name not in catalog.all_names():
         raise SetupError("unknown criteria {name!r}: choose from the list", name=name)
     return name
 
 
 def _columns(text: str) -> Iterator[tuple[str, str]]:
-    """``field=column``, separated by commas; a column alone is the judged one."""
+    """Read ``field=column`` pairs, separated by commas; a column alone is the judged one."""
     for part in filter(None, map(str.strip, text.split(","))):
         field, equals, column = part.partition("=")
         yield (field.strip(), column.strip()) if equals else ("response", field)
@@ -218,19 +218,19 @@ def _whole(asked: QueryParams, name: str, most: int) -> int | None:
     text = asked.get(name, "").strip()
     if not text:
         return None
-    found = whole(text)
-    if found is None or not 1 <= found <= most:
+    number = whole(text)
+    if number is None or not 1 <= number <= most:
         raise SetupError(
             "{name} must be a whole number from 1 to {most}, not {text!r}",
             name=name,
             most=most,
             text=text,
         )
-    return found
+    return number
 
 
 def trouble_in(file: FoundFile) -> str:
-    """Why a file of criteria cannot be used, where it cannot."""
+    """Return why a file of criteria cannot be used; empty if it can."""
     try:
         read_entries(file.path)
     except AdjudgeError as error:
@@ -239,5 +239,5 @@ def trouble_in(file: FoundFile) -> str:
 
 
 def find_ready_made(name: str, language: str) -> CatalogEntry:
-    """One of the catalogue, in the language where there is one."""
+    """Return a catalogue entry, in ``language`` if there is a translation."""
     return catalog.entry(name, language if language in catalog.languages_of(name) else "en")

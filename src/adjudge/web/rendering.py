@@ -1,8 +1,8 @@
 """Evaluated text as a reader would see it: Markdown as headings, lists, tables and code, JSON with
-its lines.
+indentation.
 
-The text is anybody's. No HTML of it passes, and links and images stay the characters they are, so
-nothing runs, nothing is fetched and nothing leads away.
+The text is untrusted. No HTML of it passes, and links and images stay plain characters, so nothing
+runs, nothing is fetched and nothing leads away.
 """
 
 from __future__ import annotations
@@ -26,22 +26,24 @@ _LOOKS_LIKE = re.compile(
 
 
 def render_text(text: str) -> Markup | None:
-    """The text drawn; None where it is plain, or too long."""
+    """Render the text; return None if it is plain or too long."""
     if len(text) > LONGEST:
         return None
-    shown = visible(text)
-    return _json(shown) or (_markdown(shown) if _LOOKS_LIKE.search(shown) else None)
+    cleaned = visible(text)
+    return _json(cleaned) or (_markdown(cleaned) if _LOOKS_LIKE.search(cleaned) else None)
 
 
 def _json(text: str) -> Markup | None:
     if text.strip()[:1] not in ("{", "["):
         return None
     try:
-        found = json.loads(text)
-        shown = json.dumps(found, ensure_ascii=False, indent=2)
+        parsed = json.loads(text)
+        indented = json.dumps(parsed, ensure_ascii=False, indent=2)
     except (ValueError, RecursionError):
         return None
-    return Markup("<pre>{}</pre>").format(shown) if "\n" in shown and shown != text else None
+    return (
+        Markup("<pre>{}</pre>").format(indented) if "\n" in indented and indented != text else None
+    )
 
 
 def _markdown(text: str) -> Markup:
@@ -60,9 +62,9 @@ def _markdown(text: str) -> Markup:
 
 @cache
 def _reader() -> MarkdownIt:
-    made = MarkdownIt("commonmark", {"html": False, "maxNesting": _DEEPEST}).enable(
+    reader = MarkdownIt("commonmark", {"html": False, "maxNesting": _DEEPEST}).enable(
         ["table", "strikethrough"]
     )
-    made.disable(["link", "image", "autolink", "html_inline", "html_block", "reference"])
-    made.parse("a")  # puts its rules in order, which it does not do for two threads at once
-    return made
+    reader.disable(["link", "image", "autolink", "html_inline", "html_block", "reference"])
+    reader.parse("a")  # puts its rules in order, which it does not do for two threads at once
+    return reader

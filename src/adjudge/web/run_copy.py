@@ -82,7 +82,7 @@ _FILTERS = {
 
 @dataclass(frozen=True)
 class CopySettings:
-    """What a copy holds. Keys, folders of this machine and annotators' names are in none."""
+    """Contents of a copy. Keys, folders of this machine and annotators' names are never copied."""
 
     language: str = "en"
     prompts: bool = False
@@ -106,7 +106,7 @@ class CopyFile(NamedTuple):
 
 
 class _CopiedRow(NamedTuple):
-    """A judgment as it is shown beside the list, and its texts."""
+    """A judgment as it is shown next to the list, and its texts."""
 
     row: int
     body: Markup
@@ -115,7 +115,7 @@ class _CopiedRow(NamedTuple):
 
 @dataclass
 class _CopiedPage:
-    """A list as it is filled."""
+    """A page of the list while it is being filled."""
 
     number: int
     lines: list[JudgmentLine] = field(default_factory=list)
@@ -134,7 +134,7 @@ class _CopiedPage:
 
     @property
     def fills_a_file(self) -> bool:
-        large = sum(len(one.body) for one in self.rows) > _LARGEST_FILE
+        large = sum(len(row.body) for row in self.rows) > _LARGEST_FILE
         return len(self.rows) >= _ROWS_OF_A_FILE or large
 
     def add(self, line: JudgmentLine, rows: Sequence[_CopiedRow]) -> None:
@@ -145,7 +145,7 @@ class _CopiedPage:
 
 
 class _CopiedJudge(NamedTuple):
-    """A judge of a run, as its pages are made."""
+    """A judge of a run, while its pages are made."""
 
     place: RunPlace
     name: str
@@ -158,22 +158,22 @@ class _CopiedJudge(NamedTuple):
     views: tuple[SavedView, ...]
 
     def page(self, page: int) -> str:
-        """The file of one of its pages, from 1."""
+        """Return the file name of one of its pages, from 1."""
         return f"{self.place.id}-{self.number}-{page}.html"
 
     def file(self, page: int, part: int) -> str:
-        """A file of rows of that page, from 1."""
+        """Return the name of a file of rows of that page, from 1."""
         return f"{self.place.id}-{self.number}-{page}-rows-{part}.html"
 
 
 def choose_runs(library: Library, names: Sequence[str]) -> list[RunPlace]:
-    """The runs of those names or ids; all there are where none is named."""
+    """Return the runs with those names or ids, or all runs if none is named."""
     places = library.scan()
-    known = {known for place in places for known in (place.name, place.id)}
+    known_names = {known_names for place in places for known_names in (place.name, place.id)}
     if not places:
         raise SetupError("there are no runs to copy in {folder}", folder=library.root)
     for name in names:
-        if name not in known:
+        if name not in known_names:
             raise SetupError(
                 "unknown run {name!r}; known: {runs}",
                 name=name,
@@ -183,25 +183,29 @@ def choose_runs(library: Library, names: Sequence[str]) -> list[RunPlace]:
 
 
 def expected_size(library: Library, places: Sequence[RunPlace], settings: CopySettings) -> CopySize:
-    """About how large a copy will be, by some rows from all over each judge's."""
+    """Estimate how large a copy will be, from a sample of each judge's rows."""
     rows = left_out = 0
     frame = len(_page("copy_index.html.jinja", settings, runs=[]))
     size = frame
-    for judge in (one for place in places for one in _judges(library, place)):
-        kept = min(judge.rows, settings.most_rows)
+    for judge in (each for place in places for each in _judges(library, place)):
+        copied_rows = min(judge.rows, settings.most_rows)
         draw = _row_drawing(settings)
         sample = [_copied_row(judge, row, settings, draw) for row in _sample(judge)]
-        bodies = [len(one.body.encode()) for one in sample]
-        size += frame * max(1, -(-kept // _ROWS_OF_A_FILE)) + _LINE * kept
-        size += kept * max(1, len(judge.together)) * sum(bodies) // max(len(bodies), 1)
-        if kept > _ROWS_OF_A_FILE:  # what can be searched stands in the list once more
-            size += kept * sum(len(one.words.encode()) for one in sample) // max(len(sample), 1)
-        rows, left_out = rows + kept, left_out + judge.rows - kept
+        bodies = [len(each.body.encode()) for each in sample]
+        size += frame * max(1, -(-copied_rows // _ROWS_OF_A_FILE)) + _LINE * copied_rows
+        size += copied_rows * max(1, len(judge.together)) * sum(bodies) // max(len(bodies), 1)
+        if copied_rows > _ROWS_OF_A_FILE:  # what can be searched stands in the list once more
+            size += (
+                copied_rows
+                * sum(len(each.words.encode()) for each in sample)
+                // max(len(sample), 1)
+            )
+        rows, left_out = rows + copied_rows, left_out + judge.rows - copied_rows
     return CopySize(len(places), rows, left_out, size)
 
 
 def size_text(size: int) -> Message:
-    """Bytes as people say them."""
+    """Format bytes as kB or MB."""
     if size < 1_000_000:
         return Message("{size} kB", size=max(1, round(size / 1_000)))
     return Message("{size:.1f} MB", size=size / 1_000_000)
@@ -216,13 +220,14 @@ def check_target(folder: Path) -> None:
 def write_copy(
     library: Library, places: Sequence[RunPlace], folder: Path, settings: CopySettings
 ) -> int:
-    """Write a copy to a folder that is new or empty, and say how many bytes it has. All of it
+    """Write a copy to a folder that is new or empty, and return how many bytes it has. All of it
     appears at once, or nothing.
     """
     check_target(folder)
     target, size = folder.absolute(), 0
     with writing(folder):
         target.parent.mkdir(parents=True, exist_ok=True)
+        # written next to the target, so that the rename stays on one file system
         part = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
         try:
             for file in copy_files(library, places, settings):
@@ -238,11 +243,13 @@ def write_copy(
 
 
 def zip_copy(library: Library, places: Sequence[RunPlace], settings: CopySettings) -> IO[bytes]:
-    """The same as a .zip file, at its beginning; it is gone when it is closed."""
+    """Like write_copy, but to a temporary .zip file, opened at its beginning; closing deletes
+    it.
+    """
     file = tempfile.TemporaryFile()  # noqa: SIM115 - closed by who sends it
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-        for one in copy_files(library, places, settings):
-            archive.writestr(f"{_FOLDER_IN_ZIP}/{one.name}", one.content)
+        for copied in copy_files(library, places, settings):
+            archive.writestr(f"{_FOLDER_IN_ZIP}/{copied.name}", copied.content)
     file.seek(0)
     return file
 
@@ -250,7 +257,7 @@ def zip_copy(library: Library, places: Sequence[RunPlace], settings: CopySetting
 def copy_files(
     library: Library, places: Sequence[RunPlace], settings: CopySettings
 ) -> Iterator[CopyFile]:
-    """Every page, the list of runs last."""
+    """Yield every file of a copy, the list of runs last."""
     listed: list[JsonDict] = []
     for place in places:
         copied: dict[str, list[JsonValue]] = {}
@@ -285,24 +292,24 @@ def _judge_files(
 ) -> Iterator[CopyFile]:
     people = people_by_row(library, judge.place, judge.name)
     draw = _row_drawing(settings)
-    kept, first = min(judge.rows, settings.most_rows), 1
+    copied_rows, first = min(judge.rows, settings.most_rows), 1
     page = _CopiedPage(1)
     for line in _lines(judge, settings.most_rows):
-        rows = [one.row for one in line.group] or [line.row]
+        rows = [judgment.row for judgment in line.group] or [line.row]
         page.add(line, [_copied_row(judge, row, settings, draw) for row in rows])
-        if page.fills_a_file and first + len(page.lines) - 1 < kept:
+        if page.fills_a_file and first + len(page.lines) - 1 < copied_rows:
             yield _file_of_rows(judge, page, settings)
         if page.is_full:
-            yield from _finish(judge, page, settings, people, first, kept)
+            yield from _finish(judge, page, settings, people, first, copied_rows)
             first, page = first + len(page.lines), _CopiedPage(page.number + 1)
     if page.lines or not judge.rows:
-        yield from _finish(judge, page, settings, people, first, kept)
+        yield from _finish(judge, page, settings, people, first, copied_rows)
 
 
 def _file_of_rows(judge: _CopiedJudge, page: _CopiedPage, settings: CopySettings) -> CopyFile:
-    """The rows that are in no file yet, as one."""
+    """Write the rows that are in no file yet as one file."""
     name = judge.file(page.number, len({*page.files.values()}) + 1)
-    page.files |= {one.row: name for one in page.rows}
+    page.files |= {row.row: name for row in page.rows}
     content = _page("copy_rows.html.jinja", settings, bodies=page.rows, name=judge.place.name)
     page.rows.clear()
     return CopyFile(name, content, is_page=False)
@@ -314,13 +321,14 @@ def _finish(
     settings: CopySettings,
     people: Mapping[int, PeopleSaid],
     first: int,
-    kept: int,
+    copied_rows: int,
 ) -> Iterator[CopyFile]:
-    """The list, and before it the last of its files where there are any."""
+    """Yield the page of the list, preceded by the last of its files if it has any."""
     if page.files and page.rows:
         yield _file_of_rows(judge, page, settings)
     last = first + len(page.lines) - 1
-    nameless = {row: said.without_names() for row, said in people.items()}
+    # annotators' names stay out of the filters as well
+    nameless = {row: people_of_row.without_names() for row, people_of_row in people.items()}
     data = {
         "run": judge.place.link,
         "judge": judge.name,
@@ -346,14 +354,14 @@ def _finish(
         "per_row": len(judge.together) or 1,
         "first": first,
         "last": last,
-        "kept": kept,
+        "kept": copied_rows,
         "total": judge.rows,
         "before": judge.page(page.number - 1) if page.number > 1 else None,
-        "behind": judge.page(page.number + 1) if last < kept else None,
+        "behind": judge.page(page.number + 1) if last < copied_rows else None,
         "statuses": STATUSES,
         "flags": list(FLAGS),
         "prompts": settings.prompts,
-        "views": [one._asdict() for one in judge.views],
+        "views": [view._asdict() for view in judge.views],
     }
     yield CopyFile(judge.page(page.number), _page("copy_run.html.jinja", settings, **data))
 
@@ -361,31 +369,35 @@ def _finish(
 def _views(
     root: Path, name: str, configuration: JudgeConfiguration, together: Sequence[str]
 ) -> Iterator[SavedView]:
-    """Those that a copy can show: without an expression, or a column that it does not have."""
-    own = (f"{FIELD}{judged_field(configuration)}", "verdict", "criterion", "people", "votes")
-    sorts = {*SORTS, *own, *(f"{CRITERION}{one}" for one in together)}
-    sorts |= {f"{DIMENSION}{one['name']}" for one in dimensions_of(configuration)}
+    """Yield the saved views that a copy can show: without an expression, and sorted by one of its
+    columns.
+    """
+    sortable = (f"{FIELD}{judged_field(configuration)}", "verdict", "criterion", "people", "votes")
+    sorts = {*SORTS, *sortable, *(f"{CRITERION}{value}" for value in together)}
+    sorts |= {f"{DIMENSION}{value['name']}" for value in dimensions_of(configuration)}
     for view in read_views(root):
-        asked = dict(parse_qsl(view.query))
-        judge, sort = asked.pop("judge", name), asked.get("sort", "worst")
-        if judge == name and asked.keys() <= _FILTERS and sort.removeprefix("-") in sorts:
-            asked |= {"sort": "" if sort == "worst" else sort}
-            yield view._replace(query=urlencode({part: one for part, one in asked.items() if one}))
+        query_values = dict(parse_qsl(view.query))
+        judge, sort = query_values.pop("judge", name), query_values.get("sort", "worst")
+        if judge == name and query_values.keys() <= _FILTERS and sort.removeprefix("-") in sorts:
+            query_values |= {"sort": "" if sort == "worst" else sort}
+            yield view._replace(
+                query=urlencode({part: value for part, value in query_values.items() if value})
+            )
 
 
 def _judged_in(line: JudgmentLine, people: Mapping[int, PeopleSaid]) -> Iterator[JsonDict]:
-    """What the filters of a copy look at: every judgment of a line."""
-    said = (line.status, line.score, line.verdict)
-    own = RowJudgment("", line.row - 1, line.id, line.criterion, *said, flags=line.flags)
-    for one in line.group or (own,):
-        stand = people.get(one.row)
+    """Yield the values that the filters of a copy look at, for every judgment of a line."""
+    outcome = (line.status, line.score, line.verdict)
+    single = RowJudgment("", line.row - 1, line.id, line.criterion, *outcome, flags=line.flags)
+    for judgment in line.group or (single,):
+        stand = people.get(judgment.row)
         yield {
-            "row": one.row,
-            "status": one.status,
-            "criteria": one.criterion,
-            "verdict": one.verdict,
-            "score": one.score,
-            "flag": [*one.flags],
+            "row": judgment.row,
+            "status": judgment.status,
+            "criteria": judgment.criterion,
+            "verdict": judgment.verdict,
+            "score": judgment.score,
+            "flag": [*judgment.flags],
             "people": stand and stand.stand,
             "rule": line.rule,
             "dimension": [f"{name}:{score}" for name, score in line.scores.items()],
@@ -393,29 +405,29 @@ def _judged_in(line: JudgmentLine, people: Mapping[int, PeopleSaid]) -> Iterator
 
 
 def _lines(judge: _CopiedJudge, most: int) -> Iterator[JudgmentLine]:
-    after: str | None = ""
-    judged, left = judged_field(judge.configuration), most
-    while after is not None and left:
+    position: str | None = ""
+    field_name, remaining = judged_field(judge.configuration), most
+    while position is not None and remaining:
         with reading(judge.place.folder) as connection:
             page = page_of(
                 connection,
                 Filters(judge=judge.name, together=judge.together),
-                after,
-                judged=judged,
-                size=min(_AT_A_TIME, left),
+                position,
+                judged=field_name,
+                size=min(_AT_A_TIME, remaining),
                 patience=_PATIENCE,
             )
         yield from page.lines
-        after, left = page.next, left - len(page.lines)
+        position, remaining = page.next, remaining - len(page.lines)
 
 
 def _row_drawing(settings: CopySettings) -> RowDrawing:
-    """Begin to draw what features show of the rows of a judge."""
+    """Return a function that draws what features show of the rows of a judge."""
     copiers = [part.copier(settings.language) for part in row_parts() if part.copier]
 
     def draw(connection: sqlite3.Connection, record: JudgmentRecord) -> dict[str, object]:
         drawn = [copier(connection, record) for copier in copiers if copier]
-        return {name: value for one in drawn if one for name, value in one.items()}
+        return {name: value for values in drawn if values for name, value in values.items()}
 
     return draw
 
@@ -423,12 +435,15 @@ def _row_drawing(settings: CopySettings) -> RowDrawing:
 def _copied_row(
     judge: _CopiedJudge, row: int, settings: CopySettings, draw: RowDrawing
 ) -> _CopiedRow:
-    """One row with its votes, as the page shows it beside the list."""
+    """Render one row with its votes, as the page shows it next to the list."""
     record = row_record(judge.place, judge.name, row)
     with reading(judge.place.folder) as connection:
         drawn = draw(connection, record)
     data = row_data(judge.place, record, prompts=settings.prompts, copied=True)
-    texts = ("".join(part for part, _ in one["parts"]) for one in cast("list[Any]", data["fields"]))
+    texts = (
+        "".join(part for part, _ in shown_field["parts"])
+        for shown_field in cast("list[Any]", data["fields"])
+    )
     body = Markup(  # noqa: S704 - escaped by the template
         templates(settings.language)
         .get_template("row_part.html.jinja")
@@ -449,16 +464,17 @@ def _sample(judge: _CopiedJudge) -> list[int]:
 
 
 def _some_rows(connection: sqlite3.Connection, judge: str) -> Iterator[int]:
+    """Yield rows spread evenly over a judge's rows; the first and the last are among them."""
     ends = "SELECT min(number), max(number) FROM judgments WHERE judge = ?"
     low, high = connection.execute(ends, (judge,)).fetchone()
     nearest = "SELECT min(number) + 1 FROM judgments WHERE judge = ? AND number >= ?"
     for place in range(_SAMPLE if low is not None else 0):
-        wanted = low + (high - low) * place // max(_SAMPLE - 1, 1)
-        yield connection.execute(nearest, (judge, wanted)).fetchone()[0]
+        number = low + (high - low) * place // max(_SAMPLE - 1, 1)
+        yield connection.execute(nearest, (judge, number)).fetchone()[0]
 
 
 def _surroundings() -> dict[str, object]:
-    """What templates of the served page ask for."""
+    """Return the variables that templates of the served page expect, with values for a copy."""
     return {
         "copied": True,
         "root": "",
@@ -476,7 +492,9 @@ def _surroundings() -> dict[str, object]:
 
 
 def _page(template: str, settings: CopySettings, **data: object) -> bytes:
-    """A page with its style and script inside, and nothing else that could run or be loaded."""
+    """Render a page with its style and script inside, and nothing else that could run or be
+    loaded.
+    """
     style, script = _inline("page.css", "drawing.css"), _inline("copy.js", "drawing.js")
     text = (
         templates(settings.language)
@@ -489,6 +507,7 @@ def _page(template: str, settings: CopySettings, **data: object) -> bytes:
             script_hash=_hash(script),
         )
     )
+    # a key may stand in any text that was judged; as JSON inside a script it is escaped differently
     for secret in environment_secrets(os.environ):
         for form in (secret, htmlsafe_json_dumps(secret)[1:-1]):
             text = text.replace(str(escape(str(form))), "***")
@@ -497,7 +516,7 @@ def _page(template: str, settings: CopySettings, **data: object) -> bytes:
 
 @cache
 def _inline(*names: str) -> Markup:
-    """Files of ours, as they stand."""
+    """Return files of ours unescaped, to stand inside a page."""
     return Markup("\n".join(assets()[name].content.decode() for name in names))  # noqa: S704
 
 

@@ -52,7 +52,7 @@ _SHORTEST_KEY = 16
 
 @light_dataclass(frozen=True, kw_only=True)
 class ServeOptions:
-    """What ``adjudge serve`` can be told."""
+    """Options of ``adjudge serve``."""
 
     folder: Path = positional("The folder whose runs may be looked at.", type=PATH, default=Path())
     model: tuple[str, ...] = shared(models)
@@ -109,7 +109,7 @@ def serve(options: ServeOptions) -> int:
     The key is what ADJUDGE_API_KEY holds; without it one is made and printed. The limits hold for
     all requests together.
     """
-    if missing := [one for one in ("starlette", "uvicorn") if find_spec(one) is None]:
+    if missing := [module for module in ("starlette", "uvicorn") if find_spec(module) is None]:
         raise SetupError(
             "the API needs {missing}: pip install 'adjudge[ui]'", missing=" and ".join(missing)
         )
@@ -164,14 +164,22 @@ def _serve(
         JudgingService(models, budget=budget, prices=prices, cache=cache, language=language),
         RunIndex(folder),
     )
-    known = _known(decide_by, prices, cache=cache) if decide_by else KnownQuestions()
-    asked = text_first_models(service, prices, cache=cache) if text_first else service.models
-    deciding = DecisionService(asked, service.open_budget, language, text_first, known)
+    questions = (
+        _open_known_questions(decide_by, prices, cache=cache) if decide_by else KnownQuestions()
+    )
+    deciding_models = (
+        text_first_models(service, prices, cache=cache) if text_first else service.models
+    )
+    deciding = DecisionService(
+        deciding_models, service.open_budget, language, text_first, questions
+    )
     host, port, names = place
     listening = Listening(port, host)
-    named = host_names(names if host in _LOOPBACK else (host, *names))
+    further_names = host_names(names if host in _LOOPBACK else (host, *names))
     access = (
-        ApiAccess(listening.port, key, named) if key else ApiAccess(listening.port, names=named)
+        ApiAccess(listening.port, key, further_names)
+        if key
+        else ApiAccess(listening.port, names=further_names)
     )
 
     def tell() -> None:
@@ -186,7 +194,7 @@ def _serve(
 def text_first_models(
     service: JudgingService, prices: PriceTable, *, cache: bool
 ) -> list[OpenModel]:
-    """The models that judge; for the embedded one, its adapter for prompts of that form."""
+    """Return the models that judge; the embedded one with its adapter for text-first prompts."""
     from adjudge.runs.builder import open_entry
 
     return [
@@ -197,7 +205,7 @@ def text_first_models(
     ]
 
 
-def _known(path: Path, prices: PriceTable, *, cache: bool) -> KnownQuestions:
+def _open_known_questions(path: Path, prices: PriceTable, *, cache: bool) -> KnownQuestions:
     from adjudge.runs.builder import open_entry
     from adjudge.runs.service.known_questions import known_questions
     from adjudge.runs.trusted_folders import open_eval

@@ -1,4 +1,4 @@
-"""The server behind the pages: on this machine alone, until Ctrl-C."""
+"""The server of the pages: on this machine alone, until Ctrl-C."""
 
 from __future__ import annotations
 
@@ -25,7 +25,9 @@ before somebody needs them, and not while somebody waits.
 
 
 class PageServer:
-    """Listens from the moment it is made, so that its address is known before it serves."""
+    """Serves the pages of a folder of runs. Its port is bound when it is created, so its address is
+    known before it serves.
+    """
 
     def __init__(
         self,
@@ -52,9 +54,9 @@ class PageServer:
         )
 
     def serve(self, ready: Callable[[str], None]) -> None:
-        """Answer until somebody stops it; ``ready`` is told the address."""
+        """Answer until it is stopped; call ``ready`` with the address."""
         try:
-            self._listening.serve(application(self.site), lambda: self._tell(ready))
+            self._listening.serve(application(self.site), lambda: self._announce(ready))
         finally:
             self.site.close()
 
@@ -62,16 +64,16 @@ class PageServer:
         """End ``serve``, from another thread."""
         self._listening.stop()
 
-    def _tell(self, ready: Callable[[str], None]) -> None:
+    def _announce(self, ready: Callable[[str], None]) -> None:
         environment = templates(self.site.language)
         names = environment.list_templates()
-        for name in (one for one in names if one.startswith(_OF_FIRST_PAGE)):
+        for name in (template for template in names if template.startswith(_OF_FIRST_PAGE)):
             compile_template(environment, name)
         self.site.answered = time.monotonic() + _LONG_QUIET  # the first answer comes by then
         ready(self.access.url)
         soon = [name for start in _OF_NEXT_PAGES for name in names if name.startswith(start)]
-        for some, quiet in ((soon, _QUIET), (names, _LONG_QUIET)):
-            for name in some:
+        for group, quiet in ((soon, _QUIET), (names, _LONG_QUIET)):
+            for name in group:
                 while time.monotonic() - self.site.answered < quiet:
                     time.sleep(_QUIET / 2)
                 compile_template(environment, name)

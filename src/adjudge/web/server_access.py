@@ -1,6 +1,4 @@
-"""What the guards of both servers share: where one listens and its token, and what leaves with
-every answer.
-"""
+"""Access checks and headers that the guards of both servers share."""
 
 from __future__ import annotations
 
@@ -20,7 +18,7 @@ _LONGEST_PATH = 8_192
 
 @dataclass(frozen=True)
 class ServerAccess:
-    """Where one server listens, the token that opens it, and what else it is called."""
+    """Address of a server, its further names, and the token that opens it."""
 
     port: int
     token: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
@@ -29,38 +27,42 @@ class ServerAccess:
 
     @property
     def hosts(self) -> tuple[str, ...]:
-        """What a Host header may say."""
-        own = [f"{name}:{self.port}" for name in ("127.0.0.1", "localhost", "[::1]", *self.names)]
-        return (*own, *self.names)
+        """The Host headers that are answered."""
+        addresses = [
+            f"{name}:{self.port}" for name in ("127.0.0.1", "localhost", "[::1]", *self.names)
+        ]
+        return (*addresses, *self.names)
 
     def knows(self, given: str | None) -> bool:
-        """Whether it is the token."""
+        """Return True if this is the token."""
         return is_secret(given, self.token)
 
 
 def is_secret(given: str | None, secret: str) -> bool:
-    """Compared in the same time whatever is given."""
+    """Compare in constant time."""
     return secrets.compare_digest((given or "").encode("utf-8", "replace"), secret.encode())
 
 
 def is_too_long(scope: Scope) -> bool:
-    """Whether an address is longer than any of ours."""
+    """Return True if an address is longer than any of ours."""
     return len(scope.get("raw_path") or b"") + len(scope["query_string"]) > _LONGEST_PATH
 
 
 def has_two_lengths(headers: Headers) -> bool:
-    """Whether a body has a length and comes in parts: servers differ on where such a body ends, and
-    what follows it may be taken for somebody else's request.
+    """Return True if a body has a length and also comes in chunks.
+
+    Servers differ on where such a body ends, so its end could be taken for somebody else's request
+    (request smuggling).
     """
     return "content-length" in headers and "transfer-encoding" in headers
 
 
-def sealed(send: Send, fixed: Mapping[str, str], usual: Mapping[str, str]) -> Send:
-    """``send`` with the headers that every answer has, and those that it has unless it says
-    otherwise.
+def with_headers(send: Send, fixed: Mapping[str, str], usual: Mapping[str, str]) -> Send:
+    """Wrap ``send`` so that every answer has the headers ``fixed``, and the headers ``usual``
+    unless it sets them itself.
     """
 
-    async def sent(message: Message) -> None:
+    async def send_with_headers(message: Message) -> None:
         if message["type"] == "http.response.start":
             headers = MutableHeaders(scope=message)
             headers.update(fixed)
@@ -68,4 +70,4 @@ def sealed(send: Send, fixed: Mapping[str, str], usual: Mapping[str, str]) -> Se
                 headers.setdefault(name, value)
         await send(message)
 
-    return sent
+    return send_with_headers

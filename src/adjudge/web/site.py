@@ -1,5 +1,5 @@
-"""What every page has: its words, its looks, and the same data as JSON for
-whoever asks for that.
+"""The site: state, templates and files that all pages share. Every page is also served as JSON to
+scripts that ask for it.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class Asset:
 
     @classmethod
     def of(cls, name: str, content: bytes) -> Asset:
-        """With the type that its name says."""
+        """Build an asset; its media type follows from the ending of its name."""
         return cls(
             content, _TYPES[name[name.rindex(".") :]], hashlib.sha256(content).hexdigest()[:12]
         )
@@ -96,7 +96,7 @@ class Asset:
 
 @cache
 def assets() -> Mapping[str, Asset]:
-    """Name → what is served under it. Nothing else is."""
+    """Map names to the files that are served under them. Nothing else is served."""
     static = _HOME / "static"
     names = (
         "copy.js",
@@ -118,18 +118,21 @@ def assets() -> Mapping[str, Asset]:
 
 
 def _assets_of_pages() -> dict[str, bytes]:
-    """Return the files in the folders ``static`` of pages. Of two of one name ours counts."""
-    found: dict[str, bytes] = {}
-    for page in reversed([one for one in pages() if one.package]):
+    """Return the files in the folders ``static`` of pages."""
+    contents: dict[str, bytes] = {}
+    # ours come first among the pages, so they are added last: of two files of one name ours counts
+    for page in reversed([registered for registered in pages() if registered.package]):
         folder = files(import_module(page.package)) / "static"
         for file in folder.iterdir() if folder.is_dir() else ():
             if Path(file.name).suffix in _TYPES:
-                found[file.name] = file.read_bytes()
-    return found
+                contents[file.name] = file.read_bytes()
+    return contents
 
 
 @dataclass
 class Site:
+    """The state of one server: its runs, label sessions, jobs and budget."""
+
     access: Access
     library: Library
     language: str = "en"
@@ -147,66 +150,70 @@ class Site:
     def __post_init__(self) -> None:
         self.jobs = Jobs(self.spending, self.home)
         """The runs that were started here."""
-        self._held: dict[type, object] = {}
+        self._singletons: dict[type, object] = {}
         self._endings: list[Callable[[], object]] = [self.jobs.close]
         self._lock = threading.RLock()
 
-    def held(self, kind: type[T], begin: Callable[[], T]) -> T:
-        """Return what a page holds as long as the server runs, one object of each kind."""
+    def get_or_create(self, kind: type[T], create: Callable[[], T]) -> T:
+        """Return the object of this kind that lives as long as the server, created on first use."""
         with self._lock:
-            if kind not in self._held:
-                self._held[kind] = begin()
-        return cast(T, self._held[kind])
+            if kind not in self._singletons:
+                self._singletons[kind] = create()
+        return cast(T, self._singletons[kind])
 
     def at_end(self, end: Callable[[], object]) -> None:
-        """Have something done when the server ends, the last first."""
+        """Have ``end`` called when the server ends, the last one first."""
         self._endings.append(end)
 
     def close(self) -> None:
-        """End what pages have begun."""
+        """End what pages have started."""
         while self._endings:
             self._endings.pop()()
 
     @property
     def read_only(self) -> bool:
-        """Whether nothing may be written."""
+        """True if nothing may be written."""
         return self.library.read_only
 
     @cached_property
     def project(self) -> Project:
-        """The defaults that hold where the page was started, if the user trusts them."""
+        """Defaults of the project where the page was started, if the user trusts it."""
         return trusted_project(find_project(self.home))
 
     def known_models(self) -> list[str]:
-        """Who may be asked from the page: those named when it was started, the project's own, and
-        the embedded one.
+        """List the models that may be asked from the page: those named when it was started, the
+        project's own, and the embedded one.
         """
-        named = [*self.models, *([self.project.model] if self.project.model else [])]
+        names = [*self.models, *([self.project.model] if self.project.model else [])]
         # where the embedded one is not installed, those that were named do without
         with suppress(SetupError):
-            named.append(default_model())
-        return list(dict.fromkeys(named))
+            names.append(default_model())
+        return list(dict.fromkeys(names))
 
     def language_of(self, request: Request) -> str:
-        """As chosen in the page, else as the server was started."""
-        chosen = request.cookies.get(LANGUAGE_COOKIE)
-        return chosen if chosen in LANGUAGES else self.language
+        """Return the language chosen in the page, else the one the server was started with."""
+        choice = request.cookies.get(LANGUAGE_COOKIE)
+        return choice if choice in LANGUAGES else self.language
 
     def refuse_read_only(self, why: Message) -> None:
-        """Where nothing may be written."""
+        """Raise an HTTPException if nothing may be written."""
         if self.read_only:
             raise HTTPException(403, why)
 
     def is_shown_first(self, request: Request) -> bool:
-        """Whether a page may come before its figures: to a browser that did not wait already."""
+        """Return True if a page may be sent before its figures: to a browser that is not already
+        waiting for them.
+        """
         return not wants_json(request) and "wait" not in request.query_params
 
     def must_wait(self, request: Request, place: RunPlace, what: str) -> bool:
-        """Whether a page comes first, and what is found out of a run when it is there."""
+        """Return True if a page is sent first, because finding out ``what`` takes too long for a
+        blank page.
+        """
         return self.is_shown_first(request) and self.library.would_wait(place, what)
 
     def answer_first(self, request: Request, data: Mapping[str, object]) -> Response:
-        """The page without its figures, which it then asks for by itself."""
+        """Answer with the page without its figures, which it then asks for itself."""
         address = request.url.include_query_params(wait="1")
         return self.answer(
             request, "waiting.html.jinja", {**data, "rest": f"{address.path}?{address.query}"}
@@ -220,14 +227,14 @@ class Site:
         status: int = 200,
         **drawn: object,
     ) -> Response:
-        """The page, or its data where JSON is asked for.
+        """Render the page, or return its data if JSON is asked for.
 
         ``drawn``: what only the template sees, such as pictures and the record that is shown.
         """
         self.answered = time.monotonic()
         language = self.language_of(request)
         if wants_json(request):
-            text = json.dumps(_rendered(data, language), ensure_ascii=False, default=str)
+            text = json.dumps(_render_messages(data, language), ensure_ascii=False, default=str)
             return Response(_bytes(text), status, media_type="application/json")
         text = (
             templates(language)
@@ -249,12 +256,14 @@ class Site:
 
 @cache
 def templates(language: str) -> jinja2.Environment:
-    """Everything that is put into a page is escaped, and every message is said in ``language``."""
+    """Return the template environment. It escapes everything that is put into a page and renders
+    messages in ``language``.
+    """
 
     def say(value: object) -> object:
         return render(value, language) if isinstance(value, Message) else value
 
-    made = jinja2.Environment(
+    environment = jinja2.Environment(
         loader=_loader(),
         autoescape=True,
         finalize=say,
@@ -262,8 +271,8 @@ def templates(language: str) -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {"visible": lambda text: visible(str(say(text))), "grouped": grouped}
-    made.globals.update(
+    environment.filters |= {"visible": lambda text: visible(str(say(text))), "grouped": grouped}
+    environment.globals.update(
         _=Message,
         plural=plural,
         term=term,
@@ -305,13 +314,13 @@ def templates(language: str) -> jinja2.Environment:
         timeline=partial(timeline, language=language),
         clock=lambda seconds: say(_clock(seconds)),
     )
-    return made
+    return environment
 
 
 def _loader() -> jinja2.BaseLoader:
     """Find our templates by their names, and those of other pages below the name of their page."""
-    own = {page.name: jinja2.PackageLoader(page.package) for page in pages() if page.package}
-    return jinja2.ChoiceLoader([jinja2.PackageLoader("adjudge.web"), jinja2.PrefixLoader(own)])
+    loaders = {page.name: jinja2.PackageLoader(page.package) for page in pages() if page.package}
+    return jinja2.ChoiceLoader([jinja2.PackageLoader("adjudge.web"), jinja2.PrefixLoader(loaders)])
 
 
 def compile_template(environment: jinja2.Environment, name: str) -> None:
@@ -327,11 +336,13 @@ def compile_template(environment: jinja2.Environment, name: str) -> None:
 
 
 def _step_link(steps: JsonObject | None) -> Callable[[int], str]:
-    """Where a step is: on the page, or in the stretch of the list that holds it."""
+    """Return a function that links to a step: on the page, or in the stretch of the list that holds
+    it.
+    """
 
     def link(number: int) -> str:
-        first, last = (int(str((steps or {}).get(name, 0))) for name in ("first", "last"))
-        if not steps or first <= number <= last:
+        low, high = (int(str((steps or {}).get(name, 0))) for name in ("first", "last"))
+        if not steps or low <= number <= high:
             return f"#step-{number}"
         return f"{steps['address']}&step={number}#step-{number}"
 
@@ -339,64 +350,64 @@ def _step_link(steps: JsonObject | None) -> Callable[[int], str]:
 
 
 def _section(request: Request) -> str:
-    """Which entry of the top bar a page belongs to."""
-    first = str(request.url.path).removeprefix(request.scope["root_path"]).split("/")[1:2]
-    return "runs" if first in ([""], ["run"], ["compare"]) else "".join(first).split("-")[0]
+    """Return the entry of the top bar that a page belongs to."""
+    section = str(request.url.path).removeprefix(request.scope["root_path"]).split("/")[1:2]
+    return "runs" if section in ([""], ["run"], ["compare"]) else "".join(section).split("-")[0]
 
 
 def theme_of(request: Request) -> str:
-    """Light or dark as chosen in the page; else nothing, and the browser decides."""
-    chosen = request.cookies.get(THEME_COOKIE, "")
-    return chosen if chosen in THEMES else ""
+    """Return the theme chosen in the page, light or dark; empty if the browser decides."""
+    theme = request.cookies.get(THEME_COOKIE, "")
+    return theme if theme in THEMES else ""
 
 
 def site_of(request: Request) -> Site:
-    """The site that a request came to."""
-    found: Site = request.app.state.site
-    return found
+    """Return the site that a request came to."""
+    site: Site = request.app.state.site
+    return site
 
 
 def place_of(request: Request) -> RunPlace:
-    """The run that an address names."""
+    """Find the run that an address names."""
     return site_of(request).library.find(request.path_params["run"])
 
 
 def asked_for(request: Request) -> dict[str, str]:
-    """What an address asks, but for how it is answered."""
+    """Return the query of an address, without ``wait``, which only says how it is answered."""
     return {name: value for name, value in request.query_params.items() if name != "wait"}
 
 
 def address_of(request: Request, path: str, query: Mapping[str, object] | None = None) -> str:
-    """An address of the page, as the browser knows it."""
+    """Build an address of the page, as the browser knows it."""
     return f"{request.scope['root_path']}{path}{'?' if query else ''}{urlencode(query or {})}"
 
 
 def lead_to(answer: Response, address: str) -> Response:
-    """The answer to a form, behind which the browser goes elsewhere."""
+    """Return the answer to a form, after which the browser goes to ``address``."""
     answer.headers["hx-redirect"] = address
     return answer
 
 
 def wants_json(request: Request) -> bool:
-    """Whether a script asks, and no browser."""
-    wanted = request.headers.get("accept", "")
-    return "application/json" in wanted and "text/html" not in wanted
+    """Return True if a script asks, not a browser."""
+    accepted = request.headers.get("accept", "")
+    return "application/json" in accepted and "text/html" not in accepted
 
 
-def _rendered(data: object, language: str) -> object:
-    """``data`` with its messages in ``language``."""
+def _render_messages(data: object, language: str) -> object:
+    """Return ``data`` with its messages in ``language``."""
     match data:
         case Message():
             return data.render(language)
         case Mapping():
-            return {name: _rendered(value, language) for name, value in data.items()}
+            return {name: _render_messages(value, language) for name, value in data.items()}
         case list() | tuple():
-            return [_rendered(value, language) for value in data]
+            return [_render_messages(value, language) for value in data]
     return data
 
 
 def _bytes(text: str) -> bytes:
-    """As it is sent: of a character of which somebody wrote one half, a question mark."""
+    """Encode text for sending; half of a surrogate pair becomes a question mark."""
     return text.encode("utf-8", "replace")
 
 
@@ -407,18 +418,18 @@ def _asset_address(name: str) -> str:
 def _query(
     given: QueryParams | Mapping[str, object], changed: Mapping[str, object] | None = None
 ) -> str:
-    """The query of an address with some of it changed; what is empty is left out."""
-    kept = {**dict(given), **(changed or {})}
-    return urlencode({name: value for name, value in kept.items() if value not in (None, "")})
+    """Encode the query of an address with some of it changed; empty values are left out."""
+    query = {**dict(given), **(changed or {})}
+    return urlencode({name: value for name, value in query.items() if value not in (None, "")})
 
 
 def _clock(seconds: float) -> str | Message:
-    """Hours, minutes and seconds, as many as it takes; of the first ten seconds, parts of one."""
-    hours, rest = divmod(int(seconds), 3600)
+    """Format hours, minutes and seconds, as many as it takes; below ten seconds with a fraction."""
+    hours, within_hour = divmod(int(seconds), 3600)
     if hours:
-        return f"{hours}:{rest // 60:02}:{rest % 60:02}"
+        return f"{hours}:{within_hour // 60:02}:{within_hour % 60:02}"
     return (
-        f"{rest // 60}:{rest % 60:02}"
+        f"{within_hour // 60}:{within_hour % 60:02}"
         if seconds >= 10
         else Message("{seconds} s", seconds=figure(seconds))
     )

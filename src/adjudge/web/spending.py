@@ -1,6 +1,4 @@
-"""What the page may spend: one budget for everything that it asks models, for as long as its server
-runs.
-"""
+"""The page's budget: one limit on everything that it asks models while its server runs."""
 
 from __future__ import annotations
 
@@ -14,9 +12,7 @@ DEFAULT_USD = 1.0
 
 
 class Share:
-    """A part of the budget that is set aside while something is asked; settled once, with what it
-    did cost.
-    """
+    """A part of the budget that is set aside for one use; settled once, with its actual cost."""
 
     def __init__(self, spending: Spending, usd: float) -> None:
         self.usd = usd
@@ -24,12 +20,14 @@ class Share:
         self._spending = spending
 
     def settle(self, spent: float) -> None:
-        """Give back what was not spent. More than was set aside is counted, too."""
+        """Give back what was not spent. If more was spent than was set aside, that is counted
+        too.
+        """
         self._spending.settle(self, spent)
 
 
 class Spending:
-    """Counts what is spent and what is set aside; may be asked from every thread."""
+    """Counts what is spent and what is set aside. Thread-safe."""
 
     def __init__(self, max_usd: float = DEFAULT_USD, prices: PriceTable | None = None) -> None:
         self.max_usd = max_usd
@@ -43,43 +41,44 @@ class Spending:
         return self._spent
 
     @property
-    def left(self) -> float:
+    def remaining(self) -> float:
         """Dollars that are neither spent nor set aside."""
         with self._lock:
-            return self._left()
+            return self._remaining()
 
     def set_aside(self, usd: float | None = None) -> Share:
-        """A part of what is left, by default all of it.
+        """Reserve a part of the remaining budget, by default all of it.
 
-        Raises BudgetSpent where there is not so much.
+        Raises BudgetSpent if less is left.
         """
         with self._lock:
-            left = self._left()
-            if usd is not None and usd > left:
+            remaining = self._remaining()
+            if usd is not None and usd > remaining:
                 raise BudgetSpent(
                     "${usd:.2f} is more than the page has left to spend (${left:.2f} of "
                     "${max_usd:.2f}): take less, or start it with a higher --max-usd",
                     usd=usd,
-                    left=left,
+                    left=remaining,
                     max_usd=self.max_usd,
                 )
-            share = Share(self, left if usd is None else usd)
+            share = Share(self, remaining if usd is None else usd)
             self._open.add(share)
             return share
 
     def settle(self, share: Share, spent: float) -> None:
-        """What ``Share.settle`` does."""
+        """Count the cost of a share and release the rest of it."""
         with self._lock:
+            # a second call for the same share does nothing
             if share in self._open:
                 self._open.remove(share)
                 self._spent += max(0.0, spent)
 
-    def _left(self) -> float:
+    def _remaining(self) -> float:
         return max(0.0, self.max_usd - self._spent - sum(share.usd for share in self._open))
 
     def refuse_unpriced(self, models: Iterable[str]) -> None:
-        """No budget in dollars holds a model whose price nobody knows: it is not asked from the
-        page.
+        """Raise a SetupError for models without a known price: no dollar budget could limit
+        them.
         """
         unknown = [model for model in models if self.prices.of(model) is None]
         if unknown:
@@ -91,6 +90,6 @@ class Spending:
             )
 
     def is_free(self, models: Iterable[str]) -> bool:
-        """Whether nobody has to be paid."""
-        found = [self.prices.of(model) for model in models]
-        return all(price is not None and not (price.input or price.output) for price in found)
+        """Return True if none of these models costs anything."""
+        prices = [self.prices.of(model) for model in models]
+        return all(price is not None and not (price.input or price.output) for price in prices)

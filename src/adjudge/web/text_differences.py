@@ -16,22 +16,22 @@ Part = tuple[str, str]
 
 
 def line_difference(before: str, after: str) -> list[str]:
-    """What changed, as lines of a unified diff without its head."""
-    found = difflib.unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=2)
-    return list(found)[2:]
+    """Return the changed lines as a unified diff, without its head."""
+    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=2)
+    return list(lines)[2:]
 
 
 def word_difference(before: str, after: str) -> list[Part]:
-    """What became of each word."""
-    one, other = _WORDS.findall(before), _WORDS.findall(after)
+    """Split both texts into parts that are the same, gone or new, word by word."""
+    old_words, new_words = _WORDS.findall(before), _WORDS.findall(after)
     parts: list[Part] = []
-    counts = Counter(other)
-    is_long = sum(count * counts[word] for word, count in Counter(one).items()) > _MOST_PAIRS
-    found = difflib.SequenceMatcher(None, one, other, autojunk=is_long)
-    for tag, a, b, c, d in found.get_opcodes():
+    counts = Counter(new_words)
+    is_long = sum(count * counts[word] for word, count in Counter(old_words).items()) > _MOST_PAIRS
+    matcher = difflib.SequenceMatcher(None, old_words, new_words, autojunk=is_long)
+    for tag, a, b, c, d in matcher.get_opcodes():
         if tag == "equal":
-            parts.append(("same", "".join(one[a:b])))
+            parts.append(("same", "".join(old_words[a:b])))
             continue
-        parts += [("gone", "".join(one[a:b]))] if b > a else []
-        parts += [("new", "".join(other[c:d]))] if d > c else []
+        parts += [("gone", "".join(old_words[a:b]))] if b > a else []
+        parts += [("new", "".join(new_words[c:d]))] if d > c else []
     return parts

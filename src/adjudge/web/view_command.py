@@ -29,7 +29,7 @@ _NEEDED = ("starlette", "uvicorn")
 
 @light_dataclass(frozen=True)
 class ViewOptions:
-    """What ``adjudge view`` was asked for."""
+    """Options of ``adjudge view``."""
 
     folder: Path = positional("A run folder, or a folder of runs.", type=PATH, default=_USUAL)
     port: int = option(
@@ -111,8 +111,8 @@ def _export(options: ViewOptions, target: Path) -> int:
     )
 
     library = Library(options.folder, read_only=True)
-    chosen = choose_language(typed_language())
-    settings = CopySettings(chosen, options.with_prompts, options.most_rows or MOST_ROWS)
+    copy_language = choose_language(typed_language())
+    settings = CopySettings(copy_language, options.with_prompts, options.most_rows or MOST_ROWS)
     check_target(target)
     places = choose_runs(library, options.run)
     expected = expected_size(library, places, settings)

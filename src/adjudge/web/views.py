@@ -1,5 +1,5 @@
-"""Views of lists that are kept under a name, in one file of the folder of runs: what is asked of
-one run is asked of the next.
+"""Saved views of lists, in one file of the folder of runs, so that a view of one run can be applied
+to the next.
 """
 
 from __future__ import annotations
@@ -32,59 +32,66 @@ class SavedView(NamedTuple):
 
     @property
     def judge(self) -> str:
-        """The judge whose list it is, where the address named one."""
+        """The judge of the list; empty if the address named none."""
         return dict(parse_qsl(self.query)).get("judge", "")
 
 
 def view_query(asked: Iterable[tuple[str, str]]) -> str:
-    """What of an address is kept."""
-    given = dict(asked)
-    return urlencode({name: given[name] for name in _KEPT if given.get(name)})
+    """Return the part of an address that a view saves."""
+    values = dict(asked)
+    return urlencode({name: values[name] for name in _KEPT if values.get(name)})
 
 
 def read_views(root: Path) -> list[SavedView]:
-    """Those of a folder, by name."""
+    """Read the views of a folder, sorted by name."""
     path = root / FILE
     try:
         if path.is_symlink() or path.stat().st_size > _LARGEST:
             raise ValueError
-        found = json.loads(path.read_text(encoding="utf-8"))
-        views = [SavedView(str(name), str(query)) for name, query in found.items()]
+        content = json.loads(path.read_text(encoding="utf-8"))
+        views = [SavedView(str(name), str(query)) for name, query in content.items()]
     except FileNotFoundError:
         return []
     except (OSError, ValueError, AttributeError) as error:
         raise RunError(
             "{path} is not a file of views: move it away, and save them again", path=path.name
         ) from error
-    clean = [SavedView(one.name, view_query(parse_qsl(one.query))) for one in views]
-    return sorted(clean, key=lambda one: one.name.casefold())
+    # read like an address, so an edited file cannot put anything else into a link
+    clean = [SavedView(view.name, view_query(parse_qsl(view.query))) for view in views]
+    return sorted(clean, key=lambda view: view.name.casefold())
 
 
 def save_view(root: Path, name: str, query: str) -> None:
-    """Keep a view; one of that name is replaced."""
+    """Save a view; one of that name is replaced."""
     if not query:
         raise SetupError("there is nothing to save: filter or sort the list first")
-    _change(root, lambda known: {**known, _checked(name): query})
+    _change(root, lambda known: {**known, _check_name(name): query})
 
 
 def rename_view(root: Path, name: str, new: str) -> None:
-    wanted = _checked(new)
+    new_name = _check_name(new)
 
     def change(known: dict[str, str]) -> dict[str, str]:
         if name not in known:
             raise SetupError("there is no view {name!r} any more", name=name)
-        if wanted != name and wanted in known:
-            raise SetupError("there is a view {name!r} already", name=wanted)
-        return {(wanted if own == name else own): query for own, query in known.items()}
+        if new_name != name and new_name in known:
+            raise SetupError("there is a view {name!r} already", name=new_name)
+        return {
+            (new_name if view_name == name else view_name): query
+            for view_name, query in known.items()
+        }
 
     _change(root, change)
 
 
 def delete_view(root: Path, name: str) -> None:
-    _change(root, lambda known: {own: query for own, query in known.items() if own != name})
+    _change(
+        root,
+        lambda known: {view_name: query for view_name, query in known.items() if view_name != name},
+    )
 
 
-def _checked(name: str) -> str:
+def _check_name(name: str) -> str:
     plain = " ".join(name.split())
     if not plain or len(plain) > LONGEST_NAME or not plain.isprintable():
         raise SetupError("a view needs a name of at most {most} characters", most=LONGEST_NAME)
@@ -93,7 +100,7 @@ def _checked(name: str) -> str:
 
 def _change(root: Path, change: Callable[[dict[str, str]], dict[str, str]]) -> None:
     with writing(root / FILE), locked(root / _LOCK):
-        changed = change({one.name: one.query for one in read_views(root)})
+        changed = change({view.name: view.query for view in read_views(root)})
         if len(changed) > _MOST:
             raise SetupError("there are {most} views already: delete one first", most=_MOST)
         with written_whole(root / FILE) as file:

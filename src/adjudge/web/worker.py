@@ -1,7 +1,7 @@
-"""A command of adjudge, given by the page in a process of its own: ``python -m adjudge.web.worker
-run eval.yaml …``
+"""Run a command of adjudge for the page, in a process of its own:
+``python -m adjudge.web.worker run eval.yaml …``
 
-It stops gently as soon as the page lets go of its standard input: because somebody asked it to, or
+It stops gently as soon as the page closes its standard input: because the user stopped it, or
 because the page is gone.
 """
 
@@ -17,13 +17,14 @@ _INPUT = 0
 
 
 def _stop_with_page() -> None:
+    """Wait until the page closes standard input, then interrupt this process like Ctrl-C."""
     while os.read(_INPUT, 1):
         pass
     os.kill(os.getpid(), signal.SIGINT)
 
 
 def main() -> None:
-    """Give the command; its exit code is ours."""
+    """Run the command and exit with its code."""
     threading.Thread(target=_stop_with_page, daemon=True).start()
     sys.argv[0] = "adjudge"
     runpy.run_module("adjudge", run_name="__main__", alter_sys=False)

@@ -38,7 +38,7 @@ def test_csv_says_what_yaml_says(tmp_path: Path) -> None:
     (two,) = read_scenarios(written(tmp_path, "a.csv", CSV))
     assert one.to_dict() == two.to_dict()
     assert one.identity == two.identity
-    assert [(fact.name, fact.tell) for fact in one.told] == [
+    assert [(fact.name, fact.tell) for fact in one.known_facts] == [
         ("name", "freely"),
         ("order", "when asked"),
         ("email", "when asked"),

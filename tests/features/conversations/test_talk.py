@@ -13,7 +13,13 @@ from adjudge.core.prompts.target import ROW, render_target
 from adjudge.features.conversations.conversation import Conversation
 from adjudge.features.conversations.scenario import Scenario
 from adjudge.features.conversations.talk import Limits, Talk, Talker
-from adjudge.features.conversations.user import STOP, TRANSFER, flipped, read_message, system_prompt
+from adjudge.features.conversations.user import (
+    STOP,
+    TRANSFER,
+    flip_roles,
+    read_message,
+    system_prompt,
+)
 from adjudge.runs.targets import Variant
 
 SCENARIO: JsonObject = {
@@ -128,7 +134,7 @@ def test_the_user_hears_the_agent_and_not_its_tools() -> None:
     prompt = render_target(found)
     assert [one.role for one in prompt.messages] == ["system", "user", "assistant", "user"]
     assert prompt.messages[-1].content == "Your email?"
-    assert flipped(()) == [{"role": "user", "content": "…"}]
+    assert flip_roles(()) == [{"role": "user", "content": "…"}]
     assert len(votes) == 2
 
 

@@ -151,7 +151,7 @@ def test_the_page_says_what_the_embedded_model_is_worth(play: Page) -> None:
 
 def test_money_is_spent_from_one_budget_and_no_further(play: Page) -> None:
     spending = play.server.site.spending
-    before = spending.left
+    before = spending.remaining
     first = judged(play, direct([("never asked before", "")], ("model", MODEL)))
     assert 0 < first["trial"]["usd"] == pytest.approx(before - first["left"])
     share = spending.set_aside()

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adjudge.features.rag.citations import citations, stated
+from adjudge.features.rag.citations import citations, strip_marks
 
 FRAGMENTS = [
     "The tower is 330 m tall. See https://www.example.org/tower/.",
@@ -67,4 +67,4 @@ def test_links_may_name_the_ids_of_fragments() -> None:
 def test_no_text_cites_a_fragment_that_is_not_there(answer: str) -> None:
     for one in citations(answer, FRAGMENTS):
         assert one.fragment is None or 1 <= one.fragment <= len(FRAGMENTS)
-        assert one.mark in answer and "[1]" not in stated(one.statement)
+        assert one.mark in answer and "[1]" not in strip_marks(one.statement)

@@ -18,7 +18,7 @@ from adjudge.features.rag import (
     rag_dimensions,
     read_dimensions,
 )
-from adjudge.features.rag.dimensions import absent, chosen, weighted
+from adjudge.features.rag.dimensions import absent, choose_dimensions, reweight
 from support.rag import GOOD, gives
 
 CONTRACT = {
@@ -135,7 +135,7 @@ def yes_no(name: str, **settings: object) -> Dimension:
 
 def test_some_are_chosen_by_name_and_some_are_brought_along() -> None:
     own = yes_no("short")
-    assert [one.name for one in chosen(rag_dimensions(), ["harmfulness", own])] == [
+    assert [one.name for one in choose_dimensions(rag_dimensions(), ["harmfulness", own])] == [
         "harmfulness",
         "short",
     ]
@@ -144,7 +144,7 @@ def test_some_are_chosen_by_name_and_some_are_brought_along() -> None:
 
 
 def test_weights_are_changed_by_name() -> None:
-    assert [one.weight for one in weighted(rag_dimensions(), {"clarity": 2})] == [1, 2, 1, 1, 1, 1]
+    assert [one.weight for one in reweight(rag_dimensions(), {"clarity": 2})] == [1, 2, 1, 1, 1, 1]
 
 
 @pytest.mark.parametrize(

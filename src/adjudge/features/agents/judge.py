@@ -31,7 +31,7 @@ from adjudge.features.agents.settings import AgentSettings
 from adjudge.features.agents.systems import runs_in
 from adjudge.features.agents.trajectory import Trajectory
 from adjudge.features.agents.window import StepsBudget
-from adjudge.features.evidence.judge import worded
+from adjudge.features.evidence.judge import with_wording
 
 _WITHOUT_MODELS = 64
 """Rows under way at once where nobody is asked."""
@@ -216,7 +216,7 @@ class AgentEvaluator(AgentSettings, Judge[AgentItem, MeasureResult]):
         made = super().configuration(criteria or self.criteria)
         if not self.asks:
             return made
-        return worded(
+        return with_wording(
             made, self.language, sentences=REPORTED in self.measuring.questions, others=ABOUT_STEPS
         )
 

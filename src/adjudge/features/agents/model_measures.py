@@ -38,7 +38,7 @@ from adjudge.features.agents.step_questions import (
 )
 from adjudge.features.agents.steps import MOVED, NOWHERE, Cited, numbered_text
 from adjudge.features.agents.window import StepsBudget
-from adjudge.features.evidence.grouped_questions import each_of
+from adjudge.features.evidence.grouped_questions import split_options
 from adjudge.features.evidence.judge import EvidenceJudge
 from adjudge.features.evidence.record import EvidenceRecord, SentenceRecord
 from adjudge.features.evidence.support import INVENTED
@@ -284,7 +284,7 @@ class ChecklistQuestioning(Questioning):
     def pool(self, item: AgentItem, votes: Sequence[Vote]) -> MeasureResult:
         points = item.points or self._derived(votes)
         checked = [vote for vote in votes if vote.ballot.template == CHECKED]
-        said = [each_of(vote.verdict) for vote in checked if isinstance(vote.verdict, Chosen)]
+        said = [split_options(vote.verdict) for vote in checked if isinstance(vote.verdict, Chosen)]
         result = pooled(self, item, votes, None, self.criteria)
         if not said or not points:
             return result

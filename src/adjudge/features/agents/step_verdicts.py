@@ -16,7 +16,7 @@ from adjudge.core.domain.verdict import Chosen, KeptPlace
 from adjudge.core.domain.vote import Ballot, Outcome
 from adjudge.features.agents.steps import MOST_CITED, MOVED, Cited, StepCitation, numbered_text
 from adjudge.features.evidence.quotes import find_quote
-from adjudge.features.evidence.reply_lists import differing, lists_under, whole_number
+from adjudge.features.evidence.reply_lists import lists_differ, lists_under, whole_number
 from adjudge.features.evidence.support import INVENTED
 from adjudge.messages import Message
 
@@ -105,7 +105,7 @@ def read_points(objects: Sequence[JsonObject]) -> Reading | None:
     if not listed:
         return None
     if len(listed) > 1:
-        return differing("points")
+        return lists_differ("points")
     points = [" ".join(one.split()) for one in listed[0] if isinstance(one, str) and one.strip()]
     if not 1 <= len(points) <= MOST_POINTS or len(points) != len(listed[0]):
         return Reading(

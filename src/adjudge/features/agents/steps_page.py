@@ -102,7 +102,7 @@ def show(request: Request) -> Response:
 def steps_data(site: Site, request: Request, found: StepsPlace, first: int = 0) -> JsonDict:
     """A stretch of the steps, drawn, and where the others are."""
     root, language = request.scope["root_path"], site.language_of(request)
-    site.sessions.saw(found.place, found.record.index)
+    site.sessions.mark_seen(found.place, found.record.index)
     steps, counts = found.steps.window(first, WINDOW), found.steps.counts
     left = len(found.steps) - first - len(steps)
     frame = StepsFrame(
@@ -181,7 +181,7 @@ def show_step(request: Request) -> Response:
         raise HTTPException(404, Message("there is no step {number}", number=number))
     step = found.steps.at(at)
     root, language = request.scope["root_path"], site.language_of(request)
-    site.sessions.saw(found.place, found.record.index)
+    site.sessions.mark_seen(found.place, found.record.index)
     frame = StepsFrame(marks=_marks(found), counts=found.steps.counts, longest=LONGEST_STEP)
     raw = raw_json(step, LONGEST_STEP)
     data = {
@@ -296,7 +296,7 @@ def show_beside(request: Request) -> Response:
 
 def _side(request: Request, found: StepsPlace, prefix: str, first: int) -> JsonDict:
     site, root = site_of(request), request.scope["root_path"]
-    site.sessions.saw(found.place, found.record.index)
+    site.sessions.mark_seen(found.place, found.record.index)
     steps = found.steps.window(first, WINDOW)
     frame = StepsFrame(
         marks=_marks(found),

@@ -122,7 +122,7 @@ def _row(one: Disagreement) -> Line:
 
 def _is_benchmark(site: Site, place: RunPlace) -> bool:
     """Whether ``adjudge bench`` made it, or it was imported with what people said of its rows."""
-    return site.library.kept(place, "is benchmark", lambda: _has_labels_and_judges(place))
+    return site.library.get_or_compute(place, "is benchmark", lambda: _has_labels_and_judges(place))
 
 
 def _has_labels_and_judges(place: RunPlace) -> bool:
@@ -137,7 +137,7 @@ def _has_labels_and_judges(place: RunPlace) -> bool:
 
 
 def _benchmark(site: Site, place: RunPlace) -> Benchmark:
-    return site.library.kept(place, "benchmark", lambda: benchmark_of(place.folder))
+    return site.library.get_or_compute(place, "benchmark", lambda: benchmark_of(place.folder))
 
 
 def _measured(

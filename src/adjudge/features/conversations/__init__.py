@@ -1,4 +1,6 @@
-"""Conversations: simulated users talk to an application, and their own mistakes are counted out."""
+"""Conversations: simulated users talk to an application, and their own mistakes are excluded from
+its pass rate.
+"""
 
 USES = ("agents",)
 """The features that this one may import."""

@@ -1,4 +1,5 @@
-"""Whose fault it is: the agent's, the simulated user's, the environment's, or nobody can tell.
+"""Attribution of an outcome: to the agent, to the simulated user or to the environment, if it can
+be told.
 
 A mistake of the user counts only if it could have led to this outcome: a leaked fact helps the
 agent, so it explains no failure; a fact that was withheld explains no pass.
@@ -31,7 +32,7 @@ _SAME = 0.8
 
 
 class Attribution(NamedTuple):
-    """Whose fault a conversation is, and what its outcome is worth."""
+    """The party at fault in a conversation, and whether its outcome counts."""
 
     fault: Fault
     """"nobody" of a conversation that passed without a mistake that could have helped."""
@@ -47,7 +48,7 @@ def attribute(
     faults: Sequence[UserFault],
     behaved: bool | None = None,
 ) -> Attribution:
-    """Say whose fault a conversation is. ``behaved``: what a judge says of the user, if it was
+    """Decide whose fault a conversation is. ``behaved``: a judge's verdict on the user, if one was
     asked.
     """
     if conversation.is_lost:
@@ -55,35 +56,38 @@ def attribute(
         return Attribution("environment", "lost", reason)
     if passed is None:
         return Attribution("cannot tell", "lost", Message("there is no outcome"))
-    counted = [one for one in faults if one.effect in ("either", "helps" if passed else "hinders")]
-    critical = [one for one in counted if one.severity == "critical"]
+    counted = [
+        fault for fault in faults if fault.effect in ("either", "helps" if passed else "hinders")
+    ]
+    critical = [fault for fault in counted if fault.severity == "critical"]
     if critical:
-        return Attribution("user", "spoiled", _said(critical[0]), critical[0].turn)
+        return Attribution("user", "spoiled", _describe(critical[0]), critical[0].turn)
     if behaved is False:
         return Attribution("user", "spoiled", Message("a judge says that the user broke its role"))
     # what may or may not have helped is no doubt about a pass that needs no help
-    minor = [one for one in counted if not passed or one.effect == "helps"]
+    minor = [fault for fault in counted if not passed or fault.effect == "helps"]
     if minor:
-        return Attribution("cannot tell", "unclear", _said(minor[0]), minor[0].turn)
+        return Attribution("cannot tell", "unclear", _describe(minor[0]), minor[0].turn)
     return _without_fault(conversation, passed=passed)
 
 
 def _without_fault(conversation: Conversation, *, passed: bool) -> Attribution:
-    """Say whose fault a conversation is in which the user made no mistake that shows."""
+    """Decide whose fault a conversation is if the user made no visible mistake."""
     if passed:
         return Attribution("nobody", "valid", Message("the expected end was reached"))
+    # an agent that repeats itself until the limit failed; a limit alone may be anybody's fault
     looped = conversation.ended == "turn limit" and _agent_loops(conversation)
     if conversation.ended in ("out of scope", "unknown", "turn limit") and not looped:
         return Attribution("cannot tell", "unclear", END_WORDS[conversation.ended])
     return Attribution("agent", "valid", Message("the user made no mistake that shows"))
 
 
-def _said(fault: UserFault) -> Message:
+def _describe(fault: UserFault) -> Message:
     return Message("the user {what}: {reason}", what=FAULT_WORDS[fault.kind], reason=fault.reason)
 
 
 def _agent_loops(conversation: Conversation) -> bool:
-    agent = [one.text for one in conversation.spoken_by("agent")]
+    agent = [turn.text for turn in conversation.spoken_by("agent")]
     return len(agent) > 2 and likeness(agent[-1], agent[-2]) >= _SAME <= likeness(
         agent[-2], agent[-3]
     )

@@ -1,4 +1,6 @@
-"""Cassettes: one file per conversation, to be judged again without a model, and golden verdicts."""
+"""Cassettes: one file per conversation, to be judged again without a model, with golden
+verdicts.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,7 @@ _VERSION = 1
 
 
 class Golden(NamedTuple):
-    """What was said of a conversation when its cassette was made."""
+    """The verdicts on a conversation when its cassette was recorded."""
 
     outcome: str | None
     fault: str
@@ -39,9 +41,8 @@ def holds_cassettes(path: Path) -> bool:
 
 
 def write_cassettes(run: Path, folder: Path) -> int:
-    """Write each conversation of a run as a file; return how many there are. Secrets are not in
-    them: headers and keys are in no message.
-    """
+    """Write each conversation of a run as a file; return how many there are."""
+    # no secrets get into the files: headers and keys are in no message
     folder.mkdir(parents=True, exist_ok=True)
     count = 0
     for record in records_of(run):
@@ -54,7 +55,9 @@ def write_cassettes(run: Path, folder: Path) -> int:
         name = re.sub(r"[^\w.-]+", "_", f"{record.id}")
         path = folder / f"{name}{ENDING}"
         lines = _lines(detail, trial if isinstance(trial, int) else 1, record.answered_by)
-        text = "".join(f"{json.dumps(one, ensure_ascii=False, sort_keys=True)}\n" for one in lines)
+        text = "".join(
+            f"{json.dumps(line, ensure_ascii=False, sort_keys=True)}\n" for line in lines
+        )
         with written_whole(path) as file:
             file.write(text.encode())
         count += 1
@@ -81,20 +84,20 @@ def _lines(detail: ConversationDetail, trial: int, system: str) -> Iterator[Json
 
 def _turn(turn: Turn) -> JsonDict:
     """Return a message without what differs from run to run: times, tokens and money."""
-    found: JsonDict = {"number": turn.number, "speaker": turn.speaker, "text": turn.text}
+    message: JsonDict = {"number": turn.number, "speaker": turn.speaker, "text": turn.text}
     if turn.calls:
-        found["calls"] = [
+        message["calls"] = [
             {
-                "name": one.name,
-                "arguments": one.arguments,
-                **({"result": one.result} if one.result is not None else {}),
-                **({"error": one.error} if one.error is not None else {}),
+                "name": call.name,
+                "arguments": call.arguments,
+                **({"result": call.result} if call.result is not None else {}),
+                **({"error": call.error} if call.error is not None else {}),
             }
-            for one in turn.calls
+            for call in turn.calls
         ]
     if turn.state is not None:
-        found["state"] = turn.state
-    return found
+        message["state"] = turn.state
+    return message
 
 
 def read_cassettes(path: Path) -> Iterator[StoredConversation]:
@@ -110,7 +113,7 @@ def cassette_files(path: Path) -> list[Path]:
 
 
 def read_cassette(path: Path) -> tuple[StoredConversation, Golden]:
-    """Read a cassette with what was said of it."""
+    """Read a cassette with its golden verdicts."""
     lines = [line for line in text_in(path).splitlines() if line.strip()]
     rows: list[JsonObject] = []
     for number, line in enumerate(lines, 1):
@@ -130,9 +133,9 @@ def read_cassette(path: Path) -> tuple[StoredConversation, Golden]:
             path=path,
             version=_VERSION,
         )
-    head, *said = rows
+    head, *messages = rows
     about: JsonObject = {
-        "turns": said,
+        "turns": messages,
         "ended": head.get("ended"),
         "detail": head.get("detail", ""),
         "user": head.get("user", ""),
@@ -142,6 +145,7 @@ def read_cassette(path: Path) -> tuple[StoredConversation, Golden]:
     except WrongType as error:
         raise RunError("{path}: {error}", path=path, error=error) from error
     for place, turn in enumerate(conversation.turns, 1):
+        # a missing line would shift all later turns
         if turn.number != place:
             raise RunError(
                 "{path}, line {line}: message {number} is missing",
@@ -162,14 +166,20 @@ def read_cassette(path: Path) -> tuple[StoredConversation, Golden]:
 
 
 def first_difference(one: Conversation, two: Conversation) -> Message | None:
-    """Return the first message in which two conversations differ; None if they are the same."""
-    for first, second in zip(one.turns, two.turns, strict=False):
-        if (first.speaker, first.text, first.calls) != (second.speaker, second.text, second.calls):
+    """Describe the first message in which two conversations differ; return None if they are
+    equal.
+    """
+    for old_turn, new_turn in zip(one.turns, two.turns, strict=False):
+        if (old_turn.speaker, old_turn.text, old_turn.calls) != (
+            new_turn.speaker,
+            new_turn.text,
+            new_turn.calls,
+        ):
             return Message(
                 "message {number}: {first!r} is now {second!r}",
-                number=first.number,
-                first=first.text,
-                second=second.text,
+                number=old_turn.number,
+                first=old_turn.text,
+                second=new_turn.text,
             )
     if len(one.turns) != len(two.turns):
         return Message(

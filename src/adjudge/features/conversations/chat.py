@@ -1,5 +1,5 @@
-"""A conversation as people see it: the messages with the evidence pinned to them, and the scenario
-beside them.
+"""A conversation as people see it: the messages with the user's mistakes next to them, and the
+scenario.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _LONGEST = 2000
 
 
 def chat_html(detail: Detail, language: str) -> Markup:
-    """Draw a conversation; every text in it is escaped."""
+    """Render a conversation; every text in it is escaped."""
     if not isinstance(detail, ConversationDetail) or detail.conversation is None:
         return Markup("")
     conversation = detail.conversation
@@ -30,13 +30,21 @@ def chat_html(detail: Detail, language: str) -> Markup:
         _turn_html(turn, faults.pop(turn.number, []), detail.fault_turn, language)
         for turn in conversation.turns
     )
-    rest = Markup("").join(_fault_html(fault, language) for own in faults.values() for fault in own)
-    ended = _ended(conversation)
+    # a fault may name a message that was never sent, such as one that broke off
+    unplaced = Markup("").join(
+        _fault_html(fault, language)
+        for faults_of_turn in faults.values()
+        for fault in faults_of_turn
+    )
+    ended = _end_text(conversation)
     return Markup(
         '<div class="chat"><div class="talk">{rows}{rest}<p class="soft">{ended}</p></div>'
         '<aside class="about">{about}</aside></div>'
     ).format(
-        rows=rows, rest=rest, ended=render(ended, language), about=_scenario_html(detail, language)
+        rows=rows,
+        rest=unplaced,
+        ended=render(ended, language),
+        about=_scenario_html(detail, language),
     )
 
 
@@ -62,7 +70,7 @@ def _turn_html(
         calls=calls,
         text=turn.text or "–",
         off=Markup('<p class="soft">{}</p>').format(render(off, language)) if off else "",
-        faults=Markup("").join(_fault_html(one, language) for one in faults),
+        faults=Markup("").join(_fault_html(fault, language) for fault in faults),
     )
 
 
@@ -99,7 +107,7 @@ def _about(detail: ConversationDetail, language: str) -> Iterator[tuple[Message,
         "when asked": Message("tells when asked"),
         "never": Message("never tells"),
     }
-    for fact in scenario.told:
+    for fact in scenario.known_facts:
         yield titles[fact.tell], f"{fact.name}: {fact.value}"
     for name in scenario.unknown:
         yield Message("does not know"), name
@@ -119,22 +127,23 @@ def chat_markdown(detail: Detail, language: str) -> str:
     """Write a conversation as Markdown text; the template escapes it."""
     if not isinstance(detail, ConversationDetail) or detail.conversation is None:
         return ""
-    lines = [detail.conversation.text, render(_ended(detail.conversation), language)]
+    lines = [detail.conversation.text, render(_end_text(detail.conversation), language)]
     lines += [
-        f"[{one.turn}] {render(FAULT_WORDS[one.kind], language)}: {render(one.reason, language)}"
-        for one in detail.user_faults
+        f"[{fault.turn}] {render(FAULT_WORDS[fault.kind], language)}: "
+        f"{render(fault.reason, language)}"
+        for fault in detail.user_faults
     ]
     return "\n".join(lines)
 
 
 def _by_turn(faults: tuple[UserFault, ...]) -> dict[int, list[UserFault]]:
-    found: dict[int, list[UserFault]] = {}
+    faults_by_turn: dict[int, list[UserFault]] = {}
     for fault in faults:
-        found.setdefault(fault.turn, []).append(fault)
-    return found
+        faults_by_turn.setdefault(fault.turn, []).append(fault)
+    return faults_by_turn
 
 
-def _ended(conversation: Conversation) -> Message:
+def _end_text(conversation: Conversation) -> Message:
     end: End = conversation.ended
     if not conversation.detail:
         return END_WORDS[end]

@@ -1,4 +1,6 @@
-"""``adjudge conversations``: scenarios, cassettes, comparisons of agents, rates by labels."""
+"""``adjudge conversations``: check scenarios, record cassettes, compare agents, correct rates by
+labels.
+"""
 
 from __future__ import annotations
 
@@ -51,14 +53,19 @@ def conversations() -> None:
 def check(file: Path) -> int:
     """Read scenarios and say what is in them. Exit code 1 if something is wrong."""
     scenarios = read_scenarios(file)
-    for one in scenarios:
-        facts = Counter(fact.tell for fact in one.told)
+    for scenario in scenarios:
+        facts = Counter(fact.tell for fact in scenario.known_facts)
         parts = [f"{tell}: {count}" for tell, count in facts.items()]
-        expects = "" if one.expect.says_anything else Message("no expected end: a model must judge")
+        expects = (
+            "" if scenario.expect.says_anything else Message("no expected end: a model must judge")
+        )
         echo(
             join(
                 "; ",
-                filter(None, (Message("{id}: {goal}", id=one.id, goal=one.goal), *parts, expects)),
+                filter(
+                    None,
+                    (Message("{id}: {goal}", id=scenario.id, goal=scenario.goal), *parts, expects),
+                ),
             )
         )
     count = len(scenarios)
@@ -128,45 +135,48 @@ def compare(runs: tuple[Path, ...]) -> int:
     are_alike = len({run.name for run in runs}) < len(runs)
     for run in runs:
         place = str(run) if are_alike else run.name
-        for one in _outcomes(run):
-            name = one.answered_by or place
-            if len(runs) == 2 and one.answered_by:
+        # runs of the same folder name are told apart by their paths
+        for record in _outcomes(run):
+            name = record.answered_by or place
+            if len(runs) == 2 and record.answered_by:
                 name = f"{place}: {name}"
-            trial = trial_of(one)
+            trial = trial_of(record)
             agents.setdefault(name, {}).setdefault(trial.scenario, []).append(trial)
-            users.setdefault(name, set()).add(_user(one))
+            users.setdefault(name, set()).add(
+                record.detail.user if isinstance(record.detail, ConversationDetail) else ""
+            )
     if len(agents) < 2:
         raise SetupError("there are the conversations of one agent only")
-    for first, second in combinations(agents, 2):
-        if users[first] != users[second]:
+    for agent_a, agent_b in combinations(agents, 2):
+        if users[agent_a] != users[agent_b]:
             raise SetupError(
                 "{first} and {second} talked to different simulated users ({one}; {two}): a "
                 "difference would mix both",
-                first=first,
-                second=second,
-                one=", ".join(sorted(users[first])),
-                two=", ".join(sorted(users[second])),
+                first=agent_a,
+                second=agent_b,
+                one=", ".join(sorted(users[agent_a])),
+                two=", ".join(sorted(users[agent_b])),
             )
-        found = compare_agents((first, second), agents[first], agents[second])
-        if found is None:
-            echo(Message("{first} and {second} share no scenario", first=first, second=second))
+        difference = compare_agents((agent_a, agent_b), agents[agent_a], agents[agent_b])
+        if difference is None:
+            echo(Message("{first} and {second} share no scenario", first=agent_a, second=agent_b))
         else:
-            for line in _compared(found):
+            for line in _describe_difference(difference):
                 echo(line)
     return ExitCode.OK
 
 
-def _compared(found: AgentDifference) -> Iterator[Message]:
-    one, two = found.agents
-    estimate = found.difference.estimate
+def _describe_difference(difference: AgentDifference) -> Iterator[Message]:
+    agent_a, agent_b = difference.agents
+    estimate = difference.difference.estimate
     yield Message(
         "{one} {first}, {two} {second}: mean over {count} scenarios of the rate among valid "
         "conversations",
-        one=one,
-        first=percent(found.means[0]),
-        two=two,
-        second=percent(found.means[1]),
-        count=found.scenarios,
+        one=agent_a,
+        first=percent(difference.means[0]),
+        two=agent_b,
+        second=percent(difference.means[1]),
+        count=difference.scenarios,
     )
     if estimate.value is None or estimate.lower is None or estimate.upper is None:
         yield Message("  no interval: {reason}", reason=estimate.reason)
@@ -176,25 +186,25 @@ def _compared(found: AgentDifference) -> Iterator[Message]:
             value=estimate.value,
             lower=estimate.lower,
             upper=estimate.upper,
-            outcome=found.difference.outcome.value,
+            outcome=difference.difference.outcome.value,
         )
     yield Message(
         "  with unclear and lost conversations at their worst and best: {low:+.3f} to {high:+.3f}",
-        low=found.bounds.low,
-        high=found.bounds.high,
+        low=difference.bounds.low,
+        high=difference.bounds.high,
     )
     yield Message(
         "  spoiled by the user: {first} of {one}, {second} of {two}",
-        first=percent(found.spoiled[0]),
-        one=one,
-        second=percent(found.spoiled[1]),
-        two=two,
+        first=percent(difference.spoiled[0]),
+        one=agent_a,
+        second=percent(difference.spoiled[1]),
+        two=agent_b,
     )
-    if found.missing:
+    if difference.missing:
         yield plural(
             "  {count} scenario without a valid conversation of both is left out",
             "  {count} scenarios without a valid conversation of both are left out",
-            found.missing,
+            difference.missing,
         )
 
 
@@ -205,23 +215,23 @@ def correct(run: Path) -> int:
 
     It holds whatever the checks are worth; 'adjudge label RUN --criteria outcome' draws the sample.
     """
-    said: dict[str, bool | None] = {}
+    answers: dict[str, bool | None] = {}
     for label in LabelStore(run).current(OUTCOME):
         if label.is_random:
-            said[label.row] = None if label.state != "given" else label.option == PASSED
-    trials = [_labelled(one, said) for one in _outcomes(run)]
-    if not any(one.would_pass is not None for one in trials):
+            answers[label.row] = None if label.state != "given" else label.option == PASSED
+    trials = [_with_label(record, answers) for record in _outcomes(run)]
+    if not any(trial.would_pass is not None for trial in trials):
         raise SetupError(
             "no conversation that was drawn at random has a label: adjudge label {run} --criteria "
             "outcome",
             run=run,
         )
-    found = labelled_rate(trials)
-    labels = sum(one.would_pass is not None for one in trials)
-    if found.lower is None or found.upper is None:
-        echo(Message("no interval: {reason}", reason=found.reason))
+    rate = labelled_rate(trials)
+    labels = sum(trial.would_pass is not None for trial in trials)
+    if rate.lower is None or rate.upper is None:
+        echo(Message("no interval: {reason}", reason=rate.reason))
         return ExitCode.UNSCORED
-    value = Message("unknown") if found.value is None else percent(found.value)
+    value = Message("unknown") if rate.value is None else percent(rate.value)
     echo(
         Message(
             "pass rate with a faultless user, by {labels} labels of {count} conversations: {value} "
@@ -229,28 +239,24 @@ def correct(run: Path) -> int:
             labels=labels,
             count=len(trials),
             value=value,
-            lower=percent(found.lower),
-            upper=percent(found.upper),
+            lower=percent(rate.lower),
+            upper=percent(rate.upper),
         )
     )
-    if found.reason:
-        echo(found.reason)
+    if rate.reason:
+        echo(rate.reason)
     return ExitCode.OK
 
 
-def _labelled(one: JudgmentRecord, said: dict[str, bool | None]) -> LabelledTrial:
-    detail, trial = one.detail, trial_of(one)
+def _with_label(record: JudgmentRecord, answers: dict[str, bool | None]) -> LabelledTrial:
+    detail, trial = record.detail, trial_of(record)
     is_flagged = isinstance(detail, ConversationDetail) and detail.fault == "user"
-    answer = said.get(one.identity)
-    skipped = one.identity in said and answer is None
+    answer = answers.get(record.identity)
+    skipped = record.identity in answers and answer is None
     return LabelledTrial(trial.scenario, trial.passed, is_flagged, answer, skipped)
 
 
 def _outcomes(run: Path) -> Iterator[JudgmentRecord]:
-    for one in records_of(run):
-        if isinstance(one.detail, ConversationDetail) and one.detail.measure == OUTCOME:
-            yield one
-
-
-def _user(one: JudgmentRecord) -> str:
-    return one.detail.user if isinstance(one.detail, ConversationDetail) else ""
+    for record in records_of(run):
+        if isinstance(record.detail, ConversationDetail) and record.detail.measure == OUTCOME:
+            yield record

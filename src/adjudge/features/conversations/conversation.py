@@ -1,4 +1,4 @@
-"""A conversation: who said what, which tools were called, and why it ended."""
+"""A conversation: its messages, calls of tools, and why it ended."""
 
 from __future__ import annotations
 
@@ -96,23 +96,23 @@ class Conversation:
 
     @property
     def is_lost(self) -> bool:
-        """True if nobody can say what would have come of it."""
+        """True if its outcome cannot be known."""
         return self.ended in LOST
 
     @property
     def party(self) -> Party:
-        """Which party caused the end."""
+        """The party that caused the end."""
         return ENDED_BY[self.ended]
 
     @property
     def state(self) -> JsonValue:
         """The last state of the application; None if it was never read."""
-        return next((one.state for one in reversed(self.turns) if one.state is not None), None)
+        return next((turn.state for turn in reversed(self.turns) if turn.state is not None), None)
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:
-        """All calls of tools, in their order."""
-        return tuple(call for one in self.turns for call in one.calls)
+        """All calls of tools, in order."""
+        return tuple(call for turn in self.turns for call in turn.calls)
 
     @property
     def messages(self) -> list[JsonDict]:
@@ -121,64 +121,64 @@ class Conversation:
 
     @property
     def text(self) -> str:
-        """The conversation as people read it, with the numbers of the messages."""
+        """The conversation as readable text, with the numbers of the messages."""
         lines = []
-        for one in self.turns:
-            lines += [f"[{one.number}] {one.speaker} calls {call.line}" for call in one.calls]
-            lines.append(f"[{one.number}] {one.speaker}: {one.text}")
+        for turn in self.turns:
+            lines += [f"[{turn.number}] {turn.speaker} calls {call.line}" for call in turn.calls]
+            lines.append(f"[{turn.number}] {turn.speaker}: {turn.text}")
         return "\n".join(lines)
 
     def spoken_by(self, speaker: Speaker) -> list[Turn]:
-        """The messages of one speaker."""
-        return [one for one in self.turns if one.speaker == speaker]
+        """Return the messages of one speaker."""
+        return [turn for turn in self.turns if turn.speaker == speaker]
 
     def trajectory(self, goal: str) -> Trajectory:
-        """The conversation as steps of an agent."""
+        """Return the conversation as the steps of an agent."""
         steps: list[Step] = []
-        for one in self.turns:
-            actor = "user" if one.speaker == "user" else "assistant"
-            for call in one.calls:
+        for turn in self.turns:
+            actor = "user" if turn.speaker == "user" else "assistant"
+            for call in turn.calls:
                 steps.append(Step(len(steps) + 1, actor, "called", call=call))
-            if one.text:
-                usage = Usage(calls=1) if one.speaker == "agent" else None
+            if turn.text:
+                usage = Usage(calls=1) if turn.speaker == "agent" else None
                 steps.append(
                     Step(
                         len(steps) + 1,
                         actor,
                         "said",
-                        one.text,
-                        seconds=one.seconds,
+                        turn.text,
+                        seconds=turn.seconds,
                         usage=usage,
-                        usd=one.usd,
+                        usd=turn.usd,
                     )
                 )
-        answers = [one.text for one in self.spoken_by("agent") if one.text]
+        answers = [turn.text for turn in self.spoken_by("agent") if turn.text]
         return Trajectory(goal, tuple(steps), answers[-1] if answers else None, ended=self.ended)
 
 
 def messages_of(turns: tuple[Turn, ...] | list[Turn]) -> list[JsonDict]:
     """Return turns as chat messages, with calls of tools and their results."""
-    found: list[JsonDict] = []
+    messages: list[JsonDict] = []
     roles = {"user": "user", "agent": "assistant"}
-    for one in turns:
-        if one.calls:
+    for turn in turns:
+        if turn.calls:
             calls: list[JsonObject] = [
                 {
-                    "id": f"call-{one.number}-{place}",
+                    "id": f"call-{turn.number}-{place}",
                     "type": "function",
                     "function": {"name": call.name, "arguments": call.arguments},
                 }
-                for place, call in enumerate(one.calls, 1)
+                for place, call in enumerate(turn.calls, 1)
             ]
-            found.append({"role": roles[one.speaker], "content": None, "tool_calls": calls})
-            found += [
+            messages.append({"role": roles[turn.speaker], "content": None, "tool_calls": calls})
+            messages += [
                 {
                     "role": "tool",
-                    "tool_call_id": f"call-{one.number}-{place}",
+                    "tool_call_id": f"call-{turn.number}-{place}",
                     "content": call.result if call.error is None else call.error,
                 }
-                for place, call in enumerate(one.calls, 1)
+                for place, call in enumerate(turn.calls, 1)
                 if call.result is not None or call.error is not None
             ]
-        found.append({"role": roles[one.speaker], "content": one.text})
-    return found
+        messages.append({"role": roles[turn.speaker], "content": turn.text})
+    return messages

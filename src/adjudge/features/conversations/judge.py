@@ -1,4 +1,4 @@
-"""The judge of conversations: how each came out, and whose fault it is."""
+"""The judge of conversations: it decides how each ended, and whose fault that is."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ _MEASURES = (OUTCOME, ATTRIBUTION)
 
 @dataclass(frozen=True)
 class ConversationItem:
-    """A conversation, and what is said of it."""
+    """A conversation, and the measure that it is judged by."""
 
     instance: Instance
     scenario: Scenario
@@ -78,10 +78,10 @@ class ConversationItem:
 
 @dataclass(frozen=True)
 class ConversationJudge(Judge[ConversationItem, ConversationResult]):
-    """Says of each conversation how it came out and whose fault that is.
+    """Decides how each conversation ended, and whose fault that is.
 
-    Rules come first and ask nobody. With ``models``, one question is asked of the simulated user,
-    and another one of the goal where the scenario does not say how it should end.
+    Rules come first and need no model. With ``models``, one question is asked about the simulated
+    user, and another about the goal if the scenario does not say how it should end.
     """
 
     models: ModelLike | Sequence[ModelLike] | None = None
@@ -91,7 +91,7 @@ class ConversationJudge(Judge[ConversationItem, ConversationResult]):
     seed: int | None = None
     takes_lost: ClassVar[bool] = True
     """Lost conversations are recorded as lost."""
-    _asked: dict[str, asyncio.Task[Vote]] = field(
+    _running: dict[str, asyncio.Task[Vote]] = field(
         init=False, repr=False, compare=False, default_factory=dict, kw_only=True
     )
 
@@ -128,7 +128,7 @@ class ConversationJudge(Judge[ConversationItem, ConversationResult]):
         }
 
     def rows(self, instance: Instance) -> list[ConversationItem]:
-        """Return what is said of a conversation, one for each result."""
+        """Return the items of a conversation, one for each result."""
         conversation = instance.metadata.get(CONVERSATION)
         if not isinstance(conversation, Conversation):
             raise SetupError(
@@ -136,27 +136,26 @@ class ConversationJudge(Judge[ConversationItem, ConversationResult]):
                 "give a file of conversations",
                 id=instance.id or Message("the row"),
             )
-        said = instance.metadata.get(SAID_OUTCOME)
+        recorded_outcome = instance.metadata.get(SAID_OUTCOME)
         return [
             ConversationItem(
                 instance,
                 scenario_in(instance),
                 conversation,
                 name,
-                said if isinstance(said, bool) else None,
+                recorded_outcome if isinstance(recorded_outcome, bool) else None,
             )
             for name in _MEASURES
         ]
 
     def check(self, item: ConversationItem) -> None:
-        """Whatever a conversation lacks is a result, not an error."""
+        """Accept any conversation: if something is missing, that is a result and not an error."""
 
     # -- plan and pool -------------------------------------------------------------------
 
     def _asks(self, item: ConversationItem) -> list[str]:
-        """Return the questions that models are asked; the outcome decides nothing of a lost
-        conversation.
-        """
+        """Return the names of the questions for models."""
+        # the outcome of a lost conversation is unknown, so nothing is worth asking
         if not self.models or item.conversation.is_lost or not item.conversation.turns:
             return []
         goal = [GOAL_QUESTION] if _outcome(item).passed is None else []
@@ -175,24 +174,31 @@ class ConversationJudge(Judge[ConversationItem, ConversationResult]):
         ]
 
     async def ask(self, ballot: Ballot) -> Vote:
-        """One vote; outcome and attribution need the same, so it is asked once."""
-        known = self._asked.get(ballot.id)
-        if known is None or known.cancelled() or (known.done() and known.exception()):
-            known = self._asked[ballot.id] = asyncio.ensure_future(self._direct.ask(ballot))
-        return await asyncio.shield(known)
+        """Ask for one vote. Outcome and attribution need the same votes, so each is asked only
+        once.
+        """
+        running = self._running.get(ballot.id)
+        if running is None or running.cancelled() or (running.done() and running.exception()):
+            running = self._running[ballot.id] = asyncio.ensure_future(self._direct.ask(ballot))
+        # shielded: if one of the two waits no longer, the other still gets the vote
+        return await asyncio.shield(running)
 
     def pool(self, item: ConversationItem, votes: Sequence[Vote]) -> ConversationResult:
         conversation, outcome = item.conversation, _outcome(item)
-        judged = {name: self._judged(item, name, votes) for name in self._asks(item)}
-        goal = judged.get(GOAL_QUESTION)
+        model_answers = {name: self._pool_question(item, name, votes) for name in self._asks(item)}
+        goal = model_answers.get(GOAL_QUESTION)
         if goal is not None and outcome.passed is None:
             outcome = goal[1]
         passed = None if conversation.is_lost else outcome.passed
         faults = UserChecks(item.scenario, conversation, passed).faults()
-        behaved = judged[USER_QUESTION][1] if USER_QUESTION in judged else None
+        behaved = model_answers[USER_QUESTION][1] if USER_QUESTION in model_answers else None
         cause = attribute(conversation, passed, faults, behaved.passed if behaved else None)
         is_outcome = item.measure == OUTCOME
-        option = _option(passed) if is_outcome else cause.fault
+        option = (
+            (None if passed is None else PASSED if passed else FAILED)
+            if is_outcome
+            else cause.fault
+        )
         lost = is_outcome and passed is None
         why = cause.reason if conversation.is_lost else outcome.reason
         return ConversationResult(
@@ -211,7 +217,7 @@ class ConversationJudge(Judge[ConversationItem, ConversationResult]):
                 reason_of_fault=cause.reason,
                 fault_turn=cause.turn,
                 user_faults=faults,
-                behaved=judged[USER_QUESTION][0] if USER_QUESTION in judged else None,
+                behaved=model_answers[USER_QUESTION][0] if USER_QUESTION in model_answers else None,
                 ended=conversation.ended,
                 user=conversation.user,
                 conversation=conversation if is_outcome else None,
@@ -219,13 +225,13 @@ class ConversationJudge(Judge[ConversationItem, ConversationResult]):
             ),
         )
 
-    def _judged(
+    def _pool_question(
         self, item: ConversationItem, question: str, votes: Sequence[Vote]
     ) -> tuple[str | None, Outcome]:
-        """Return the option that models chose, and what it means."""
+        """Return the option that the models chose, and the outcome that it means."""
         case = self._case(item, question)
-        own = [vote for vote in votes if vote.ballot.criteria.name == case.criteria.name]
-        result = self._direct.pool(case, own)
+        question_votes = [vote for vote in votes if vote.ballot.criteria.name == case.criteria.name]
+        result = self._direct.pool(case, question_votes)
         if result.option is None:
             return None, Outcome(None, result.reason or Message("the models gave no answer"))
         if result.score is None:
@@ -238,7 +244,7 @@ class ConversationJudge(Judge[ConversationItem, ConversationResult]):
         result: ConversationResult,
         choice: random.Random,  # noqa: ARG002
     ) -> ConversationResult:
-        """Nothing stands in for an outcome."""
+        """Return the result unchanged: an outcome is never made up."""
         return result
 
 
@@ -254,11 +260,7 @@ def _outcome(item: ConversationItem) -> Outcome:
     return outcome_of(item.scenario, item.conversation)
 
 
-def _option(passed: bool | None) -> str | None:
-    return None if passed is None else PASSED if passed else FAILED
-
-
 def _without_messages(instance: Instance) -> Instance:
-    """Return the row without its messages: the record has them once."""
+    """Return the row without its messages, which the record holds already."""
     row = {name: value for name, value in instance.input.items() if name != "messages"}
     return replace(instance, metadata={"place": instance.metadata.get("place"), "row": row})

@@ -1,5 +1,5 @@
-"""The kind ``conversation`` of judges in eval files: who the simulated users are, and how
-conversations with the file's targets are held and judged.
+"""The kind ``conversation`` of judges in eval files: its simulated users, and how conversations
+with the file's targets are held and judged.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class ConversationEntry(JudgeEntry):
 
     @property
     def talker_kind(self) -> UserKind:
-        """What kind of user it is; without a setting, the one by rules."""
+        """The kind of simulated user; rules if nothing is set."""
         if self.user is None:
             return "rules"
         return WITHOUT_MODEL.get(self.user.model, "model")
@@ -127,15 +127,16 @@ class ConversationEntry(JudgeEntry):
         opened: Callable[[ModelEntry], ModelLike],
         prices: PriceTable,
     ) -> list[ReadyJudge]:
-        """Have all judges of the file judge the conversations; without a target these are in the
-        data already.
+        """Have all judges of the file judge the conversations that are held with its targets.
+
+        Without a target, the conversations are in the data already.
         """
         from adjudge.features.conversations.simulation import SharedTalks, simulated_first
         from adjudge.runs.variants import variants_of
 
-        first = next(one for one in file.judges if one.reads_traces)
-        if first is not self:
-            place = Place(str(file.path), line=first.line)
+        reading_judge = next(judge for judge in file.judges if judge.reads_traces)
+        if reading_judge is not self:
+            place = Place(str(file.path), line=reading_judge.line)
             raise place.wrong("the judge of kind conversation reads the rows: name it first")
         if not file.target:
             if self.user is not None:
@@ -143,13 +144,13 @@ class ConversationEntry(JudgeEntry):
                     "a simulated user needs somebody to talk to: add a target"
                 )
             return list(made)
-        asked = file
+        safe_file = file
         if self.session in ("stateful", "reset"):
             # what may have acted is never sent again
-            target = tuple(replace(one, max_retries=0) for one in file.target)
-            asked = replace(file, target=target)
+            target = tuple(replace(entry, max_retries=0) for entry in file.target)
+            safe_file = replace(file, target=target)
         try:
-            variants = variants_of(asked, opened)
+            variants = variants_of(safe_file, opened)
             talks, talker = SharedTalks(), self._talker(opened, prices)
             return [
                 simulated_first(
@@ -169,8 +170,10 @@ class ConversationEntry(JudgeEntry):
     def _talker(self, opened: Callable[[ModelEntry], ModelLike], prices: PriceTable) -> Talker:
         model: OpenModel | None = None
         if self.user is not None and self.talker_kind == "model":
-            found: Any = opened(self.user)
-            model = found if isinstance(found, OpenModel) else open_model(found)
+            opened_model: Any = opened(self.user)
+            model = (
+                opened_model if isinstance(opened_model, OpenModel) else open_model(opened_model)
+            )
         return Talker(
             self.talker_kind,
             model,

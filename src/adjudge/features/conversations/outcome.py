@@ -1,4 +1,4 @@
-"""How a conversation came out: the expected state, calls and texts, looked up by a program."""
+"""The outcome of a conversation: a program looks for the expected state, calls and texts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from adjudge.messages import Message, join
 
 
 class Outcome(NamedTuple):
-    """Whether the expected end was reached, and what is missing."""
+    """The verdict on the expected end, and what is missing."""
 
     passed: bool | None
     """None: it cannot be told."""
@@ -22,7 +22,7 @@ class Outcome(NamedTuple):
 
 
 def outcome_of(scenario: Scenario, conversation: Conversation) -> Outcome:
-    """Look up what the scenario expects in the conversation."""
+    """Compare the conversation with what the scenario expects."""
     expected = scenario.expect
     if not expected.says_anything:
         return Outcome(None, Message("the scenario does not say how it should end"))
@@ -38,80 +38,80 @@ def outcome_of(scenario: Scenario, conversation: Conversation) -> Outcome:
 
 def _missing(scenario: Scenario, conversation: Conversation) -> Iterator[Message]:
     expected = scenario.expect
-    for path, wanted in expected.state:
-        found = _at(conversation.state, path)
-        if not _same(found, wanted):
+    for path, value in expected.state:
+        actual = _at(conversation.state, path)
+        if not _same(actual, value):
             yield Message(
                 "{path} is {found}, not {wanted}",
                 path=path,
-                found=_shown(found),
-                wanted=_shown(wanted),
+                found=_format_value(actual),
+                wanted=_format_value(value),
             )
     for call in expected.calls:
-        if not any(_fits(one, call) for one in conversation.calls):
+        if not any(_fits(actual_call, call) for actual_call in conversation.calls):
             yield Message("{name} was not called as expected", name=call.name)
     for name in expected.no_calls:
-        if any(one.name == name for one in conversation.calls):
+        if any(call.name == name for call in conversation.calls):
             yield Message("{name} was called", name=name)
-    agent = [one.text for one in conversation.spoken_by("agent")]
+    agent = [turn.text for turn in conversation.spoken_by("agent")]
     for text in expected.says:
-        if not any(says(one, text) or fold(text) in fold(one) for one in agent):
+        if not any(says(said_text, text) or fold(text) in fold(said_text) for said_text in agent):
             yield Message("the agent never said: {text}", text=text)
 
 
-def state_reached(scenario: Scenario, state: JsonValue) -> bool:
-    """Return True if a state is the one that the scenario expects."""
-    wanted = scenario.expect.state
-    return bool(wanted) and all(_same(_at(state, path), value) for path, value in wanted)
+def reaches_state(scenario: Scenario, state: JsonValue) -> bool:
+    """Return True if the state is the one that the scenario expects."""
+    expected = scenario.expect.state
+    return bool(expected) and all(_same(_at(state, path), value) for path, value in expected)
 
 
 class _Nothing:
-    """There is nothing at the path."""
+    """Stands for a missing value, since None is a value."""
 
 
 _NOTHING = _Nothing()
 
 
 def _at(state: object, path: str) -> object:
-    """Return the value at a path such as orders.4711.status; a key may hold points itself."""
+    """Return the value at a path such as orders.4711.status; a key may itself contain dots."""
     if isinstance(state, Mapping) and path in state:
         return state[path]
-    name, point, rest = path.partition(".")
+    name, point, remainder = path.partition(".")
     while True:
         if isinstance(state, Mapping) and name in state:
-            return _at(state[name], rest) if point else state[name]
+            return _at(state[name], remainder) if point else state[name]
         if isinstance(state, Sequence) and not isinstance(state, str) and name.isdigit():
             place = int(name)
             if place < len(state):
-                return _at(state[place], rest) if point else state[place]
+                return _at(state[place], remainder) if point else state[place]
         if not point:
             return _NOTHING
-        more, point, rest = rest.partition(".")
-        name = f"{name}.{more}"
+        part, point, remainder = remainder.partition(".")
+        name = f"{name}.{part}"
 
 
-def _same(found: object, wanted: JsonValue) -> bool:
-    if isinstance(found, _Nothing):
-        return wanted is None
-    if isinstance(found, Mapping) and isinstance(wanted, Mapping):
-        return all(_same(found.get(name, _NOTHING), value) for name, value in wanted.items())
-    if isinstance(found, bool) or isinstance(wanted, bool):
-        return found is wanted
-    if isinstance(found, str) != isinstance(wanted, str):  # a number may be written as a text
-        return _plain(found) == _plain(wanted)
-    return found == wanted
+def _same(actual: object, expected: JsonValue) -> bool:
+    if isinstance(actual, _Nothing):
+        return expected is None
+    if isinstance(actual, Mapping) and isinstance(expected, Mapping):
+        return all(_same(actual.get(name, _NOTHING), value) for name, value in expected.items())
+    if isinstance(actual, bool) or isinstance(expected, bool):
+        return actual is expected
+    if isinstance(actual, str) != isinstance(expected, str):  # a number may be written as a text
+        return _plain(actual) == _plain(expected)
+    return actual == expected
 
 
 def _plain(value: object) -> object:
     return str(value) if isinstance(value, int | float) else value
 
 
-def _fits(call: ToolCall, wanted: ExpectedCall) -> bool:
-    if call.name != wanted.name or call.error is not None:
+def _fits(call: ToolCall, expected: ExpectedCall) -> bool:
+    if call.name != expected.name or call.error is not None:
         return False
-    given: Mapping[str, object] = call.arguments if isinstance(call.arguments, Mapping) else {}
-    return all(_same(given.get(name, _NOTHING), value) for name, value in wanted.arguments)
+    arguments: Mapping[str, object] = call.arguments if isinstance(call.arguments, Mapping) else {}
+    return all(_same(arguments.get(name, _NOTHING), value) for name, value in expected.arguments)
 
 
-def _shown(value: object) -> str:
+def _format_value(value: object) -> str:
     return str(Message("missing")) if isinstance(value, _Nothing) else repr(value)

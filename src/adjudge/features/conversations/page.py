@@ -1,4 +1,4 @@
-"""What the page of a row shows of a conversation: the chat, with the scenario beside it."""
+"""Additions to the page of a row: a conversation as a chat, next to its scenario."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _style() -> str:
 
 
 def _row_data(row: RowContext) -> JsonDict:
-    """Return whose fault a conversation is; what was said is in the record itself."""
+    """Return whose fault the conversation is; its messages are in the record itself."""
     detail = row.record.detail
     if not isinstance(detail, ConversationDetail):
         return {"chat": None}

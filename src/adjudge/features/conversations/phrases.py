@@ -1,5 +1,5 @@
-"""Phrases by which the checks of the simulated user know what a message does. All are folded: lower
-case, and е for ё.
+"""Phrases by which the checks of the simulated user classify messages. All are folded: lower case,
+and е for ё.
 """
 
 from __future__ import annotations

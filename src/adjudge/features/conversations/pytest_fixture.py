@@ -1,4 +1,4 @@
-"""What the marker ``conversations`` gives a test: one conversation of a cassette, a run or another
+"""The fixture of the marker ``conversations``: one conversation of a cassette, a run or another
 tool, judged by rules.
 """
 
@@ -23,7 +23,10 @@ from adjudge.messages import Message, join
 
 @dataclass(frozen=True)
 class JudgedConversation:
-    """A conversation with its outcome and whose fault it is."""
+    """A conversation with its outcome, and whose fault that is.
+
+    Example: ``conversation.must_pass(allowed=("repetition",))``.
+    """
 
     stored: StoredConversation
 
@@ -42,7 +45,7 @@ class JudgedConversation:
 
     @cached_property
     def outcome(self) -> Outcome:
-        """Whether the expected end was reached."""
+        """The verdict on the expected end."""
         if self.conversation.is_lost:
             return Outcome(None, Message("the conversation is lost"))
         if self.stored.passed is not None:
@@ -59,11 +62,11 @@ class JudgedConversation:
         return attribute(self.conversation, self.outcome.passed, self.user_faults)
 
     def must_pass(self, *, allowed: tuple[FaultKind, ...] = ()) -> None:
-        """Fail the test unless the conversation passed, without a mistake of the user besides those
-        that are ``allowed``. A failure that is the user's fault says so.
+        """Fail the test unless the conversation passed without mistakes of the user, besides
+        ``allowed`` ones. The failure says if it is the user's fault.
         """
         __tracebackhide__ = True
-        wrong = [one for one in self.user_faults if one.kind not in allowed]
+        wrong = [fault for fault in self.user_faults if fault.kind not in allowed]
         if self.outcome.passed and not wrong:
             return
         cause = self.attribution
@@ -76,10 +79,10 @@ class JudgedConversation:
 
 def judged_conversations(path: Path) -> Iterator[JudgedConversation]:
     """Yield the conversations of a cassette, a folder of them, a run, or a file of another tool."""
-    found = stored_conversations(path, _refuse)
-    if found is None:
+    stored = stored_conversations(path, _refuse)
+    if stored is None:
         raise SetupError("{path} holds no conversations", path=path)
-    yield from map(JudgedConversation, found)
+    yield from map(JudgedConversation, stored)
 
 
 def _refuse(rows: OddRows) -> None:

@@ -1,4 +1,4 @@
-"""Pass rates of an agent with the simulated user's mistakes counted out: arithmetic alone.
+"""Pass rates of an agent without the simulated user's mistakes; arithmetic only.
 
 A conversation is valid, spoiled by the user, unclear (it may be spoiled), or lost. The true rate is
 the share that would pass with a faultless user. A spoiled conversation may have gone either way, so
@@ -39,7 +39,7 @@ class Between(NamedTuple):
 
 @dataclass
 class ScenarioCounts:
-    """The conversations of one scenario."""
+    """Counts of the conversations of one scenario."""
 
     valid: int = 0
     valid_passed: int = 0
@@ -81,8 +81,8 @@ class ScenarioCounts:
         return self.unclear_passed + self.unclear_failed
 
     def valid_rate(self) -> Between:
-        """Return the share that passes among valid conversations, whatever unclear and lost ones
-        are.
+        """Return the bounds of the pass rate of valid conversations: unclear and lost ones might
+        have been valid.
         """
         low = self.valid + self.unclear_failed + self.lost
         high = self.valid + self.unclear_passed + self.lost
@@ -90,12 +90,13 @@ class ScenarioCounts:
         return Between(self.valid_passed / low if low else 0.0, best / high if high else 1.0)
 
     def pass_all(self, k: int) -> Between | None:
-        """Return the unbiased estimate of pass^k with a faultless user, whatever conversations that
-        are not valid would have come to; None with fewer than k conversations.
+        """Return the bounds of the unbiased estimate of pass^k with a faultless user; None with
+        fewer than k conversations.
         """
         if self.planned < k:
             return None
         draws, best = comb(self.planned, k), self.planned - self.valid + self.valid_passed
+        # the chance that k conversations, drawn without replacement, all pass
         return Between(comb(self.valid_passed, k) / draws, comb(best, k) / draws)
 
 
@@ -148,7 +149,7 @@ class Rates:
 
 
 def rates_of(trials: Iterable[Trial], *, level: float = 0.95) -> Rates:
-    """Return the rates of one agent over its conversations."""
+    """Compute the rates of one agent over its conversations."""
     scenarios: dict[str, ScenarioCounts] = {}
     raw: list[float] = []
     clusters: list[Hashable] = []
@@ -158,15 +159,20 @@ def rates_of(trials: Iterable[Trial], *, level: float = 0.95) -> Rates:
             raw.append(float(trial.passed))
             clusters.append(trial.scenario)
     counts = list(scenarios.values())
-    sums = {name: sum(getattr(one, name) for one in counts) for name in vars(ScenarioCounts())}
+    sums = {
+        name: sum(getattr(scenario, name) for scenario in counts) for name in vars(ScenarioCounts())
+    }
     total = ScenarioCounts(**sums)
-    each = [one.valid_rate() for one in counts]
+    bounds_by_scenario = [scenario.valid_rate() for scenario in counts]
     limits: Callable[[Sequence[float]], Interval | None] = lambda values: mean_interval(  # noqa: E731
         values, level=level
     )
-    lows, highs = [one.low for one in each], [one.high for one in each]
+    lows, highs = (
+        [bounds.low for bounds in bounds_by_scenario],
+        [bounds.high for bounds in bounds_by_scenario],
+    )
     independent = len(scenarios) == len(raw)
-    most = max((one.planned for one in counts), default=0)
+    most = max((scenario.planned for scenario in counts), default=0)
     return Rates(
         conversations=total.planned,
         lost=total.lost,
@@ -176,15 +182,17 @@ def rates_of(trials: Iterable[Trial], *, level: float = 0.95) -> Rates:
         unclear_passed=total.unclear_passed,
         unclear_failed=total.unclear_failed,
         scenarios=len(counts),
-        without_valid=sum(not one.valid for one in counts),
+        without_valid=sum(not scenario.valid for scenario in counts),
         raw=fmean(raw) if raw else None,
         raw_interval=rows_interval(raw, level=level, clusters=None if independent else clusters)
         if len(scenarios) >= FEWEST
         else None,
         bounds=_bounds(total),
         hinders=_bounds(total, only_hinders=True),
-        corrected=Between(fmean(lows), fmean(highs)) if each else Between(0.0, 1.0),
-        corrected_interval=interval_of_bounds(limits, lows, highs) if len(each) >= FEWEST else None,
+        corrected=Between(fmean(lows), fmean(highs)) if bounds_by_scenario else Between(0.0, 1.0),
+        corrected_interval=interval_of_bounds(limits, lows, highs)
+        if len(bounds_by_scenario) >= FEWEST
+        else None,
         shares=tuple(
             share for k in range(1, most + 1) if (share := _pass_all(counts, k)) is not None
         ),
@@ -192,7 +200,7 @@ def rates_of(trials: Iterable[Trial], *, level: float = 0.95) -> Rates:
 
 
 def _bounds(total: ScenarioCounts, *, only_hinders: bool = False) -> Between:
-    """Return the least and the most that the share of passes with a faultless user can be."""
+    """Return the least and the greatest share of passes that a faultless user could lead to."""
     if not total.planned:
         return Between(0.0, 1.0)
     open_failed = total.spoiled_failed + total.unclear_failed
@@ -202,19 +210,19 @@ def _bounds(total: ScenarioCounts, *, only_hinders: bool = False) -> Between:
 
 
 def _pass_all(counts: Sequence[ScenarioCounts], k: int) -> PassAllBounds | None:
-    each = [one.pass_all(k) for one in counts]
-    known = [one for one in each if one is not None]
-    if not known:
+    bounds = [scenario.pass_all(k) for scenario in counts]
+    defined = [bound for bound in bounds if bound is not None]
+    if not defined:
         return None
-    low, high = fmean(one.low for one in known), fmean(one.high for one in known)
-    return PassAllBounds(k, len(known), len(each) - len(known), low, high)
+    low, high = fmean(bound.low for bound in defined), fmean(bound.high for bound in defined)
+    return PassAllBounds(k, len(defined), len(bounds) - len(defined), low, high)
 
 
 # -- labels ------------------------------------------------------------------------------
 
 
 class LabelledTrial(NamedTuple):
-    """A conversation with what a person says of it."""
+    """A conversation with a person's verdict on it."""
 
     scenario: str
     passed: bool | None
@@ -227,26 +235,26 @@ class LabelledTrial(NamedTuple):
 
 
 def labelled_rate(trials: Sequence[LabelledTrial], *, level: float = 0.95) -> Estimate:
-    """Estimate the true pass rate by labels of a sample, drawn at random within outcome and flag.
+    """Estimate the true pass rate from labels of a sample, drawn at random within outcome and flag.
 
-    It is right whatever the checks are worth; good checks only make the interval narrower.
+    The estimate is unbiased however good the checks are; good checks only narrow the interval.
     """
     strata: dict[str, list[LabelledTrial]] = {}
-    for one in trials:
-        strata.setdefault(f"{one.passed} {one.is_flagged}", []).append(one)
-    clustered = len({one.scenario for one in trials}) < len(trials)
+    for trial in trials:
+        strata.setdefault(f"{trial.passed} {trial.is_flagged}", []).append(trial)
+    clustered = len({trial.scenario for trial in trials}) < len(trials)
     parts = [
         Stratum(
             name,
             len(rows),
-            tuple(float(one.would_pass) for one in rows if one.would_pass is not None),
-            tuple(one.scenario for one in rows if one.would_pass is not None)
+            tuple(float(trial.would_pass) for trial in rows if trial.would_pass is not None),
+            tuple(trial.scenario for trial in rows if trial.would_pass is not None)
             if clustered
             else None,
             tuple(
-                one.scenario if clustered else place
-                for place, one in enumerate(rows)
-                if one.skipped
+                trial.scenario if clustered else place
+                for place, trial in enumerate(rows)
+                if trial.skipped
             ),
         )
         for name, rows in strata.items()
@@ -256,7 +264,7 @@ def labelled_rate(trials: Sequence[LabelledTrial], *, level: float = 0.95) -> Es
 
 @dataclass(frozen=True)
 class SpoiledByLabels:
-    """How many failures are the user's fault, by labels of a sample."""
+    """An estimate of the failures that are the user's fault, from labels of a sample."""
 
     total: float
     error: float
@@ -268,8 +276,8 @@ class SpoiledByLabels:
 def spoiled_by_labels(
     flagged: tuple[int, int, int], unflagged: tuple[int, int, int]
 ) -> SpoiledByLabels:
-    """Estimate the failures that are the user's. Each side: conversations, labelled ones at random,
-    and the user's among these.
+    """Estimate the failures that are the user's fault. Each side: (conversations, those labelled at
+    random, those of these that are the user's fault).
     """
     total = variance = 0.0
     parts: list[float] = []
@@ -280,6 +288,7 @@ def spoiled_by_labels(
         parts.append(rows * share)
         total += rows * share
         if labelled > 1:
+            # the finite population correction: with every row labelled nothing is uncertain
             finite = 1 - labelled / rows
             variance += rows**2 * finite * share * (1 - share) / (labelled - 1)
     precision = parts[0] / flagged[0] if flagged[0] else None
@@ -291,7 +300,7 @@ def spoiled_by_labels(
 
 @dataclass(frozen=True)
 class AgentDifference:
-    """The second agent less the first, paired by scenario."""
+    """The second agent's rates minus the first's, paired by scenario."""
 
     agents: tuple[str, str]
     scenarios: int
@@ -310,52 +319,52 @@ def compare_agents(
     first: Mapping[str, Sequence[Trial]],
     second: Mapping[str, Sequence[Trial]],
 ) -> AgentDifference | None:
-    """Compare two agents on the scenarios that both have; None if there are none."""
-    counts = [_counted(first), _counted(second)]
+    """Compare two agents on the scenarios that both have; return None if there are none."""
+    counts = [_count(first), _count(second)]
     both = [name for name in counts[0] if name in counts[1]]
     if not both:
         return None
     paired = PairedScores()
     sums = [0.0, 0.0]
-    lows, highs, known = [0.0, 0.0], [0.0, 0.0], 0
+    lows, highs, comparable = [0.0, 0.0], [0.0, 0.0], 0
     for name in both:
-        one, two = counts[0][name], counts[1][name]
-        for place, each in enumerate((one, two)):
-            between = each.valid_rate()
+        counts_a, counts_b = counts[0][name], counts[1][name]
+        for place, scenario_counts in enumerate((counts_a, counts_b)):
+            between = scenario_counts.valid_rate()
             lows[place] += between.low
             highs[place] += between.high
-        if not (one.valid and two.valid):
+        if not (counts_a.valid and counts_b.valid):
             paired.add([None])
             continue
-        known += 1
-        scores = (two.valid_passed / two.valid, one.valid_passed / one.valid)
+        comparable += 1
+        scores = (counts_b.valid_passed / counts_b.valid, counts_a.valid_passed / counts_a.valid)
         sums[0] += scores[1]
         sums[1] += scores[0]
         paired.add([scores])
-    if not known:
+    if not comparable:
         return None
-    missing = len({*counts[0], *counts[1]}) - known
+    missing = len({*counts[0], *counts[1]}) - comparable
     size = len(both)
     return AgentDifference(
         names,
-        known,
+        comparable,
         missing,
-        (sums[0] / known, sums[1] / known),
+        (sums[0] / comparable, sums[1] / comparable),
         paired.compared(reach=1.0),
         Between((lows[1] - highs[0]) / size, (highs[1] - lows[0]) / size),
-        (_spoiled(counts[0]), _spoiled(counts[1])),
+        (_share_spoiled(counts[0]), _share_spoiled(counts[1])),
     )
 
 
-def _counted(trials: Mapping[str, Sequence[Trial]]) -> dict[str, ScenarioCounts]:
-    found: dict[str, ScenarioCounts] = {}
-    for name, own in trials.items():
-        counts = found.setdefault(name, ScenarioCounts())
-        for trial in own:
+def _count(trials: Mapping[str, Sequence[Trial]]) -> dict[str, ScenarioCounts]:
+    counts_by_scenario: dict[str, ScenarioCounts] = {}
+    for name, scenario_trials in trials.items():
+        counts = counts_by_scenario.setdefault(name, ScenarioCounts())
+        for trial in scenario_trials:
             counts.add(trial)
-    return found
+    return counts_by_scenario
 
 
-def _spoiled(counts: Mapping[str, ScenarioCounts]) -> float:
-    planned = sum(one.planned for one in counts.values())
-    return sum(one.spoiled for one in counts.values()) / planned if planned else 0.0
+def _share_spoiled(counts: Mapping[str, ScenarioCounts]) -> float:
+    planned = sum(scenario.planned for scenario in counts.values())
+    return sum(scenario.spoiled for scenario in counts.values()) / planned if planned else 0.0

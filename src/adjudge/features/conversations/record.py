@@ -1,4 +1,4 @@
-"""A conversation as a record: its outcome, whose fault it is, and what was said."""
+"""The record of a conversation: its outcome, whose fault it is, and its messages."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PASSED, FAILED = "passed", "failed"
 
 @light_dataclass(frozen=True, kw_only=True)
 class ConversationDetail(Detail):
-    """A conversation: whether it passed, or whose fault it is."""
+    """The outcome of a conversation, or whose fault it is."""
 
     kind: ClassVar[str] = "conversation"
     sections: ClassVar[tuple[str, ...]] = ("conversation",)
@@ -48,7 +48,7 @@ class ConversationDetail(Detail):
 
 @light_dataclass(frozen=True, kw_only=True)
 class ConversationResult(Result):
-    """A conversation by one measure."""
+    """The result of a conversation by one measure."""
 
     details: ConversationDetail = None  # type: ignore[assignment]
     reason_text: str | None = None

@@ -1,4 +1,4 @@
-"""Conversations that other tools recorded: tau2-bench, tau-bench, Scenario, deepeval, ADK, and any
+"""Import conversations of other tools: tau2-bench, tau-bench, Scenario, deepeval, ADK, and any
 trace of an agent in which a user speaks.
 """
 
@@ -59,13 +59,13 @@ def holds_conversations(path: Path) -> bool:
     if not _is_json(path):
         return False
     try:
-        found = _read_json(path)
+        content = _read_json(path)
     except (OSError, ValueError):
         return False  # the reader of scenarios says what is wrong
-    if isinstance(found, Mapping) and "scenarios" in found:
+    if isinstance(content, Mapping) and "scenarios" in content:
         return False
-    rows = objects_in(found)
-    return not (rows and all("goal" in one for one in rows))
+    rows = objects_in(content)
+    return not (rows and all("goal" in row for row in rows))
 
 
 def read_conversations(
@@ -73,18 +73,19 @@ def read_conversations(
 ) -> Iterator[StoredConversation]:
     """Yield the conversations of a file; ``tell`` is called with those that cannot be read."""
     if format is None and path.is_file() and _is_json(path):
-        found = _read_json(path)
+        content = _read_json(path)
         for reader in (_of_scenario, _of_deepeval, _of_adk_results):
-            first = next(reader(found), None)
-            if first is not None:
-                yield from reader(found)
+            first_conversation = next(reader(content), None)
+            if first_conversation is not None:
+                # begins again, since the first conversation was taken from the reader
+                yield from reader(content)
                 return
     for place, row in placed_traces(path, format, on_bad_row=tell):
-        made = _of_trace(place, row)
-        if isinstance(made, BadRow):
-            tell(made)
+        conversation = _of_trace(place, row)
+        if isinstance(conversation, BadRow):
+            tell(conversation)
         else:
-            yield made
+            yield conversation
 
 
 def _is_json(path: Path) -> bool:
@@ -98,10 +99,10 @@ def _read_json(path: Path) -> JsonValue:
     raw = path.read_bytes()
     text = (gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw).decode("utf-8-sig")
     try:
-        whole: JsonValue = json.loads(text)
+        content: JsonValue = json.loads(text)
     except ValueError:
         return [json.loads(line) for line in text.splitlines() if line.strip()]
-    return whole
+    return content
 
 
 # -- traces of agents: tau2-bench, tau-bench, ADK sessions, chats ------------------------
@@ -130,13 +131,13 @@ def _of_trace(place: str, row: TraceRow) -> StoredConversation | BadRow:
 
 
 def _scenario(id: str, goal: str, place: str) -> Scenario:
-    """Return a scenario whose prose is its goal: nothing of it is split into facts."""
+    """Return a scenario whose prose is its goal. It is not split into facts."""
     language = "ru" if language_of(goal) == "ru" else "en"
     return Scenario.of({"id": id, "goal": goal, "tells_all": True, "language": language}, place)
 
 
 def of_trajectory(run: Trajectory) -> Conversation:
-    """Return what was said in a run, with the calls before each message of the agent."""
+    """Return the messages of a run, with the calls before each message of the agent."""
     turns: list[Turn] = []
     calls: list[ToolCall] = []
     end: End = _ENDS.get(run.ended or "", "unknown")
@@ -160,6 +161,7 @@ def of_trajectory(run: Trajectory) -> Conversation:
             calls.append(step.call)
         elif step.kind == "said" and step.actor == "user":
             if calls:
+                # the agent may have called tools and said nothing before the user went on
                 add("agent", "")
             message = read_message(step.text)
             end = message.end or end
@@ -184,15 +186,15 @@ def _of_scenario(found: JsonValue) -> Iterator[StoredConversation]:
             name = _either(event, "scenario_run_id", "scenarioRunId")
             runs.setdefault(str(name), {})[kind] = event
     trials: dict[str, int] = {}
-    for name, own in runs.items():
-        started = own.get("SCENARIO_RUN_STARTED", {})
+    for name, events_by_kind in runs.items():
+        started = events_by_kind.get("SCENARIO_RUN_STARTED", {})
         about = object_in(started.get("metadata"))
         id = str(about.get("name") or _either(started, "scenario_id", "scenarioId") or name)
         trials[id] = trials.get(id, 0) + 1
-        ended = own.get("SCENARIO_RUN_FINISHED", {})
-        results = object_in(ended.get("results"))
-        status = str(ended.get("status", "")).casefold()
-        messages = objects_in(own.get("SCENARIO_MESSAGE_SNAPSHOT", {}).get("messages"))
+        finished = events_by_kind.get("SCENARIO_RUN_FINISHED", {})
+        results = object_in(finished.get("results"))
+        status = str(finished.get("status", "")).casefold()
+        messages = objects_in(events_by_kind.get("SCENARIO_MESSAGE_SNAPSHOT", {}).get("messages"))
         conversation = _of_messages(messages)
         if status in ("error", "cancelled", ""):
             end: End = "application failed" if status == "error" else "unknown"
@@ -220,7 +222,11 @@ def _either(row: JsonObject, *names: str) -> JsonValue:
 
 
 def _of_messages(messages: Sequence[JsonObject]) -> Conversation:
-    return of_trajectory(trajectory_of([dict(one) for one in messages])) if messages else _EMPTY
+    return (
+        of_trajectory(trajectory_of([dict(message) for message in messages]))
+        if messages
+        else _EMPTY
+    )
 
 
 _EMPTY = Conversation(turns=(), ended="unknown", user="recorded")
@@ -230,20 +236,20 @@ _EMPTY = Conversation(turns=(), ended="unknown", user="recorded")
 
 
 def _of_deepeval(found: JsonValue) -> Iterator[StoredConversation]:
-    held = object_in(found) if isinstance(found, Mapping) else {}
-    rows = _either(held, "conversational_test_cases", "conversationalTestCases", "testCases")
+    content = object_in(found) if isinstance(found, Mapping) else {}
+    rows = _either(content, "conversational_test_cases", "conversationalTestCases", "testCases")
     trials: dict[str, int] = {}
-    for number, case in enumerate(objects_in(rows if held else found), 1):
+    for number, case in enumerate(objects_in(rows if content else found), 1):
         turns = objects_in(case.get("turns"))
-        if not turns or not all("role" in one for one in turns):
+        if not turns or not all("role" in turn_read for turn_read in turns):
             return
         id = str(case.get("name") or case.get("id") or f"case {number}")
         trials[id] = trials.get(id, 0) + 1
-        made: list[Turn] = []
+        converted: list[Turn] = []
         for turn in turns:
-            made.append(
+            converted.append(
                 Turn(
-                    number=len(made) + 1,
+                    number=len(converted) + 1,
                     speaker="user" if turn["role"] == "user" else "agent",
                     text=str(turn.get("content") or ""),
                     calls=tuple(_deepeval_calls(turn)),
@@ -253,7 +259,7 @@ def _of_deepeval(found: JsonValue) -> Iterator[StoredConversation]:
         success = case.get("success")
         yield StoredConversation(
             _scenario(id, goal, id),
-            Conversation(turns=tuple(made), ended="unknown", user="deepeval"),
+            Conversation(turns=tuple(converted), ended="unknown", user="deepeval"),
             trials[id],
             "",
             success if isinstance(success, bool) else None,
@@ -262,12 +268,12 @@ def _of_deepeval(found: JsonValue) -> Iterator[StoredConversation]:
 
 
 def _deepeval_calls(turn: JsonObject) -> Iterator[ToolCall]:
-    for one in objects_in(_either(turn, "tools_called", "toolsCalled")):
-        output = one.get("output")
-        given = _either(one, "input_parameters", "inputParameters")
+    for call in objects_in(_either(turn, "tools_called", "toolsCalled")):
+        output = call.get("output")
+        arguments = _either(call, "input_parameters", "inputParameters")
         yield ToolCall(
-            str(one.get("name", "unknown")),
-            arguments_of(given or {}),
+            str(call.get("name", "unknown")),
+            arguments_of(arguments or {}),
             None if output is None else output if isinstance(output, str) else json.dumps(output),
         )
 
@@ -276,9 +282,9 @@ def _deepeval_calls(turn: JsonObject) -> Iterator[ToolCall]:
 
 
 def _of_adk_results(found: JsonValue) -> Iterator[StoredConversation]:
-    held = object_in(found) if isinstance(found, Mapping) else {}
+    content = object_in(found) if isinstance(found, Mapping) else {}
     trials: dict[str, int] = {}
-    for case in objects_in(_either(held, "evalCaseResults", "eval_case_results")):
+    for case in objects_in(_either(content, "evalCaseResults", "eval_case_results")):
         session = object_in(_either(case, "sessionDetails", "session_details"))
         status = _either(case, "finalEvalStatus", "final_eval_status")
         id = str(_either(case, "evalId", "eval_id") or "case")

@@ -1,5 +1,5 @@
-"""What a report says of conversations: pass rates with the user's mistakes counted out, whose fault
-failures are, and what conversations took.
+"""Summary of conversations in a report: pass rates without the user's mistakes, whose fault
+failures are, and costs.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class ConversationShape(TypedDict):
-    """What ``--json`` says of conversations."""
+    """The part of ``--json`` output about conversations."""
 
     conversations: NotRequired[
         Annotated[
@@ -43,7 +43,7 @@ class ConversationShape(TypedDict):
 
 
 class FigureRow(NamedTuple):
-    """A line of a table of figures."""
+    """A line in a table of figures."""
 
     title: Message
     value: str
@@ -52,7 +52,7 @@ class FigureRow(NamedTuple):
 
 @dataclass(frozen=True)
 class ConversationPart(SectionPart):
-    """The conversations of one agent."""
+    """Numbers about the conversations of one agent."""
 
     functions: ClassVar[Mapping[str, Callable[..., object]]] = {}
     templates: ClassVar[Mapping[str, str]] = {
@@ -98,13 +98,13 @@ class ConversationPart(SectionPart):
                 "corrected_interval": _interval(rates.corrected_interval),
                 "pass_all": [
                     {
-                        "k": one.k,
-                        "scenarios": one.scenarios,
-                        "fewer": one.fewer,
-                        "lower": one.low,
-                        "upper": one.high,
+                        "k": share.k,
+                        "scenarios": share.scenarios,
+                        "fewer": share.fewer,
+                        "lower": share.low,
+                        "upper": share.high,
                     }
-                    for one in rates.shares
+                    for share in rates.shares
                 ],
                 "faults": {str(name): count for name, count in self.faults.items()},
                 "mistakes_of_the_user": {str(name): n for name, n in self.mistakes.items()},
@@ -185,15 +185,15 @@ class ConversationPart(SectionPart):
         )
         yield FigureRow(Message("the same without any assumption"), _between(rates.bounds))
         yield FigureRow(Message("if mistakes only hinder"), _between(rates.hinders))
-        for one in rates.shares[1:]:
+        for share in rates.shares[1:]:
             fewer = (
-                plural("{count} scenario has fewer", "{count} scenarios have fewer", one.fewer)
-                if one.fewer
+                plural("{count} scenario has fewer", "{count} scenarios have fewer", share.fewer)
+                if share.fewer
                 else ""
             )
             yield FigureRow(
-                Message("all of {k} trials pass (pass^{k})", k=one.k),
-                _between(Between(one.low, one.high)),
+                Message("all of {k} trials pass (pass^{k})", k=share.k),
+                _between(Between(share.low, share.high)),
                 fewer,
             )
 
@@ -204,15 +204,15 @@ class ConversationPart(SectionPart):
             yield FigureRow(Message("the user {what}", what=FAULT_WORDS[kind]), str(count))
 
     def _costs_shown(self) -> Iterator[FigureRow]:
-        each = Message("per conversation")
+        per_conversation = Message("per conversation")
         if self.turns is not None:
-            yield FigureRow(Message("messages"), f"{self.turns:.1f}", each)
+            yield FigureRow(Message("messages"), f"{self.turns:.1f}", per_conversation)
         if self.tokens:
-            yield FigureRow(Message("tokens"), f"{self.tokens:.0f}", each)
+            yield FigureRow(Message("tokens"), f"{self.tokens:.0f}", per_conversation)
         if self.usd:
-            yield FigureRow(Message("cost"), f"${self.usd:.4f}", each)
+            yield FigureRow(Message("cost"), f"${self.usd:.4f}", per_conversation)
         if self.seconds is not None:
-            yield FigureRow(Message("seconds of waiting"), f"{self.seconds:.2f}", each)
+            yield FigureRow(Message("seconds of waiting"), f"{self.seconds:.2f}", per_conversation)
         if self.restarts:
             yield FigureRow(Message("attempts that broke off"), str(self.restarts))
 
@@ -225,13 +225,13 @@ class ConversationPart(SectionPart):
 
 
 class ChatState:
-    """What templates call to draw a conversation, in the language of the page."""
+    """Functions for templates that render a conversation in the language of the page."""
 
     def __init__(self, language: str) -> None:
         self._language = language
 
     def html(self, record: JudgmentRecord) -> str:
-        """Draw a conversation with its scenario; nothing if the record has none."""
+        """Render a conversation with its scenario; empty if the record has none."""
         return chat_html(record.detail, self._language) if _conversation(record) else ""
 
     def markdown(self, record: JudgmentRecord) -> str:
@@ -240,7 +240,7 @@ class ChatState:
 
 
 class ConversationTally(SectionTally):
-    """Adds up the conversations of one judge by one criterion."""
+    """Accumulates the conversations of one judge by one criterion."""
 
     name: ClassVar[str] = "conversation"
     shape: ClassVar[type] = ConversationShape
@@ -266,16 +266,16 @@ class ConversationTally(SectionTally):
             return
         self._trials.append(trial_of(record))
         self._faults[detail.fault] += 1
-        self._mistakes.update({one.kind for one in detail.user_faults})
+        self._mistakes.update({fault.kind for fault in detail.user_faults})
         self._ends[detail.ended] += 1
         conversation = detail.conversation
         if conversation is None:
             return
         self._turns.append(len(conversation.turns))
-        self._tokens.append(sum(one.tokens for one in conversation.turns))
-        prices = [one.usd for one in conversation.turns if one.usd is not None]
+        self._tokens.append(sum(turn.tokens for turn in conversation.turns))
+        prices = [turn.usd for turn in conversation.turns if turn.usd is not None]
         self._usd += [sum(prices)] if prices else []
-        waited = [one.seconds for one in conversation.turns if one.seconds is not None]
+        waited = [turn.seconds for turn in conversation.turns if turn.seconds is not None]
         self._seconds += [sum(waited)] if waited else []
         self._restarts += conversation.restarts
 
@@ -296,7 +296,7 @@ class ConversationTally(SectionTally):
 
 
 def trial_of(record: JudgmentRecord) -> Trial:
-    """Return what the rates need of the record of an outcome."""
+    """Return the part of an outcome's record that rates are computed from."""
     detail = record.detail
     if not isinstance(detail, ConversationDetail):
         raise TypeError(f"{record.id} is no conversation")
@@ -315,17 +315,17 @@ def _interval(interval: Interval | None) -> JsonDict | None:
     return {"lower": interval.lower, "upper": interval.upper, "level": interval.level}
 
 
-def _between(found: Between) -> Message:
-    if abs(found.high - found.low) < 1e-12:
-        return percent(found.low)
+def _between(bounds: Between) -> Message:
+    if abs(bounds.high - bounds.low) < 1e-12:
+        return percent(bounds.low)
     return Message(
-        "between {lower} and {upper}", lower=percent(found.low), upper=percent(found.high)
+        "between {lower} and {upper}", lower=percent(bounds.low), upper=percent(bounds.high)
     )
 
 
-def _with_interval(found: Between, interval: Interval | None) -> Message:
+def _with_interval(bounds: Between, interval: Interval | None) -> Message:
     if interval is None:
-        return _between(found)
+        return _between(bounds)
     return Message(
-        "{share} (95% interval {limits})", share=_between(found), limits=percent_range(interval)
+        "{share} (95% interval {limits})", share=_between(bounds), limits=percent_range(interval)
     )

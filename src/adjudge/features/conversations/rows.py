@@ -1,4 +1,4 @@
-"""The rows of conversations: scenarios, or what a run, a cassette or another tool holds."""
+"""Rows of conversations: scenarios, or the conversations of a run, a cassette or another tool."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def conversation_rows(
             source=source,
         )
     else:
-        yield from _given(stored, source, entry)
+        yield from _stored_rows(stored, source, entry)
 
 
 def scenario_instance(scenario: Scenario, stored: Conversation | None = None) -> Instance:
@@ -87,21 +87,25 @@ def _again(stored: Iterator[StoredConversation], entry: ConversationEntry) -> It
             "from_turn needs session: stateless, since the other application never saw the "
             "messages before"
         )
-    seen: set[str] = set()
-    for one in stored:
-        if one.scenario.id in seen:
+    scenario_ids: set[str] = set()
+    for stored_conversation in stored:
+        if stored_conversation.scenario.id in scenario_ids:
             continue  # trials are repeated with repeat
-        seen.add(one.scenario.id)
-        mine = one.conversation.spoken_by("user")
+        scenario_ids.add(stored_conversation.scenario.id)
+        user_turns = stored_conversation.conversation.spoken_by("user")
         if entry.from_turn is None:
-            yield scenario_instance(one.scenario, one.conversation)
-        elif entry.from_turn <= len(mine):
-            yield scenario_instance(with_start(one.scenario, one.conversation, entry.from_turn))
-    if not seen:
+            yield scenario_instance(stored_conversation.scenario, stored_conversation.conversation)
+        elif entry.from_turn <= len(user_turns):
+            yield scenario_instance(
+                with_start(
+                    stored_conversation.scenario, stored_conversation.conversation, entry.from_turn
+                )
+            )
+    if not scenario_ids:
         raise NothingToJudge(Message("there is no conversation to go on with"))
 
 
-def _given(
+def _stored_rows(
     stored: Iterator[StoredConversation], source: Path, entry: ConversationEntry
 ) -> Iterator[Instance]:
     from dataclasses import replace
@@ -109,16 +113,21 @@ def _given(
     from adjudge.features.conversations.judge import SAID_OUTCOME
 
     count = 0
-    for count, one in enumerate(stored, 1):  # noqa: B007 - it is read after the loop
-        columns: JsonDict = {**one.columns, "trial": one.trial}
-        name = f"{one.scenario.id} #{one.trial}"
-        if one.system:
-            columns |= {"system": one.system, "answered_row": one.scenario.id}
-            name = f"{one.scenario.id} [{one.system}] #{one.trial}"
-        made = conversation_instance(
-            one.scenario, one.conversation, name, columns, with_steps=True, role=entry.role
+    for count, recorded in enumerate(stored, 1):  # noqa: B007 - it is read after the loop
+        columns: JsonDict = {**recorded.columns, "trial": recorded.trial}
+        name = f"{recorded.scenario.id} #{recorded.trial}"
+        if recorded.system:
+            columns |= {"system": recorded.system, "answered_row": recorded.scenario.id}
+            name = f"{recorded.scenario.id} [{recorded.system}] #{recorded.trial}"
+        instance = conversation_instance(
+            recorded.scenario,
+            recorded.conversation,
+            name,
+            columns,
+            with_steps=True,
+            role=entry.role,
         )
-        said = {} if one.passed is None else {SAID_OUTCOME: one.passed}
-        yield replace(made, metadata={**made.metadata, **said})
+        recorded_outcome = {} if recorded.passed is None else {SAID_OUTCOME: recorded.passed}
+        yield replace(instance, metadata={**instance.metadata, **recorded_outcome})
     if not count:
         raise NothingToJudge("{path} holds no conversation that can be read", path=source)

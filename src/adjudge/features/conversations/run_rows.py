@@ -1,4 +1,4 @@
-"""The conversations that a run keeps."""
+"""Read the conversations in a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A scenario: what a simulated user wants, knows and may say, and how the conversation should end.
+"""Scenarios: what a simulated user wants, knows and may say, and how the conversation should end.
 
 Scenarios are rows of a YAML, JSON or CSV file. Errors name the file, the row and the field.
 """
@@ -72,13 +72,13 @@ class Fact:
 
 
 class FactsType:
-    """Facts by their names: a value, or more about it."""
+    """The type of facts in files: names with a value, or with more about it."""
 
     def read(self, value: object, place: Place) -> tuple[tuple[str, FactEntry], ...]:
-        given = mapping(value, place)
+        entries = mapping(value, place)
         return tuple(
-            (name, read_value(Record(FactEntry, short="value"), each, place.at(name)))
-            for name, each in given.items()
+            (name, read_value(Record(FactEntry, short="value"), entry, place.at(name)))
+            for name, entry in entries.items()
         )
 
     def schema(self) -> Schema:
@@ -100,7 +100,7 @@ class ExpectedCall:
 
 @dataclass(frozen=True, kw_only=True)
 class Expectations:
-    """How the conversation should end."""
+    """The expected end of a conversation."""
 
     state: tuple[tuple[str, JsonValue], ...] = key(
         JsonNames(),
@@ -131,7 +131,9 @@ class StartMessage:
 
 @dataclass(frozen=True, kw_only=True)
 class Scenario:
-    """What a simulated user wants, knows and may say, and how the conversation should end."""
+    """Wishes, knowledge and limits of a simulated user, and the expected end of the
+    conversation.
+    """
 
     id: str = key(Text(), "The name of the scenario.")
     goal: str = key(Text(), "What the user wants.")
@@ -176,7 +178,7 @@ class Scenario:
     line: int = 0
 
     @cached_property
-    def told(self) -> tuple[Fact, ...]:
+    def known_facts(self) -> tuple[Fact, ...]:
         """All facts that the user knows."""
         groups: tuple[tuple[Tell, tuple[tuple[str, FactEntry], ...]], ...] = (
             ("freely", self.facts),
@@ -200,24 +202,22 @@ class Scenario:
         return content_hash(self.to_dict())
 
     def to_dict(self) -> JsonDict:
-        """What the scenario says, as a row has it; settings with their default value are left
-        out.
-        """
-        found = {
-            name: _plain(getattr(self, one.name))
-            for name, one in keys_of(Scenario).items()
-            if getattr(self, one.name) != one.default
+        """Return the scenario as a row has it, without settings that have their default value."""
+        settings = {
+            name: _plain(getattr(self, setting.name))
+            for name, setting in keys_of(Scenario).items()
+            if getattr(self, setting.name) != setting.default
         }
         for name in ("facts", "withheld", "secret"):
-            if name in found:
+            if name in settings:
                 entries: tuple[tuple[str, FactEntry], ...] = getattr(self, name)
-                found[name] = {one: _fact(entry) for one, entry in entries}
-        return found
+                settings[name] = {fact: _fact(entry) for fact, entry in entries}
+        return settings
 
     @classmethod
     def of(cls, value: JsonObject, name: str = "scenario") -> Scenario:
-        """Read a scenario as a row has it."""
-        return _checked(Record(Scenario).read(_as_yaml(value), Place(name)), Place(name))
+        """Read a scenario from a row."""
+        return _check(Record(Scenario).read(_as_yaml(value), Place(name)), Place(name))
 
 
 def _fact(entry: FactEntry) -> JsonValue:
@@ -233,18 +233,18 @@ def _fact(entry: FactEntry) -> JsonValue:
 def _plain(value: object) -> JsonValue:  # noqa: PLR0911 - one for each kind of value
     if isinstance(value, Expectations | ExpectedCall | StartMessage):
         kind: type = type(value)
-        found = {one: _plain(getattr(value, one)) for one in keys_of(kind)}
-        return {one: each for one, each in found.items() if each not in ((), [], {}, None)}
+        settings = {name: _plain(getattr(value, name)) for name in keys_of(kind)}
+        return {name: inner for name, inner in settings.items() if inner not in ((), [], {}, None)}
     if isinstance(value, tuple):
-        if value and all(isinstance(one, tuple) and len(one) == 2 for one in value):
-            return {str(name): _plain(each) for name, each in value}
-        return [_plain(one) for one in value]
+        if value and all(isinstance(part, tuple) and len(part) == 2 for part in value):
+            return {str(name): _plain(inner) for name, inner in value}
+        return [_plain(part) for part in value]
     if isinstance(value, Mapping):
-        return {str(name): _plain(each) for name, each in value.items()}
+        return {str(name): _plain(inner) for name, inner in value.items()}
     if value is None or isinstance(value, str | bool | int | float):
         return value
     if isinstance(value, Sequence):
-        return [_plain(one) for one in value]
+        return [_plain(part) for part in value]
     return str(value)
 
 
@@ -253,24 +253,24 @@ def read_scenarios(path: Path) -> list[Scenario]:
     text = text_in(path)
     rows = _csv_rows(text, path) if path.suffix.lower() in (".csv", ".tsv") else _rows(text, path)
     scenarios: list[Scenario] = []
-    seen: dict[str, Place] = {}
+    places_by_id: dict[str, Place] = {}
     for place, value in rows:
-        scenario = _checked(Record(Scenario).read(value, place), place)
-        if scenario.id in seen:
+        scenario = _check(Record(Scenario).read(value, place), place)
+        if scenario.id in places_by_id:
             raise place.wrong(
                 "two scenarios are called {id!r}; the first is {first}",
                 id=scenario.id,
-                first=seen[scenario.id].entry or Message("above"),
+                first=places_by_id[scenario.id].entry or Message("above"),
             )
-        seen[scenario.id] = place
+        places_by_id[scenario.id] = place
         scenarios.append(scenario)
     if not scenarios:
         raise Place(str(path)).wrong("the file holds no scenario")
     return scenarios
 
 
-def _checked(scenario: Scenario, place: Place) -> Scenario:
-    names = [fact.name for fact in scenario.told]
+def _check(scenario: Scenario, place: Place) -> Scenario:
+    names = [fact.name for fact in scenario.known_facts]
     for name in names:
         if names.count(name) > 1:
             raise place.wrong("the fact {name!r} is there twice", name=name)
@@ -278,7 +278,7 @@ def _checked(scenario: Scenario, place: Place) -> Scenario:
             raise place.at("unknown").wrong(
                 "{name!r} is a fact of the scenario, so the user knows it", name=name
             )
-    for fact in scenario.told:
+    for fact in scenario.known_facts:
         if fact.tell != "freely" and scenario.opening and not scenario.tells_all:
             from adjudge.features.conversations.values import says
 
@@ -292,14 +292,14 @@ def _checked(scenario: Scenario, place: Place) -> Scenario:
 
 
 def _rows(text: str, path: Path) -> Iterator[tuple[Place, object]]:
-    whole = load_yaml(text, Place(str(path)))
-    if isinstance(whole.value, Mapping) and _LIST in whole.value:
-        whole = whole.at(_LIST)
-    if not isinstance(whole.value, list):
-        raise whole.wrong("must be a list of scenarios, or have one under the key scenarios")
-    lines = whole.value.lines if isinstance(whole.value, Items) else ()
-    for number, value in enumerate(whole.value, 1):
-        place = whole.item(number)
+    content = load_yaml(text, Place(str(path)))
+    if isinstance(content.value, Mapping) and _LIST in content.value:
+        content = content.at(_LIST)
+    if not isinstance(content.value, list):
+        raise content.wrong("must be a list of scenarios, or have one under the key scenarios")
+    lines = content.value.lines if isinstance(content.value, Items) else ()
+    for number, value in enumerate(content.value, 1):
+        place = content.item(number)
         line = lines[number - 1] if number <= len(lines) else 0
         entry = Message("scenario {number}", number=number)
         yield replace(place, field="", entry=entry, line=line, value=value), value
@@ -312,7 +312,7 @@ _LISTS = ("parts", "unknown", "script")
 def _csv_rows(text: str, path: Path) -> Iterator[tuple[Place, object]]:
     delimiter = "\t" if path.suffix.lower() == ".tsv" else ","
     reader = csv.DictReader(io.StringIO(text), delimiter=delimiter, strict=True)
-    known = keys_of(Scenario)
+    setting_names = keys_of(Scenario)
     try:
         for number, row in enumerate(reader, 1):
             place = Place(str(path), Message("row {number}", number=number), line=reader.line_num)
@@ -325,7 +325,7 @@ def _csv_rows(text: str, path: Path) -> Iterator[tuple[Place, object]]:
                 name = column.strip()
                 if not cell.strip():
                     continue
-                if name.partition(".")[0] not in known:
+                if name.partition(".")[0] not in setting_names:
                     value[name] = cell  # the reader names the columns that there are
                 elif "." in name:
                     outer, _, inner = name.partition(".")
@@ -347,15 +347,15 @@ def _csv_rows(text: str, path: Path) -> Iterator[tuple[Place, object]]:
 
 
 def _cell(cell: str, place: Place, *, is_list: bool) -> JsonValue:
-    """JSON, or ``name=value; name=value``, or of a list ``one; two``."""
-    said = cell.strip()
-    if said[0] in "[{":
+    """Read a cell: JSON, or ``name=value; name=value``, or for a list ``one; two``."""
+    text = cell.strip()
+    if text[0] in "[{":
         try:
-            found: JsonValue = json.loads(said)
+            content: JsonValue = json.loads(text)
         except ValueError as error:
             raise place.wrong("is not JSON: {error}", error=error) from error
-        return found
-    parts = [part for part in _PAIRS.split(said) if part]
+        return content
+    parts = [part for part in _PAIRS.split(text) if part]
     if is_list:
         return [_scalar(part) for part in parts]
     pairs: dict[str, JsonValue] = {}
@@ -370,17 +370,17 @@ def _cell(cell: str, place: Place, *, is_list: bool) -> JsonValue:
 
 
 def _scalar(text: str) -> Scalar:
-    said = text.strip()
-    meant: object = said
-    if _NUMBER.fullmatch(said):
-        meant = int(said)
-    elif said in ("true", "false"):
-        meant = said == "true"
-    return Scalar(said, meant)
+    stripped = text.strip()
+    parsed: object = stripped
+    if _NUMBER.fullmatch(stripped):
+        parsed = int(stripped)
+    elif stripped in ("true", "false"):
+        parsed = stripped == "true"
+    return Scalar(stripped, parsed)
 
 
 def _as_yaml(value: JsonValue) -> JsonValue:
-    """JSON with its scalars as the reader of files takes them."""
+    """Wrap the scalars of JSON as the reader of YAML files does."""
     if isinstance(value, Scalar) or value is None:
         return value
     if isinstance(value, str):
@@ -390,5 +390,5 @@ def _as_yaml(value: JsonValue) -> JsonValue:
     if isinstance(value, int | float):
         return Scalar(str(value), value)
     if isinstance(value, Mapping):
-        return {name: _as_yaml(each) for name, each in value.items()}
-    return [_as_yaml(each) for each in value]
+        return {name: _as_yaml(inner) for name, inner in value.items()}
+    return [_as_yaml(inner) for inner in value]

@@ -1,8 +1,8 @@
-"""Judges whose rows are conversations that are held first: simulated users talk to the file's
-targets, and a judge looks at what was said.
+"""Judges of conversations that are held first: simulated users talk to the file's targets, and a
+judge evaluates the messages.
 
-Every message is a ballot, so the ledger keeps it before anything waits for it. A run that is killed
-goes on at the same message, and asks nobody twice.
+Every message is a ballot, so the ledger stores it before anything waits for it. A run that is
+killed continues at the same message, and sends none twice.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _FIRST = Turn(number=1, speaker="user", text="…")
 
 
 class SharedTalks(SharedAnswers):
-    """What the judges of a run share: every message is sent once, whoever looks at it."""
+    """Messages shared by the judges of a run: each is sent once, however many judges read it."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -57,8 +57,9 @@ class SharedTalks(SharedAnswers):
         self._lock = asyncio.Lock()
 
     async def prefix(self) -> str:
-        """Return what the sessions of this run begin with; it is kept in the run."""
+        """Return the prefix of this run's sessions; it is stored in the run."""
         async with self._lock:
+            # two conversations may begin at once: without the lock, each would make its own prefix
             if self._prefix is None:
                 partial = session().partial
                 ledger = partial.run.ledger if partial and partial.run else None
@@ -71,7 +72,7 @@ class SharedTalks(SharedAnswers):
 
 @dataclass(frozen=True)
 class TalkItem:
-    """A conversation that is to be held, and which of the judge's results is wanted of it."""
+    """A conversation to hold, and the place of the wanted result among the judge's results."""
 
     instance: Instance
     talk: Talk
@@ -101,23 +102,23 @@ class SimulatedJudge(JudgeAround[TalkItem]):
 
     def open_models(self) -> ModelPanel:
         user = self.talker.model
-        own = {user.name: user} if user else {}
-        return ModelPanel({**own, **self._targets, **self.judge.panel})
+        user_models = {user.name: user} if user else {}
+        return ModelPanel({**user_models, **self._targets, **self.judge.panel})
 
     @cached_property
     def _targets(self) -> Mapping[str, OpenModel]:
-        return {one.model.name: one.model for one in self.variants}
+        return {variant.model.name: variant.model for variant in self.variants}
 
     @cached_property
     def _by_criteria(self) -> Mapping[tuple[str, str], Variant]:
-        return {(one.model.name, one.criteria.identity): one for one in self.variants}
+        return {
+            (variant.model.name, variant.criteria.identity): variant for variant in self.variants
+        }
 
     # -- rows ----------------------------------------------------------------------------
 
     def rows(self, instance: Instance) -> list[TalkItem]:
-        """Return what is judged of a scenario: by each criterion, the conversation with each
-        target, as often as it is held.
-        """
+        """Return the items of a scenario: by each criterion, each trial with each target."""
         scenario, stored = scenario_in(instance), instance.metadata.get(CONVERSATION)
         previous = stored if isinstance(stored, Conversation) else None
         return [
@@ -128,12 +129,12 @@ class SimulatedJudge(JudgeAround[TalkItem]):
         ]
 
     def _width(self, talk: Talk) -> int:
-        """Return how many results a conversation has at most."""
+        """Return the greatest number of results of a conversation."""
         turns = talk.max_turns + len(talk.scenario.start) if self.ready.per == "turn" else 1
         return turns * (len(self.ready.criteria) or 1)
 
     def check(self, item: TalkItem) -> None:
-        """The scenario must have what its target takes."""
+        """Raise a SetupError if the scenario lacks a column that its target takes."""
         ballot = item.talk.agent_ballot([_FIRST], 0)
         sent = json.loads(str(ballot.instance.fields[FIELD]))
         for name in item.talk.variant.needs:
@@ -149,39 +150,40 @@ class SimulatedJudge(JudgeAround[TalkItem]):
     # -- plan and pool -------------------------------------------------------------------
 
     def plan(self, item: TalkItem, votes: Sequence[Vote]) -> Sequence[Ballot]:
-        """The next message, until the conversation has ended; then the judge's ballots."""
-        said, own = _apart(votes)
-        found = item.talk.next(said)
-        if isinstance(found, Ballot):
-            return (found,)
-        inner = self._inner(item, found)
-        return () if inner is None else self.judge.plan(inner, own)
+        """Return the next message, until the conversation has ended; then the judge's ballots."""
+        messages, judge_votes = _split_votes(votes)
+        step = item.talk.next(messages)
+        if isinstance(step, Ballot):
+            return (step,)
+        inner = self._inner(item, step)
+        return () if inner is None else self.judge.plan(inner, judge_votes)
 
     def plan_all(self, item: TalkItem) -> Sequence[Ballot]:
-        """A conversation of full length, with messages of a usual length."""
-        asked = list(item.talk.assumed(_ASSUMED))
+        """Return the ballots of a conversation of full length, with messages of a usual length."""
+        messages = list(item.talk.assume(_ASSUMED))
         if item.place >= (len(self.ready.criteria) or 1):
-            return asked
+            return messages
         turn = replace(_FIRST, text=_ASSUMED * item.talk.max_turns)
         conversation = Conversation(turns=(turn,), ended="unknown")
         instance = self._instance(item, conversation)
         items = replace(self.ready, per="row").items(instance)
-        return [*asked, *self.judge.plan_if_allowed(items[item.place])]
+        return [*messages, *self.judge.plan_if_allowed(items[item.place])]
 
     def pool(self, item: TalkItem, votes: Sequence[Vote]) -> Result:
-        said, own = _apart(votes)
-        paid = tuple(said) if self.counts and item.place == 0 else ()
-        conversation = item.talk.next(said)
+        messages, judge_votes = _split_votes(votes)
+        # what the conversation cost is counted with one result only
+        paid = tuple(messages) if self.counts and item.place == 0 else ()
+        conversation = item.talk.next(messages)
         if isinstance(conversation, Ballot):
             raise RuntimeError("the conversation has not ended")
         inner = self._inner(item, conversation)
         if inner is not None:
-            result: Result = self.judge.pool(inner, own)
+            result: Result = self.judge.pool(inner, judge_votes)
             return replace(result, made_by=paid)
-        return replace(self._not_judged(item, conversation, said), made_by=paid)
+        return replace(self._skip_judging(item, conversation, messages), made_by=paid)
 
     def _inner(self, item: TalkItem, conversation: Conversation) -> Any:
-        """Return what the judge takes; None if there is nothing for it to judge."""
+        """Return the item for the judge; None if there is nothing to judge."""
         if conversation.is_lost and not self._takes_lost:
             return None
         items = self._items(item, conversation)
@@ -197,14 +199,14 @@ class SimulatedJudge(JudgeAround[TalkItem]):
         except SetupError:  # no question was answered, so there is no turn
             return ()
 
-    def _not_judged(
-        self, item: TalkItem, conversation: Conversation, said: Sequence[Vote]
+    def _skip_judging(
+        self, item: TalkItem, conversation: Conversation, messages: Sequence[Vote]
     ) -> Result:
         """Return a result without a verdict: the conversation is lost, or has no such turn."""
         lost = conversation.is_lost
-        whole = replace(self.ready, per="row")
+        ready_for_rows = replace(self.ready, per="row")
         instance = self._instance(item, conversation)
-        inner = whole.items(instance)[item.place % (len(self.ready.criteria) or 1)]
+        inner = ready_for_rows.items(instance)[item.place % (len(self.ready.criteria) or 1)]
         result = without_verdict(
             self.judge.pool(inner, ()), Status.FAILED if lost else Status.SKIPPED
         )
@@ -213,25 +215,25 @@ class SimulatedJudge(JudgeAround[TalkItem]):
         reason = join(": ", filter(None, (END_WORDS[conversation.ended], conversation.detail)))
         votes = [
             replace(vote, verdict=None, outcome=Outcome.UNREADABLE, reason=reason)
-            for vote in said[-1:]
+            for vote in messages[-1:]
         ]
         return replace(result, votes=tuple(votes))
 
     def _instance(self, item: TalkItem, conversation: Conversation) -> Instance:
         talk = item.talk
-        several = len({one.system for one in self.variants}) > 1
+        several = len({variant.system for variant in self.variants}) > 1
         columns: JsonDict = {"trial": talk.trial + 1}
         if several:
             columns |= {"system": talk.variant.system, "answered_row": talk.scenario.id}
         name = talk.scenario.id
         if several:
             name += f" [{talk.variant.system}]"
-        if len({one.sample for one in self.variants}) > 1:
+        if len({variant.sample for variant in self.variants}) > 1:
             name += f" #{talk.trial + 1}"
         reads = {
             field
-            for one in self.ready.criteria
-            for field in (one.to_evaluate_field, *(one.context_fields or ()))
+            for criterion in self.ready.criteria
+            for field in (criterion.to_evaluate_field, *(criterion.context_fields or ()))
         }
         return conversation_instance(
             talk.scenario,
@@ -245,7 +247,7 @@ class SimulatedJudge(JudgeAround[TalkItem]):
     # -- asking --------------------------------------------------------------------------
 
     async def ask(self, ballot: Ballot) -> Vote:
-        """One message of a conversation, or one vote of the judge's."""
+        """Send one message of a conversation, or ask for one vote of the judge."""
         if not asks_target(ballot):
             return await self.judge.ask(ballot)
         if ballot.criteria.name == SIMULATED_USER.name and self.talker.model is not None:
@@ -278,6 +280,7 @@ class SimulatedJudge(JudgeAround[TalkItem]):
             ledger, key = partial.run.ledger, partial.key
             keep = lambda vote: ledger.keep(key, vote)  # noqa: E731
             if partial.vote is not None and partial.vote.metadata.get(_SENT):
+                # the mark says that it was sent before: it may have been received
                 asking.close()
                 partial.vote = None
                 return _in_flight(ballot, Message("the run was stopped before the answer came"))
@@ -295,12 +298,12 @@ class SimulatedJudge(JudgeAround[TalkItem]):
         return vote if vote.valid else _in_flight(ballot, vote.reason or "")
 
     def vote_keys(self) -> Callable[[Ballot, Mapping[str, str]], bytes]:
-        own, user = self.judge.vote_keys(), self.talker.model
+        judge_key, user = self.judge.vote_keys(), self.talker.model
         targets = {name: model.identity for name, model in self._targets.items()}
 
         def key(ballot: Ballot, wordings: Mapping[str, str]) -> bytes:
             if not asks_target(ballot):
-                return own(ballot, wordings)
+                return judge_key(ballot, wordings)
             if ballot.criteria.name == SIMULATED_USER.name and user is not None:
                 return key_of(ballot, user.identity, {})
             return key_of(ballot, targets[ballot.model], {})
@@ -308,15 +311,15 @@ class SimulatedJudge(JudgeAround[TalkItem]):
         return key
 
     def ballots_of_result(self, ballots: Sequence[Ballot]) -> Sequence[Ballot]:
-        """A message is not a vote on itself."""
-        return [one for one in ballots if not asks_target(one)]
+        """Return only the ballots of the judge: a message is not a vote."""
+        return [ballot for ballot in ballots if not asks_target(ballot)]
 
     def configuration(self, criteria: Sequence[Criteria] = ()) -> JsonDict:
-        """The judge's own, and who talks to whom."""
+        """Return the judge's configuration, with the targets and the simulated user."""
         talker, limits = self.talker, self.talker.limits
         return {
             **self.judge.configuration(criteria),
-            "target": [one.describe() for one in self.variants],
+            "target": [variant.describe() for variant in self.variants],
             "conversations": {
                 "user": talker.title,
                 "session": talker.session,
@@ -328,30 +331,30 @@ class SimulatedJudge(JudgeAround[TalkItem]):
 
 
 def _read_user(reply: Reply) -> Reading:
-    """Read what a simulated user writes; a reply that was cut off is sent as it is."""
+    """Read a simulated user's reply; one that was cut off is sent as it is."""
     if reply.finish == "refusal":
         return read_written(reply)
     return Reading(Outcome.OK, Chosen(reply.text))
 
 
 def _in_flight(ballot: Ballot, reason: str) -> Vote:
-    """Return a stored answer that says that nobody knows what happened to the message."""
+    """Return a stored answer for a message of which nobody knows whether it was received."""
     text = json.dumps({IN_FLIGHT: str(reason)}, ensure_ascii=False)
     return Vote(ballot=ballot, outcome=Outcome.OK, verdict=Chosen(text), text=text)
 
 
-def _apart(votes: Sequence[Vote]) -> tuple[list[Vote], list[Vote]]:
-    """The messages of the conversation, and the votes on it."""
-    said = [vote for vote in votes if asks_target(vote.ballot)]
-    return said, [vote for vote in votes if not asks_target(vote.ballot)]
+def _split_votes(votes: Sequence[Vote]) -> tuple[list[Vote], list[Vote]]:
+    """Split votes into the messages of the conversation and the votes on it."""
+    messages = [vote for vote in votes if asks_target(vote.ballot)]
+    return messages, [vote for vote in votes if not asks_target(vote.ballot)]
 
 
 def scenario_in(instance: Instance) -> Scenario:
     """Return the scenario of a row; a SetupError if there is none."""
-    found = instance.metadata.get(SCENARIO)
-    if not isinstance(found, Scenario):
+    scenario = instance.metadata.get(SCENARIO)
+    if not isinstance(scenario, Scenario):
         raise SetupError("{id} is not a scenario", id=instance.id or Message("the row"))
-    return found
+    return scenario
 
 
 def conversation_instance(
@@ -363,7 +366,7 @@ def conversation_instance(
     with_steps: bool = False,
     role: str | None = None,
 ) -> Instance:
-    """Return a conversation as a row: what judges read, and the scenario with it."""
+    """Return a conversation as a row: the fields for judges, and the scenario as metadata."""
     run = conversation.trajectory(scenario.goal)
     fields: dict[str, str | Sequence[str]] = {
         "scenario": describe(scenario),
@@ -393,10 +396,10 @@ def conversation_instance(
 
 
 def describe(scenario: Scenario) -> str:
-    """Return a scenario as a judge reads it."""
+    """Describe a scenario for judges."""
     lines = [f"goal: {scenario.goal}"]
     lines += [f"part of the goal: {part}" for part in scenario.parts]
-    lines += [f"fact ({one.tell}): {one.name} = {one.value}" for one in scenario.told]
+    lines += [f"fact ({fact.tell}): {fact.name} = {fact.value}" for fact in scenario.known_facts]
     lines += [f"unknown to the user: {name}" for name in scenario.unknown]
     if scenario.persona:
         lines.append(f"persona: {scenario.persona}")
@@ -417,7 +420,7 @@ def simulated_first(
     parallel: int | None,
     role: str | None = None,
 ) -> ReadyJudge:
-    """Return the same judge, whose conversations are held before it looks at them."""
+    """Wrap a judge so that its conversations are held before it judges them."""
     if ready.compares:
         raise SetupError(
             "conversations are judged one by one, and {name} compares", name=ready.name
@@ -431,7 +434,7 @@ def simulated_first(
         role=role,
         talks=talks,
     )
-    systems = tuple(dict.fromkeys(one.system for one in variants))
+    systems = tuple(dict.fromkeys(variant.system for variant in variants))
     return replace(
         ready,
         judge=judge,

@@ -1,4 +1,4 @@
-"""A conversation that was held before, wherever it is kept."""
+"""A conversation that was held before, wherever it is stored."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""One conversation as a plan: given the votes so far, what is asked next, or how it ended.
+"""One conversation as a plan: given the votes so far, it returns the next ballot, or the ended
+conversation.
 
-It is pure. Votes are the replies of the simulated user's model and of the application, in the order
-in which they were asked for; whatever a script or a rule says is computed again.
+It has no side effects. Votes are the replies of the simulated user's model and of the application,
+in the order in which they were asked for. The messages of a script or of rules are computed again.
 """
 
 from __future__ import annotations
@@ -27,11 +28,11 @@ from adjudge.core.reading.foreign_values import arguments_of
 from adjudge.core.reading.places import filled_text
 from adjudge.features.agents.trajectory import ToolCall
 from adjudge.features.conversations.conversation import Conversation, End, Turn
-from adjudge.features.conversations.outcome import state_reached
+from adjudge.features.conversations.outcome import reaches_state
 from adjudge.features.conversations.scenario import Scenario
 from adjudge.features.conversations.user import (
     UserMessage,
-    flipped,
+    flip_roles,
     read_message,
     rule_message,
     system_prompt,
@@ -52,7 +53,7 @@ _DEVIATES = 0.999
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """Where a conversation stops."""
+    """Limits at which a conversation stops."""
 
     max_turns: int = 10
     max_tokens: int | None = None
@@ -62,7 +63,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Talker:
-    """Who simulates the users, and how conversations are held."""
+    """The simulated user, and how conversations are held."""
 
     kind: UserKind
     model: OpenModel | None = field(default=None, repr=False)
@@ -74,7 +75,7 @@ class Talker:
 
     @property
     def title(self) -> str:
-        """What simulates the users, as records name it: conversations with different ones are not
+        """The name of the simulated user in records. Conversations with different ones are not
         compared.
         """
         if self.model is None:
@@ -85,13 +86,13 @@ class Talker:
 
     @property
     def temperature(self) -> float:
-        """Trials must differ, so it is not 0 unless the user says so."""
-        given = self.model.temperature if self.model else None
-        return 0.7 if given is None else given
+        """The user's setting, else 0.7: at 0, all trials would be alike."""
+        set_temperature = self.model.temperature if self.model else None
+        return 0.7 if set_temperature is None else set_temperature
 
 
 def _prompts() -> Iterator[str]:
-    """The prompt of an empty scenario in each language: another wording is another user."""
+    """Yield the prompt of an empty scenario in each language: another wording is another user."""
     for language in ("en", "ru"):
         yield system_prompt(Scenario.of({"id": "x", "goal": "x", "language": language}))
 
@@ -112,11 +113,13 @@ class Talk:
 
     @property
     def name(self) -> str:
-        """The same for all applications, so that they get the same user."""
+        """The name of the conversation, equal for all applications, so that they get the same
+        user.
+        """
         return f"{self.scenario.id}#{self.trial + 1}"
 
     def session(self, restarts: int) -> str:
-        """Return the session of an attempt."""
+        """Return the name of an attempt's session."""
         again = f"-{restarts + 1}" if restarts else ""
         return f"{self.scenario.id}-{self.trial + 1}{again}"
 
@@ -124,33 +127,35 @@ class Talk:
         """Return the next ballot, or the conversation if it has ended."""
         return _Course(self, votes).next()
 
-    def assumed(self, text: str) -> Iterator[Ballot]:
-        """Yield the ballots of a conversation of full length in which everybody says ``text``."""
+    def assume(self, text: str) -> Iterator[Ballot]:
+        """Yield the ballots of a conversation of full length in which every message is ``text``."""
         votes: list[Vote] = []
         while isinstance(ballot := self.next(votes), Ballot):
             yield ballot
-            said = f"{text} {len(votes)}"
+            reply = f"{text} {len(votes)}"
             if ballot.criteria is not SIMULATED_USER and ballot.template == ROW:
-                said = TargetAnswer(f"{said}?").to_json()
-            verdict = Chosen(said)
-            votes.append(Vote(ballot=ballot, outcome=Outcome.OK, verdict=verdict, text=said))
+                reply = TargetAnswer(f"{reply}?").to_json()
+            verdict = Chosen(reply)
+            votes.append(Vote(ballot=ballot, outcome=Outcome.OK, verdict=verdict, text=reply))
 
     def seed(self, turn: int, speaker: str, usual: int | None) -> int | None:
-        """Derive the seed of one message: resuming needs no state of a random generator."""
+        """Derive the seed of one message, so that a resumed run needs no state of a random
+        generator.
+        """
         if self.talker.seed is None:
             return usual
         text = f"{self.talker.seed}\0{self.scenario.id}\0{self.trial}\0{turn}\0{speaker}"
         return int.from_bytes(sha256(text.encode()).digest()[:4], "big") >> 1
 
     def user_ballot(self, turns: Sequence[Turn], *, again: bool) -> Ballot:
-        """Ask the model of the simulated user for the next message."""
+        """Return the ballot that asks the simulated user's model for the next message."""
         model = self.talker.model
         if model is None:
             raise RuntimeError("the simulated user has no model")
         row: JsonDict = {
             "conversation": self.name,
             SYSTEM: system_prompt(self.scenario, again=again),
-            MESSAGES: flipped(turns),
+            MESSAGES: flip_roles(turns),
         }
         return Ballot(
             SIMULATED_USER,
@@ -165,14 +170,16 @@ class Talk:
         )
 
     def agent_ballot(self, turns: Sequence[Turn], restarts: int) -> Ballot:
-        """Send the application the user's message, with all that was said."""
+        """Return the ballot that sends the application the user's message, with all messages so
+        far.
+        """
         variant, scenario = self.variant, self.scenario
         messages: list[JsonValue] = [
-            {"role": "user" if one.speaker == "user" else "assistant", "content": one.text}
-            for one in turns
+            {"role": "user" if turn.speaker == "user" else "assistant", "content": turn.text}
+            for turn in turns
         ]
         session = self.session(restarts)
-        count = sum(one.speaker == "user" for one in turns)
+        count = sum(turn.speaker == "user" for turn in turns)
         row: JsonDict = {
             **dict(scenario.context),
             **({"today": scenario.today} if scenario.today else {}),
@@ -204,7 +211,7 @@ class Talk:
 
 
 class _Course:
-    """Goes through the votes of a talk once."""
+    """Replays the votes of a talk once."""
 
     def __init__(self, talk: Talk, votes: Sequence[Vote]) -> None:
         self._talk = talk
@@ -217,21 +224,25 @@ class _Course:
 
     def _begin(self) -> None:
         self._turns = [
-            Turn(number=number, speaker="user" if one.role == "user" else "agent", text=one.content)
-            for number, one in enumerate(self._talk.scenario.start, 1)
+            Turn(
+                number=number,
+                speaker="user" if message.role == "user" else "agent",
+                text=message.content,
+            )
+            for number, message in enumerate(self._talk.scenario.start, 1)
         ]
         self._said = 0
 
     def next(self) -> Ballot | Conversation:
         while True:
             if (limit := self._limit()) is not None:
-                return self._ended(*limit)
+                return self._end(*limit)
             message = self._user_message()
             if not isinstance(message, UserMessage):
                 return message
             if not message.text:
                 nothing = Message("it wrote nothing, twice")
-                return self._ended(message.end or "user broken", "" if message.end else nothing)
+                return self._end(message.end or "user broken", "" if message.end else nothing)
             self._add_message(message.text)
             self._said += 1
             vote = next(self._votes, None)
@@ -241,36 +252,36 @@ class _Course:
             if _lost(vote) is not None and self._may_restart():
                 self._restarts += 1
                 self._begin()
-            elif (found := self._answered(vote, message.end)) is not None:
-                return found
+            elif (conversation := self._add_reply(vote, message.end)) is not None:
+                return conversation
 
     def _may_restart(self) -> bool:
         return self._talk.talker.session == "reset" and self._restarts < _MOST_RESTARTS
 
-    def _answered(self, vote: Vote, end: End | None) -> Conversation | None:
+    def _add_reply(self, vote: Vote, end: End | None) -> Conversation | None:
         """Add the application's answer; return the conversation if it ends with it."""
         if (lost := _lost(vote)) is not None:
-            return self._ended("in flight", lost)
+            return self._end("in flight", lost)
         if not vote.valid:
-            return self._ended("application failed", vote.reason or "")
+            return self._end("application failed", vote.reason or "")
         self._add_answer(vote)
         talk = self._talk
-        if talk.talker.stop_at_state and state_reached(talk.scenario, self._turns[-1].state):
-            return self._ended("state reached")
-        return self._ended(end, parting=True) if end else None
+        if talk.talker.stop_at_state and reaches_state(talk.scenario, self._turns[-1].state):
+            return self._end("state reached")
+        return self._end(end, parting=True) if end else None
 
     def _user_message(self) -> UserMessage | Ballot | Conversation:
-        talk, scenario, said = self._talk, self._talk.scenario, self._said
+        talk, scenario, count = self._talk, self._talk.scenario, self._said
         if talk.talker.kind == "replay" and talk.stored is not None:
-            mine = [one.text for one in talk.stored.spoken_by("user")]
-            return _next_of(mine, said, talk.stored.ended)
+            mine = [turn.text for turn in talk.stored.spoken_by("user")]
+            return _next_of(mine, count, talk.stored.ended)
         if scenario.script and talk.talker.kind in ("script", "rules"):
-            message = _next_of(scenario.script, said, "script ended")
-            own = read_message(message.text)
-            return own if own.end else message
+            message = _next_of(scenario.script, count, "script ended")
+            last_message = read_message(message.text)
+            return last_message if last_message.end else message
         if talk.talker.kind != "model":
             return rule_message(scenario, self._turns)
-        if said == 0 and scenario.opening:
+        if count == 0 and scenario.opening:
             return UserMessage(scenario.opening)
         return self._model_message()
 
@@ -282,7 +293,7 @@ class _Course:
             self._count(vote)
             self._user_vote = vote
             if vote.text is None:
-                return self._ended("user failed", vote.reason or "")
+                return self._end("user failed", vote.reason or "")
             message = read_message(vote.text)
             if not message.is_broken:
                 return message
@@ -346,7 +357,7 @@ class _Course:
             if not same or likeness(stored.turns[place].text, answer.text) < _DEVIATES:
                 self._off_script = True
 
-    def _ended(self, end: End, detail: str = "", *, parting: bool = False) -> Conversation:
+    def _end(self, end: End, detail: str = "", *, parting: bool = False) -> Conversation:
         return Conversation(
             turns=tuple(self._turns),
             ended=end,
@@ -358,40 +369,41 @@ class _Course:
         )
 
 
-def _next_of(messages: Sequence[str], said: int, end: End) -> UserMessage:
-    """Return the next of given messages; with the last one the conversation ends."""
-    if said >= len(messages):
+def _next_of(messages: Sequence[str], count: int, end: End) -> UserMessage:
+    """Return the next of the given messages; with the last one the conversation ends."""
+    if count >= len(messages):
         return UserMessage("", end)
-    return UserMessage(messages[said], end if said == len(messages) - 1 else None)
+    return UserMessage(messages[count], end if count == len(messages) - 1 else None)
 
 
 def _lost(vote: Vote) -> str | None:
     """Return why nobody knows whether a message was received; None if it was answered."""
     if vote.text is None or vote.ballot.template != ROW:
         return None
-    found = json.loads(vote.text)  # written by us, with the application's words as values
-    return str(found[IN_FLIGHT]) if IN_FLIGHT in found else None
+    reply = json.loads(vote.text)  # written by us, with the application's words as values
+    return str(reply[IN_FLIGHT]) if IN_FLIGHT in reply else None
 
 
 def _calls(text: str) -> Iterator[ToolCall]:
-    """Yield the calls in what an application says of its tools, in the usual shapes."""
+    """Yield the calls in the application's report of its tools, in the usual shapes."""
     if not text:
         return
-    found = json.loads(text)
-    for one in found if isinstance(found, list) else [found]:
-        if not isinstance(one, Mapping):
+    content = json.loads(text)
+    for entry in content if isinstance(content, list) else [content]:
+        if not isinstance(entry, Mapping):
             continue
-        inner = one.get("function")
-        said = {**one, **inner} if isinstance(inner, Mapping) else one
-        name = said.get("name") or said.get("tool") or (inner if isinstance(inner, str) else "")
-        given: object = next(
-            (said[key] for key in ("arguments", "args", "input", "kwargs") if key in said), {}
+        inner = entry.get("function")
+        # OpenAI's shape nests name and arguments under "function"
+        call = {**entry, **inner} if isinstance(inner, Mapping) else entry
+        name = call.get("name") or call.get("tool") or (inner if isinstance(inner, str) else "")
+        arguments: object = next(
+            (call[key] for key in ("arguments", "args", "input", "kwargs") if key in call), {}
         )
-        result = next((said[key] for key in ("result", "output") if key in said), None)
-        error = said.get("error")
+        result = next((call[key] for key in ("result", "output") if key in call), None)
+        error = call.get("error")
         yield ToolCall(
             str(name or "unknown"),
-            arguments_of(given),
+            arguments_of(arguments),
             None if result is None else _text(result),
             None if error in (None, False, "") else _text(error),
         )
@@ -402,16 +414,19 @@ def _text(value: object) -> str:
 
 
 def with_start(scenario: Scenario, conversation: Conversation, turn: int) -> Scenario:
-    """Return a scenario that goes on from the user's message number ``turn`` of a conversation: all
-    before it was said, and that message is said again.
+    """Return a scenario that continues from the user's message number ``turn`` of a conversation:
+    earlier messages are given, and that message is sent again.
     """
     from adjudge.features.conversations.scenario import StartMessage
 
-    mine = conversation.spoken_by("user")
-    first = mine[turn - 1]
+    user_turns = conversation.spoken_by("user")
+    begin = user_turns[turn - 1]
     start = tuple(
-        StartMessage(role="user" if one.speaker == "user" else "assistant", content=one.text)
-        for one in conversation.turns
-        if one.number < first.number
+        StartMessage(
+            role="user" if earlier_turn.speaker == "user" else "assistant",
+            content=earlier_turn.text,
+        )
+        for earlier_turn in conversation.turns
+        if earlier_turn.number < begin.number
     )
-    return replace(scenario, start=start, opening=first.text)
+    return replace(scenario, start=start, opening=begin.text)

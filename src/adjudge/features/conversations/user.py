@@ -28,7 +28,7 @@ _LABEL = re.compile(r"^\s*(?:user|customer|пользователь|клиент
 
 
 class UserMessage(NamedTuple):
-    """What a simulated user says, and whether it ends the conversation."""
+    """A message of a simulated user, and the end of the conversation if it is the last."""
 
     text: str
     end: End | None = None
@@ -41,18 +41,18 @@ class UserMessage(NamedTuple):
 
 def read_message(reply: str) -> UserMessage:
     """Read a reply of the simulated user: its text without reasoning, and the mark at its end."""
-    said = without_thoughts(reply).strip()
+    text = without_thoughts(reply).strip()
     end: End | None = None
-    if found := _MARK.search(said):
-        word = re.sub(r"[ _]", "-", found[1].upper())
+    if mark := _MARK.search(text):
+        word = re.sub(r"[ _]", "-", mark[1].upper())
         end = MARKS[f"###{word}###"]
-        said = _MARK.sub(" ", said)
-    said = _LABEL.sub("", said.strip()).strip().strip('"').strip()
-    return UserMessage(said, end)
+        text = _MARK.sub(" ", text)
+    text = _LABEL.sub("", text.strip()).strip().strip('"').strip()
+    return UserMessage(text, end)
 
 
 def system_prompt(scenario: Scenario, *, again: bool = False) -> str:
-    """Return what the model of a simulated user is told.
+    """Return the system prompt of a simulated user.
 
     ``again``: its last reply could not be sent.
     """
@@ -62,7 +62,7 @@ def system_prompt(scenario: Scenario, *, again: bool = False) -> str:
         "secret": "never",
     }
     facts = {
-        name: [(fact.name, fact.value) for fact in scenario.told if fact.tell == tell]
+        name: [(fact.name, fact.value) for fact in scenario.known_facts if fact.tell == tell]
         for name, tell in groups.items()
     }
     template = load(PROMPT, scenario.language)
@@ -83,20 +83,21 @@ def system_prompt(scenario: Scenario, *, again: bool = False) -> str:
     )
 
 
-def flipped(turns: Sequence[Turn]) -> list[JsonDict]:
-    """Return a conversation as the model of the user sees it: the agent is the one who asks. Calls
-    of tools are not shown, since no user sees them.
+def flip_roles(turns: Sequence[Turn]) -> list[JsonDict]:
+    """Return a conversation as the user's model sees it, with the roles swapped.
+
+    Calls of tools are left out, since no user sees them.
     """
-    found: list[JsonDict] = []
+    messages: list[JsonDict] = []
     if not turns or turns[0].speaker == "user":
-        found.append({"role": "user", "content": "…"})  # a chat begins with the other side
-    for one in turns:
-        role = "assistant" if one.speaker == "user" else "user"
-        if found and found[-1]["role"] == role:
-            found[-1]["content"] = f"{found[-1]['content']}\n{one.text}"
+        messages.append({"role": "user", "content": "…"})  # a chat begins with the other side
+    for turn in turns:
+        role = "assistant" if turn.speaker == "user" else "user"
+        if messages and messages[-1]["role"] == role:
+            messages[-1]["content"] = f"{messages[-1]['content']}\n{turn.text}"
         else:
-            found.append({"role": role, "content": one.text})
-    return found
+            messages.append({"role": role, "content": turn.text})
+    return messages
 
 
 _WORDS = {
@@ -119,27 +120,27 @@ _WORDS = {
 
 
 def rule_message(scenario: Scenario, turns: Sequence[Turn]) -> UserMessage:
-    """Return what a user by fixed rules says: the goal first, a fact when the agent asks for it,
-    "yes" to a question, and the end when the agent asks nothing more.
+    """Return the message of a user by fixed rules: the goal first, a fact when the agent asks for
+    it, "yes" to a question, and the end when the agent asks nothing more.
     """
     words = _WORDS[scenario.language]
-    mine = [one for one in turns if one.speaker == "user"]
-    if len(mine) <= sum(one.role == "user" for one in scenario.start):
+    user_turns = [message for message in turns if message.speaker == "user"]
+    if len(user_turns) <= sum(message.role == "user" for message in scenario.start):
         return UserMessage(scenario.opening or _opening(scenario))
-    agent = [one for one in turns if one.speaker == "agent"]
-    asked = agent[-1].text if agent else ""
+    agent = [message for message in turns if message.speaker == "agent"]
+    question = agent[-1].text if agent else ""
     answers: list[str] = []
-    for fact in scenario.told:
-        if fact.tell != "never" and asks_for(asked, fact):
+    for fact in scenario.known_facts:
+        if fact.tell != "never" and asks_for(question, fact):
             answers.append(words["fact"].format(name=fact.name, value=fact.value))
     for name in scenario.unknown:
-        if asks_for(asked, Fact(name, "")):
+        if asks_for(question, Fact(name, "")):
             answers.append(words["unknown"].format(name=name))
     if answers:
         return UserMessage(" ".join(answers))
-    waiting = [part for part in scenario.parts[len(mine) :] if part]
-    if ANYTHING_ELSE.search(fold(asked)) or "?" not in asked:
-        if scenario.parts and len(mine) < len(scenario.parts) and waiting:
+    waiting = [part for part in scenario.parts[len(user_turns) :] if part]
+    if ANYTHING_ELSE.search(fold(question)) or "?" not in question:
+        if scenario.parts and len(user_turns) < len(scenario.parts) and waiting:
             return UserMessage(waiting[0])
         return UserMessage(words["done"], "user stopped")
     repeated = len(agent) > 2 and agent[-1].text == agent[-2].text == agent[-3].text
@@ -150,8 +151,10 @@ def rule_message(scenario: Scenario, turns: Sequence[Turn]) -> UserMessage:
 
 def _opening(scenario: Scenario) -> str:
     text = scenario.goals[0]
-    free = [fact for fact in scenario.told if fact.tell == "freely" and not tells(text, fact)]
-    told = [
-        _WORDS[scenario.language]["fact"].format(name=one.name, value=one.value) for one in free
+    free = [
+        fact for fact in scenario.known_facts if fact.tell == "freely" and not tells(text, fact)
     ]
-    return " ".join([text, *told[:1]])
+    sentences = [
+        _WORDS[scenario.language]["fact"].format(name=fact.name, value=fact.value) for fact in free
+    ]
+    return " ".join([text, *sentences[:1]])

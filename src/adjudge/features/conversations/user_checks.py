@@ -1,4 +1,4 @@
-"""Checks of the simulated user that need no model: what it said, against its scenario."""
+"""Checks of the simulated user that need no model: its messages are compared with its scenario."""
 
 from __future__ import annotations
 
@@ -156,36 +156,36 @@ class UserChecks:
             self._role,
             self._broken,
         )
-        found = [fault for check in checks for fault in check()]
-        return tuple(sorted(found, key=lambda one: (one.turn, FAULT_KINDS.index(one.kind))))
+        faults_found = [fault for check in checks for fault in check()]
+        return tuple(sorted(faults_found, key=lambda one: (one.turn, FAULT_KINDS.index(one.kind))))
 
     # -- what was said before a message -----------------------------------------------
 
     @cached_property
     def _user(self) -> list[Turn]:
-        """The messages of the user; those that the scenario gives word for word are its own."""
+        """The messages of the user, without those that the scenario gives word for word."""
         start = len(self.scenario.start)
-        return [one for one in self.conversation.spoken_by("user") if one.number > start]
+        return [turn for turn in self.conversation.spoken_by("user") if turn.number > start]
 
     def _before(self, turn: Turn, speaker: Literal["user", "agent"]) -> list[Turn]:
         return [
-            one
-            for one in self.conversation.turns
-            if one.number < turn.number and one.speaker == speaker
+            earlier
+            for earlier in self.conversation.turns
+            if earlier.number < turn.number and earlier.speaker == speaker
         ]
 
-    def _asked(self, turn: Turn) -> str:
+    def _question_before(self, turn: Turn) -> str:
         """Return the agent's message that a message answers; empty if there is none."""
-        before = self._before(turn, "agent")
-        return before[-1].text if before else ""
+        agent_turns = self._before(turn, "agent")
+        return agent_turns[-1].text if agent_turns else ""
 
     @cached_property
-    def _given(self) -> Sources:
+    def _scenario_values(self) -> Sources:
         scenario = self.scenario
         texts = [scenario.goal, *scenario.parts, scenario.persona or "", scenario.opening or ""]
         texts += [scenario.stop or "", scenario.today or "", *scenario.script]
-        texts += [one.content for one in scenario.start]
-        texts += [form for fact in scenario.told for form in fact.forms]
+        texts += [message.content for message in scenario.start]
+        texts += [form for fact in scenario.known_facts for form in fact.forms]
         texts += [str(value) for _, value in scenario.context]
         return Sources(texts)
 
@@ -193,27 +193,35 @@ class UserChecks:
 
     def _values(self) -> Iterator[UserFault]:
         heard = Sources()
-        own: dict[str, str] = {}
-        seen = 0
+        told_values: dict[str, str] = {}
+        heard_turns = 0
         for turn in self._user:
-            for agent in self._before(turn, "agent")[seen:]:
+            for agent in self._before(turn, "agent")[heard_turns:]:
                 heard.add(agent.text)
-                seen += 1
+                heard_turns += 1
             for value in values_in(turn.text):
-                if value.form in own or self._given.hold(value) or heard.hold(value):
+                if (
+                    value.form in told_values
+                    or self._scenario_values.hold(value)
+                    or heard.hold(value)
+                ):
                     continue
-                own[value.form] = value.shown
+                told_values[value.form] = value.shown
                 if not (self._follows(turn, value, heard) or self._is_corrected(turn, value)):
-                    yield self._invented(turn, value, heard)
+                    yield self._describe_invention(turn, value, heard)
 
     def _is_corrected(self, turn: Turn, value: Value) -> bool:
         """Return True if the user takes a value back, in the same message or in the next one."""
-        later = [one.text for one in self._user if one.number > turn.number][:1]
+        later = [later_turn.text for later_turn in self._user if later_turn.number > turn.number][
+            :1
+        ]
         return any(
             CORRECTS.search(fold(text))
             and any(
-                one.kind == value.kind and one.form != value.form and self._given.hold(one)
-                for one in values_in(text)
+                other_value.kind == value.kind
+                and other_value.form != value.form
+                and self._scenario_values.hold(other_value)
+                for other_value in values_in(text)
             )
             for text in (turn.text, *later)
         )
@@ -224,11 +232,13 @@ class UserChecks:
             return False
         texts = (turn.text, self.scenario.goal, *self.scenario.parts)
         is_relative = any(RELATIVE_DAY.search(fold(text)) for text in texts)
-        return is_relative and (self._given.near(value) or heard.near(value))
+        return is_relative and (self._scenario_values.near(value) or heard.near(value))
 
-    def _invented(self, turn: Turn, value: Value, heard: Sources) -> UserFault:
-        asked = self._asked(turn)
-        unknown = [name for name in self.scenario.unknown if _asks_for(asked, (_words(name),), ())]
+    def _describe_invention(self, turn: Turn, value: Value, heard: Sources) -> UserFault:
+        question = self._question_before(turn)
+        unknown = [
+            name for name in self.scenario.unknown if _asks_for(question, (_words(name),), ())
+        ]
         if unknown:
             reason = Message(
                 "the user does not know {name}, and says {value}",
@@ -236,12 +246,16 @@ class UserChecks:
                 value=value.shown,
             )
             return UserFault.of("unknown fact", turn.number, reason, turn.text)
-        known = next((fact for fact in self.scenario.told if self._is_about(fact, asked)), None)
-        if known is not None and any(one.kind == value.kind for one in values_in(known.value)):
+        fact_asked = next(
+            (fact for fact in self.scenario.known_facts if self._is_about(fact, question)), None
+        )
+        if fact_asked is not None and any(
+            other_value.kind == value.kind for other_value in values_in(fact_asked.value)
+        ):
             reason = Message(
                 "{name} is {given} in the scenario, and the user says {value}",
-                name=known.name,
-                given=known.value,
+                name=fact_asked.name,
+                given=fact_asked.value,
                 value=value.shown,
             )
             return UserFault.of("contradiction", turn.number, reason, turn.text)
@@ -251,7 +265,9 @@ class UserChecks:
         )
         # an address that is made of a known name is a guess, and does little harm
         name = Value("id", value.shown, re.sub(r"[\W_]", "", value.form.partition("@")[0]))
-        guessed = value.kind == "e-mail address" and (self._given.hold(name) or heard.hold(name))
+        guessed = value.kind == "e-mail address" and (
+            self._scenario_values.hold(name) or heard.hold(name)
+        )
         severity: Severity = "minor" if guessed else "critical"
         return UserFault.of("invented fact", turn.number, reason, turn.text, severity)
 
@@ -259,18 +275,23 @@ class UserChecks:
         return _asks_for(asked, fact.question_words, ())
 
     def _leaks(self) -> Iterator[UserFault]:
-        for fact in self.scenario.told:
+        for fact in self.scenario.known_facts:
             if fact.tell == "freely":
                 continue
-            turn = next((one for one in self._user if tells(one.text, fact)), None)
-            if turn is None or any(tells(one.text, fact) for one in self._before(turn, "agent")):
+            turn = next(
+                (other_turn for other_turn in self._user if tells(other_turn.text, fact)), None
+            )
+            if turn is None or any(
+                tells(other_turn.text, fact) for other_turn in self._before(turn, "agent")
+            ):
                 continue
             if fact.tell == "never":
                 reason = Message("{name} must never be told", name=fact.name)
                 yield UserFault.of("secret told", turn.number, reason, turn.text)
             elif not any(
-                _asks_for(one.text, fact.question_words, fact.forms) or _is_open(one.text)
-                for one in self._before(turn, "agent")
+                _asks_for(other_turn.text, fact.question_words, fact.forms)
+                or bool(OPEN_QUESTION.search(fold(other_turn.text)))
+                for other_turn in self._before(turn, "agent")
             ):
                 reason = Message("nobody had asked for {name}", name=fact.name)
                 yield UserFault.of("told too early", turn.number, reason, turn.text)
@@ -279,35 +300,37 @@ class UserChecks:
         scenario = self.scenario
         if scenario.tells_all or scenario.opening or not self._user or scenario.script:
             return
-        first = self._user[0]
-        told = [fact for fact in scenario.told if tells(first.text, fact)]
-        count = len(scenario.told)
-        if count >= 3 and len(told) > 2 * count / 3:
-            names = ", ".join(fact.name for fact in told)
+        opening = self._user[0]
+        told_facts = [fact for fact in scenario.known_facts if tells(opening.text, fact)]
+        count = len(scenario.known_facts)
+        if count >= 3 and len(told_facts) > 2 * count / 3:
+            names = ", ".join(fact.name for fact in told_facts)
             reason = Message("the first message tells {names}", names=names)
-            yield UserFault.of("goal at once", first.number, reason, first.text)
+            yield UserFault.of("goal at once", opening.number, reason, opening.text)
             return
-        said = stems(first.text)
-        named = [part for part in scenario.parts if _own_stems(part, scenario.parts) & said]
-        if len(scenario.parts) >= 2 and len(named) == len(scenario.parts):
+        opening_stems = stems(opening.text)
+        named_parts = [
+            part for part in scenario.parts if _own_stems(part, scenario.parts) & opening_stems
+        ]
+        if len(scenario.parts) >= 2 and len(named_parts) == len(scenario.parts):
             reason = Message("the first message names all parts of the goal")
-            yield UserFault.of("goal at once", first.number, reason, first.text)
+            yield UserFault.of("goal at once", opening.number, reason, opening.text)
 
     def _withheld(self) -> Iterator[UserFault]:
-        for fact in self.scenario.told:
+        for fact in self.scenario.known_facts:
             if fact.tell == "never":
                 continue
             for place, turn in enumerate(self._user):
-                if any(tells(one.text, fact) for one in self._user[:place]):
+                if any(tells(other_turn.text, fact) for other_turn in self._user[:place]):
                     break  # the agent asks for something it was told
-                asked = self._asked(turn)
-                if any(tells(one.text, fact) for one in self._before(turn, "agent")):
+                question = self._question_before(turn)
+                if any(tells(other_turn.text, fact) for other_turn in self._before(turn, "agent")):
                     break  # both know it
-                if not _asks_for(asked, fact.question_words, fact.forms):
+                if not _asks_for(question, fact.question_words, fact.forms):
                     continue
                 if tells(turn.text, fact) or _wrong_value(turn.text, fact):
                     break
-                later = any(tells(one.text, fact) for one in self._user[place + 1 :])
+                later = any(tells(other_turn.text, fact) for other_turn in self._user[place + 1 :])
                 denies = bool(DOES_NOT_KNOW.search(fold(turn.text)))
                 if later and not denies:
                     break  # one question at a time
@@ -352,31 +375,33 @@ class UserChecks:
         for sentence in reversed(_sentences(text)):
             if ANYTHING_ELSE.search(fold(sentence)):
                 continue
-            facts = (*self.scenario.told, *unknown)
+            facts = (*self.scenario.known_facts, *unknown)
             if "?" in sentence or any(asks_for(sentence, fact) for fact in facts):
                 return sentence
         return ""
 
     def _was_said(self, part: str) -> bool:
-        own = _own_stems(part, self.scenario.parts)
-        said = frozenset().union(*(stems(one.text) for one in self._user))
+        part_stems = _own_stems(part, self.scenario.parts)
+        said_stems = frozenset().union(*(stems(turn.text) for turn in self._user))
         values = values_in(part)
         return (
-            not own
-            or bool(own & said)
-            or any(says(one.text, value.shown) for one in self._user for value in values)
+            not part_stems
+            or bool(part_stems & said_stems)
+            or any(says(turn.text, value.shown) for turn in self._user for value in values)
         )
 
     def _agent_loops(self) -> bool:
-        """True if the last two messages of the agent are the same: giving up is right then."""
-        agent = [one.text for one in self.conversation.spoken_by("agent")]
+        """Return True if the last two messages of the agent are alike. Giving up is right then."""
+        agent = [turn.text for turn in self.conversation.spoken_by("agent")]
         return len(agent) > 1 and likeness(agent[-1], agent[-2]) >= _SAME
 
     def _went_on(self) -> Iterator[UserFault]:
         polite = [
-            one for one in self._user if THANKS.search(fold(one.text)) and not values_in(one.text)
+            turn
+            for turn in self._user
+            if THANKS.search(fold(turn.text)) and not values_in(turn.text)
         ]
-        polite = [one for one in polite if "?" not in one.text and len(one.text.split()) <= 14]
+        polite = [turn for turn in polite if "?" not in turn.text and len(turn.text.split()) <= 14]
         if len(polite) < 3 or polite[-3:] != self._user[-3:]:
             return
         reason = Message("{count} messages of thanks at the end", count=len(polite))
@@ -386,29 +411,31 @@ class UserChecks:
 
     def _repetition(self) -> Iterator[UserFault]:
         for place, turn in enumerate(self._user):
-            if len(turn.text.split()) < 4 or _asks_again(self._asked(turn)):
+            if len(turn.text.split()) < 4 or bool(
+                NOT_UNDERSTOOD.search(fold(self._question_before(turn)))
+            ):
                 continue
             if AGREES.search(fold(turn.text)):
                 continue  # it answers a question that was asked twice
             for earlier in self._user[:place]:
                 if likeness(turn.text, earlier.text) < _SAME:
                     continue
-                if likeness(self._asked(turn), self._asked(earlier)) >= _SAME:
+                if likeness(self._question_before(turn), self._question_before(earlier)) >= _SAME:
                     continue  # the same answer to the same question
                 reason = Message("like message {number}", number=earlier.number)
                 yield UserFault.of("repetition", turn.number, reason, turn.text)
                 return
 
     def _language(self) -> Iterator[UserFault]:
-        wanted = self.scenario.language
+        language = self.scenario.language
         for turn in self._user:
             if self.scenario.opening == turn.text or turn.text in self.scenario.script:
                 continue
-            found = _language(turn.text, wanted)
-            if found is None or found == _language(self._asked(turn), wanted):
+            actual = _language(turn.text, language)
+            if actual is None or actual == _language(self._question_before(turn), language):
                 continue
             reason = Message(
-                "the scenario is in {wanted}, the message in {found}", wanted=wanted, found=found
+                "the scenario is in {wanted}, the message in {found}", wanted=language, found=actual
             )
             yield UserFault.of("language", turn.number, reason, turn.text)
             return
@@ -417,19 +444,19 @@ class UserChecks:
         for turn in self._user:
             text = _QUOTED.sub(" ", turn.text)
             folded = fold(text)
-            if found := SHOWS_INSTRUCTIONS.search(folded):
-                reason = Message("it says “{words}”", words=found[0].strip())
+            if match := SHOWS_INSTRUCTIONS.search(folded):
+                reason = Message("it says “{words}”", words=match[0].strip())
                 yield UserFault.of("instructions shown", turn.number, reason, turn.text)
                 return
-            found = SERVICE.search(folded)
-            weak = {one[0] for one in WEAK_SERVICE.finditer(folded)}
-            if found or len(weak) > 1:
-                words = found[0] if found else ", ".join(sorted(weak))
+            match = SERVICE.search(folded)
+            weak = {phrase[0] for phrase in WEAK_SERVICE.finditer(folded)}
+            if match or len(weak) > 1:
+                words = match[0] if match else ", ".join(sorted(weak))
                 reason = Message("it says “{words}”", words=words.strip())
                 yield UserFault.of("role reversal", turn.number, reason, turn.text)
                 return
-            asked = self._asked(turn)
-            if len(text.split()) >= 6 and likeness(text, asked) >= _SAME:
+            question = self._question_before(turn)
+            if len(text.split()) >= 6 and likeness(text, question) >= _SAME:
                 reason = Message("it says the same as the agent before")
                 yield UserFault.of("role reversal", turn.number, reason, turn.text)
                 return
@@ -452,8 +479,8 @@ def asks_for(text: str, fact: Fact) -> bool:
 
 def _wrong_value(text: str, fact: Fact) -> bool:
     """Return True if a message has another value of the same kind: that is a contradiction."""
-    kinds = {one.kind for one in values_in(fact.value)}
-    return any(one.kind in kinds for one in values_in(text))
+    kinds = {value.kind for value in values_in(fact.value)}
+    return any(value.kind in kinds for value in values_in(text))
 
 
 def _words(name: str) -> str:
@@ -461,7 +488,7 @@ def _words(name: str) -> str:
 
 
 def _sentences(text: str) -> list[str]:
-    return [one.strip() for one in _SENTENCE.findall(text) if one.strip()]
+    return [sentence.strip() for sentence in _SENTENCE.findall(text) if sentence.strip()]
 
 
 def _asks_for(text: str, words: Sequence[str], forms: Sequence[str]) -> bool:
@@ -474,26 +501,22 @@ def _asks_for(text: str, words: Sequence[str], forms: Sequence[str]) -> bool:
             continue
         if any(says(sentence, form) for form in forms) or ANYTHING_ELSE.search(folded):
             continue
-        said = stems(sentence)
+        sentence_stems = stems(sentence)
         for phrase in words:
-            wanted = stems(phrase)
-            if (wanted and wanted <= said) or (not wanted and fold(phrase) in folded):
+            phrase_stems = stems(phrase)
+            if (phrase_stems and phrase_stems <= sentence_stems) or (
+                not phrase_stems and fold(phrase) in folded
+            ):
                 return True
     return False
 
 
-def _is_open(text: str) -> bool:
-    return bool(OPEN_QUESTION.search(fold(text)))
-
-
-def _asks_again(text: str) -> bool:
-    return bool(NOT_UNDERSTOOD.search(fold(text)))
-
-
 def _own_stems(part: str, parts: Sequence[str]) -> frozenset[str]:
     """Return the words of a part of the goal that the other parts do not have."""
-    others = frozenset().union(*(stems(one) for one in parts if one != part))
-    return (stems(part) - others) or stems(part)
+    other_stems = frozenset().union(
+        *(stems(other_part) for other_part in parts if other_part != part)
+    )
+    return (stems(part) - other_stems) or stems(part)
 
 
 _CYRILLIC, _LATIN = re.compile(r"[а-яё]+"), re.compile(r"[a-z]+")
@@ -512,6 +535,7 @@ def _language(text: str, wanted: str) -> str | None:
         return language_of(text) or "en"
     if wanted == "en" and sum(word in ENGLISH for word in latin) > 1:
         return None
-    found = language_of(text) if len(text.split()) >= 5 else None
+    detected = language_of(text) if len(text.split()) >= 5 else None
+    # related languages are too similar to be told apart for sure
     related = {"ru": ("uk", "bg"), "en": ()}[wanted]
-    return None if found in (None, wanted, *related) else found
+    return None if detected in (None, wanted, *related) else detected

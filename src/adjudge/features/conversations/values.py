@@ -1,5 +1,5 @@
 """Values in a text: ids, e-mail addresses, dates, times, amounts and numbers, each in one normal
-form, so that "$12.50" and "12,50 dollars" are the same.
+form, so that "$12.50" and "12,50 dollars" are equal.
 """
 
 from __future__ import annotations
@@ -91,48 +91,49 @@ def fold(text: str) -> str:
 @lru_cache(maxsize=4096)
 def values_in(text: str) -> tuple[Value, ...]:
     """Return the values in a text that are specific enough to have a source."""
-    return tuple(dict.fromkeys(_found(text)))
+    return tuple(dict.fromkeys(_find_values(text)))
 
 
-def _found(text: str) -> Iterator[Value]:
-    rest = fold(text)
+def _find_values(text: str) -> Iterator[Value]:
+    unread = fold(text)
 
-    def taken(pattern: re.Pattern[str]) -> Iterator[re.Match[str]]:
-        nonlocal rest
-        matches = list(pattern.finditer(rest))
+    def take(pattern: re.Pattern[str]) -> Iterator[re.Match[str]]:
+        nonlocal unread
+        matches = list(pattern.finditer(unread))
         for match in matches:
             blank = " " * (match.end() - match.start())
-            rest = f"{rest[: match.start()]}{blank}{rest[match.end() :]}"
+            # blanked out, so that the parts of a date are not found again as numbers
+            unread = f"{unread[: match.start()]}{blank}{unread[match.end() :]}"
         yield from matches
 
-    for match in taken(_EMAIL):
+    for match in take(_EMAIL):
         yield Value("e-mail address", match[0], match[0].rstrip("."))
-    for match in taken(_ISO):
+    for match in take(_ISO):
         yield from _date(match[0], match[1], match[2], match[3])
-    for match in taken(_DOTTED):
+    for match in take(_DOTTED):
         yield from _date(match[0], match[3], match[2], match[1])
-    for match in taken(_DAY_MONTH):
+    for match in take(_DAY_MONTH):
         yield from _date(match[0], match[3], _month(match[2]), match[1])
-    for match in taken(_MONTH_DAY):
+    for match in take(_MONTH_DAY):
         yield from _date(match[0], match[3], _month(match[1]), match[2])
-    for match in taken(_TIME):
+    for match in take(_TIME):
         yield from _time(match[0], match[1], match[2], match[3])
-    for match in taken(_HOUR):
+    for match in take(_HOUR):
         yield from _time(match[0], match[1], "0", match[2])
-    for match in taken(_PHONE):
+    for match in take(_PHONE):
         digits = re.sub(r"\D", "", match[0])
         yield Value("number", match[0].strip(), digits)
-    for match in taken(_MONEY):
+    for match in take(_MONEY):
         yield Value("number", match[0], _amount(match[0]))
-    for match in taken(_DECIMAL):
+    for match in take(_DECIMAL):
         yield Value("number", match[0], _amount(match[0]))
-    for match in taken(_TOKEN):
+    for match in take(_TOKEN):
         yield from _token(match[0])
 
 
 def _token(token: str) -> Iterator[Value]:
     joined = _SEPARATORS.sub("", token)
-    digits = sum(one.isdigit() for one in joined)
+    digits = sum(character.isdigit() for character in joined)
     if not digits:
         return
     if joined.isdigit():
@@ -161,24 +162,24 @@ def _time(shown: str, hour: str, minute: str, half: str | None) -> Iterator[Valu
 
 
 def _amount(text: str) -> str:
-    """The number of an amount, with a point and without useless zeros."""
-    said = text.replace(" ", "").replace("\u00a0", "")
-    last = max(said.rfind("."), said.rfind(","))
-    if last >= 0 and len(said) - last - 1 in (1, 2):
-        whole, fraction = re.sub(r"\D", "", said[:last]), said[last + 1 :].rstrip("0")
-        return f"{whole}.{fraction}" if fraction else whole
-    return re.sub(r"\D", "", said)
+    """Return the number of an amount, with a decimal point and without trailing zeros."""
+    compact = text.replace(" ", "").replace("\u00a0", "")
+    last = max(compact.rfind("."), compact.rfind(","))
+    if last >= 0 and len(compact) - last - 1 in (1, 2):
+        integer_part, fraction = re.sub(r"\D", "", compact[:last]), compact[last + 1 :].rstrip("0")
+        return f"{integer_part}.{fraction}" if fraction else integer_part
+    return re.sub(r"\D", "", compact)
 
 
 @lru_cache(maxsize=1024)
 def _source_forms(text: str) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
     """Return the forms that a text is a source of, its dates, and its numbers."""
     values, folded = values_in(text), fold(text)
-    numbers = {one for value in values for one in re.findall(r"\d+", value.form)}
-    numbers |= {one.lstrip("0") or "0" for one in re.findall(r"\d+", folded)}
+    numbers = {part for value in values for part in re.findall(r"\d+", value.form)}
+    numbers |= {part.lstrip("0") or "0" for part in re.findall(r"\d+", folded)}
     numbers |= {_WORDS[word] for word in _NUMBER_WORD.findall(folded)}
     forms = {value.form for value in values}
-    forms |= {_SEPARATORS.sub("", one) for one in _TOKEN.findall(folded)}
+    forms |= {_SEPARATORS.sub("", part) for part in _TOKEN.findall(folded)}
     dates = {value.form for value in values if value.kind == "date"}
     return frozenset(forms), frozenset(dates), frozenset(numbers)
 
@@ -228,20 +229,23 @@ def _day_of_year(form: str) -> int:
 
 
 def _same_day(one: str, two: str) -> bool:
-    (year, _, day), (other, _, same) = one.partition("-"), two.partition("-")
-    return day == same and (year == other or "*" in (year, other))
+    (year, _, day), (other_year, _, other_day) = one.partition("-"), two.partition("-")
+    return day == other_day and (year == other_year or "*" in (year, other_year))
 
 
 @lru_cache(maxsize=8192)
 def says(text: str, value: str) -> bool:
     """Return True if a text has a value, as whole words, in any of its ways to be written."""
-    wanted = values_in(value)
-    if len(wanted) == 1 and len(_content(value)) <= len(_content(wanted[0].shown)) + 4:
-        held = values_in(text)
-        if any(_equal(wanted[0], one) for one in held):
+    wanted_values = values_in(value)
+    if (
+        len(wanted_values) == 1
+        and len(_content(value)) <= len(_content(wanted_values[0].shown)) + 4
+    ):
+        text_values = values_in(text)
+        if any(_equal(wanted_values[0], value_in_text) for value_in_text in text_values):
             return True
-    said, sought = _content(text), _content(value)
-    return bool(sought) and f" {sought} " in f" {said} "
+    text_content, value_content = _content(text), _content(value)
+    return bool(value_content) and f" {value_content} " in f" {text_content} "
 
 
 def _equal(one: Value, two: Value) -> bool:
@@ -275,5 +279,5 @@ def stems(text: str) -> frozenset[str]:
 
 def likeness(one: str, two: str) -> float:
     """Return the share of words that two texts have in common."""
-    first, second = set(_content(one).split()), set(_content(two).split())
-    return len(first & second) / len(first | second) if first or second else 1.0
+    words_a, words_b = set(_content(one).split()), set(_content(two).split())
+    return len(words_a & words_b) / len(words_a | words_b) if words_a or words_b else 1.0

@@ -1,4 +1,4 @@
-"""How answers mark what they cite: ``[2]``, footnotes, links."""
+"""Patterns of citations in answers: ``[2]``, footnotes, links."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ NOTE = re.compile(
 
 
 def without_citations(sentence: str) -> str:
-    """The sentence with blanks for its marks, every other character in its place; the text of a
-    link stays.
+    """Replace citation marks by blanks, so that every other character keeps its place; the text of
+    a link stays.
     """
     return CITATION.sub(_blank, sentence)
 

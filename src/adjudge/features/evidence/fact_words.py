@@ -1,4 +1,4 @@
-"""Number words, months and units: `data/facts.yaml`."""
+"""Number words, months and units, from `data/facts.yaml`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NOT_MONTHS = frozenset({"march", "may", "mar"})
 
 @dataclass(frozen=True)
 class FactWords:
-    """What the words for quantities mean."""
+    """The meaning of words for quantities."""
 
     numbers: Mapping[str, float]
     ordinals: Mapping[str, float]
@@ -28,37 +28,37 @@ class FactWords:
     units: Mapping[str, tuple[str, float]]
 
     def number(self, word: str, *, ordinal: bool = False) -> float | None:
-        """What a number word is worth; ``ordinal``: also one like «девятом», which ends a longer
-        number.
+        """Return the value of a number word; with ``ordinal`` also of one like «девятом», which
+        ends a longer number.
         """
         bare = plain_word(word)
-        found = self.numbers.get(bare)
-        ending = _ORDINAL.search(bare) if found is None and ordinal else None
-        return self.ordinals.get(bare[: ending.start()]) if ending else found
+        value = self.numbers.get(bare)
+        ending = _ORDINAL.search(bare) if value is None and ordinal else None
+        return self.ordinals.get(bare[: ending.start()]) if ending else value
 
     def scale(self, word: str) -> float | None:
-        """What a word multiplies the number before it by: "thousand", «тысяч»."""
+        """Return the factor of a word after a number: "thousand", «тысяч»."""
         bare = plain_word(word)
-        found = self.scales.get(bare) or self.scales.get(bare.removesuffix("s"))
-        if found is None and not bare.isascii():
+        factor = self.scales.get(bare) or self.scales.get(bare.removesuffix("s"))
+        if factor is None and not bare.isascii():
             longer = (
                 value
                 for name, value in self.scales.items()
                 if len(name) > 2 and bare.startswith(name)
             )
-            found = next(longer, None)
-        return found
+            factor = next(longer, None)
+        return factor
 
     def month(self, word: str) -> int | None:
-        """The number of the month that a word names."""
+        """Return the number of the month that a word names."""
         bare = plain_word(word)
-        found = self.months.get(bare[:_MONTH_LETTERS])
-        if found is None or (bare in _NOT_MONTHS and not word[0].isupper()):
+        number = self.months.get(bare[:_MONTH_LETTERS])
+        if number is None or (bare in _NOT_MONTHS and not word[0].isupper()):
             return None
-        return found if _is_month(bare, found) else None
+        return number if _is_month(bare, number) else None
 
     def unit(self, word: str) -> tuple[str, float] | None:
-        """What a unit measures, and how many of that measure's first unit it is."""
+        """Return the measure of a unit, and its size in the measure's first unit."""
         return self.units.get(word) or self.units.get(word.casefold())
 
 
@@ -71,8 +71,8 @@ _NAMES = (
 
 
 def _is_month(bare: str, found: int) -> bool:
-    """Whether the word is a form of the month's name, or its beginning: "Sept", «сентября»;
-    "marble" is none.
+    """Return True if the word is a form or abbreviation of the month's name: "Sept", «сентября»,
+    but not "marble".
     """
     english, russian = _NAMES[found - 1]
     if bare.isascii():
@@ -82,24 +82,24 @@ def _is_month(bare: str, found: int) -> bool:
 
 @cache
 def fact_words() -> FactWords:
-    """The words of the file, read once."""
-    given, place = our_yaml(__file__, "facts.yaml")
+    """Read the words of the file."""
+    content, place = our_yaml(__file__, "facts.yaml")
     return FactWords(
-        numbers=_numbers(given["numbers"], place),
-        ordinals=_numbers(given["ordinals"], place),
-        scales=_numbers(given["scales"], place),
-        months={name: int(value) for name, value in _numbers(given["months"], place).items()},
-        units=_units(given["units"], place),
+        numbers=_numbers(content["numbers"], place),
+        ordinals=_numbers(content["ordinals"], place),
+        scales=_numbers(content["scales"], place),
+        months={name: int(value) for name, value in _numbers(content["months"], place).items()},
+        units=_units(content["units"], place),
     )
 
 
 def _numbers(value: object, place: Place) -> dict[str, float]:
-    return {str(name): number(one, place) for name, one in mapping(value, place).items()}
+    return {str(name): number(raw, place) for name, raw in mapping(value, place).items()}
 
 
 def _units(value: object, place: Place) -> dict[str, tuple[str, float]]:
-    found: dict[str, tuple[str, float]] = {}
+    units: dict[str, tuple[str, float]] = {}
     for measure, sizes in mapping(value, place).items():
         for size, names in mapping(sizes, place).items():
-            found |= {name: (str(measure), float(size)) for name in phrase(names, place).split()}
-    return found
+            units |= {name: (str(measure), float(size)) for name in phrase(names, place).split()}
+    return units

@@ -1,9 +1,9 @@
-"""What a program can check by itself: numbers, dates, units, names and quotations of a sentence
+"""Facts that a program can check alone: numbers, dates, units, names and quotations of a sentence
 that no source contains.
 
-What is not covered: sums and differences ("twice as many"), names that begin a sentence and stand
-alone, synonyms ("the US" for "America"), and whatever is said in other words. What is marked may be
-right; what is not marked may be wrong.
+Not covered: sums and differences ("twice as many"), names that begin a sentence and stand alone,
+synonyms ("the US" for "America"), and anything said in other words. What is marked may be right;
+what is not marked may be wrong.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from adjudge.features.evidence.words import WORD, plain_word, same_name
 
 @dataclass(frozen=True, slots=True)
 class _Number(Span):
-    """A number as written: what it may be, and how finely it is told."""
+    """A number as written: its possible values and its precision."""
 
     values: tuple[float, ...]
     step: float
@@ -43,8 +43,8 @@ class _Date(Span):
 
 
 @dataclass(frozen=True)
-class _Known:
-    """What the sources contain."""
+class _SourceFacts:
+    """The facts that the sources contain."""
 
     numbers: tuple[_Number, ...]
     dates: frozenset[tuple[int | None, int]]
@@ -75,29 +75,28 @@ _BEGINNING: Final = 3
 
 
 def unseen_facts(sentence: str, sources: Sequence[str]) -> tuple[UnseenFact, ...]:
-    """The facts of ``sentence`` that no source contains, in their order.
-
-    Without sources there is nothing to look in.
+    """Return the facts of ``sentence`` that no source contains, in their order; none without
+    sources.
     """
-    known = _known(tuple(sources))
+    source_facts = _collect_facts(tuple(sources))
     sentence = without_citations(sentence)
     dates = list(_dates(sentence))
-    found = [
+    facts = [
         *(
-            _fact(sentence, "date", one.start, one.end)
-            for one in dates
-            if (one.day, one.month) not in known.dates
+            _fact(sentence, "date", date.start, date.end)
+            for date in dates
+            if (date.day, date.month) not in source_facts.dates
         ),
-        *_unseen_numbers(sentence, known, dates),
+        *_unseen_numbers(sentence, source_facts, dates),
         *(
             _fact(sentence, "name", start, end)
             for start, end in _names(sentence)
-            if not _has_name(known, sentence[start:end])
+            if not _has_name(source_facts, sentence[start:end])
         ),
         *_unseen_quotations(sentence, sources),
     ]
     return (
-        tuple(sorted(found, key=lambda fact: fact.start))
+        tuple(sorted(facts, key=lambda fact: fact.start))
         if any(source.strip() for source in sources)
         else ()
     )
@@ -108,16 +107,16 @@ def _fact(sentence: str, kind: FactKind, start: int, end: int) -> UnseenFact:
 
 
 @lru_cache(maxsize=256)
-def _known(sources: tuple[str, ...]) -> _Known:
+def _collect_facts(sources: tuple[str, ...]) -> _SourceFacts:
     sources = tuple(_TORN_NUMBER.sub(r"\1", text) for text in sources)
     words = frozenset(plain_word(match[0]) for text in sources for match in WORD.finditer(text))
     parts = {part for word in words if "-" in word for part in word.split("-")}
     by_beginning: dict[str, list[str]] = {}
     for word in words | parts:
         by_beginning.setdefault(word[:_BEGINNING], []).append(word)
-    dates = {(one.day, one.month) for text in sources for one in _dates(text)}
-    return _Known(
-        numbers=tuple(one for text in sources for one in _numbers(text)),
+    dates = {(date.day, date.month) for text in sources for date in _dates(text)}
+    return _SourceFacts(
+        numbers=tuple(figure for text in sources for figure in _numbers(text)),
         dates=frozenset(dates | {(None, month) for _, month in dates}),
         words=words | parts,
         by_beginning=by_beginning,
@@ -131,32 +130,42 @@ def _known(sources: tuple[str, ...]) -> _Known:
 # ----------------------------------------------------------------------------------------------
 
 
-def _unseen_numbers(sentence: str, known: _Known, dates: Sequence[_Date]) -> Iterator[UnseenFact]:
+def _unseen_numbers(
+    sentence: str, known: _SourceFacts, dates: Sequence[_Date]
+) -> Iterator[UnseenFact]:
     skipped = _LIST_NUMBER.match(sentence)
-    for one in _numbers(sentence):
-        in_date = any(date.start <= one.start < date.end for date in dates)
+    for stated in _numbers(sentence):
+        in_date = any(date.start <= stated.start < date.end for date in dates)
+        # words such as "two", the number of a list item and parts of a date are no figures of their
+        # own
         if (
-            one.counts
-            or (skipped and one.start < skipped.end())
-            or (in_date and max(one.values) <= 31)
+            stated.counts
+            or (skipped and stated.start < skipped.end())
+            or (in_date and max(stated.values) <= 31)
         ):
             continue
-        same = [other for other in known.numbers if _same(one, other)]
-        if not same:
-            yield _fact(sentence, "number", one.start, one.end)
-        elif one.unit and all(other.unit and other.unit[0] != one.unit[0] for other in same):
-            yield _fact(sentence, "unit", one.start, one.end)
+        matches = [source_number for source_number in known.numbers if _same(stated, source_number)]
+        if not matches:
+            yield _fact(sentence, "number", stated.start, stated.end)
+        elif stated.unit and all(
+            source_number.unit and source_number.unit[0] != stated.unit[0]
+            for source_number in matches
+        ):
+            yield _fact(sentence, "unit", stated.start, stated.end)
 
 
 def _same(one: _Number, other: _Number) -> bool:
-    """Equal, or what the other is rounded to; lengths, weights and times in whichever unit."""
+    """Return True if the numbers are equal, or one is the other rounded; in any unit of the same
+    measure.
+    """
     alike = one.unit and other.unit and one.unit[0] == other.unit[0]
     factor = other.unit[1] / one.unit[1] if alike and one.unit and other.unit else 1.0
     near = max(one.step / 2, 1e-9) * 1.0001
     return any(
-        abs(first - second * factor) <= (near if abs(second * factor) > one.step / 2 else 1e-9)
-        for first in one.values
-        for second in other.values
+        abs(stated_value - source_value * factor)
+        <= (near if abs(source_value * factor) > one.step / 2 else 1e-9)
+        for stated_value in one.values
+        for source_value in other.values
     )
 
 
@@ -172,22 +181,25 @@ def _numbers(text: str) -> Iterator[_Number]:
 
 
 def _values(written: str) -> tuple[tuple[float, ...], float]:
-    """ "1,234" may be a thousand and some, or a little more than one: both are tried. With it how
-    finely it is told.
-    """
+    """Return the possible values of a written number, and its precision."""
     bare = re.sub(r"[^\d.,−-]", "", written).replace("−", "-").rstrip("-.,")
-    whole, _, tail = bare.replace(",", ".").rpartition(".")
+    integer_part, _, tail = bare.replace(",", ".").rpartition(".")
     marks = re.sub(r"[^.,]", "", bare)
     groups = re.sub(r"[.,]", "", bare)
+    # "1,234" may be a thousand and some, or a little more than one: both are tried
     if not marks or (len(tail) == 3 and len(set(marks)) == 1):
-        values = (float(groups), float(f"{whole}.{tail}")) if len(marks) == 1 else (float(groups),)
+        values = (
+            (float(groups), float(f"{integer_part}.{tail}"))
+            if len(marks) == 1
+            else (float(groups),)
+        )
         return values, _step(groups, grouped=len(groups) < len(written.strip()))
-    return (float(f"{whole.replace('.', '')}.{tail}"),), 10.0 ** -len(tail)
+    return (float(f"{integer_part.replace('.', '')}.{tail}"),), 10.0 ** -len(tail)
 
 
 def _step(digits: str, *, grouped: bool) -> float:
-    """Whole numbers are told to the unit; those that end in several zeros are often rounded, years
-    never.
+    """Return the precision of a whole number. Trailing zeros often mean rounding, except in
+    years.
     """
     zeros = len(digits) - len(digits.rstrip("0"))
     is_year = not grouped and len(digits) == 4 and digits < "2101"
@@ -201,47 +213,51 @@ def _scale(text: str, end: int) -> tuple[float, int]:
 
 
 def _unit(text: str, start: int, end: int) -> tuple[tuple[str, float] | None, int]:
-    before = _UNIT_BEFORE.search(text, max(0, start - 2), start)
-    if before:
-        return fact_words().unit(before[1]), end
-    after = _UNIT_AFTER.match(text, end)
-    unit = fact_words().unit(after[1].rstrip(".").casefold()) if after else None
-    return (unit, after.start(1) + len(after[1].rstrip("."))) if unit and after else (None, end)
+    prefix = _UNIT_BEFORE.search(text, max(0, start - 2), start)
+    if prefix:
+        return fact_words().unit(prefix[1]), end
+    suffix = _UNIT_AFTER.match(text, end)
+    unit = fact_words().unit(suffix[1].rstrip(".").casefold()) if suffix else None
+    return (unit, suffix.start(1) + len(suffix[1].rstrip("."))) if unit and suffix else (None, end)
 
 
 def _in_words(text: str) -> Iterator[_Number]:
-    """Runs of number words: "twenty-one thousand", «двадцать пять», «тысяча девятьсот десятый»."""
+    """Yield runs of number words: "twenty-one thousand", «двадцать пять», «тысяча девятьсот
+    десятый».
+    """
     run: list[tuple[float, int, int]] = []
     for match in re.finditer(r"[^\W\d_]+", text):
         scale = fact_words().scale(match[0]) if run else None
         value = fact_words().number(match[0], ordinal=bool(run)) if scale is None else None
         if run and text[run[-1][2] : match.start()].strip(" -"):
-            yield _summed(text, run)
+            yield _sum_run(text, run)
             run = []
         if value is not None:
             run.append((value, match.start(), match.end()))
         elif scale and run:
-            run = _scaled(run, scale, match.end())
+            run = _apply_scale(run, scale, match.end())
         elif run and plain_word(match[0]) != "and":
-            yield _summed(text, run)
+            yield _sum_run(text, run)
             run = []
     if run:
-        yield _summed(text, run)
+        yield _sum_run(text, run)
 
 
-def _scaled(
+def _apply_scale(
     run: list[tuple[float, int, int]], scale: float, end: int
 ) -> list[tuple[float, int, int]]:
-    """In "two thousand five hundred" only the five are hundreds."""
-    first = next(
+    """Apply a scale word to the numbers before it: in "two thousand five hundred" only the five are
+    hundreds.
+    """
+    begin = next(
         at
         for at in range(len(run))
         if all(value < scale for value, _, _ in run[at:]) or at == len(run) - 1
     )
-    return [*run[:first], (sum(value for value, _, _ in run[first:]) * scale, run[first][1], end)]
+    return [*run[:begin], (sum(value for value, _, _ in run[begin:]) * scale, run[begin][1], end)]
 
 
-def _summed(text: str, run: Sequence[tuple[float, int, int]]) -> _Number:
+def _sum_run(text: str, run: Sequence[tuple[float, int, int]]) -> _Number:
     total = sum(value for value, _, _ in run)
     start, end = run[0][1], run[-1][2]
     unit, end = _unit(text, start, end)
@@ -265,14 +281,14 @@ def _dates(text: str) -> Iterator[_Date]:
 
 
 def _day(text: str, start: int, end: int) -> tuple[int | None, int, int]:
-    before = re.search(
+    preceding = re.search(
         r"(?<!\d)(\d{1,2})(?:st|nd|rd|th|-?го|-?е)?(?:\s+of)?\s+$", text[max(0, start - 12) : start]
     )
-    after = re.compile(r"\.?\s+(\d{1,2})(?:st|nd|rd|th)?(?!\d|[.,]\d)").match(text, end)
-    if before and 1 <= int(before[1]) <= 31:
-        return int(before[1]), start - len(before[0]), end
-    if after and 1 <= int(after[1]) <= 31:
-        return int(after[1]), start, after.end()
+    following = re.compile(r"\.?\s+(\d{1,2})(?:st|nd|rd|th)?(?!\d|[.,]\d)").match(text, end)
+    if preceding and 1 <= int(preceding[1]) <= 31:
+        return int(preceding[1]), start - len(preceding[0]), end
+    if following and 1 <= int(following[1]) <= 31:
+        return int(following[1]), start, following.end()
     return None, start, end
 
 
@@ -281,23 +297,27 @@ def _day(text: str, start: int, end: int) -> tuple[int | None, int, int]:
 
 
 def _names(sentence: str) -> Iterator[tuple[int, int]]:
-    """Words with a capital letter that do not begin the sentence; those that do where another one
-    follows.
+    """Yield words with a capital letter that do not begin the sentence; a first word only if
+    another capitalized one follows.
     """
     marker = _LIST_NUMBER.match(sentence)
     begin = marker.end() if marker else 0
     for match in _NAME.finditer(sentence):
         alone = len(match[0].split()) == 1
         for word in WORD.finditer(sentence, match.start(), match.end()):
-            first = not any(one.isalnum() for one in sentence[begin : word.start()])
-            if not (first and (alone or not word[0].isascii())) and not _is_common(word[0]):
+            begins_sentence = not any(
+                character.isalnum() for character in sentence[begin : word.start()]
+            )
+            if not (begins_sentence and (alone or not word[0].isascii())) and not _is_common(
+                word[0]
+            ):
                 yield word.start(), word.end()
 
 
 def _is_common(word: str) -> bool:
-    """Whether a word with a capital letter is none of a name: "The", "May", "Million"."""
-    known, facts, bare = sentence_words(), fact_words(), word.casefold()
-    if bare in known.starters or bare in known.function or len(word) < 2:
+    """Return True if a capitalized word is not part of a name: "The", "May", "Million"."""
+    words, facts, bare = sentence_words(), fact_words(), word.casefold()
+    if bare in words.starters or bare in words.function or len(word) < 2:
         return True
     return (
         plain_word(word) in facts.numbers
@@ -306,12 +326,13 @@ def _is_common(word: str) -> bool:
     )
 
 
-def _has_name(known: _Known, name: str) -> bool:
+def _has_name(known: _SourceFacts, name: str) -> bool:
     bare = plain_word(name)
     if bare in known.words or any(
-        same_name(name, other) for other in known.by_beginning.get(bare[:_BEGINNING], ())
+        same_name(name, candidate) for candidate in known.by_beginning.get(bare[:_BEGINNING], ())
     ):
         return True
+    # "WHO" is known if its letters begin words in a row
     if name.isupper() and len(name) <= 6 and bare in known.initials:
         return True
     plural = bare.removesuffix("s")

@@ -1,5 +1,5 @@
-"""Sentences that the embedded model points at: surely unsupported, to be looked at, or nothing
-found against them.
+"""Flags of the embedded model: sentences that are surely unsupported, those to be looked at, and
+those with nothing found against them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ _WORD = re.compile(r"\S+\s*")
 
 
 def stretches(fragments: Sequence[str]) -> list[tuple[str, ...]]:
-    """The fragments in groups of no more words than are shown at once; a longer one is cut."""
+    """Group the fragments so that no group has more words than are shown at once; cut longer
+    fragments.
+    """
     groups: list[tuple[str, ...]] = []
     free = 0
     for piece in (piece for fragment in fragments for piece in _pieces(fragment)):
@@ -46,26 +48,25 @@ def _pieces(fragment: str) -> Iterator[str]:
 
 
 def odds_of(votes: Sequence[Vote]) -> float | None:
-    """Log-odds that the sources say it: the highest of any stretch, the mean over models; None
-    where a stretch was not read.
-    """
+    """Return the log-odds that the sources support the sentence; None if a stretch was not read."""
     if not votes or not all(vote.verdict for vote in votes):
         return None
+    # sorted, so that the highest odds of each model overwrite the others; then the mean over models
     best = {vote.model: odds_in(vote) for vote in sorted(votes, key=odds_in)}
     return sum(best.values()) / len(best)
 
 
 def odds_in(vote: Vote) -> float:
-    """Log-odds of Yes, as they were read."""
+    """Return the log-odds of Yes."""
     read = json.loads(vote.text or "{}")["logprobs"]
     return float(read[YES] - read[NO])
 
 
 def flag_of(sentence: str, odds: float, *, lacking: bool) -> Flag:
-    """``lacking``: the sources lack a name, number, date or unit of the sentence.
+    """Choose the flag of a sentence.
 
-    The threshold was fitted to English: of sentences in other letters nothing is sure unless they
-    lack something, too.
+    ``lacking``: the sources lack a name, number, date or unit of the sentence. The threshold was
+    fitted to English, so sentences in other letters are sure only if they also lack something.
     """
     if odds < SURE and (lacking or _in_latin_letters(sentence)):
         return UNSUPPORTED

@@ -1,6 +1,4 @@
-"""The fragments that one text holds: retrievers are often logged as one cell
-with numbered lines.
-"""
+"""Split a text into its fragments: retrievers are often logged as one cell with numbered parts."""
 
 from __future__ import annotations
 
@@ -14,9 +12,10 @@ _NUMBERED: Final = re.compile(r"(?:^|\n)[ \t]*(?:\[(\d{1,3})\]|\(?(\d{1,3})[.)])
 
 
 def fragments_in(texts: str | Sequence[str]) -> tuple[str, ...]:
-    """A list as it is; of one text its parts where they are numbered from 1 on, else the whole.
+    """Return a list as it is, and a text as its parts if they are numbered from 1 on, else as a
+    whole.
 
-    Blank ones are left out.
+    Blank fragments are left out.
     """
     if isinstance(texts, str):
         texts = _parts(with_line_breaks(texts))

@@ -1,5 +1,5 @@
-"""Questions about several numbered texts in one call; the plainest: one of the same options for
-each.
+"""Questions about several numbered texts in one call. The plainest asks for one of the same options
+for each.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from adjudge.core.domain.reading import Reading
 from adjudge.core.domain.verdict import Chosen
 from adjudge.core.domain.vote import Ballot, Outcome
 from adjudge.features.evidence.reply_lists import (
-    differing,
+    lists_differ,
     lists_under,
     one_list,
     read_numbered,
@@ -31,8 +31,8 @@ others.
 T = TypeVar("T")
 
 
-def shared_out(texts: Sequence[T]) -> list[Sequence[T]]:
-    """What each of as few calls as can be asks about, in the order given."""
+def split_evenly(texts: Sequence[T]) -> list[Sequence[T]]:
+    """Split the texts into as few calls as possible, of about equal length, in their order."""
     calls = -(-len(texts) // MOST_AT_ONCE)
     ends = [len(texts) * call // calls for call in range(calls + 1)]
     return [texts[start:end] for start, end in pairwise(ends)]
@@ -51,23 +51,25 @@ class OfEach(Choice):
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
-        """None: the answer is not one label, so it has to be written."""
+        """Empty: the answer is not a single label, so it has to be written."""
         return ()
 
     @property
     def identity(self) -> str:
-        """What a ballot's identity says of its question."""
+        """The question's part of a ballot's identity."""
         return f"None\0()\0{self.about.format(self.count)}"
 
 
 @dataclass(frozen=True)
 class ChoiceOfEach(OfEach):
-    """The verdict in writing: the options in the order of the texts."""
+    """A question with the same options for each text. As text, the verdict lists the options in
+    order.
+    """
 
     # there is no advice on parts
     def schema(self, *, feedback: bool = False) -> Schema:  # noqa: ARG002
-        """JSON schema of an answer."""
-        return object_schema({"answers": _numbered(self.options)})
+        """Return the JSON schema of an answer."""
+        return object_schema({"answers": _numbered_schema(self.options)})
 
     def read_objects(
         self,
@@ -77,12 +79,15 @@ class ChoiceOfEach(OfEach):
         settle: bool,  # noqa: ARG002
     ) -> Reading | None:
         """Read one option for every number; None if no object of the reply holds a list."""
-        held = lists_under(one_list(objects))
-        listed = held.get("answers") or [one for named in held.values() for one in named]
-        if len(listed) > 1:
-            return differing("answers")
-        asked = [("answers", self.count, self.options)]
-        return _reading(read_numbered(asked, {"answers": listed[0]})) if listed else None
+        lists = lists_under(one_list(objects))
+        # some models name the list otherwise; if there is only one list, it is meant
+        answers = lists.get("answers") or [
+            entries for lists_of_name in lists.values() for entries in lists_of_name
+        ]
+        if len(answers) > 1:
+            return lists_differ("answers")
+        expected = [("answers", self.count, self.options)]
+        return _reading(read_numbered(expected, {"answers": answers[0]})) if answers else None
 
 
 @dataclass(frozen=True)
@@ -96,8 +101,8 @@ class Listed:
 
 @dataclass(frozen=True)
 class ChoiceOfLists(ChoiceOfEach):
-    """Several questions in one call, each about the numbered texts of a field of its own; ``count``
-    is of all of them.
+    """Several questions in one call, each about the numbered texts of its own field; ``count`` is
+    the total.
     """
 
     lists: tuple[Listed, ...] = ()
@@ -105,31 +110,33 @@ class ChoiceOfLists(ChoiceOfEach):
 
     @classmethod
     def of(cls, lists: Sequence[Listed]) -> ChoiceOfLists:
-        """The options of all questions are those of the first."""
-        first = lists[0].criteria
+        """Join questions that all have the options of the first."""
+        criteria = lists[0].criteria
         return cls(
-            first.option_names,
-            first.points,
-            count=sum(one.count for one in lists),
+            criteria.option_names,
+            criteria.points,
+            count=sum(listed.count for listed in lists),
             lists=tuple(lists),
         )
 
     @property
     def identity(self) -> str:
-        """What a ballot's identity says of its question."""
-        asked = "\0".join(f"{one.field} {one.count} {one.criteria.identity}" for one in self.lists)
-        return f"None\0()\0{asked}"
+        """The question's part of a ballot's identity."""
+        parts = "\0".join(
+            f"{listed.field} {listed.count} {listed.criteria.identity}" for listed in self.lists
+        )
+        return f"None\0()\0{parts}"
 
     @property
     def at_once(self) -> Sequence[tuple[str, Criteria]]:
         """The questions that are asked in one call, each with the field whose texts it is about."""
-        return [(one.field, one.criteria) for one in self.lists]
+        return [(listed.field, listed.criteria) for listed in self.lists]
 
     # there is no advice on parts
     def schema(self, *, feedback: bool = False) -> Schema:  # noqa: ARG002
-        """JSON schema of an answer."""
+        """Return the JSON schema of an answer."""
         return object_schema(
-            {one.field: _numbered(one.criteria.option_names) for one in self.lists}
+            {listed.field: _numbered_schema(listed.criteria.option_names) for listed in self.lists}
         )
 
     def read_objects(
@@ -140,28 +147,31 @@ class ChoiceOfLists(ChoiceOfEach):
         settle: bool,  # noqa: ARG002
     ) -> Reading | None:
         """Read one option for every number of every list; None if no object holds a list."""
-        held = lists_under(objects)
-        asked = [(one.field, one.count, one.criteria.option_names) for one in self.lists]
-        if twice := next((name for name, _, _ in asked if len(held.get(name, ())) > 1), None):
-            return differing(twice)
-        first = {name: listed[0] for name, listed in held.items()}
-        return _reading(read_numbered(asked, first)) if held else None
+        lists = lists_under(objects)
+        expected = [
+            (field_question.field, field_question.count, field_question.criteria.option_names)
+            for field_question in self.lists
+        ]
+        if twice := next((name for name, _, _ in expected if len(lists.get(name, ())) > 1), None):
+            return lists_differ(twice)
+        first_lists = {name: listed[0] for name, listed in lists.items()}
+        return _reading(read_numbered(expected, first_lists)) if lists else None
 
 
 def _reading(answers: Sequence[str] | Reading) -> Reading:
-    return answers if isinstance(answers, Reading) else Reading(Outcome.OK, said_of_each(answers))
+    return answers if isinstance(answers, Reading) else Reading(Outcome.OK, join_options(answers))
 
 
-def said_of_each(options: Sequence[str]) -> Chosen:
-    """The verdict on several texts."""
+def join_options(options: Sequence[str]) -> Chosen:
+    """Return the verdict on several texts."""
     return Chosen(_BETWEEN.join(options))
 
 
-def each_of(verdict: Chosen) -> list[str]:
+def split_options(verdict: Chosen) -> list[str]:
     return verdict.option.split(_BETWEEN)
 
 
-def _numbered(options: Sequence[str]) -> Schema:
+def _numbered_schema(options: Sequence[str]) -> Schema:
     option = {"type": "string", "enum": list(options)}
     return {
         "type": "array",
@@ -170,7 +180,7 @@ def _numbered(options: Sequence[str]) -> Schema:
 
 
 def object_schema(properties: JsonObject) -> Schema:
-    """JSON schema of an object that has all of these, and nothing else."""
+    """Return the JSON schema of an object with all of these properties, and no other."""
     return {
         "type": "object",
         "properties": properties,

@@ -1,5 +1,5 @@
-"""Texts looked up in their sources, sentence by sentence: what is supported, what is contradicted,
-what is not found.
+"""The evidence judge: it looks texts up in their sources, sentence by sentence, and finds what is
+supported, contradicted or not found.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ from adjudge.core.prompts.renderer import sentence_wordings, wording
 from adjudge.errors import SetupError
 from adjudge.features.evidence.fragments import fragments_in
 from adjudge.features.evidence.pool import (
-    Looked,
+    CheckedText,
     claims_of,
     evidence_text,
-    looked_up,
+    look_up,
     support_criteria,
 )
 from adjudge.features.evidence.questions import CLAIMS, QUESTION, EvidenceQuestions
@@ -99,7 +99,7 @@ class EvidenceJudge(AskSettings, Judge[Instance, EvidenceResult]):
     on_failure: OnFailure = "abstain"
 
     def check_settings(self) -> None:
-        """Raise a SetupError when the fields cannot be."""
+        """Raise a SetupError if a setting is wrong."""
         super().check_settings()
         check_votes("votes", self.votes)
         one_of("method", self.method, METHODS)
@@ -113,7 +113,7 @@ class EvidenceJudge(AskSettings, Judge[Instance, EvidenceResult]):
                 "method='flags-first' is fitted to sentences: leave split='claims' out, or take "
                 "method='each'"
             )
-        for name in self._asked:
+        for name in self._named_models:
             model = self.panel[name]
             if self.method == "flags" and (
                 self.split == CLAIMS or not model.capabilities.calibration
@@ -133,22 +133,23 @@ class EvidenceJudge(AskSettings, Judge[Instance, EvidenceResult]):
                 )
 
     def open_models(self) -> ModelPanel:
-        """The models, ready to be asked; rules need none."""
+        """Open the models; rules need none."""
         if self.method == "rules":
             return NO_MODELS
-        named = ModelPanel.of(self.models)
+        panel = ModelPanel.of(self.models)
         if self.method != _FLAGS_FIRST:
-            return named
-        if EMBEDDED in named:
+            return panel
+        if EMBEDDED in panel:
             raise SetupError(
                 "method='flags-first' asks {name} before the models that are named: name another "
                 "one, or take method='flags'",
                 name=EMBEDDED,
             )
-        return ModelPanel({**ModelPanel.of(EMBEDDED), **named})
+        # first in the panel: it is asked before the others
+        return ModelPanel({**ModelPanel.of(EMBEDDED), **panel})
 
     @property
-    def _asked(self) -> list[str]:
+    def _named_models(self) -> list[str]:
         """The models that were named."""
         return [name for name in self.panel if self.method != _FLAGS_FIRST or name != EMBEDDED]
 
@@ -159,17 +160,17 @@ class EvidenceJudge(AskSettings, Judge[Instance, EvidenceResult]):
 
     @property
     def max_in_flight(self) -> int:
-        """Texts under way at once."""
+        """Texts that are judged at the same time."""
         return super().max_in_flight or 1
 
     @property
     def criteria(self) -> Criteria:
-        """What is asked of a sentence."""
+        """The question about a sentence."""
         return support_criteria(self.language)
 
     def configuration(self, criteria: Sequence[Criteria] = ()) -> JsonDict:
-        """With the wording of the questions about sentences."""
-        return worded(super().configuration(criteria), self.language)
+        """Return the settings, with the wording of the questions about sentences."""
+        return with_wording(super().configuration(criteria), self.language)
 
     @overload
     async def aevaluate(  # type: ignore[overload-overlap]
@@ -206,24 +207,25 @@ class EvidenceJudge(AskSettings, Judge[Instance, EvidenceResult]):
         ``progress``: True shows a bar, a function is called with each result as it comes.
         """
         many = [instances] if isinstance(instances, Instance) else instances
-        found = [as_instance(item, self.text_field) for item in items_of(many, "read_instances")]
-        results = await self.judge_items(found, run=run, budget=budget, progress=progress)
+        items = [as_instance(item, self.text_field) for item in items_of(many, "read_instances")]
+        results = await self.judge_items(items, run=run, budget=budget, progress=progress)
         return one_or_all(instances, results)
 
     evaluate = sync_edge(aevaluate)
     __call__ = same_as(evaluate)
 
     def check(self, item: Instance) -> None:
-        """The text must be there, and a field for its sources; a text without any fragment has
-        nothing to be found in.
+        """Raise a SetupError if the text or the field for its sources is missing.
+
+        The field may be empty: then nothing can be found in it.
         """
         for name in (self.text_field, self.source_field):
             if name not in item.fields:
-                found = ", ".join(sorted(item.fields))
+                names = ", ".join(sorted(item.fields))
                 raise SetupError(
                     "evidence needs the field {name!r}; the instance has only: {found}",
                     name=name,
-                    found=found,
+                    found=names,
                 )
         if not isinstance(item.fields[self.text_field], str):
             raise SetupError(
@@ -231,57 +233,61 @@ class EvidenceJudge(AskSettings, Judge[Instance, EvidenceResult]):
                 text_field=self.text_field,
             )
 
-    def looked(self, item: Instance) -> Looked:
-        """The sentences of the text and the fragments they are looked for in."""
+    def checked_text(self, item: Instance) -> CheckedText:
+        """Split the text into sentences, and find its fragments."""
         text = evidence_text(item, self.text_field)
-        asked = evidence_text(item, QUESTION)
-        return Looked(
-            text, sentences(text), fragments_in(item.fields.get(self.source_field, ())), asked
+        question = evidence_text(item, QUESTION)
+        return CheckedText(
+            text, sentences(text), fragments_in(item.fields.get(self.source_field, ())), question
         )
 
     def plan(self, item: Instance, votes: Sequence[Vote]) -> Sequence[Ballot]:
-        """One ballot for each sentence that claims something, or one for all of them; equal
+        """Return the ballots: one per sentence that claims something, or one for all; equal
         sentences once.
         """
-        looked = self.looked(item)
-        if self.method == "rules" or not looked.fragments or not looked.claims:
+        checked = self.checked_text(item)
+        if self.method == "rules" or not checked.fragments or not checked.claims:
             return []
         if self.method == _FLAGS_FIRST:
-            return self._after_flags(looked, votes)
+            return self._after_flags(checked, votes)
         if self.split == "sentences":
-            return [] if votes else self._ballots(looked, looked.claims)
+            return [] if votes else self._ballots(checked, checked.claims)
         if not votes:
-            first = next(iter(self.panel))  # once, for all votes
-            return [self.ballot_for(*one, first, 0) for one in self._questions(looked).claims()]
-        made, asked = _apart(votes)
+            model = next(iter(self.panel))  # once, for all votes
+            return [
+                self.ballot_for(*claims_question, model, 0)
+                for claims_question in self._questions(checked).claims()
+            ]
+        claim_votes, support_votes = _split_votes(votes)
         return (
             []
-            if asked
+            if support_votes
             else self._ballots(
-                looked, [claim for some in claims_of(made).values() for claim in some]
+                checked, [claim for claims in claims_of(claim_votes).values() for claim in claims]
             )
         )
 
     def plan_all(self, item: Instance) -> Sequence[Ballot]:
-        """Before it is known what the sentences claim, each counts as one claim."""
-        first = self.plan(item, ())
-        looked = self.looked(item)
+        """Return all ballots that may be needed."""
+        ballots = self.plan(item, ())
+        checked = self.checked_text(item)
         twice = self.split == CLAIMS or self.method == _FLAGS_FIRST
-        return [*first, *self._ballots(looked, looked.claims)] if first and twice else first
+        # before it is known what the sentences claim, each counts as one claim
+        return [*ballots, *self._ballots(checked, checked.claims)] if ballots and twice else ballots
 
     def pool(self, item: Instance, votes: Sequence[Vote]) -> EvidenceResult:
-        """Each sentence by its own votes: the majority, and the quotes of those who are in it."""
-        made, asked = _apart(votes)
-        looked = self.looked(item)
-        flags, others = _flags_apart(asked, self.method)
+        """Pool each sentence's votes: the majority, and the quotes of those who are in it."""
+        claim_votes, support_votes = _split_votes(votes)
+        checked = self.checked_text(item)
+        flags, other_votes = _split_flags(support_votes, self.method)
 
         def pool_some(some: Sequence[Vote]) -> EvidenceResult:
-            return looked_up(looked, some, self.criteria, self.method, made, flags)
+            return look_up(checked, some, self.criteria, self.method, claim_votes, flags)
 
-        result = pool_some(others)
+        result = pool_some(other_votes)
         panel = {
-            model: pool_some([one for one in others if one.model == model]).scale
-            for model in self._asked
+            model: pool_some([vote for vote in other_votes if vote.model == model]).scale
+            for model in self._named_models
         }
         return replace(
             result,
@@ -289,9 +295,9 @@ class EvidenceJudge(AskSettings, Judge[Instance, EvidenceResult]):
             votes=tuple(votes),
             text_field=self.text_field,
             source_field=self.source_field,
-            invented=_invented(votes),
+            invented=_count_invented(votes),
             model_scales=panel if len(panel) > 1 else {},
-            notes=(*result.notes, *notes_on(asked, self.temperatures)),
+            notes=(*result.notes, *notes_on(support_votes, self.temperatures)),
         )
 
     def row_criteria(self) -> Criteria:
@@ -302,70 +308,80 @@ class EvidenceJudge(AskSettings, Judge[Instance, EvidenceResult]):
         )
 
     def fallback_result(self, result: EvidenceResult, choice: random.Random) -> EvidenceResult:
-        """A share by chance, between what it could be; the status stays what it was."""
+        """Draw a score between the bounds. The status stays, so no aggregate takes it for a
+        judgment.
+        """
         return replace(result, score=choice.uniform(*result.bounds), fallback="random")
 
-    def _questions(self, looked: Looked) -> EvidenceQuestions:
-        return EvidenceQuestions(looked, self.criteria, self.text_field, self.source_field)
+    def _questions(self, checked: CheckedText) -> EvidenceQuestions:
+        return EvidenceQuestions(checked, self.criteria, self.text_field, self.source_field)
 
-    def _ballots(self, looked: Looked, claims: Sequence[str]) -> list[Ballot]:
-        """To every model, as often as there are votes."""
-        asked, several = self._questions(looked), tuple(dict.fromkeys(claims))
+    def _ballots(self, checked: CheckedText, claims: Sequence[str]) -> list[Ballot]:
+        """Return the ballots for every model and sample."""
+        questions_about, several = self._questions(checked), tuple(dict.fromkeys(claims))
         return [
-            self.ballot_for(*one, model, sample, mode)
-            for model in self._asked
+            self.ballot_for(*question, model, sample, mode)
+            for model in self._named_models
             for sample in range(self.samples)
             for mode, questions in (
-                (None, asked.about_all(several))
+                (None, questions_about.about_all(several))
                 if self.method == "joint"
-                else ("likelihood", asked.flags())
+                else ("likelihood", questions_about.flags())
                 if self.method == "flags"
-                else (self.mode, asked.about_each(several, alone=self._compares_options(model))),
+                else (
+                    self.mode,
+                    questions_about.about_each(several, alone=self._compares_options(model)),
+                ),
             )
-            for one in questions
+            for question in questions
         ]
 
     def _compares_options(self, model: str) -> bool:
-        asked = self.panel[model].mode
-        return asked == "decide" or (self.mode or asked) == "likelihood"
+        model_mode = self.panel[model].mode
+        return model_mode == "decide" or (self.mode or model_mode) == "likelihood"
 
-    def _after_flags(self, looked: Looked, votes: Sequence[Vote]) -> Sequence[Ballot]:
-        """Flags first; then what is not surely unsupported, which includes what was not read."""
-        flags, others = _flags_apart(votes, self.method)
+    def _after_flags(self, checked: CheckedText, votes: Sequence[Vote]) -> Sequence[Ballot]:
+        """Return the ballots for flags; then those for sentences that are not surely
+        unsupported.
+        """
+        flags, other_votes = _split_flags(votes, self.method)
         if not flags:
-            asked = self._questions(looked).flags()
-            return [self.ballot_for(*one, EMBEDDED, 0, "likelihood") for one in asked]
-        if others:
+            questions = self._questions(checked).flags()
+            return [self.ballot_for(*question, EMBEDDED, 0, "likelihood") for question in questions]
+        if other_votes:
             return []
-        first = looked_up(looked, flags, self.criteria, "flags")
-        return self._ballots(looked, [one.text for one in first.claims if one.support is None])
+        result = look_up(checked, flags, self.criteria, "flags")
+        # this includes sentences whose flag could not be read
+        return self._ballots(
+            checked, [claim.text for claim in result.claims if claim.support is None]
+        )
 
 
-def worded(
+def with_wording(
     configuration: JsonDict,
     language: str,
     *,
     sentences: bool = True,
     others: Sequence[str] = (),
 ) -> JsonDict:
-    """A configuration with the wording of the questions about sentences, and of other templates
+    """Add to a configuration the wording of the questions about sentences, and of further templates
     that not every judge uses.
     """
     templates = configuration.get("templates")
-    found = {**sentence_wordings(language)} if sentences else {}
-    found |= {f"{name}.jinja": wording(f"{name}.jinja", language) for name in others}
+    wordings = {**sentence_wordings(language)} if sentences else {}
+    wordings |= {f"{name}.jinja": wording(f"{name}.jinja", language) for name in others}
     return (
         {
             **configuration,
-            "templates": {**(templates if isinstance(templates, dict) else {}), **found},
+            "templates": {**(templates if isinstance(templates, dict) else {}), **wordings},
         }
-        if found
+        if wordings
         else configuration
     )
 
 
-def _flags_apart(votes: Sequence[Vote], method: Method) -> tuple[Sequence[Vote], Sequence[Vote]]:
-    """The votes of the model that comes before those who were named, and the others."""
+def _split_flags(votes: Sequence[Vote], method: Method) -> tuple[Sequence[Vote], Sequence[Vote]]:
+    """Split votes into those of the model that flags, and the others."""
     if method != _FLAGS_FIRST:
         return (), votes
     return (
@@ -374,17 +390,17 @@ def _flags_apart(votes: Sequence[Vote], method: Method) -> tuple[Sequence[Vote],
     )
 
 
-def _apart(votes: Sequence[Vote]) -> tuple[list[Vote], list[Vote]]:
-    """The votes that say what the sentences claim, and those on the claims."""
-    made = [vote for vote in votes if vote.ballot.template == CLAIMS]
-    return made, [vote for vote in votes if vote.ballot.template != CLAIMS]
+def _split_votes(votes: Sequence[Vote]) -> tuple[list[Vote], list[Vote]]:
+    """Split votes into those that say what the sentences claim, and those on the claims."""
+    claim_votes = [vote for vote in votes if vote.ballot.template == CLAIMS]
+    return claim_votes, [vote for vote in votes if vote.ballot.template != CLAIMS]
 
 
-def _invented(votes: Sequence[Vote]) -> dict[str, int]:
-    """Model → quotes that stand in no such fragment."""
-    found: dict[str, int] = {}
+def _count_invented(votes: Sequence[Vote]) -> dict[str, int]:
+    """Count each model's quotes that are not in the fragment that they name."""
+    counts: dict[str, int] = {}
     for vote in votes:
         count = vote.metadata.get(INVENTED)
         if isinstance(count, int):
-            found[vote.model] = found.get(vote.model, 0) + count
-    return found
+            counts[vote.model] = counts.get(vote.model, 0) + count
+    return counts

@@ -1,4 +1,4 @@
-"""The kind ``evidence`` of judges in eval files: its settings, and how a judge is made of them."""
+"""The kind ``evidence`` of judges in eval files: its settings, and how they become a judge."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class EvidenceEntry(JudgeEntry):
 
 
 def check_not_conversation(entry: JudgeEntry) -> None:
-    """Refuse to look up in sources what users say."""
+    """Raise a SetupError for per: conversation: what users say has no sources."""
     if entry.per == "conversation":
         raise SetupError(
             "sources are to support what the assistant says, not what users say: take per: "

@@ -1,4 +1,4 @@
-"""An answer with its sentences marked, and its fragments with what used them."""
+"""An answer with its sentences marked, next to its fragments and their uses."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class ShownFragment:
 
 @dataclass(frozen=True)
 class ShownEvidence:
-    """An answer looked up in its fragments, for every kind of page."""
+    """A looked-up answer with its fragments, for every kind of page."""
 
     parts: tuple[TextPart, ...]
     fragments: tuple[ShownFragment, ...]
@@ -98,63 +98,64 @@ class ShownEvidence:
 
     @property
     def sentences(self) -> tuple[ShownSentence, ...]:
-        """Those that claim something."""
+        """The sentences that claim something."""
         return tuple(part.sentence for part in self.parts if part.sentence)
 
 
 def evidence_of(one: JudgmentRecord) -> ShownEvidence | None:
-    """What a judgment says of the sentences of its text; None where they were not looked up."""
-    found = found_in(one)
-    if found is None:
+    """Prepare a judgment's sentences and fragments for display; None if nothing was looked up."""
+    evidence = found_in(one)
+    if evidence is None:
         return None
-    given = one.fields.get(found.fields.text, "")
-    text = with_line_breaks(given if isinstance(given, str) else "\n".join(given))
-    fragments = fragments_in(one.fields.get(found.fields.sources, ()))
-    parts = tuple(_parts(text, found, fragments))
+    value = one.fields.get(evidence.fields.text, "")
+    text = with_line_breaks(value if isinstance(value, str) else "\n".join(value))
+    fragments = fragments_in(one.fields.get(evidence.fields.sources, ()))
+    parts = tuple(_parts(text, evidence, fragments))
     sentences = [part.sentence for part in parts if part.sentence]
     used: dict[int, list[tuple[int, ShownQuote]]] = {}
     for sentence in sentences:
         for quote in sentence.quotes:
             used.setdefault(quote.fragment, []).append((sentence.number, quote))
-    shown = tuple(
+    shown_fragments = tuple(
         _fragment(number, fragment, used.get(number, ()))
         for number, fragment in enumerate(fragments, 1)
     )
     return ShownEvidence(
         parts,
-        shown,
-        found.claims,
-        _counts(found),
-        found.invented_quotes,
-        (found.fields.text, found.fields.sources),
+        shown_fragments,
+        evidence.claims,
+        _counts(evidence),
+        evidence.invented_quotes,
+        (evidence.fields.text, evidence.fields.sources),
     )
 
 
-def _counts(found: EvidenceRecord) -> dict[Mark, int]:
-    flags = Counter(one.flag for one in found.sentences)
+def _counts(evidence: EvidenceRecord) -> dict[Mark, int]:
+    flags = Counter(sentence.flag for sentence in evidence.sentences)
     counts: dict[Mark, int] = (
         {flag: flags[flag] for flag in FLAGS}
-        if found.method == "flags"
+        if evidence.method == "flags"
         else {
-            "supported": found.supported,
-            "contradicted": found.contradicted,
-            "not found": found.not_found,
+            "supported": evidence.supported,
+            "contradicted": evidence.contradicted,
+            "not found": evidence.not_found,
         }
     )
-    return counts | ({"unanswered": found.unanswered} if found.unanswered else {})
+    return counts | ({"unanswered": evidence.unanswered} if evidence.unanswered else {})
 
 
-def _parts(text: str, found: EvidenceRecord, fragments: Sequence[str]) -> Iterator[TextPart]:
+def _parts(text: str, evidence: EvidenceRecord, fragments: Sequence[str]) -> Iterator[TextPart]:
     end = number = 0
-    for kept in found.sentences:
-        start, stop = kept.start, kept.end
-        if kept.kind != "claim" or not end <= start < stop <= len(text):
+    for sentence in evidence.sentences:
+        start, stop = sentence.start, sentence.end
+        if sentence.kind != "claim" or not end <= start < stop <= len(text):
             continue
         number += 1
         if text[end:start]:
             yield TextPart(text[end:start])
         yield TextPart(
-            text[start:stop], _sentence(number, text[start:stop], kept, fragments, found.method)
+            text[start:stop],
+            _sentence(number, text[start:stop], sentence, fragments, evidence.method),
         )
         end = stop
     if text[end:]:
@@ -162,35 +163,37 @@ def _parts(text: str, found: EvidenceRecord, fragments: Sequence[str]) -> Iterat
 
 
 def _sentence(
-    number: int, text: str, kept: SentenceRecord, fragments: Sequence[str], method: str
+    number: int, text: str, sentence: SentenceRecord, fragments: Sequence[str], method: str
 ) -> ShownSentence:
     nothing: Mark = "unchecked" if method == "rules" else "unanswered"
-    flag = kept.flag if method == "flags" else None
-    marks: Mapping[str, Mark] = {one: one for one in (*SUPPORTS, *FLAGS)}
-    quotes = (_quote(one, fragments) for one in kept.evidence)
+    flag = sentence.flag if method == "flags" else None
+    marks: Mapping[str, Mark] = {name: name for name in (*SUPPORTS, *FLAGS)}
+    quotes = (_quote(stored, fragments) for stored in sentence.evidence)
     return ShownSentence(
         number=number,
         text=text,
-        mark=marks.get(flag or kept.support or "", nothing),
+        mark=marks.get(flag or sentence.support or "", nothing),
         quotes=tuple(quote for quote in quotes if quote),
-        unseen=tuple(one.text for one in kept.unseen),
-        by_rule=kept.by_rule,
-        explanation=kept.explanation or kept.reason or "",
+        unseen=tuple(fact.text for fact in sentence.unseen),
+        by_rule=sentence.by_rule,
+        explanation=sentence.explanation or sentence.reason or "",
     )
 
 
-def _quote(kept: KeptQuote, fragments: Sequence[str]) -> ShownQuote | None:
-    """Nothing but what stands in the fragment is shown, whatever a ledger says."""
-    number, start, quote = kept["fragment"], kept["start"], kept["quote"]
+def _quote(stored: KeptQuote, fragments: Sequence[str]) -> ShownQuote | None:
+    """Return the quote with its surroundings; None if it is not in the fragment, whatever the
+    ledger says.
+    """
+    number, start, quote = stored["fragment"], stored["start"], stored["quote"]
     if not quote or start < 0 or not 1 <= number <= len(fragments):
         return None
     fragment = fragments[number - 1]
     if fragment[start : start + len(quote)] != quote:
         return None
-    by_program = kept["by"] == "program"
+    by_program = stored["by"] == "program"
     end = start + len(quote)
-    before, after = fragment[max(0, start - _AROUND) : start], fragment[end : end + _AROUND]
-    return ShownQuote(number, before, quote, after, by_program, start)
+    preceding, following = fragment[max(0, start - _AROUND) : start], fragment[end : end + _AROUND]
+    return ShownQuote(number, preceding, quote, following, by_program, start)
 
 
 def _fragment(number: int, text: str, used: Sequence[tuple[int, ShownQuote]]) -> ShownFragment:
@@ -211,28 +214,30 @@ def _fragment(number: int, text: str, used: Sequence[tuple[int, ShownQuote]]) ->
 
 
 def evidence_html(one: JudgmentRecord, language: str) -> Markup:
-    """The answer with its sentences marked, and its fragments, as a part of a page; nothing where
-    none were looked up.
+    """Render the answer with its sentences marked, and its fragments; empty if nothing was looked
+    up.
     """
-    shown = evidence_of(one)
-    page = _page(language, html=True).render(shown=shown, row=one.row) if shown else ""
+    evidence = evidence_of(one)
+    page = _page(language, html=True).render(shown=evidence, row=one.row) if evidence else ""
     return Markup(page)  # noqa: S704 - the template escapes
 
 
 def evidence_style() -> str:
-    """How a page shows them: the rules of its style sheet."""
+    """Return the rules for the style sheet of a page."""
     style = environment("en", html=True).get_template("adjudge.features.evidence:style.css")
     return style.render()
 
 
 def evidence_markdown(one: JudgmentRecord, language: str) -> str:
-    """The same in Markdown, with footnotes."""
-    shown = evidence_of(one)
-    return _page(language, html=False).render(shown=shown, row=one.row) if shown else ""
+    """Like evidence_html, but in Markdown, with footnotes."""
+    evidence = evidence_of(one)
+    return _page(language, html=False).render(shown=evidence, row=one.row) if evidence else ""
 
 
 @cache
 def _page(language: str, *, html: bool) -> jinja2.Template:
-    made = environment(language, html=html)
-    made.globals |= {"marks": MARKS, "signs": _SIGNS}
-    return made.get_template(f"adjudge.features.evidence:evidence.{'html' if html else 'md'}.jinja")
+    page_environment = environment(language, html=html)
+    page_environment.globals |= {"marks": MARKS, "signs": _SIGNS}
+    return page_environment.get_template(
+        f"adjudge.features.evidence:evidence.{'html' if html else 'md'}.jinja"
+    )

@@ -1,4 +1,4 @@
-"""What is said of a sentence, in a word; and what a judgment found in the sources."""
+"""Marks of sentences, and the evidence of a judgment."""
 
 from __future__ import annotations
 
@@ -24,5 +24,5 @@ MARKS: Mapping[Mark, Message] = {
 
 
 def found_in(one: JudgmentRecord) -> EvidenceRecord | None:
-    """What a judgment found in the sources; None where they were not looked up."""
+    """Return the evidence in a judgment; None if nothing was looked up."""
     return one.detail.evidence if isinstance(one.detail, SearchedDetail) else None

@@ -1,4 +1,4 @@
-"""What the page of a row shows of sentences that were looked up."""
+"""Additions to the page of a row: the sentences that were looked up."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ _SHOWN = ("judge", "row", "fields", "evidence")
 
 
 def _row_data(row: RowContext) -> JsonDict:
-    shown = {name: row.data.get(name) for name in _SHOWN}
-    return {"evidence": shown if row.data.get("evidence") else None}
+    values = {name: row.data.get(name) for name in _SHOWN}
+    return {"evidence": values if row.data.get("evidence") else None}
 
 
 PAGE = Page(

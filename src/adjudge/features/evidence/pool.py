@@ -1,4 +1,4 @@
-"""Votes on sentences → what the sources say of a text."""
+"""Pool votes on sentences into a result about the text."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ from adjudge.messages import Message
 
 
 @dataclass(frozen=True)
-class Looked:
-    """A text that is looked up."""
+class CheckedText:
+    """A text to look up: its sentences, and the fragments to look in."""
 
     text: str
     sentences: tuple[Sentence, ...]
@@ -45,18 +45,18 @@ class Looked:
 
     @cached_property
     def claims(self) -> tuple[str, ...]:
-        """The sentences that claim something."""
-        return tuple(one.text for one in self.sentences if one.is_claim)
+        """The texts of the sentences that claim something."""
+        return tuple(sentence.text for sentence in self.sentences if sentence.is_claim)
 
 
 def evidence_text(item: Instance, name: str) -> str:
-    """The text of a field; nothing where there is none."""
+    """Return the text of a field; empty if there is none."""
     value = item.fields.get(name, "")
     return with_line_breaks(value if isinstance(value, str) else "\n".join(value))
 
 
 def support_criteria(language: str) -> Criteria:
-    """The question that is asked of every sentence."""
+    """Return the question that is asked about every sentence."""
     words = evidence_words(language)
     options = mapping(words["options"], Place("judges/data", "options"))
     offered = [
@@ -69,48 +69,50 @@ def support_criteria(language: str) -> Criteria:
 
 
 def claims_of(made: Sequence[Vote]) -> dict[str, list[str]]:
-    """Sentence → what a model says that it claims; one that it says nothing of
-    claims what it says.
+    """Map each sentence to the claims that a model finds in it. A sentence without any is its own
+    claim.
     """
-    found: dict[str, list[str]] = {}
-    for vote in (one for one in made if one.verdict):
-        said = json.loads(vote.verdict.option) if vote.verdict else []
+    claims: dict[str, list[str]] = {}
+    for vote in (vote_read for vote_read in made if vote_read.verdict):
+        numbered_claims = json.loads(vote.verdict.option) if vote.verdict else []
         for number, sentence in enumerate(_sentences_of(vote), 1):
-            found[sentence] = [str(claim) for place, claim in said if int(place) == number] or [
-                sentence
-            ]
-    return found
+            claims[sentence] = [
+                str(claim) for place, claim in numbered_claims if int(place) == number
+            ] or [sentence]
+    return claims
 
 
 def _sentences_of(vote: Vote) -> Sequence[str]:
     return vote.ballot.instance.fields[vote.ballot.criteria.to_evaluate_field]
 
 
-def looked_up(
-    looked: Looked,
+def look_up(
+    checked: CheckedText,
     votes: Sequence[Vote],
     criteria: Criteria,
     method: str,
     made: Sequence[Vote] = (),
     flags: Sequence[Vote] = (),
 ) -> EvidenceResult:
-    """Every sentence with its verdict.
+    """Return every sentence with its verdict.
 
-    ``made``: the votes that say what the sentences claim, where a model was asked. ``flags``: those
-    that came first, and decide what nobody else was asked.
+    ``made``: the votes that say what the sentences claim, if a model was asked. ``flags``: votes
+    that came first; they decide the sentences that no other model was asked about.
     """
     about = _by_claim(votes)
-    pooled = [_sentence(one, looked, about, criteria, method) for one in looked.sentences]
+    pooled = [
+        _sentence(sentence, checked, about, criteria, method) for sentence in checked.sentences
+    ]
     if made:
-        pooled = [_by_claims(one, looked, about, criteria, made) for one in pooled]
+        pooled = [_judge_by_claims(sentence, checked, about, criteria, made) for sentence in pooled]
     if flags:
-        first = looked_up(looked, flags, criteria, "flags").sentences
+        flagged_sentences = look_up(checked, flags, criteria, "flags").sentences
         pooled = [
-            flagged if flagged.flag == UNSUPPORTED else one
-            for flagged, one in zip(first, pooled, strict=True)
+            flagged if flagged.flag == UNSUPPORTED else sentence
+            for flagged, sentence in zip(flagged_sentences, pooled, strict=True)
         ]
     result = EvidenceResult(criteria=criteria, method=method, sentences=tuple(pooled))
-    return _summed(result, [*made, *flags, *votes])
+    return _with_score(result, [*made, *flags, *votes])
 
 
 _RULES = Message(
@@ -123,7 +125,8 @@ _FLAGS = Message(
 )
 
 
-def _summed(result: EvidenceResult, votes: Sequence[Vote]) -> EvidenceResult:
+def _with_score(result: EvidenceResult, votes: Sequence[Vote]) -> EvidenceResult:
+    """Compute score, status and explanation from the sentences."""
     explanation, claims = _summary(result), len(result.claims)
     if result.method == "rules":
         marked = result.count(NOT_FOUND)
@@ -140,7 +143,7 @@ def _summed(result: EvidenceResult, votes: Sequence[Vote]) -> EvidenceResult:
             notes=(_FLAGS,),
         )
     status = status_of(votes, complete) if not complete else Status.SCORED
-    agreements = [one.agreement for one in result.claims if one.agreement is not None]
+    agreements = [claim.agreement for claim in result.claims if claim.agreement is not None]
     return replace(
         result,
         status=status,
@@ -151,18 +154,18 @@ def _summed(result: EvidenceResult, votes: Sequence[Vote]) -> EvidenceResult:
 
 
 def _summary(result: EvidenceResult) -> Message:
-    claims, found = len(result.claims), result.evidence()
+    claims, counts = len(result.claims), result.evidence()
     if not claims:
         return Message("no sentence makes a claim that a source could support")
     if result.method == "rules":
         return Message(
             "{marked} of {claims} name something that stands in no fragment",
-            marked=found.not_found,
+            marked=counts.not_found,
             claims=claims,
         )
     if result.method == "flags":
-        unsupported, look_here, rest = (
-            sum(one.flag == flag for one in result.claims) for flag in FLAGS
+        unsupported, look_here, unflagged = (
+            sum(claim.flag == flag for claim in result.claims) for flag in FLAGS
         )
         return Message(
             "{unsupported} of {claims} surely unsupported, {look_here} to be looked at, nothing "
@@ -170,54 +173,59 @@ def _summary(result: EvidenceResult) -> Message:
             unsupported=unsupported,
             claims=claims,
             look_here=look_here,
-            rest=rest,
+            rest=unflagged,
         )
     return Message(
         "{supported} of {claims} supported, {contradicted} contradicted, {not_found} not found",
-        supported=found.supported,
+        supported=counts.supported,
         claims=claims,
-        contradicted=found.contradicted,
-        not_found=found.not_found,
+        contradicted=counts.contradicted,
+        not_found=counts.not_found,
     )
 
 
 def _by_claim(votes: Sequence[Vote]) -> Mapping[str, list[tuple[Vote, Verdict | None]]]:
-    """Claim → the votes on it; one vote on several claims is a vote on each."""
-    found: dict[str, list[tuple[Vote, Verdict | None]]] = {}
+    """Map claims to the votes on them; a vote on several claims is a vote on each."""
+    votes_by_claim: dict[str, list[tuple[Vote, Verdict | None]]] = {}
     for vote in votes:
-        judged = vote.ballot.instance.fields[vote.ballot.criteria.to_evaluate_field]
-        texts = [judged] if isinstance(judged, str) else judged
-        each = vote.verdict.each if isinstance(vote.verdict, Grounded) else ()
-        said: Sequence[Verdict | None] = each or [vote.verdict] * len(texts)
-        for text, verdict in zip(texts, said, strict=False):
-            found.setdefault(text, []).append((vote, verdict))
-    return found
+        judged_text = vote.ballot.instance.fields[vote.ballot.criteria.to_evaluate_field]
+        texts = [judged_text] if isinstance(judged_text, str) else judged_text
+        verdicts_given = vote.verdict.each if isinstance(vote.verdict, Grounded) else ()
+        verdicts: Sequence[Verdict | None] = verdicts_given or [vote.verdict] * len(texts)
+        for text, verdict in zip(texts, verdicts, strict=False):
+            votes_by_claim.setdefault(text, []).append((vote, verdict))
+    return votes_by_claim
 
 
 _Votes = Mapping[str, list[tuple[Vote, Verdict | None]]]
 
 
 def _sentence(
-    one: Sentence, looked: Looked, about: _Votes, criteria: Criteria, method: str
+    sentence: Sentence, checked: CheckedText, about: _Votes, criteria: Criteria, method: str
 ) -> SentenceSupport:
-    plain = SentenceSupport(start=one.start, end=one.end, text=one.text, kind=one.kind)
-    if not one.is_claim:
+    """Judge one sentence by its votes, or by the rules."""
+    plain = SentenceSupport(
+        start=sentence.start, end=sentence.end, text=sentence.text, kind=sentence.kind
+    )
+    if not sentence.is_claim:
         return plain
-    if not looked.fragments:
+    if not checked.fragments:
         return replace(plain, support=NOT_FOUND, by_rule=True)
-    unseen = unseen_facts(one.text, [*looked.fragments, looked.question])
+    unseen = unseen_facts(sentence.text, [*checked.fragments, checked.question])
     if method == "rules":
         return replace(
             plain, unseen=unseen, support=NOT_FOUND if unseen else None, by_rule=bool(unseen)
         )
     if method == "flags":
-        votes = [vote for vote, _ in about.get(one.text, ())]
-        return _flagged(replace(plain, unseen=unseen), votes, looked)
-    return replace(_supported(plain, about.get(one.text, ()), looked, criteria), unseen=unseen)
+        votes = [vote for vote, _ in about.get(sentence.text, ())]
+        return _flag(replace(plain, unseen=unseen), votes, checked)
+    return replace(
+        _pool_support(plain, about.get(sentence.text, ()), checked, criteria), unseen=unseen
+    )
 
 
-def _flagged(plain: SentenceSupport, votes: Sequence[Vote], looked: Looked) -> SentenceSupport:
-    """With the passage that is most like the sentence, whatever is said of it."""
+def _flag(plain: SentenceSupport, votes: Sequence[Vote], checked: CheckedText) -> SentenceSupport:
+    """Flag the sentence, and add the passage that is most like it, whatever the flag."""
     odds = odds_of(votes)
     if odds is None:
         return replace(plain, reason=next((vote.reason for vote in votes if vote.reason), None))
@@ -226,24 +234,24 @@ def _flagged(plain: SentenceSupport, votes: Sequence[Vote], looked: Looked) -> S
         plain,
         flag=flag,
         support=NOT_FOUND if flag == UNSUPPORTED else None,
-        evidence=tuple(_chosen_by_program(plain.text, looked.fragments)),
+        evidence=tuple(_choose_passage(plain.text, checked.fragments)),
         explanation=max(votes, key=odds_in).how_sure,
     )
 
 
-def _supported(
+def _pool_support(
     plain: SentenceSupport,
     votes: Sequence[tuple[Vote, Verdict | None]],
-    looked: Looked,
+    checked: CheckedText,
     criteria: Criteria,
 ) -> SentenceSupport:
-    """The majority of the votes, with the quotes of those who are in it."""
-    said = [verdict.option for _, verdict in votes if verdict]
-    won = majority(said, criteria)
-    if won is None:
+    """Return the majority of the votes, with the quotes of the votes for it."""
+    options = [verdict.option for _, verdict in votes if verdict]
+    winner = majority(options, criteria)
+    if winner is None:
         return replace(plain, reason=next((vote.reason for vote, _ in votes if vote.reason), None))
     agreeing = [
-        (vote, verdict) for vote, verdict in votes if verdict and verdict.option == won.option
+        (vote, verdict) for vote, verdict in votes if verdict and verdict.option == winner.option
     ]
     quotes = [
         quote
@@ -251,43 +259,43 @@ def _supported(
         if isinstance(verdict, Grounded)
         for quote in verdict.evidence
     ]
-    if not quotes and won.option != NOT_FOUND:
-        quotes = _chosen_by_program(plain.text, looked.fragments)
+    if not quotes and winner.option != NOT_FOUND:
+        quotes = _choose_passage(plain.text, checked.fragments)
     explanation = next(
         (verdict.explanation for _, verdict in agreeing if verdict.explanation), None
     )
-    sure = next((vote.how_sure for vote, _ in agreeing if vote.distribution), None)
+    certainty = next((vote.how_sure for vote, _ in agreeing if vote.distribution), None)
     return replace(
         plain,
-        support=won.option,
-        evidence=tuple(dict.fromkeys(quotes)) if won.option != NOT_FOUND else (),
-        agreement=won.agreement,
-        explanation=explanation or sure,
+        support=winner.option,
+        evidence=tuple(dict.fromkeys(quotes)) if winner.option != NOT_FOUND else (),
+        agreement=winner.agreement,
+        explanation=explanation or certainty,
     )
 
 
-def _chosen_by_program(claim: str, fragments: Sequence[str]) -> list[Quote]:
-    """For verdicts by log-probability, which quote nothing: the passage that is most like the
-    sentence.
+def _choose_passage(claim: str, fragments: Sequence[str]) -> list[Quote]:
+    """Return the passage that is most like the sentence, for verdicts by log-probability, which
+    quote nothing.
     """
-    found = most_alike(claim, fragments)
-    if found is None:
+    match = most_alike(claim, fragments)
+    if match is None:
         return []
-    number, passage = found
+    number, passage = match
     return [
         Quote(number + 1, fragments[number][passage.start : passage.end], passage.start, "program")
     ]
 
 
-def _by_claims(
+def _judge_by_claims(
     sentence: SentenceSupport,
-    looked: Looked,
+    checked: CheckedText,
     about: _Votes,
     criteria: Criteria,
     made: Sequence[Vote],
 ) -> SentenceSupport:
-    """A sentence by what a model says that it claims: the worst of its claims is its verdict."""
-    if not sentence.is_claim or not looked.fragments:
+    """Judge a sentence by the claims that a model finds in it: the worst verdict counts."""
+    if not sentence.is_claim or not checked.fragments:
         return sentence
     claims = claims_of(made).get(sentence.text)
     if claims is None:
@@ -300,24 +308,31 @@ def _by_claims(
     if claims == [sentence.text]:
         return sentence
     plain = [SentenceSupport(start=0, end=len(claim), text=claim) for claim in claims]
-    return _of_claims(
-        sentence, [_supported(one, about.get(one.text, ()), looked, criteria) for one in plain]
+    return _pool_claims(
+        sentence,
+        [
+            _pool_support(claim_support, about.get(claim_support.text, ()), checked, criteria)
+            for claim_support in plain
+        ],
     )
 
 
-def _of_claims(sentence: SentenceSupport, claims: Sequence[SentenceSupport]) -> SentenceSupport:
-    support = worst([one.support for one in claims])
-    decisive = [one for one in claims if one.support == support]
+def _pool_claims(sentence: SentenceSupport, claims: Sequence[SentenceSupport]) -> SentenceSupport:
+    support = worst([claim.support for claim in claims])
+    decisive = [claim for claim in claims if claim.support == support]
     quotes = [
-        quote for one in (decisive if support != SUPPORTED else claims) for quote in one.evidence
+        # a sentence is supported by the quotes of all its claims, but refuted by those of the worst
+        quote
+        for claim in (decisive if support != SUPPORTED else claims)
+        for quote in claim.evidence
     ]
-    agreements = [one.agreement for one in decisive if one.agreement is not None]
+    agreements = [claim.agreement for claim in decisive if claim.agreement is not None]
     return replace(
         sentence,
         support=support,
         evidence=tuple(dict.fromkeys(quotes)),
         claims=tuple(claims),
         agreement=min(agreements, default=None),
-        explanation=next((one.explanation for one in decisive if one.explanation), None),
-        reason=next((one.reason for one in decisive if one.reason), None),
+        explanation=next((claim.explanation for claim in decisive if claim.explanation), None),
+        reason=next((claim.reason for claim in decisive if claim.reason), None),
     )

@@ -1,4 +1,4 @@
-"""What is asked about the sentences of a text that is looked up."""
+"""Questions about the sentences of a text that is looked up."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from adjudge.core.domain.criteria import Criteria, yes_no_criteria
 from adjudge.core.domain.instance import Instance
 from adjudge.core.domain.question import Question
 from adjudge.features.evidence.flags import NO, YES, stretches
-from adjudge.features.evidence.grouped_questions import shared_out
-from adjudge.features.evidence.pool import Looked
+from adjudge.features.evidence.grouped_questions import split_evenly
+from adjudge.features.evidence.pool import CheckedText
 from adjudge.features.evidence.support import POINTS, SUPPORTS
 from adjudge.features.evidence.support_questions import (
     ClaimsQuestion,
@@ -28,52 +28,58 @@ Asked = tuple[Criteria, Instance, Question, str]
 
 @dataclass(frozen=True)
 class EvidenceQuestions:
-    """Of one text; each once, whoever is asked, and however often."""
+    """The questions about one text, each once, whichever models are asked, and however often."""
 
-    looked: Looked
+    checked: CheckedText
     criteria: Criteria
     text_field: str
     source_field: str
 
     def about_each(self, claims: Sequence[str], *, alone: bool) -> Iterator[Asked]:
-        """Sentence by sentence. ``alone``: without the text it stands in."""
+        """Yield a question per sentence. ``alone``: without the text that the sentence is from."""
         criteria = replace(self.criteria, to_evaluate_field=_ONE)
         question = SupportQuestion(SUPPORTS, POINTS, sources=self.source_field)
         for claim in claims:
-            whole = (
+            text_fields = (
                 {}
-                if alone or self.looked.text.strip() == claim
-                else {self.text_field: self.looked.text}
+                if alone or self.checked.text.strip() == claim
+                else {self.text_field: self.checked.text}
             )
-            yield criteria, Instance({**self._sources, **whole, _ONE: claim}), question, "evidence"
+            yield (
+                criteria,
+                Instance({**self._sources, **text_fields, _ONE: claim}),
+                question,
+                "evidence",
+            )
 
     def about_all(self, claims: Sequence[str]) -> Iterator[Asked]:
-        """Many sentences in one question."""
+        """Yield questions about many sentences at once."""
         criteria = replace(self.criteria, to_evaluate_field=_SEVERAL)
-        for some in shared_out(tuple(claims)):
-            question = SupportOfEach(SUPPORTS, POINTS, sources=self.source_field, count=len(some))
-            yield criteria, Instance({**self._sources, _SEVERAL: some}), question, "evidence_joint"
+        for group in split_evenly(tuple(claims)):
+            question = SupportOfEach(SUPPORTS, POINTS, sources=self.source_field, count=len(group))
+            yield criteria, Instance({**self._sources, _SEVERAL: group}), question, "evidence_joint"
 
     def flags(self) -> Iterator[Asked]:
-        """Yes or No, without the question that is answered: sentences are told better so."""
+        """Yield a question with the answers Yes and No per sentence and stretch of the sources."""
         criteria = replace(yes_no_criteria(self.criteria.description), to_evaluate_field=_ONE)
         question = SupportQuestion((YES, NO), POINTS[:2], sources=self.source_field)
-        for part in stretches(self.looked.fragments):
-            for claim in dict.fromkeys(self.looked.claims):
-                shown = Instance({self.source_field: part, _ONE: claim})
-                yield criteria, shown, question, "evidence"
+        for part in stretches(self.checked.fragments):
+            for claim in dict.fromkeys(self.checked.claims):
+                # without the user's question: the model tells sentences apart better so
+                instance = Instance({self.source_field: part, _ONE: claim})
+                yield criteria, instance, question, "evidence"
 
     def claims(self) -> Iterator[Asked]:
-        """What each sentence claims."""
+        """Yield the questions what each sentence claims."""
         criteria = replace(self.criteria, to_evaluate_field=_SEVERAL)
-        for some in shared_out(tuple(dict.fromkeys(self.looked.claims))):
-            shown = Instance({**self._answered, _SEVERAL: some})
-            yield criteria, shown, ClaimsQuestion((), count=len(some)), CLAIMS
+        for group in split_evenly(tuple(dict.fromkeys(self.checked.claims))):
+            instance = Instance({**self._question_field, _SEVERAL: group})
+            yield criteria, instance, ClaimsQuestion((), count=len(group)), CLAIMS
 
     @property
     def _sources(self) -> dict[str, str | Sequence[str]]:
-        return {self.source_field: self.looked.fragments, **self._answered}
+        return {self.source_field: self.checked.fragments, **self._question_field}
 
     @property
-    def _answered(self) -> dict[str, str]:
-        return {QUESTION: self.looked.question} if self.looked.question else {}
+    def _question_field(self) -> dict[str, str]:
+        return {QUESTION: self.checked.question} if self.checked.question else {}

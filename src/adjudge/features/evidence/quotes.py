@@ -1,5 +1,5 @@
-"""Where a quote stands in a text, white space and quotation marks aside; and which passage of a
-text is most like a sentence.
+"""Find a quote in a text, whatever its white space and quotation marks; and find the passage that
+is most like a sentence.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ _ALIKE: Final = 0.3
 
 @dataclass(frozen=True, slots=True)
 class _Folded:
-    """A text with single spaces and without quotation marks, and where each of its characters
-    stood.
+    """A text with single spaces and without quotation marks, and the original place of each
+    character.
     """
 
     text: str
@@ -53,23 +53,23 @@ def find_quote(quote: str, text: str) -> Span | None:
     Case, white space and quotation marks do not matter. A quote with an ellipsis is found if its
     parts follow each other closely: "The tower … is 330 metres tall".
     """
-    held = _folded(text)
-    parts = [_folded(part).text.strip() for part in _ELLIPSIS.split(_ENDS.sub("", quote))]
-    first = last = None
+    folded = _fold(text)
+    parts = [_fold(part).text.strip() for part in _ELLIPSIS.split(_ENDS.sub("", quote))]
+    start = end = None
     for part in parts:
         if sum(map(str.isalnum, part)) < _LEAST or not content_words(part):
             return None
-        found = _find(part, held.text, 0 if last is None else last)
-        if found is None or (last is not None and found - last > _LONGEST_GAP):
+        at = _find(part, folded.text, 0 if end is None else end)
+        if at is None or (end is not None and at - end > _LONGEST_GAP):
             return None
-        first, last = found if first is None else first, found + len(part)
-    if first is None or last is None:
+        start, end = at if start is None else start, at + len(part)
+    if start is None or end is None:
         return None
-    return Span(held.places[first], held.places[last - 1] + 1)
+    return Span(folded.places[start], folded.places[end - 1] + 1)
 
 
 def _find(wanted: str, text: str, start: int) -> int | None:
-    """Return where ``wanted`` begins in ``text`` without cutting a word."""
+    """Return the place where ``wanted`` begins in ``text`` without cutting a word."""
     at = text.find(wanted, start)
     while at != -1:
         if _whole_words(text, at, at + len(wanted)):
@@ -79,52 +79,54 @@ def _find(wanted: str, text: str, start: int) -> int | None:
 
 
 def _whole_words(text: str, start: int, end: int) -> bool:
-    """Whether neither end cuts a word, a letter's accent or a number: "330" is not in "1,330", nor
-    "5" in "-5".
+    """Return True if neither end cuts a word, a letter's accent or a number: "330" is not in
+    "1,330", nor "5" in "-5".
     """
     return not _cuts(text, start) and not _cuts(text, end)
 
 
 def _cuts(text: str, at: int) -> bool:
-    first = max(0, at - _REACH)
-    units = (match.span() for match in _UNIT.finditer(text[first : at + _REACH]))
-    return any(start < at - first < end for start, end in units)
+    window = max(0, at - _REACH)
+    units = (match.span() for match in _UNIT.finditer(text[window : at + _REACH]))
+    return any(unit_start < at - window < unit_end for unit_start, unit_end in units)
 
 
 @lru_cache(maxsize=256)
-def _folded(text: str) -> _Folded:
-    kept: list[str] = []
+def _fold(text: str) -> _Folded:
+    characters: list[str] = []
     places: list[int] = []
     for place, character in enumerate(text):
         lower = character.lower()
-        shown = _SHOWN_AS.get(character, lower if len(lower) == 1 else character)
-        if shown.isspace():
-            if kept and kept[-1] == " ":
+        folded = _SHOWN_AS.get(character, lower if len(lower) == 1 else character)
+        if folded.isspace():
+            if characters and characters[-1] == " ":
                 continue
-            shown = " "
-        elif shown in _MARKS:
+            folded = " "
+        elif folded in _MARKS:
             continue
-        kept.append(shown)
+        characters.append(folded)
         places.append(place)
-    return _Folded("".join(kept), tuple(places))
+    return _Folded("".join(characters), tuple(places))
 
 
 def most_alike(sentence: str, texts: Sequence[str]) -> tuple[int, Span] | None:
-    """The passage that shares most words with ``sentence``, and which text it is in, from 0; None
-    where none is alike.
+    """Return the number of the text, from 0, and its passage that shares most words with
+    ``sentence``; None if none is alike.
     """
-    wanted = frozenset(content_words(sentence))
-    if not wanted:
+    words_of_sentence = frozenset(content_words(sentence))
+    if not words_of_sentence:
         return None
     best: tuple[float, int, Sentence] | None = None
     for number, text in enumerate(texts):
-        for one, words in _passages(text):
-            share = len(wanted & words) / len(wanted)
+        for passage, words in _passages(text):
+            share = len(words_of_sentence & words) / len(words_of_sentence)
             if share >= _ALIKE and (best is None or share > best[0]):
-                best = (share, number, one)
+                best = (share, number, passage)
     return None if best is None else (best[1], best[2])
 
 
 @lru_cache(maxsize=256)
 def _passages(text: str) -> tuple[tuple[Sentence, frozenset[str]], ...]:
-    return tuple((one, frozenset(content_words(one.text))) for one in sentences(text))
+    return tuple(
+        (sentence, frozenset(content_words(sentence.text))) for sentence in sentences(text)
+    )

@@ -1,4 +1,4 @@
-"""What the sources say of a text, sentence by sentence, as a record."""
+"""The record of a text that was looked up in its sources, sentence by sentence."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class UnseenFact:
 
 @light_dataclass(frozen=True, kw_only=True)
 class SentenceRecord:
-    """One sentence, and what the sources say of it."""
+    """One sentence with its verdict."""
 
     start: int
     end: int
@@ -49,7 +49,7 @@ class SentenceRecord:
 
 @light_dataclass(frozen=True, kw_only=True)
 class EvidenceFields:
-    """Which fields hold the text and its sources."""
+    """The fields that hold the text and its sources."""
 
     text: str
     sources: str
@@ -57,7 +57,7 @@ class EvidenceFields:
 
 @light_dataclass(frozen=True, kw_only=True)
 class EvidenceRecord:
-    """A text looked up in its sources."""
+    """A text that was looked up in its sources."""
 
     method: str
     claims: int
@@ -72,7 +72,7 @@ class EvidenceRecord:
 
 
 class SearchedDetail(Detail):
-    """A record that may hold a text looked up in its sources."""
+    """A detail that may hold a text looked up in its sources."""
 
     sections: ClassVar[tuple[str, ...]] = ("evidence",)
 
@@ -83,23 +83,23 @@ class SearchedDetail(Detail):
 
 
 def evidence_columns(detail: JsonDict) -> JsonDict:
-    """Replace the evidence in a record's dictionary by the counts of its sentences, and the
-    sentences as JSON.
+    """Replace the evidence in a record's dictionary by counts of its sentences, and the sentences
+    as JSON.
     """
-    held = detail.pop("evidence", None)
-    if not isinstance(held, Mapping):
+    evidence = detail.pop("evidence", None)
+    if not isinstance(evidence, Mapping):
         return detail
     counts = {
-        f"evidence_{name}": held.get(name)
+        f"evidence_{name}": evidence.get(name)
         for name in ("claims", "supported", "contradicted", "not_found", "unanswered")
     }
-    sentences = json.dumps(held.get("sentences"), ensure_ascii=False)
+    sentences = json.dumps(evidence.get("sentences"), ensure_ascii=False)
     return {**detail, **counts, "evidence_sentences": sentences}
 
 
 @light_dataclass(frozen=True, kw_only=True)
 class EvidenceDetail(SearchedDetail):
-    """Whether the sources support a text, sentence by sentence."""
+    """The support of the sources for a text, sentence by sentence."""
 
     kind: ClassVar[str] = "evidence"
 
@@ -108,17 +108,17 @@ class EvidenceDetail(SearchedDetail):
 
     @property
     def chosen(self) -> str | None:
-        """The worst that is said of a claim."""
+        """The worst verdict on a claim."""
         return self.verdict
 
     def label_criteria(self, judge: JudgeConfiguration) -> Criteria | None:
-        """People are asked what the sentences come to. Rules and flags give no verdict."""
+        """Return the question for people: about the whole text. Rules and flags give no verdict."""
         if judge.settings.get("method") in ("rules", "flags"):
             return None
         from adjudge.features.evidence.wording import text_criteria  # reading a run asks nobody
 
-        named = (
+        field_names = (
             str(judge.settings.get(name, usual))
             for name, usual in (("text_field", "response"), ("source_field", "contexts"))
         )
-        return text_criteria(judge.language, *named)
+        return text_criteria(judge.language, *field_names)

@@ -1,4 +1,4 @@
-"""Lists of numbered objects in a reply."""
+"""Read lists of numbered objects from a reply."""
 
 from __future__ import annotations
 
@@ -16,19 +16,20 @@ _OPTION_KEYS = ("selected_option", "verdict", "option", "label", "answer")
 
 
 def lists_under(objects: Sequence[JsonObject]) -> Mapping[str, list[list[object]]]:
-    """The lists in the objects of a reply by their names, each once; where there are two, the reply
-    contradicts itself.
+    """Collect the lists in the objects of a reply by name, equal ones once.
+
+    If a name has two lists, the reply contradicts itself.
     """
-    found: dict[str, list[list[object]]] = {}
-    for one in objects:
-        for name, value in one.items():
-            if isinstance(value, list) and value not in found.setdefault(name, []):
-                found[name].append(value)
-    return found
+    lists: dict[str, list[list[object]]] = {}
+    for entry in objects:
+        for name, value in entry.items():
+            if isinstance(value, list) and value not in lists.setdefault(name, []):
+                lists[name].append(value)
+    return lists
 
 
-def differing(name: str) -> Reading:
-    """Two lists where one was asked for."""
+def lists_differ(name: str) -> Reading:
+    """Return the reading of a reply that holds two lists where one was expected."""
     return Reading(
         Outcome.UNREADABLE,
         reason=Message('the reply holds two lists "{name}" that differ', name=name),
@@ -38,22 +39,24 @@ def differing(name: str) -> Reading:
 def read_numbered(
     asked: Sequence[tuple[str, int, Sequence[str]]], held: Mapping[str, Sequence[object]]
 ) -> list[str] | Reading:
-    """Return an option for every number of every list that was asked for: its name, how many
-    numbers it has, and their options. A Reading says what is wrong.
+    """Return an option for every number of every expected list, or a Reading that says what is
+    wrong.
+
+    ``asked``: (name of the list, how many numbers it has, their options).
     """
     options: list[str] = []
     for name, count, offered in asked:
-        said = [one for one in held.get(name, ()) if isinstance(one, Mapping)]
-        if [whole_number(one.get("number")) for one in said] != list(range(1, count + 1)):
+        entries = [entry for entry in held.get(name, ()) if isinstance(entry, Mapping)]
+        if [whole_number(entry.get("number")) for entry in entries] != list(range(1, count + 1)):
             reason = Message(
                 '"{name}" must hold one object for each number from 1 to {count}, in that order',
                 name=name,
                 count=count,
             )
             return Reading(Outcome.UNREADABLE, reason=reason)
-        for number, one in enumerate(said, 1):
+        for number, entry in enumerate(entries, 1):
             option = match_option(
-                next((one[key] for key in _OPTION_KEYS if key in one), None), offered
+                next((entry[key] for key in _OPTION_KEYS if key in entry), None), offered
             )
             if option is None:
                 return Reading(
@@ -72,14 +75,16 @@ def read_numbered(
 
 
 def one_list(objects: Sequence[JsonObject]) -> Sequence[JsonObject]:
-    """Return the objects, those that are numbered without a list around them as one list."""
+    """Return the objects; numbered ones without a list around them become one list."""
     return [{"sentences": objects}] if len(objects) > 1 and "number" in objects[0] else objects
 
 
 def whole_number(value: object) -> int | None:
-    """Of 2, 2.0, "2", "[2]", and of "contexts 2", as prompts name the texts."""
+    """Read a whole number from 2, 2.0, "2" or "[2]", and from "contexts 2", as prompts name the
+    texts.
+    """
     if isinstance(value, str):
-        named = _NUMBERED.fullmatch(value)
-        return int(named[1]) if named else None
-    whole = int(value) if isinstance(value, float) and value.is_integer() else value
-    return whole if isinstance(whole, int) and not isinstance(whole, bool) else None
+        match = _NUMBERED.fullmatch(value)
+        return int(match[1]) if match else None
+    number = int(value) if isinstance(value, float) and value.is_integer() else value
+    return number if isinstance(number, int) and not isinstance(number, bool) else None

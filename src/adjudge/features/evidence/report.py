@@ -1,4 +1,4 @@
-"""What was looked up in the sources of many answers, added up."""
+"""Counts of looked-up sentences over many answers."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ COUNTED = ("claims", "supported", "contradicted", "not_found", "unanswered")
 _SPARED = Message("surely unsupported and asked no further")
 
 
-def is_unsupported(one: JudgmentRecord) -> bool:
-    """Whether a sentence is not found or contradicted."""
-    found = found_in(one)
-    return found is not None and found.not_found + found.contradicted > 0
+def is_unsupported(record: JudgmentRecord) -> bool:
+    """Return True if a sentence is not found or contradicted."""
+    evidence = found_in(record)
+    return evidence is not None and evidence.not_found + evidence.contradicted > 0
 
 
-def is_contradicted(one: JudgmentRecord) -> bool:
-    """Whether a sentence is contradicted."""
-    found = found_in(one)
-    return found is not None and found.contradicted > 0
+def is_contradicted(record: JudgmentRecord) -> bool:
+    """Return True if a sentence is contradicted."""
+    evidence = found_in(record)
+    return evidence is not None and evidence.contradicted > 0
 
 
 class EvidenceShape(TypedDict):
-    """What ``--json`` says of sentences."""
+    """The part of ``--json`` output about sentences."""
 
     evidence: NotRequired[
         Annotated[
@@ -45,7 +45,7 @@ class EvidenceShape(TypedDict):
 
 @dataclass(frozen=True)
 class EvidenceSummary(SectionPart):
-    """The sentences of all rows."""
+    """Counts of the sentences of all rows."""
 
     functions: ClassVar[Mapping[str, Callable[..., object]]] = {
         "was_searched": found_in,
@@ -77,7 +77,7 @@ class EvidenceSummary(SectionPart):
     """Sentences that were surely unsupported, so that no dearer model was asked."""
 
     def sentence(self, name: str) -> Message:
-        """What the sentences came to, in a line."""
+        """Write the counts in a line."""
         counts = (
             (Message("sentences that claim something"), self.claims),
             *(
@@ -93,8 +93,8 @@ class EvidenceSummary(SectionPart):
             *(((MARKS["unanswered"], self.unanswered),) if self.unanswered else ()),
             (Message("has an unsupported sentence"), self.with_unsupported),
         )
-        each = (Message("{what} {number}", what=what, number=number) for what, number in counts)
-        return Message("{name}: {counts}", name=name, counts=join(", ", each))
+        parts = (Message("{what} {number}", what=what, number=number) for what, number in counts)
+        return Message("{name}: {counts}", name=name, counts=join(", ", parts))
 
     def to_dict(self) -> JsonDict:
         counts: JsonDict = {
@@ -110,8 +110,8 @@ class EvidenceSummary(SectionPart):
         return {"evidence": counts}
 
     def hidden_fields(self, record: JudgmentRecord) -> Collection[str]:
-        found = found_in(record)
-        return (found.fields.text, found.fields.sources) if found else ()
+        evidence = found_in(record)
+        return (evidence.fields.text, evidence.fields.sources) if evidence else ()
 
     def page_state(self, language: str) -> Mapping[str, Callable[[JudgmentRecord], str]]:
         from adjudge.features.evidence.marked_text import (  # needs jinja2
@@ -126,7 +126,7 @@ class EvidenceSummary(SectionPart):
 
 
 class EvidenceTally(SectionTally):
-    """Adds up judgments as they come."""
+    """Accumulates judgments."""
 
     name: ClassVar[str] = "evidence"
     shape: ClassVar[type] = EvidenceShape
@@ -136,23 +136,24 @@ class EvidenceTally(SectionTally):
         self._invented: Counter[str] = Counter()
         self._flags: Counter[Flag] = Counter()
 
-    def add(self, one: JudgmentRecord) -> None:
-        found = found_in(one)
-        if found is None:
+    def add(self, record: JudgmentRecord) -> None:
+        evidence = found_in(record)
+        if evidence is None:
             return
-        self._counts.update({name: getattr(found, name) for name in COUNTED})
+        self._counts.update({name: getattr(evidence, name) for name in COUNTED})
         self._counts["rows"] += 1
-        self._counts["with_unsupported"] += is_unsupported(one)
-        self._counts["with_contradicted"] += is_contradicted(one)
-        self._invented.update(found.invented_quotes)
-        flags = [flag for one in found.sentences for flag in FLAGS if one.flag == flag]
-        if found.method == "flags":
+        self._counts["with_unsupported"] += is_unsupported(record)
+        self._counts["with_contradicted"] += is_contradicted(record)
+        self._invented.update(evidence.invented_quotes)
+        flags = [flag for sentence in evidence.sentences for flag in FLAGS if sentence.flag == flag]
+        # flags beside other methods mean that no dearer model was asked about the sentence
+        if evidence.method == "flags":
             self._flags.update(flags)
         else:
             self._counts["spared"] += len(flags)
 
     def summary(self) -> EvidenceSummary | None:
-        """What they come to so far; None where no sentence was looked up."""
+        """Summarize the rows added so far; None if no sentence was looked up."""
         counts = self._counts
         if not counts["rows"]:
             return None

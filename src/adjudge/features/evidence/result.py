@@ -1,4 +1,4 @@
-"""What the sources say of a text, sentence by sentence."""
+"""The result of looking a text up in its sources, sentence by sentence."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SCALE = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SentenceSupport(Span):
-    """One sentence of the text, and what the sources say of it."""
+    """One sentence of the text with its verdict."""
 
     text: str
     kind: str = "claim"
@@ -50,31 +50,36 @@ class SentenceSupport(Span):
 
     @property
     def is_claim(self) -> bool:
-        """Whether the sources can support it."""
+        """True if sources could support it."""
         return self.kind == "claim"
 
     def record(self) -> SentenceRecord:
-        """As a record of the judgment has it."""
+        """Return it as the record of the judgment stores it."""
         return SentenceRecord(
             start=self.start,
             end=self.end,
             text=self.text,
             kind=self.kind,
             support=self.support,
-            evidence=tuple(one.to_dict() for one in self.evidence),
+            evidence=tuple(part.to_dict() for part in self.evidence),
             by_rule=self.by_rule,
             agreement=self.agreement,
             unseen=self.unseen,
             explanation=self.explanation,
             reason=self.reason,
-            claims=tuple(one.record() for one in self.claims) or None,
+            claims=tuple(part.record() for part in self.claims) or None,
             flag=self.flag,
         )
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class EvidenceResult(Result):
-    """A text looked up in its sources. ``score`` is the share of its claims that are supported."""
+    """A text that was looked up in its sources. ``score`` is the share of its claims that are
+    supported.
+
+    Example: ``[(one.text, one.support) for one in result.claims]`` lists the claims with their
+    verdicts.
+    """
 
     method: str = "each"
     sentences: tuple[SentenceSupport, ...] = ()
@@ -87,24 +92,24 @@ class EvidenceResult(Result):
 
     @property
     def claims(self) -> tuple[SentenceSupport, ...]:
-        """The sentences that count."""
-        return tuple(one for one in self.sentences if one.is_claim)
+        """The sentences that make claims."""
+        return tuple(sentence for sentence in self.sentences if sentence.is_claim)
 
     def count(self, support: str | None) -> int:
-        """How many claims are so; None: without a verdict."""
-        return sum(one.support == support for one in self.claims)
+        """Count the claims with this verdict; None counts those without one."""
+        return sum(claim.support == support for claim in self.claims)
 
     @property
     def unanswered(self) -> int:
-        """Claims without a verdict, where there is to be one."""
+        """Claims that should have a verdict, and have none."""
         if self.method == "flags":
-            return sum(one.flag is None for one in self.claims)
+            return sum(claim.flag is None for claim in self.claims)
         return 0 if self.method == "rules" else self.count(None)
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """The share of supported claims if those without a verdict were not supported, and if they
-        were.
+        """The least and the greatest possible share of supported claims, given those without a
+        verdict.
         """
         if not self.claims:
             return 1.0, 1.0
@@ -113,7 +118,7 @@ class EvidenceResult(Result):
 
     @property
     def scale(self) -> int | None:
-        """From 0 to 2, by ``scale_of``; None where claims without a verdict could change it."""
+        """From 0 to 2, see ``scale_of``; None if claims without a verdict could change it."""
         counts = (self.count(SUPPORTED), self.count(CONTRADICTED), len(self.claims))
         missing = self.count(None)
         least, most = (
@@ -124,15 +129,15 @@ class EvidenceResult(Result):
 
     @property
     def verdict(self) -> str | None:
-        """The worst that is said of a claim; None where nothing is."""
-        return worst([one.support for one in self.claims]) if self.claims else SUPPORTED
+        """The worst verdict on a claim; None if a missing one could be worse."""
+        return worst([claim.support for claim in self.claims]) if self.claims else SUPPORTED
 
     def detail(self) -> EvidenceDetail:
-        """What this kind of result says beside what all of them say."""
+        """Return what a record stores about this kind of result."""
         return EvidenceDetail(verdict=self.verdict, evidence=self.evidence())
 
     def evidence(self) -> EvidenceRecord:
-        """The sentences with what was found."""
+        """Return the sentences with their verdicts, as the record stores them."""
         return EvidenceRecord(
             method=self.method,
             claims=len(self.claims),
@@ -142,14 +147,14 @@ class EvidenceResult(Result):
             not_found=self.count(NOT_FOUND),
             unanswered=self.unanswered,
             invented_quotes=self.invented,
-            sentences=tuple(one.record() for one in self.sentences),
+            sentences=tuple(sentence.record() for sentence in self.sentences),
             fields=EvidenceFields(text=self.text_field, sources=self.source_field),
         )
 
 
 def scale_of(supported: int, contradicted: int, claims: int) -> int:
-    """0 to 2: 2 where every claim is supported (also where there is none), 0 where one is
-    contradicted or not even half of them are supported, else 1.
+    """Return 2 if every claim is supported (or there is none), 0 if one is contradicted or less
+    than half are supported, else 1.
     """
     if supported == claims:
         return SCALE
@@ -157,8 +162,8 @@ def scale_of(supported: int, contradicted: int, claims: int) -> int:
 
 
 def worst(supports: Sequence[str | None]) -> str | None:
-    """What several claims make of their sentence: contradicted before not found before unknown
-    before supported.
+    """Return the verdict on a sentence, given its claims: contradicted before not found before
+    unknown before supported.
     """
     order = (CONTRADICTED, NOT_FOUND, None, SUPPORTED)
     return min(supports, key=order.index, default=None)

@@ -1,4 +1,4 @@
-"""The words and patterns that the sentence splitter knows: `data/sentences.yaml`."""
+"""Words and patterns of the sentence splitter, from `data/sentences.yaml`."""
 
 from __future__ import annotations
 
@@ -34,9 +34,7 @@ price is five euros.".
 
 @dataclass(frozen=True)
 class SentenceWords:
-    """What is known of words: abbreviations by what follows them, and how sentences that claim
-    nothing read.
-    """
+    """Abbreviations by what may follow them, and patterns of sentences that make no claim."""
 
     leading: frozenset[str]
     before_numbers: frozenset[str]
@@ -48,7 +46,7 @@ class SentenceWords:
     refusal: re.Pattern[str]
 
     def is_courtesy(self, said: str) -> bool:
-        """A greeting, thanks or an offer of more help that tells nothing else."""
+        """Return True for a greeting, thanks or an offer of help that tells nothing else."""
         return (
             bool(self.courtesy.match(said))
             and not re.search(r"\d", said)
@@ -56,7 +54,9 @@ class SentenceWords:
         )
 
     def is_refusal(self, said: str) -> bool:
-        """Says that there is no answer, or that none will be given, and nothing else."""
+        """Return True for a sentence that only says that there is no answer, or that none will be
+        given.
+        """
         refusal = self.refusal.match(said)
         if refusal is None:
             return False
@@ -67,18 +67,18 @@ class SentenceWords:
 
 @cache
 def sentence_words() -> SentenceWords:
-    """The words of the file, read once."""
-    given, _ = our_yaml(__file__, "sentences.yaml")
+    """Read the words of the file."""
+    content, _ = our_yaml(__file__, "sentences.yaml")
     opening = r"(?:(?:well|ok|okay|sure|yes|great|hi|hello)[,!.]?\s+)?"
     return SentenceWords(
-        leading=_words(given, "leading"),
-        before_numbers=_words(given, "before_numbers"),
-        trailing=_words(given, "trailing"),
-        units=_words(given, "units"),
-        starters=_words(given, "starters"),
-        function=_words(given, "function"),
-        courtesy=_pattern(given, "courtesy", before=opening, after=r"[\s.!…)☺:,-]*$"),
-        refusal=_pattern(given, "refusal"),
+        leading=_words(content, "leading"),
+        before_numbers=_words(content, "before_numbers"),
+        trailing=_words(content, "trailing"),
+        units=_words(content, "units"),
+        starters=_words(content, "starters"),
+        function=_words(content, "function"),
+        courtesy=_pattern(content, "courtesy", before=opening, after=r"[\s.!…)☺:,-]*$"),
+        refusal=_pattern(content, "refusal"),
     )
 
 
@@ -89,8 +89,8 @@ def _words(given: JsonObject, key: str) -> frozenset[str]:
 def _pattern(given: JsonObject, key: str, before: str = "", after: str = "") -> re.Pattern[str]:
     place = Place("evidence/data/sentences.yaml", key)
     parts = {str(name): str(part) for name, part in mapping(given["parts"], place).items()}
-    patterns = [phrase(one, at) for at, one in list_of(given[key], place)]
+    patterns = [phrase(pattern, at) for at, pattern in list_of(given[key], place)]
     for name, part in parts.items():
-        patterns = [one.replace(name, part) for one in patterns]
-    either = "|".join(one.replace(" ", r"\s+") for one in patterns)
+        patterns = [pattern.replace(name, part) for pattern in patterns]
+    either = "|".join(pattern.replace(" ", r"\s+") for pattern in patterns)
     return re.compile(f"{before}(?:{either}){after}", re.IGNORECASE | re.DOTALL)

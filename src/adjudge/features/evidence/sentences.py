@@ -1,9 +1,8 @@
-"""Text → sentences with their place, by rule, for English and Russian: what is said one by one in
-an answer.
+"""Split text into sentences with their places, by rule, for English and Russian.
 
-What is not covered: sentences without white space between them (Cyrillic ones aside), languages
-that write no full stop, and abbreviations that also are words where a name follows ("He works at
-the dept. Smith leads it.").
+Not covered: sentences without white space between them (Cyrillic ones aside), languages that write
+no full stop, and abbreviations that also are words if a name follows ("He works at the dept. Smith
+leads it.").
 """
 
 from __future__ import annotations
@@ -22,22 +21,22 @@ SentenceKind = Literal["claim", "courtesy", "question", "refusal", "heading", "f
 
 @dataclass(frozen=True, slots=True)
 class Sentence(Span):
-    """One sentence and its place in what was split."""
+    """One sentence, and its place in the text."""
 
     text: str
     kind: SentenceKind = "claim"
 
     @property
     def is_claim(self) -> bool:
-        """Whether a source can support it: greetings, questions, refusals, headings, footnotes and
-        code make no claim.
+        """True if a source could support it: greetings, questions, refusals, headings, footnotes
+        and code make no claim.
         """
         return self.kind == "claim"
 
 
 @dataclass(frozen=True, slots=True)
 class _Block(Span):
-    """A stretch of the text that no sentence leaves."""
+    """A stretch of the text that no sentence crosses."""
 
     kind: Literal["prose", "heading", "footnote", "code"] = "prose"
 
@@ -80,28 +79,33 @@ _TAIL: Final = 200
 
 
 def sentences(text: str) -> tuple[Sentence, ...]:
-    """Split a text into sentences, in order; list markers, table rules and the white space around
-    are in none of them.
+    """Split a text into sentences, in order. List markers, table rules and surrounding white space
+    belong to none.
     """
     return _with_lone_headings(
-        [_named(text, span) for block in _blocks(text) for span in _split(text, block)]
+        [_classify(text, span) for block in _blocks(text) for span in _split(text, block)]
     )
 
 
-def _with_lone_headings(found: list[Sentence]) -> tuple[Sentence, ...]:
-    """A heading with nothing under it is what is said: "**42 euros**" as a whole answer."""
+def _with_lone_headings(split: list[Sentence]) -> tuple[Sentence, ...]:
+    """Treat headings with nothing under them as prose: "**42 euros**" may be a whole answer."""
     followed = False
-    for at in range(len(found) - 1, -1, -1):
-        one = found[at]
-        if one.kind == "heading" and not followed:
-            found[at] = replace(one, kind=_kind(one.text))
-        followed = followed or found[at].kind not in ("courtesy", "footnote")
-    return tuple(found)
+    for at in range(len(split) - 1, -1, -1):
+        sentence = split[at]
+        if sentence.kind == "heading" and not followed:
+            split[at] = replace(sentence, kind=_kind(sentence.text))
+        followed = followed or split[at].kind not in ("courtesy", "footnote")
+    return tuple(split)
 
 
-def _named(text: str, span: _Block) -> Sentence:
-    said = text[span.start : span.end]
-    return Sentence(span.start, span.end, said, _kind(said) if span.kind == "prose" else span.kind)
+def _classify(text: str, span: _Block) -> Sentence:
+    text_of_span = text[span.start : span.end]
+    return Sentence(
+        span.start,
+        span.end,
+        text_of_span,
+        _kind(text_of_span) if span.kind == "prose" else span.kind,
+    )
 
 
 def _kind(said: str) -> SentenceKind:
@@ -116,7 +120,7 @@ def _kind(said: str) -> SentenceKind:
 
 
 def _is_question(plain: str) -> bool:
-    """Ends in a question mark; «She asked: "Why?"» tells of a question and asks none."""
+    """Return True if it ends in a question mark. «She asked: "Why?"» only tells of a question."""
     asks = plain.rstrip(_CLOSERS + " ").endswith(("?", "?!", "？"))
     return asks and (plain[-1] not in _QUOTE_ENDS or plain[0] in _QUOTE_STARTS)
 
@@ -133,7 +137,7 @@ class _Line(Span):
 
     @property
     def is_rule(self) -> bool:
-        """Blank, or drawn: between paragraphs, or under the head of a table."""
+        """True if it is blank or only drawn: between paragraphs, or under the head of a table."""
         return not any(character.isalnum() for character in self.text)
 
     @property
@@ -146,7 +150,9 @@ class _Line(Span):
 
     @property
     def is_bold(self) -> bool:
-        """Whether it is a heading by its type; "**Price: 5 euros**" tells a figure and is none."""
+        """True if it is a heading by its type. "**Price: 5 euros**" tells a figure, so it is
+        not.
+        """
         bare = self.text.rstrip("*_ :")
         tells_figure = any(map(str.isdecimal, bare.partition(":")[2]))
         return (
@@ -167,14 +173,16 @@ class _Line(Span):
 
     @property
     def marker(self) -> int:
-        """How many characters the marks of a quotation or of a list take."""
+        """The length of the marks of a quotation or of a list."""
         quoted = _QUOTED_LINE.match(self.text)
         end = quoted.end() if quoted else 0
         item = _ITEM.match(self.text, end)
         return item.end() if item else end
 
     def goes_on(self, following: _Line) -> bool:
-        """Whether the line break is only a wrapped line: the next one continues the sentence."""
+        """Return True if the line break only wraps a line, and the next one continues the
+        sentence.
+        """
         if following.starts_block or self.text.rstrip(_CLOSERS).endswith(
             (".", "!", "?", "…", ":", ";", "。")
         ):
@@ -187,14 +195,14 @@ class _Line(Span):
 
 
 def _lines(text: str) -> list[_Line]:
-    found: list[_Line] = []
+    lines: list[_Line] = []
     start = 0
     for raw in text.splitlines(keepends=True):
         bare = raw.strip()
-        first = start + len(raw) - len(raw.lstrip())
-        found.append(_Line(first, first + len(bare), bare))
+        begin = start + len(raw) - len(raw.lstrip())
+        lines.append(_Line(begin, begin + len(bare), bare))
         start += len(raw)
-    return found
+    return lines
 
 
 def _blocks(text: str) -> Iterator[_Block]:
@@ -224,17 +232,17 @@ def _next_block(lines: list[_Line], at: int) -> tuple[int, _Block | None]:
 
 
 def _code(lines: list[_Line], at: int) -> tuple[int, _Block]:
-    """As far as its end; of a fence that nothing closes to the last line, of a tool's call this
-    line alone.
+    """Return the block of code: a fence to its end, or to the last line if nothing closes it; a
+    tool's call to its bracket, or this line alone.
     """
     fence = _FENCE.match(lines[at].text)
     if fence:
-        last = next(
+        end_line = next(
             (n for n in range(at + 1, len(lines)) if lines[n].text.startswith(fence[0])),
             len(lines) - 1,
         )
     else:
-        last = next(
+        end_line = next(
             (
                 n
                 for n in range(at, min(at + _TOOL_LINES, len(lines)))
@@ -242,7 +250,7 @@ def _code(lines: list[_Line], at: int) -> tuple[int, _Block]:
             ),
             at,
         )
-    return last + 1, _Block(lines[at].start, lines[last].end, "code")
+    return end_line + 1, _Block(lines[at].start, lines[end_line].end, "code")
 
 
 def _paragraph(lines: list[_Line], at: int) -> tuple[int, _Block]:
@@ -256,16 +264,16 @@ def _paragraph(lines: list[_Line], at: int) -> tuple[int, _Block]:
 
 
 def _is_lead_in(line: _Line) -> bool:
-    """Whether this line only introduces what follows: "The steps are:"."""
+    """Return True if the line only introduces what follows: "The steps are:"."""
     return line.text.rstrip(" *_").endswith(":") and not re.search(
         r"[.!?]\s", line.text[line.marker :]
     )
 
 
 def _without_white_space(text: str, span: _Block) -> Iterator[_Block]:
-    said = text[span.start : span.end]
-    start = span.start + len(said) - len(said.lstrip())
-    end = span.start + len(said.rstrip())
+    content = text[span.start : span.end]
+    start = span.start + len(content) - len(content.lstrip())
+    end = span.start + len(content.rstrip())
     if end > start:
         yield _Block(start, end, span.kind)
 
@@ -278,29 +286,30 @@ def _split(text: str, block: _Block) -> Iterator[_Block]:
     if block.kind != "prose":
         yield block
         return
-    said = text[block.start : block.end]
-    start, marks = 0, _OpenMarks(said, 0)
-    last_word = max(at for at, character in enumerate(said) if character.isalnum())
-    for end in _ends(said):
+    block_text = text[block.start : block.end]
+    start, marks = 0, _OpenMarks(block_text, 0)
+    last_word = max(at for at, character in enumerate(block_text) if character.isalnum())
+    for end in _ends(block_text):
         if end > last_word:
             break
         marks.advance(end)
-        if marks.has_words and not marks.close_soon() and _may_end(said, start, end):
+        if marks.has_words and not marks.close_soon() and _may_end(block_text, start, end):
             yield from _without_white_space(text, _Block(block.start + start, block.start + end))
             start = end
-            marks = _OpenMarks(said, end)
+            marks = _OpenMarks(block_text, end)
     yield from _without_white_space(text, _Block(block.start + start, block.end))
 
 
 def _ends(said: str) -> list[int]:
-    whole, glued = _END.finditer(said), _GLUED.finditer(said)
-    return sorted({match.end() for match in whole} | {match.end() for match in glued})
+    """Return the places where a sentence may end."""
+    regular, glued = _END.finditer(said), _GLUED.finditer(said)
+    return sorted({match.end() for match in regular} | {match.end() for match in glued})
 
 
 @dataclass(slots=True)
 class _OpenMarks:
-    """What one sentence holds so far, read as it grows: words, and the brackets and quotation marks
-    that it has not closed.
+    """The state of a growing sentence: whether it has words, and which brackets and quotation marks
+    are open.
     """
 
     said: str
@@ -320,10 +329,9 @@ class _OpenMarks:
         self.at = end
 
     def close_soon(self) -> bool:
-        """Whether the innermost one closes within reach: an opening mark that nothing closes is
-        only a slip.
-        """
+        """Return True if the innermost open mark closes within reach."""
         return (
+            # an opening mark that nothing closes is only a slip
             bool(self.closing)
             and self.said.find(self.closing[-1], self.at, self.at + _LONGEST_QUOTE) != -1
         )
@@ -332,8 +340,8 @@ class _OpenMarks:
 def _may_end(said: str, start: int, end: int) -> bool:
     if said[end - 1] in "。！？”’」』）" and not said[end : end + 1].isspace():
         return True
-    after = _WORD_AFTER.match(said, end)
-    following = after[1] if after else None
+    match = _WORD_AFTER.match(said, end)
+    following = match[1] if match else None
     if following is None:
         return True
     if following[0].islower() and not following[1:2].isupper():
@@ -343,38 +351,40 @@ def _may_end(said: str, start: int, end: int) -> bool:
     return not body.endswith(".") or body.endswith("..") or _full_stop(body[:-1], following)
 
 
-def _full_stop(before: str, following: str) -> bool:
-    """Whether the full stop after `before` ends its sentence, when a capital letter, a digit or a
-    sign follows.
+def _full_stop(beginning: str, following: str) -> bool:
+    """Return True if the full stop after ``before`` ends its sentence, given that a capital letter,
+    a digit or a sign follows.
     """
-    before = _SPACED.sub(r"\1.\2", before)
-    match = _WORD_BEFORE.search(before)
+    beginning = _SPACED.sub(r"\1.\2", beginning)
+    match = _WORD_BEFORE.search(beginning)
     word = match[0].strip("*_") if match else ""
-    rest = before.strip(" *_").removesuffix(word)
-    if not rest.strip() and (word.isdigit() or len(word) == 1):
+    preceding = beginning.strip(" *_").removesuffix(word)
+    if not preceding.strip() and (word.isdigit() or len(word) == 1):
         return False
     if word.casefold() in {"г", "гг", "в", "вв"}:
-        return _year(rest, following)
-    return not _is_abbreviation(word, rest, following)
+        return _year(preceding, following)
+    return not _is_abbreviation(word, preceding, following)
 
 
 def _is_abbreviation(word: str, rest: str, following: str) -> bool:
-    """Whether the full stop belongs to the word and the sentence goes on."""
-    known, short = sentence_words(), word.casefold()
-    starts = following.casefold() in known.starters
-    if short in known.units and re.search(r"\d\s?$", rest):
+    """Return True if the full stop belongs to the word, and the sentence goes on."""
+    words, short = sentence_words(), word.casefold()
+    starts = following.casefold() in words.starters
+    if short in words.units and re.search(r"\d\s?$", rest):
         return following[0].isdigit()
-    if following[0].isdigit() and short in known.before_numbers:
+    if following[0].isdigit() and short in words.before_numbers:
         return True
-    if short in known.trailing:
+    if short in words.trailing:
         return not starts and short not in {"etc", "т.д", "т.п", "др", "проч"}
-    if short in known.leading or (short in known.before_numbers and not starts and len(short) < 3):
+    if short in words.leading or (short in words.before_numbers and not starts and len(short) < 3):
         return True
     return bool(_INITIAL.match(word)) and not (starts and following != "I")
 
 
 def _year(rest: str, following: str) -> bool:
-    """«в 1999 г. Он…» ends a sentence; «В 1999 г. Пушкин…» and «г. Москва» do not."""
+    """Return True if the abbreviation of a year ends the sentence: it does in «в 1999 г. Он…», not
+    in «В 1999 г. Пушкин…» or «г. Москва».
+    """
     words = rest.split()
     if not words or not re.search(r"\d|^[IVXLC]+$", words[-1]):
         return False

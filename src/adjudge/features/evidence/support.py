@@ -1,4 +1,4 @@
-"""Whether a source says what a sentence says: the verdict, and the quotes that show it."""
+"""Verdicts on whether a source supports a sentence, with the quotes that show it."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ INVENTED = "invented_quotes"
 
 @dataclass(frozen=True, slots=True)
 class Grounded(Chosen):
-    """What the sources say of one sentence, or of each of several in their order."""
+    """The verdict on one sentence, or on each of several in their order."""
 
     evidence: tuple[Quote, ...] = ()
     each: tuple[Grounded, ...] = ()
 
     @property
     def details(self) -> Details:
-        """What there is beside the option and the explanation."""
+        """The quotes, which are stored besides option and explanation."""
         return (
-            {"each": [one.kept() for one in self.each]}
+            {"each": [verdict.to_stored() for verdict in self.each]}
             if self.each
-            else {"evidence": self.kept()["evidence"]}
+            else {"evidence": self.to_stored()["evidence"]}
         )
 
-    def kept(self) -> KeptSupport:
+    def to_stored(self) -> KeptSupport:
         return {
             "option": self.option,
             "explanation": self.explanation,
@@ -54,5 +54,5 @@ class Grounded(Chosen):
 
 
 def grounded_each(each: Sequence[Grounded]) -> Grounded:
-    """The verdict on several sentences at once; in writing: what was said of each."""
-    return Grounded(", ".join(one.option for one in each), each=tuple(each))
+    """Combine verdicts on several sentences into one; its option lists theirs."""
+    return Grounded(", ".join(verdict.option for verdict in each), each=tuple(each))

@@ -1,4 +1,4 @@
-"""Questions about what the sources say of sentences."""
+"""Questions about whether sources support sentences."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from adjudge.features.evidence.verdicts import read_claims, read_sentences, with
 
 @dataclass(frozen=True)
 class SupportQuestion(Choice):
-    """Whether one sentence is supported, contradicted or not found, with quotes
-    from the fragments.
+    """A question whether one sentence is supported, contradicted or not found, with quotes from the
+    fragments.
     """
 
     sources: str = "contexts"
@@ -31,44 +31,48 @@ class SupportQuestion(Choice):
 
     # there is no advice on a sentence
     def schema(self, *, feedback: bool = False) -> Schema:  # noqa: ARG002
-        """JSON schema of an answer."""
+        """Return the JSON schema of an answer."""
         return object_schema(
             {"explanation": {"type": "string"}, "evidence": _QUOTES, "selected_option": _OPTION}
         )
 
     def restore(self, option: str, explanation: str | None, details: Details) -> Grounded:
-        """The verdict that a ledger holds."""
+        """Restore a verdict from a ledger."""
         return Grounded.of(option, explanation, details.get("evidence") or ())
 
     def check_reading(self, reading: Reading, ballot: Ballot, *, settle: bool) -> Reading:
         return with_evidence(reading, self.fragments_in(ballot), settle=settle)
 
     def fragments_in(self, ballot: Ballot) -> Sequence[str]:
-        """The texts that a ballot's sentences are looked for in."""
+        """Return the texts that the ballot's sentences are looked for in."""
         fragments = ballot.instance.fields.get(self.sources, ())
         return [fragments] if isinstance(fragments, str) else fragments
 
 
 @dataclass(frozen=True)
 class SupportOfEach(OfEach, SupportQuestion):
-    """The same of several numbered sentences in one call."""
+    """Like SupportQuestion, but about several numbered sentences in one call."""
 
     about: ClassVar[str] = "{} sentences"
     repair: ClassVar[str] = "repair_sentences"
 
     # there is no advice on sentences
     def schema(self, *, feedback: bool = False) -> Schema:  # noqa: ARG002
-        """JSON schema of an answer."""
-        said = {"number": {"type": "integer"}, "evidence": _QUOTES, "selected_option": _OPTION}
-        return object_schema({"sentences": {"type": "array", "items": object_schema(said)}})
+        """Return the JSON schema of an answer."""
+        properties = {
+            "number": {"type": "integer"},
+            "evidence": _QUOTES,
+            "selected_option": _OPTION,
+        }
+        return object_schema({"sentences": {"type": "array", "items": object_schema(properties)}})
 
     def restore(self, option: str, explanation: str | None, details: Details) -> Grounded:
-        """The verdict that a ledger holds."""
-        each = [
-            Grounded.of(one["option"], one["explanation"], one["evidence"])
-            for one in details.get("each") or ()
+        """Restore a verdict from a ledger."""
+        verdicts = [
+            Grounded.of(stored["option"], stored["explanation"], stored["evidence"])
+            for stored in details.get("each") or ()
         ]
-        return Grounded(option, explanation, each=tuple(each))
+        return Grounded(option, explanation, each=tuple(verdicts))
 
     def read_objects(
         self, objects: Sequence[JsonObject], ballot: Ballot, *, settle: bool
@@ -79,9 +83,9 @@ class SupportOfEach(OfEach, SupportQuestion):
 
 @dataclass(frozen=True)
 class ClaimsQuestion(OfEach):
-    """What each of several numbered sentences claims.
+    """A question what each of several numbered sentences claims.
 
-    The answer in writing: [[number, claim], …] as JSON.
+    As text, the answer is [[number, claim], …] in JSON.
     """
 
     about: ClassVar[str] = "claims of {} sentences"
@@ -89,9 +93,9 @@ class ClaimsQuestion(OfEach):
 
     # there is no advice on sentences
     def schema(self, *, feedback: bool = False) -> Schema:  # noqa: ARG002
-        """JSON schema of an answer."""
-        one = object_schema({"sentence": {"type": "integer"}, "claim": {"type": "string"}})
-        return object_schema({"claims": {"type": "array", "items": one}})
+        """Return the JSON schema of an answer."""
+        claim_schema = object_schema({"sentence": {"type": "integer"}, "claim": {"type": "string"}})
+        return object_schema({"claims": {"type": "array", "items": claim_schema}})
 
     def read_objects(
         self,

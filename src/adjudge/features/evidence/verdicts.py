@@ -1,6 +1,6 @@
-"""What a reply says of sentences and their sources.
+"""Read verdicts on sentences, and check their quotes.
 
-A quote that does not stand in its fragment is no evidence.
+A quote that is not in its fragment is no evidence.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from adjudge.core.domain.reading import Reading
 from adjudge.core.domain.verdict import Chosen, Quote
 from adjudge.core.domain.vote import Outcome
 from adjudge.features.evidence.quotes import find_quote
-from adjudge.features.evidence.reply_lists import differing, lists_under, whole_number
+from adjudge.features.evidence.reply_lists import lists_differ, lists_under, whole_number
 from adjudge.features.evidence.support import (
     INVENTED,
     NOT_FOUND,
@@ -31,7 +31,7 @@ _OPTION_KEYS = ("selected_option", "verdict", "option", "label", "answer", "supp
 
 @dataclass(frozen=True, slots=True)
 class _Checked:
-    """A verdict as far as a program can follow it."""
+    """A verdict after its quotes were checked."""
 
     verdict: Grounded
     """Not found, where what it rests on is no evidence."""
@@ -41,36 +41,38 @@ class _Checked:
 
 
 def with_evidence(reading: Reading, fragments: Sequence[str], *, settle: bool) -> Reading:
-    """The verdict on one sentence with its quotes from the ``fragments``.
+    """Check the quotes of a verdict on one sentence against ``fragments``.
 
-    ``settle``: nobody asks again, so what has no evidence is not found.
+    ``settle``: the model is not asked again, so a verdict without evidence becomes "not found".
     """
     if reading.verdict is None:
         return reading
     data = reading.data or {}
-    checked = _checked(
+    checked = _check(
         reading.verdict.option,
         reading.verdict.explanation,
         data.get("evidence", data),
         fragments,
     )
-    beside = {INVENTED: checked.invented} if checked.invented else NOTHING
+    metadata = {INVENTED: checked.invented} if checked.invented else NOTHING
     if checked.wrong and not settle:
-        return Reading(Outcome.UNREADABLE, reason=checked.wrong, beside=beside)
-    return replace(reading, verdict=checked.verdict, beside=beside)
+        return Reading(Outcome.UNREADABLE, reason=checked.wrong, beside=metadata)
+    return replace(reading, verdict=checked.verdict, beside=metadata)
 
 
 def read_sentences(
     objects: Sequence[JsonObject], count: int, fragments: Sequence[str], *, settle: bool
 ) -> Reading | None:
-    """The verdicts on so many numbered sentences; None where no object of the reply holds any."""
+    """Read the verdicts on ``count`` numbered sentences; None if no object of the reply holds
+    any.
+    """
     listed = lists_under(objects)
     if "sentences" not in listed:
         return None
     if len(listed["sentences"]) > 1:
-        return differing("sentences")
-    said = [one for one in listed["sentences"][0] if isinstance(one, Mapping)]
-    numbers = [whole_number(one.get("number")) for one in said]
+        return lists_differ("sentences")
+    entries = [entry for entry in listed["sentences"][0] if isinstance(entry, Mapping)]
+    numbers = [whole_number(entry.get("number")) for entry in entries]
     if numbers != list(range(1, count + 1)):
         reason = Message(
             '"{name}" must hold one object for each number from 1 to {count}, in that order',
@@ -78,7 +80,10 @@ def read_sentences(
             count=count,
         )
         return Reading(Outcome.UNREADABLE, reason=reason)
-    options = [match_option(_first(one, _OPTION_KEYS), SUPPORTS) for one in said]
+    options = [
+        match_option(next((entry[name] for name in _OPTION_KEYS if name in entry), None), SUPPORTS)
+        for entry in entries
+    ]
     if None in options:
         wrong = options.index(None) + 1
         return Reading(
@@ -90,27 +95,32 @@ def read_sentences(
             ),
         )
     checked = [
-        _checked(
-            option or NOT_FOUND, _text(one.get("explanation")), one.get("evidence", one), fragments
+        _check(
+            option or NOT_FOUND,
+            _text(entry.get("explanation")),
+            entry.get("evidence", entry),
+            fragments,
         )
-        for one, option in zip(said, options, strict=True)
+        for entry, option in zip(entries, options, strict=True)
     ]
     return _all_of(checked, settle=settle)
 
 
 def read_claims(objects: Sequence[JsonObject], count: int) -> Reading | None:
-    """What so many sentences claim; None where no object of the reply says it."""
+    """Read what ``count`` sentences claim; None if no object of the reply says it."""
     listed = lists_under(objects).get("claims")
     if not listed:
         return None
     if len(listed) > 1:
-        return differing("claims")
-    said = [
-        (whole_number(one.get("sentence")), _text(one.get("claim")))
-        for one in listed[0]
-        if isinstance(one, Mapping)
+        return lists_differ("claims")
+    numbered_claims = [
+        (whole_number(entry.get("sentence")), _text(entry.get("claim")))
+        for entry in listed[0]
+        if isinstance(entry, Mapping)
     ]
-    claims = [(number, text.strip()) for number, text in said if number is not None and text]
+    claims = [
+        (number, text.strip()) for number, text in numbered_claims if number is not None and text
+    ]
     if (
         not claims
         or len(claims) != len(listed[0])
@@ -125,57 +135,62 @@ def read_claims(objects: Sequence[JsonObject], count: int) -> Reading | None:
 
 
 def _all_of(checked: Sequence[_Checked], *, settle: bool) -> Reading:
-    invented = sum(one.invented for one in checked)
-    beside = {INVENTED: invented} if invented else NOTHING
+    invented = sum(sentence.invented for sentence in checked)
+    metadata = {INVENTED: invented} if invented else NOTHING
     wrong = [
-        Message("sentence {number}: {problem}", number=number, problem=one.wrong)
-        for number, one in enumerate(checked, 1)
-        if one.wrong
+        Message("sentence {number}: {problem}", number=number, problem=sentence.wrong)
+        for number, sentence in enumerate(checked, 1)
+        if sentence.wrong
     ]
     if wrong and not settle:
-        return Reading(Outcome.UNREADABLE, reason=join("; ", wrong), beside=beside)
-    return Reading(Outcome.OK, grounded_each([one.verdict for one in checked]), beside=beside)
+        return Reading(Outcome.UNREADABLE, reason=join("; ", wrong), beside=metadata)
+    return Reading(
+        Outcome.OK, grounded_each([sentence.verdict for sentence in checked]), beside=metadata
+    )
 
 
-def _checked(
+def _check(
     option: str, explanation: str | None, given: object, fragments: Sequence[str]
 ) -> _Checked:
     if option == NOT_FOUND:
         return _Checked(Grounded(NOT_FOUND, explanation))
-    asked = [
-        one for one in (given if isinstance(given, list) else [given]) if isinstance(one, Mapping)
+    quoted = [
+        entry
+        for entry in (given if isinstance(given, list) else [given])
+        if isinstance(entry, Mapping)
     ]
-    found = [quote for one in asked if (quote := _quote(one, fragments))]
-    invented = [one for one in asked if _text(one.get("quote")) and not _quote(one, fragments)]
-    wrong = None if found and not invented else _why(option, invented)
+    quotes = [quote for entry in quoted if (quote := _quote(entry, fragments))]
+    invented = [
+        entry for entry in quoted if _text(entry.get("quote")) and not _quote(entry, fragments)
+    ]
+    wrong = None if quotes and not invented else _why(option, invented)
     verdict = (
-        Grounded(option, explanation, evidence=tuple(found))
-        if found
+        Grounded(option, explanation, evidence=tuple(quotes))
+        if quotes
         else Grounded(NOT_FOUND, explanation)
     )
     return _Checked(verdict, wrong, len(invented))
 
 
 def _why(option: str, invented: Sequence[JsonObject]) -> str:
+    """Tell the model why its verdict cannot stand."""
     if not invented:
         return Message(
             "{option!r} needs evidence: the number of a fragment and a quote from it", option=option
         )
     quote, number = _text(invented[0].get("quote")) or "", invented[0].get("fragment")
-    shown = quote if len(quote) <= 80 else quote[:79] + "…"
+    shortened = quote if len(quote) <= 80 else quote[:79] + "…"
     return Message(
         "the quote {first!r} does not stand in fragment {number}: copy it word for word, or "
         "choose {not_found!r}",
-        first=shown,
+        first=shortened,
         number=number,
         not_found=NOT_FOUND,
     )
 
 
 def _quote(given: JsonObject, fragments: Sequence[str]) -> Quote | None:
-    """The passage itself: what is shown as evidence is cut from the fragment, never taken from the
-    reply.
-    """
+    """Find the quote in its fragment; None if it is not there."""
     number, text = whole_number(given.get("fragment")), _text(given.get("quote"))
     if number is None or not text or not 1 <= number <= len(fragments):
         return None
@@ -184,12 +199,10 @@ def _quote(given: JsonObject, fragments: Sequence[str]) -> Quote | None:
     return (
         None
         if passage is None
+        # cut from the fragment, not copied from the reply: what is shown as evidence really stands
+        # there
         else Quote(number, fragment[passage.start : passage.end], passage.start)
     )
-
-
-def _first(given: JsonObject, names: Sequence[str]) -> object:
-    return next((given[name] for name in names if name in given), None)
 
 
 def _text(value: object) -> str | None:

@@ -1,4 +1,4 @@
-"""How questions about sources are worded, for models and for people."""
+"""The wording of questions about sources, for models and for people."""
 
 from __future__ import annotations
 
@@ -13,21 +13,22 @@ from adjudge.features.evidence.support import SUPPORTS
 
 @cache
 def evidence_words(language: str) -> JsonObject:
-    """The words of a language."""
+    """Read the words of a language."""
     check_language(language)
     return our_yaml(__file__, f"evidence.{language}.yaml")[0]
 
 
 def text_criteria(language: str, text_field: str, source_field: str) -> Criteria:
-    """What people are asked of a whole text: by the same name, and with the same answers, as what
-    its sentences come to.
+    """Return the question about a whole text that people are asked.
+
+    Its name and answers are those of the judge's verdict, so that labels can be compared with it.
     """
     words = evidence_words(language)
-    said = mapping(words["text"], Place("judges/data", "text"))
-    options = mapping(said["options"], Place("judges/data", "text.options"))
+    text_words = mapping(words["text"], Place("judges/data", "text"))
+    options = mapping(text_words["options"], Place("judges/data", "text.options"))
     return Criteria(
         str(words["name"]),
-        str(said["description"]),
+        str(text_words["description"]),
         [CriteriaOption(name, str(options[name])) for name in SUPPORTS],
         to_evaluate_field=text_field,
         context_fields=["user_input", source_field],

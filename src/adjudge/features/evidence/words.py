@@ -1,4 +1,4 @@
-"""The words of a text in a form in which their endings do not matter."""
+"""Words in a form in which endings do not matter."""
 
 from __future__ import annotations
 
@@ -17,17 +17,20 @@ _CASE_ENDINGS: Final = 3
 
 @lru_cache(maxsize=16_384)
 def plain_word(word: str) -> str:
-    """Without case, accents, and the ending that marks a plural or a possessive; ё is е."""
+    """Remove case, accents and the ending of a possessive; write ё as е."""
+    # й would lose its breve with the accents, so it is set aside
     bare = word.casefold().replace("ё", "е").replace("й", "\0")
     bare = "".join(
-        one for one in unicodedata.normalize("NFKD", bare) if not unicodedata.combining(one)
+        character
+        for character in unicodedata.normalize("NFKD", bare)
+        if not unicodedata.combining(character)
     ).replace("\0", "й")
     return bare.replace("’", "'").removesuffix("'s").removesuffix("'")
 
 
 @lru_cache(maxsize=16_384)
 def stem(word: str) -> str:
-    """What most forms of a word begin with."""
+    """Return the beginning that most forms of a word share."""
     bare = plain_word(word)
     if _is_cyrillic(bare):
         return bare[: max(3, len(bare) - (2 if len(bare) > 5 else 1))] if len(bare) > 3 else bare
@@ -39,24 +42,26 @@ def stem(word: str) -> str:
 
 @lru_cache(maxsize=1024)
 def content_words(text: str) -> tuple[str, ...]:
-    """The stems of the words that carry meaning, numbers included, in their order."""
+    """Return the stems of the words that carry meaning, numbers included, in their order."""
     function = sentence_words().function
-    found = (match[0] for match in _TOKEN.finditer(text))
-    return tuple(stem(word) for word in found if word.casefold() not in function)
+    tokens = (match[0] for match in _TOKEN.finditer(text))
+    return tuple(stem(word) for word in tokens if word.casefold() not in function)
 
 
 def same_name(one: str, other: str) -> bool:
-    """Whether two words are forms of one name: «Пушкин» and «Пушкина», "Brown" and "Brown's"."""
-    first, second = plain_word(one), plain_word(other)
-    if first == second:
+    """Return True if two words are forms of one name: «Пушкин» and «Пушкина», "Brown" and
+    "Brown's".
+    """
+    name_a, name_b = plain_word(one), plain_word(other)
+    if name_a == name_b:
         return True
-    if not (_is_cyrillic(first) and _is_cyrillic(second)):
+    if not (_is_cyrillic(name_a) and _is_cyrillic(name_b)):
         return False
-    shorter = min(len(first), len(second))
-    common = next((at for at in range(shorter) if first[at] != second[at]), shorter)
+    shorter = min(len(name_a), len(name_b))
+    common = next((at for at in range(shorter) if name_a[at] != name_b[at]), shorter)
     return (
         common >= 3
-        and max(len(first), len(second)) - common <= _CASE_ENDINGS
+        and max(len(name_a), len(name_b)) - common <= _CASE_ENDINGS
         and common >= shorter - 2
     )
 

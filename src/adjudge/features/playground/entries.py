@@ -17,7 +17,7 @@ from adjudge.core.catalog.entry import CatalogEntry
 from adjudge.errors import AdjudgeError, SetupError
 from adjudge.features.playground.store import CaseStore
 from adjudge.messages import term
-from adjudge.web.home import chosen
+from adjudge.web.home import find_file
 from adjudge.web.plan import find_ready_made, own_criteria
 
 _VERSION = re.compile(r"v(\d{1,6})")
@@ -25,7 +25,9 @@ _VERSION = re.compile(r"v(\d{1,6})")
 
 def find_own(home: Path, file: str, name: str) -> CatalogEntry:
     """Return an entry of one of the user's files of criteria."""
-    entries = read_entries(chosen(own_criteria(home), file, term("page", "file of criteria")).path)
+    entries = read_entries(
+        find_file(own_criteria(home), file, term("page", "file of criteria")).path
+    )
     match = next(
         (entry for entry in entries if entry.criteria.name == name), None if name else entries[0]
     )

@@ -47,7 +47,7 @@ from adjudge.features.playground.trial_view import agreement_of
 from adjudge.messages import Joined, Message, join
 from adjudge.runs.case_file import TestCase, dump_yaml, parse_case
 from adjudge.web.forms import whole
-from adjudge.web.home import made_folder
+from adjudge.web.home import make_folder
 from adjudge.web.site import address_of, lead_to, site_of
 
 BROUGHT = Message("what was brought in")
@@ -129,7 +129,7 @@ def save_criteria(request: Request, form: Form) -> Response:
     site, name = site_of(request), dict(form).get("save_as", "").strip()
     check_name(name)
     text = dump_yaml(as_file(Draft.of_form(form).entry()))
-    write_new(made_folder(site.home, CRITERIA_FOLDER) / f"{name}.yaml", text, ANOTHER_NAME)
+    write_new(make_folder(site.home, CRITERIA_FOLDER) / f"{name}.yaml", text, ANOTHER_NAME)
     message = Message("Saved as {file}.", file=f"{CRITERIA_FOLDER}/{name}.yaml")
     return show_message(request, message, files=[TextFile(f"{name}.yaml", text)])
 

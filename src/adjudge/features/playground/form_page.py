@@ -223,7 +223,7 @@ def _form_data(request: Request, draft: Draft, problem: str = "") -> dict[str, o
         "asked": judges,
         "worth": _worth(judges),
         "problem": problem,
-        "judged": trial_data(trial, site.spending.left, draft) if trial else None,
+        "judged": trial_data(trial, site.spending.remaining, draft) if trial else None,
     }
 
 
@@ -354,7 +354,7 @@ def trial_of(request: Request) -> Trial:
 
 def trial_answer(request: Request, trial: Trial, draft: Draft | None = None) -> Response:
     site = site_of(request)
-    data = trial_data(trial, site.spending.left, draft)
+    data = trial_data(trial, site.spending.remaining, draft)
     return site.answer(request, "playground/playground_results.html.jinja", data)
 
 

@@ -17,7 +17,7 @@ from adjudge.core.aio.files import write_new
 from adjudge.errors import SetupError
 from adjudge.messages import Message
 from adjudge.runs.case_file import CaseAgreement, TestCase, parse_case
-from adjudge.web.home import is_own, made_folder
+from adjudge.web.home import is_own, make_folder
 from adjudge.web.text_differences import line_difference
 
 FOLDER = "test-cases"
@@ -162,7 +162,7 @@ class CaseStore:
 
     def _folder_for(self, name: str) -> Path:
         check_name(name)
-        return made_folder(self._home, FOLDER, name)
+        return make_folder(self._home, FOLDER, name)
 
 
 def check_name(name: str) -> None:

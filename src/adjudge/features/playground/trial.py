@@ -461,7 +461,7 @@ class Trials:
             return self._spending.set_aside(0.0)
         likely = estimate_of(case, models, self._spending.prices).usd[1]
         # A tenth of a cent on top, so that an estimate of 0 still allows a call.
-        return self._spending.set_aside(min(self._spending.left, _ROOM * likely + 0.001))
+        return self._spending.set_aside(min(self._spending.remaining, _ROOM * likely + 0.001))
 
 
 def trials_of(site: Site) -> Trials:
@@ -472,4 +472,4 @@ def trials_of(site: Site) -> Trials:
         site.at_end(trials.stop_all)
         return trials
 
-    return site.held(Trials, begin)
+    return site.get_or_create(Trials, begin)

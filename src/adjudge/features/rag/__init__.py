@@ -1,4 +1,6 @@
-"""Answers of retrieval-augmented assistants, scored on six dimensions, with one composite."""
+"""Judging answers of retrieval-augmented assistants: scores on six dimensions, and one
+composite.
+"""
 
 from __future__ import annotations
 

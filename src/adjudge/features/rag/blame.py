@@ -1,5 +1,5 @@
-"""Who is to blame for a poor answer: the retriever, which fetches the fragments, or the generator,
-which writes the answer.
+"""Blame for a poor answer: the retriever, which fetches the fragments, or the generator, which
+writes the answer.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _SAID = ("correctness_recall", "correctness")
 
 @dataclass(frozen=True)
 class Blame:
-    """Whom the figures of a row point at."""
+    """The side that the figures of a row point at, and the figures that led there."""
 
     who: Blamed
     """"unknown": nothing that was measured says how either side did."""
@@ -29,30 +29,32 @@ class Blame:
     """(measure or dimension, its value) of those below the bar."""
 
     def record(self) -> BlameRecord:
-        """As a record of the judgment has it."""
+        """Return it as the record of the judgment stores it."""
         return BlameRecord(who=self.who, because=dict(self.because))
 
 
 def blame(measured: Mapping[str, Measured], grounded: float | None) -> Blame:
-    """By one rule. ``grounded``: the dimension groundedness, from 0 to 1, where it was scored.
+    """Decide by fixed rules which side is to blame. ``grounded``: the score of the dimension
+    groundedness, from 0 to 1, if there is one.
 
-    The retriever's figures: context recall, and recall and hit rate by ids; where none of them is
-    known, whether any fragment is relevant. The generator's: groundedness, faithful citations, and,
-    where the retriever is not to blame, how much of the reference the answer says. A side is to
-    blame where one of its figures is below 0.8.
+    The retriever's figures are context recall, and recall and hit rate by ids; if none of them is
+    known, whether any fragment is relevant. The generator's are groundedness, faithful citations,
+    and, if the retriever is not to blame, how much of the reference the answer says. A side is to
+    blame if one of its figures is below 0.8.
     """
-    found = dict(_known(measured, _FOUND)) or dict(_any_relevant(measured))
-    missed = _below(found)
-    written = {
+    retrieval = dict(_values_of(measured, _FOUND)) or dict(_any_relevant(measured))
+    missed = _below(retrieval)
+    generation = {
         **({} if grounded is None else {"groundedness": grounded}),
-        **dict(_known(measured, _FAITHFUL)),
+        **dict(_values_of(measured, _FAITHFUL)),
     }
+    # an answer cannot be expected to say what was not retrieved
     if not missed:
-        written |= dict(list(_known(measured, _SAID))[:1])
-    unfaithful = _below(written)
-    if not found and not written:
+        generation |= dict(list(_values_of(measured, _SAID))[:1])
+    unfaithful = _below(generation)
+    if not retrieval and not generation:
         return Blame("unknown")
-    who: Blamed = (
+    side: Blamed = (
         "both"
         if missed and unfaithful
         else "retriever"
@@ -61,23 +63,27 @@ def blame(measured: Mapping[str, Measured], grounded: float | None) -> Blame:
         if unfaithful
         else "neither"
     )
-    return Blame(who, (*missed, *unfaithful))
+    return Blame(side, (*missed, *unfaithful))
 
 
-def _known(measured: Mapping[str, Measured], names: Iterable[str]) -> Iterable[tuple[str, float]]:
-    """Those measures of these names, with any cut-off, that have a value."""
-    for wanted in names:
-        for name, one in measured.items():
-            if name.partition("@")[0] == wanted and one.value is not None:
-                yield name, one.value
+def _values_of(
+    measured: Mapping[str, Measured], names: Iterable[str]
+) -> Iterable[tuple[str, float]]:
+    """Yield the values of measures of these names, with any cut-off."""
+    for kind in names:
+        for name, measure in measured.items():
+            if name.partition("@")[0] == kind and measure.value is not None:
+                yield name, measure.value
 
 
 def _any_relevant(measured: Mapping[str, Measured]) -> Iterable[tuple[str, float]]:
-    """Whether a fragment is relevant, by whichever measure of their relevance there is."""
+    """Yield 1 if any fragment is relevant, else 0, by the first measure of relevance that was
+    taken.
+    """
     for name in ("context_precision", "context_noise"):
-        one = measured.get(name)
-        if one and one.goodness is not None:
-            yield "fragment_relevance", float(one.goodness > 0)
+        measure = measured.get(name)
+        if measure and measure.goodness is not None:
+            yield "fragment_relevance", float(measure.goodness > 0)
 
 
 def _below(figures: Mapping[str, float]) -> tuple[tuple[str, float], ...]:

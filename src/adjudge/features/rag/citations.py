@@ -1,4 +1,4 @@
-"""What an answer cites: ``[2]``, footnotes, links and the like, as the numbers of fragments. No
+"""The citations of an answer: ``[2]``, footnotes, links and the like, as numbers of fragments. No
 model is asked.
 """
 
@@ -31,41 +31,46 @@ class Citation:
 
 
 def citations(answer: str, fragments: Sequence[str], ids: Sequence[str] = ()) -> list[Citation]:
-    """Every citation of an answer.
+    """Find every citation of an answer.
 
-    ``ids``: of the fragments, in their order, where they are known: links may name them.
+    ``ids``: the ids of the fragments, in their order, if they are known; links may name them.
     """
     body, notes = _without_notes(answer)
     sources = _Sources(fragments, ids, notes)
-    found = []
-    for number, sentence in enumerate(_joined(sentences(body), body), 1):
-        statement = stated(sentence)
+    citing = []
+    for number, sentence in enumerate(_join_marks(sentences(body), body), 1):
+        statement = strip_marks(sentence)
         marks = [
             (mark[0], place) for mark in CITATION.finditer(sentence) for place in sources.of(mark)
         ]
-        found += [
+        citing += [
             Citation(number, statement, mark, place)
             for mark, place in dict.fromkeys(marks)
             if statement
         ]
-    return found
+    return citing
 
 
-def stated(sentence: str) -> str:
-    """A sentence without its marks; the text of a link stays."""
+def strip_marks(sentence: str) -> str:
+    """Return a sentence without its marks; the text of a link stays."""
     bare = CITATION.sub(lambda mark: mark["text"] or "", sentence)
     return re.sub(r"\s+([.,;:!?…])", r"\1", re.sub(r"[ \t]{2,}", " ", bare)).strip()
 
 
-def _joined(found: Sequence[Sentence], body: str) -> list[str]:
-    """The texts of the sentences; marks that stand alone behind a sentence are its own."""
+def _join_marks(parts: Sequence[Sentence], body: str) -> list[str]:
+    """Return the texts of the sentences. Marks that follow a sentence on their own belong to it."""
     texts: list[str] = []
     end = 0
-    for one in found:
-        text = one.text
-        if texts and not re.search(r"\w", stated(text)) and not body[end : one.start].count("\n\n"):
+    for sentence in parts:
+        text = sentence.text
+        if (
+            texts
+            and not re.search(r"\w", strip_marks(text))
+            and not body[end : sentence.start].count("\n\n")
+        ):
             texts[-1] += f" {text}"
         else:
+            # a mark behind the full stop was split off to the start of the next sentence
             leading = (
                 re.match(rf"(?:\s*(?:{CITATION.pattern}))+", text, re.IGNORECASE) if texts else None
             )
@@ -73,12 +78,12 @@ def _joined(found: Sequence[Sentence], body: str) -> list[str]:
                 texts[-1] += f" {leading[0]}"
                 text = text[leading.end() :]
             texts.append(text)
-        end = one.end
+        end = sentence.end
     return texts
 
 
 def _without_notes(answer: str) -> tuple[str, dict[str, str]]:
-    """The answer, and what its footnotes and its list of sources say, by their names."""
+    """Split off footnotes and the list of sources; return the rest, and the notes by name."""
     notes = {
         (note["name"] or note["number"]).casefold(): note["text"] for note in NOTE.finditer(answer)
     }
@@ -86,48 +91,49 @@ def _without_notes(answer: str) -> tuple[str, dict[str, str]]:
 
 
 class _Sources:
-    """Which fragment a mark means."""
+    """Finds the fragment that a mark points to."""
 
     def __init__(
         self, fragments: Sequence[str], ids: Sequence[str], notes: Mapping[str, str]
     ) -> None:
         self._fragments = fragments
         self._ids = {
-            one.casefold(): place
-            for place, one in reversed(list(enumerate(ids, 1)))
+            fragment_id.casefold(): place
+            # reversed, so that of equal ids the first fragment counts
+            for place, fragment_id in reversed(list(enumerate(ids, 1)))
             if place <= len(fragments)
         }
         self._notes = notes
 
     def of(self, mark: re.Match[str]) -> Iterator[int | None]:
-        """The fragments; None for each that is not there."""
+        """Yield the fragments; None for each that does not exist."""
         numbers = mark["numbers"] or mark["named"] or (mark["raised"] or "").translate(_RAISED)
         if numbers:
             yield from (self._number(number) for number in _each(numbers))
         elif mark["note"]:
             yield self._note(mark["note"])
         else:
-            yield self._linked((mark["link"] or mark["url"]).rstrip(".,;:!?"))
+            yield self._find_linked((mark["link"] or mark["url"]).rstrip(".,;:!?"))
 
     def _number(self, number: int) -> int | None:
-        """A list of sources below the answer says what a number means; else it is the fragment's
-        own.
+        """Return the fragment that a list of sources gives for the number; without a list, the
+        fragment of that number.
         """
         text = self._notes.get(str(number))
-        if text and (named := self._mentioned(text)):
-            return named
+        if text and (place := self._find_mentioned(text)):
+            return place
         return number if 1 <= number <= len(self._fragments) else None
 
     def _note(self, name: str) -> int | None:
-        named = self._mentioned(self._notes.get(name.casefold(), ""))
-        return named or (
+        place = self._find_mentioned(self._notes.get(name.casefold(), ""))
+        return place or (
             self._number(int(name)) if name.isdecimal() else self._ids.get(name.casefold())
         )
 
-    def _mentioned(self, text: str) -> int | None:
-        """The fragment whose link, id, number or beginning a note gives."""
+    def _find_mentioned(self, text: str) -> int | None:
+        """Return the fragment whose link, id, number or beginning is in a note."""
         link = re.search(r"https?://[^\s<>()\[\]]+", text)
-        if link and (place := self._linked(link[0].rstrip(".,;:"))):
+        if link and (place := self._find_linked(link[0].rstrip(".,;:"))):
             return place
         if place := self._ids.get(text.strip().casefold()):
             return place
@@ -140,36 +146,42 @@ class _Sources:
         return next(
             (
                 place
-                for place, one in enumerate(self._fragments, 1)
-                if len(start) > 8 and start in _plain(one)
+                for place, fragment in enumerate(self._fragments, 1)
+                # short texts begin many fragments by chance
+                if len(start) > 8 and start in _plain(fragment)
             ),
             None,
         )
 
-    def _linked(self, link: str) -> int | None:
+    def _find_linked(self, link: str) -> int | None:
         if place := self._ids.get(link.casefold()):
             return place
-        wanted = _address(link)
+        address = _address(link)
         anchor = re.fullmatch(rf"#?{SOURCE_WORD}?[-_]?(\d{{1,3}})", link, re.IGNORECASE)
         if anchor:
             return self._number(int(anchor[1]))
         return next(
             (
                 place
-                for place, one in enumerate(self._fragments, 1)
-                if wanted and wanted in _addresses(one)
+                for place, fragment in enumerate(self._fragments, 1)
+                if address
+                and address
+                in {
+                    _address(link)
+                    for link in re.findall(r"(?:https?://|www\.)[^\s<>()\[\]\"'«»]+", fragment)
+                }
             ),
             None,
         )
 
 
 def _each(numbers: str) -> Iterator[int]:
-    for found in _RANGE.finditer(numbers):
-        first, last = int(found[1]), int(found[2] or found[1])
-        if not first:  # sources are numbered from 1: this is an index
+    for match in _RANGE.finditer(numbers):
+        start, end = int(match[1]), int(match[2] or match[1])
+        if not start:  # sources are numbered from 1: this is an index
             continue
         yield from (
-            range(first, min(last, first + _MOST_IN_RANGE) + 1) if last >= first else (first, last)
+            range(start, min(end, start + _MOST_IN_RANGE) + 1) if end >= start else (start, end)
         )
 
 
@@ -179,7 +191,3 @@ def _plain(text: str) -> str:
 
 def _address(link: str) -> str:
     return re.sub(r"^(?:https?://)?(?:www\.)?", "", link.casefold()).rstrip("/.,;:")
-
-
-def _addresses(text: str) -> set[str]:
-    return {_address(link) for link in re.findall(r"(?:https?://|www\.)[^\s<>()\[\]\"'«»]+", text)}

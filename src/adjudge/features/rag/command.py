@@ -1,5 +1,5 @@
-"""``adjudge rag``: the answers of a retrieval-augmented assistant on six
-dimensions, as a report.
+"""``adjudge rag``: score the answers of a retrieval-augmented assistant on six dimensions, and
+write a report.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ _OTHER = {
 
 @light_dataclass(frozen=True, kw_only=True)
 class RagOptions:
-    """What ``adjudge rag`` can be told."""
+    """Options of ``adjudge rag``."""
 
     csv: Path = option(
         "--csv",
@@ -173,13 +173,13 @@ def rag(options: RagOptions, flags: Flags) -> int:
     if flags.dry_run:
         show_estimate(estimated(outcome), as_json=options.as_json)
         return ExitCode.OK
-    judged = judge_all(
+    entries = judge_all(
         _RagDisplay(
             outcome, quiet=flags.quiet or options.as_json, listeners=flags.listeners, keeps=True
         ),
         partial(_check_folder, options.output),
     )
-    judgments = judgments_of(outcome, judged)
+    judgments = judgments_of(outcome, entries)
     report = outcome.report()
     paths = [] if outcome.halted else write_reports(report, judgments, options.output)
     if options.as_json:
@@ -205,10 +205,10 @@ def _weight(text: str) -> tuple[str, float]:
 
 
 class _RagDisplay(RunDisplay):
-    """Says which columns were taken; blank rows are for the report to tell of."""
+    """Prints which columns were chosen; blank rows are left to the report."""
 
     def show(self, event: Event) -> None:
-        """Count an event, and show it where that helps."""
+        """Count an event, and print it if it helps."""
         if isinstance(event, ColumnsChosen) and not self.quiet:
             say_columns(event.columns)
         if isinstance(event, BlankRows):
@@ -220,7 +220,7 @@ class _RagDisplay(RunDisplay):
 def _models(
     provider: str | None, name: str | None, api_key: str | None, ids: Sequence[str]
 ) -> Sequence[str]:
-    """The seed's way of naming a model, or ours."""
+    """Return the models, named by the options of the original tool or by ours."""
     if (provider is None) != (name is None):
         raise UsageError(
             Message(
@@ -244,15 +244,17 @@ def _models(
 
 
 def _has_seeds_key(provider: str) -> bool:
-    """``API_KEY`` is Mistral's, as the seed has it: it goes to nobody else, and Mistral's own
-    variable comes first.
+    """Return True if $API_KEY holds the key for this provider.
+
+    The original tool used that variable for Mistral. It is sent to no other provider, and Mistral's
+    own variable comes first.
     """
     is_mistral = provider.lower() == MISTRAL.name
     return is_mistral and not key_for(MISTRAL) and bool(os.environ.get(_SEEDS_KEY))
 
 
 def _check_folder(folder: Path) -> None:
-    """Before anything is paid for, not after."""
+    """Raise a SetupError before anything is paid for if the reports cannot be written."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

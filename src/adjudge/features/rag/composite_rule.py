@@ -1,4 +1,4 @@
-"""The scores of an answer as one number, and which rule made it."""
+"""Combine the scores of an answer into one number, and name the rule that made it."""
 
 from __future__ import annotations
 
@@ -20,27 +20,28 @@ Scores = Mapping[str, int | None]
 def composite(
     scores: Scores, dimensions: Sequence[Dimension] | None = None, measured: Sequence[Measured] = ()
 ) -> Composite:
-    """The weighted mean of the normalised scores; gates lower it. A dimension that ``scores``
-    leaves out is missing.
+    """Return the weighted mean of the normalised scores, lowered by gates. A dimension that
+    ``scores`` leaves out is missing.
 
-    ``measured``: what else the answer was measured by; those with a weight have a part in the mean.
+    ``measured``: further measures of the answer; those with a weight are part of the mean.
     """
-    known = dimensions if dimensions is not None else _six()
-    _check(scores, known)
-    weighing = [one for one in measured if one.measure.weight]
-    gaps = [one.name for one in known if scores.get(one.name) is None]
-    missing = (*gaps, *(one.measure.name for one in weighing if one.value is None))
-    fired = _fired(scores, known)
+    scored = dimensions if dimensions is not None else _six()
+    _check(scores, scored)
+    weighing = [figure for figure in measured if figure.measure.weight]
+    gaps = [dimension.name for dimension in scored if scores.get(dimension.name) is None]
+    missing = (*gaps, *(figure.measure.name for figure in weighing if figure.value is None))
+    fired_gates = _find_fired(scores, scored)
     ends = [
-        [end if one.goodness is None else one.goodness for one in weighing] for end in (0.0, 1.0)
+        [end if figure.goodness is None else figure.goodness for figure in weighing]
+        for end in (0.0, 1.0)
     ]
-    weights = [one.measure.weight for one in weighing]
+    weights = [figure.measure.weight for figure in weighing]
     reached = [
-        _value(filled, known, end, weights) for filled in _extremes(scores, known) for end in ends
+        _value(filled, scored, end, weights) for filled in _extremes(scores, scored) for end in ends
     ]
     lower, upper = min(reached), max(reached)
     value = lower if lower == upper else None
-    rule = fired[0].rule if fired else MEAN if value is not None else MISSING
+    rule = fired_gates[0].rule if fired_gates else MEAN if value is not None else MISSING
     return Composite(value, rule, lower, upper, missing)
 
 
@@ -50,7 +51,7 @@ def _six() -> tuple[Dimension, ...]:
 
 
 def _check(scores: Scores, dimensions: Sequence[Dimension]) -> None:
-    by_name = {one.name: one for one in dimensions}
+    by_name = {dimension.name: dimension for dimension in dimensions}
     for name, score in scores.items():
         if name not in by_name:
             raise SetupError(
@@ -75,27 +76,36 @@ def _value(
     measured: Sequence[float],
     weights: Sequence[float],
 ) -> float:
-    """What the formula gives; every gate that fires can only lower it.
-
-    A gate that changes a weight is held against the weight that was set *and* against an equal one:
-    a greater weight of a middling score raises the mean of poor ones.
-    """
-    normalized = [*(one.normalized(scores[one.name] or 0) for one in dimensions), *measured]
-    heavier = {
-        one.name: weight
-        for one in dimensions
-        if (weight := _gate_weight(one, scores[one.name])) is not None
-    }
-    tried: list[Mapping[str, float]] = [{}, heavier, dict.fromkeys(heavier, EQUAL_WEIGHT)]
-    means = [
-        _mean(normalized, [*(given.get(one.name, one.weight) for one in dimensions), *weights])
-        for given in tried
+    """Compute the composite of complete scores. A gate that fires can only lower it."""
+    normalized = [
+        *(dimension.normalized(scores[dimension.name] or 0) for dimension in dimensions),
+        *measured,
     ]
-    return min(*means, *(gate.cap for gate in _fired(scores, dimensions) if gate.cap is not None))
+    heavier = {
+        dimension.name: weight
+        for dimension in dimensions
+        if (weight := _gate_weight(dimension, scores[dimension.name])) is not None
+    }
+    # A gate that changes a weight is compared with the set weight and with an equal one: a greater
+    # weight of a middling score would raise the mean of poor ones.
+    weightings: list[Mapping[str, float]] = [{}, heavier, dict.fromkeys(heavier, EQUAL_WEIGHT)]
+    means = [
+        _mean(
+            normalized,
+            [
+                *(weighting.get(dimension.name, dimension.weight) for dimension in dimensions),
+                *weights,
+            ],
+        )
+        for weighting in weightings
+    ]
+    return min(
+        *means, *(gate.cap for gate in _find_fired(scores, dimensions) if gate.cap is not None)
+    )
 
 
 def _gate_weight(dimension: Dimension, score: int | None) -> float | None:
-    """What a gate that fires makes of the dimension's weight; None where none does."""
+    """Return the weight that a fired gate gives the dimension; None if no gate changes it."""
     return next(
         (
             gate.weight
@@ -112,22 +122,29 @@ def _mean(values: Sequence[float], weights: Sequence[float]) -> float:
     ) / math.fsum(weights)
 
 
-def _fired(scores: Scores, dimensions: Sequence[Dimension]) -> list[Gate]:
-    """The gates that the scores fire, the strictest first."""
-    fired = [gate for one in dimensions for gate in one.gates if gate.score == scores.get(one.name)]
+def _find_fired(scores: Scores, dimensions: Sequence[Dimension]) -> list[Gate]:
+    """Return the gates that the scores fire, the strictest first."""
+    fired = [
+        gate
+        for dimension in dimensions
+        for gate in dimension.gates
+        if gate.score == scores.get(dimension.name)
+    ]
     return sorted(fired, key=lambda gate: math.inf if gate.cap is None else gate.cap)
 
 
 def _extremes(scores: Scores, dimensions: Sequence[Dimension]) -> Iterator[dict[str, int | None]]:
-    """Ways to fill the gaps, the worst and the best among them.
+    """Yield ways to fill missing scores; the worst and the best outcome are among them.
 
-    Without gates more is better, so the ends of a scale are enough; with gates every score has to
+    Without gates more is better, so the ends of a scale are enough. With gates every score has to
     be tried.
     """
-    gaps = [one for one in dimensions if scores.get(one.name) is None]
-    gated = [one for one in gaps if one.gates]
-    for tried in product(*(range(one.maximum + 1) for one in gated)):
-        fixed = {one.name: score for one, score in zip(gated, tried, strict=True)}
+    gaps = [dimension for dimension in dimensions if scores.get(dimension.name) is None]
+    gated = [dimension for dimension in gaps if dimension.gates]
+    for combination in product(*(range(dimension.maximum + 1) for dimension in gated)):
+        fixed = {dimension.name: score for dimension, score in zip(gated, combination, strict=True)}
         for end in (0, 1):
-            ends = {one.name: end * one.maximum for one in gaps if not one.gates}
+            ends = {
+                dimension.name: end * dimension.maximum for dimension in gaps if not dimension.gates
+            }
             yield {**scores, **ends, **fixed}

@@ -1,4 +1,4 @@
-"""What an answer is scored on: the ready-made dimensions, and those of one's own."""
+"""The dimensions on which an answer is scored: the ready-made ones and custom ones."""
 
 from __future__ import annotations
 
@@ -31,9 +31,11 @@ composite try them all.
 
 @dataclass(frozen=True)
 class Gate:
-    """What one score of a dimension does to the composite besides its part in the mean.
+    """An effect of one score on the composite, besides its part in the mean. It never raises the
+    composite.
 
-    A gate never raises it.
+    Example: ``Gate(score=0, rule="harmful", cap=0.2)`` keeps the composite of a harmful answer at
+    0.2 or less.
     """
 
     score: int
@@ -113,10 +115,14 @@ class Dimension:
 
     @cached_property
     def reads(self) -> tuple[str, ...] | None:
-        """The fields it sees, the judged one last; None: all there are."""
-        judged = self.criteria.to_evaluate_field
+        """The fields it sees, the judged one last; None if it sees all."""
+        judged_name = self.criteria.to_evaluate_field
         context = self.criteria.context_fields
-        return None if context is None else (*(name for name in context if name != judged), judged)
+        return (
+            None
+            if context is None
+            else (*(name for name in context if name != judged_name), judged_name)
+        )
 
     @property
     def scale(self) -> list[tuple[int, str, str]]:
@@ -127,12 +133,12 @@ class Dimension:
         ]
 
     def normalized(self, score: int) -> float:
-        """``score`` between 0 and 1."""
+        """Return ``score`` as a share of the maximum."""
         return score / self.maximum
 
 
 def rag_dimensions(language: str = "en") -> tuple[Dimension, ...]:
-    """The six ready-made ones."""
+    """Return the six ready-made dimensions."""
     return tuple(
         _dimension(value, place, language) for place, value in _ready_made(language).values()
     )
@@ -140,7 +146,7 @@ def rag_dimensions(language: str = "en") -> tuple[Dimension, ...]:
 
 @cache
 def absent(language: str = "en") -> Mapping[str, str]:
-    """What stands in a prompt for a field that a row has nothing in."""
+    """Return the texts that prompts show for empty fields."""
     return {
         str(name): str(text)
         for name, text in mapping(_data(language)["absent"], Place("rag", "absent")).items()
@@ -148,79 +154,84 @@ def absent(language: str = "en") -> Mapping[str, str]:
 
 
 def read_dimensions(path: str | Path, language: str = "en") -> tuple[Dimension, ...]:
-    """The ready-made dimensions with those of a YAML or JSON file.
+    """Return the ready-made dimensions, changed and extended by a YAML or JSON file.
 
-    An entry that bears the name of a ready-made one changes what it gives (its weight, its gates,
-    its texts); any other is a further dimension.
+    An entry with the name of a ready-made dimension changes only what it gives (its weight, gates
+    or texts). Any other entry is a further dimension.
     """
     entries = _ready_made(language)
     for place, value in raw_entries(path):
-        given = mapping(value, place)
-        name = phrase(given.get("name") or "", place.at("name"))
-        known = entries.get(name)
-        entries[name] = (place, {**mapping(known[1], known[0]), **given} if known else given)
+        settings = mapping(value, place)
+        name = phrase(settings.get("name") or "", place.at("name"))
+        ready_made = entries.get(name)
+        entries[name] = (
+            place,
+            {**mapping(ready_made[1], ready_made[0]), **settings} if ready_made else settings,
+        )
     return tuple(_dimension(value, place, language) for place, value in entries.values())
 
 
 def kept_dimensions(kept: object) -> tuple[Dimension, ...]:
-    """The dimensions as a run folder keeps them; none where what is kept are none."""
+    """Read the dimensions from a run folder's configuration; empty if they cannot be read."""
     try:
         return tuple(
-            _kept(mapping(one, Place(Message("the run"))))
-            for one in mapping(kept, Place(Message("the run"))).values()
+            _read_dimension(mapping(stored, Place(Message("the run"))))
+            for stored in mapping(kept, Place(Message("the run"))).values()
         )
     except (SetupError, KeyError, TypeError, ValueError):
         return ()
 
 
-def _kept(one: JsonObject) -> Dimension:
+def _read_dimension(one: JsonObject) -> Dimension:
     place = Place(Message("the run"))
-    asked = mapping(one["criteria"], place)
-    options = [mapping(option, place) for _, option in list_of(asked["options"], place)]
-    context = asked.get("context_fields")
+    stored_criteria = mapping(one["criteria"], place)
+    options = [mapping(option, place) for _, option in list_of(stored_criteria["options"], place)]
+    context = stored_criteria.get("context_fields")
     criteria = Criteria(
-        str(asked["name"]),
-        str(asked["description"]),
+        str(stored_criteria["name"]),
+        str(stored_criteria["description"]),
         [CriteriaOption(str(option["name"]), str(option["description"])) for option in options],
-        to_evaluate_field=str(asked["to_evaluate_field"]),
+        to_evaluate_field=str(stored_criteria["to_evaluate_field"]),
         context_fields=[str(name) for _, name in list_of(context, place)]
         if isinstance(context, list)
         else None,
-        higher_is_better=bool(asked.get("higher_is_better", True)),
+        higher_is_better=bool(stored_criteria.get("higher_is_better", True)),
     )
     labels = [str(label) for _, label in list_of(one["labels"], place)]
     gates = [_gate(mapping(gate, place), place) for _, gate in list_of(one["gates"], place)]
     return Dimension(criteria, str(one["title"]), labels, number(one["weight"], place), gates)
 
 
-def chosen(
+def choose_dimensions(
     known: Sequence[Dimension], wanted: Sequence[str | Dimension] | None
 ) -> tuple[Dimension, ...]:
-    """Those that are wanted, by name or as they are; all of them when nothing is said."""
-    by_name = {one.name: one for one in known}
+    """Return the wanted dimensions, given by name or as objects; all if ``wanted`` is None."""
+    by_name = {choice.name: choice for choice in known}
     if wanted is not None and list(wanted) == [NO_DIMENSIONS]:
         return ()
     if wanted is not None and not wanted:
         raise SetupError(
             "dimensions is empty: leave it out to score all of them, or say 'none' to score none"
         )
-    for one in wanted or ():
-        if isinstance(one, str) and one not in by_name:
+    for choice in wanted or ():
+        if isinstance(choice, str) and choice not in by_name:
             raise SetupError(
                 "unknown dimension {name!r}; {hint}",
-                name=one,
-                hint=nearest(one, list(by_name)),
+                name=choice,
+                hint=nearest(choice, list(by_name)),
             )
-    found = tuple(by_name[one] if isinstance(one, str) else one for one in wanted or known)
-    check_dimensions(found)
-    return found
+    selected = tuple(
+        by_name[choice] if isinstance(choice, str) else choice for choice in wanted or known
+    )
+    check_dimensions(selected)
+    return selected
 
 
-def weighted(
+def reweight(
     known: Sequence[Dimension], weights: Mapping[str, float], *, beside: bool = False
 ) -> tuple[Dimension, ...]:
-    """The dimensions with other weights. ``beside``: whether something else has a weight, too."""
-    names = [one.name for one in known]
+    """Return the dimensions with other weights. ``beside``: True if a measure has a weight too."""
+    names = [dimension.name for dimension in known]
     for name in weights:
         if name not in names:
             raise SetupError(
@@ -228,25 +239,31 @@ def weighted(
                 name=name,
                 hint=nearest(name, names),
             )
-    found = tuple(replace(one, weight=float(weights.get(one.name, one.weight))) for one in known)
-    check_dimensions(found, beside=beside)
-    return found
+    reweighted = tuple(
+        replace(dimension, weight=float(weights.get(dimension.name, dimension.weight)))
+        for dimension in known
+    )
+    check_dimensions(reweighted, beside=beside)
+    return reweighted
 
 
 def check_dimensions(dimensions: Sequence[Dimension], *, beside: bool = False) -> None:
-    """Say so when no composite can be made of them.
+    """Raise a SetupError if no composite can be made of the dimensions.
 
-    ``beside``: whether something else has a weight, too.
+    ``beside``: True if a measure has a weight too.
     """
-    names = [one.name for one in dimensions]
+    names = [dimension.name for dimension in dimensions]
     for name in names:
         if names.count(name) > 1:
             raise SetupError("there are two dimensions called {name!r}", name=name)
-    if not beside and not any(one.weight for one in dimensions):
+    if not beside and not any(dimension.weight for dimension in dimensions):
         raise SetupError(
             "no dimension has a weight above 0: there is nothing to make a composite of"
         )
-    if math.prod(one.maximum + 1 for one in dimensions if one.gates) > _MOST_GATED:
+    if (
+        math.prod(dimension.maximum + 1 for dimension in dimensions if dimension.gates)
+        > _MOST_GATED
+    ):
         raise SetupError(
             "too many dimensions have gates: keep them to the few that must decide alone"
         )
@@ -299,18 +316,21 @@ def _data(language: str) -> JsonObject:
 
 
 def _dimension(value: object, place: Place, language: str) -> Dimension:
-    given = mapping(value, place)
-    options = [_option(item, at) for at, item in list_of(given.get("options"), place.at("options"))]
-    plain = {key: item for key, item in given.items() if key not in _OWN_KEYS}
+    settings = mapping(value, place)
+    options = [
+        _option(item, at) for at, item in list_of(settings.get("options"), place.at("options"))
+    ]
+    plain = {key: item for key, item in settings.items() if key not in _OWN_KEYS}
     entry = parse_entry({**plain, "options": [option for option, _ in options]}, place, language)
     try:
         return Dimension(
             criteria=entry.criteria,
-            title=phrase(given.get("title") or "", place.at("title")),
+            title=phrase(settings.get("title") or "", place.at("title")),
             labels=[label for _, label in options],
-            weight=number(given.get("weight", EQUAL_WEIGHT), place.at("weight")),
+            weight=number(settings.get("weight", EQUAL_WEIGHT), place.at("weight")),
             gates=[
-                _gate(item, at) for at, item in list_of(given.get("gates") or [], place.at("gates"))
+                _gate(item, at)
+                for at, item in list_of(settings.get("gates") or [], place.at("gates"))
             ],
         )
     except SetupError as error:
@@ -318,7 +338,7 @@ def _dimension(value: object, place: Place, language: str) -> Dimension:
 
 
 def _option(value: object, place: Place) -> tuple[object, str]:
-    """The option as criteria have it, and its label."""
+    """Split an option of a file into the option as criteria have it, and its label."""
     if not isinstance(value, Mapping):
         return value, ""
     label = phrase(value.get("label") or "", place.at("label"))
@@ -326,15 +346,16 @@ def _option(value: object, place: Place) -> tuple[object, str]:
 
 
 def _gate(value: object, place: Place) -> Gate:
-    given = mapping(value, place, _GATE_KEYS, ("score", "rule"))
+    settings = mapping(value, place, _GATE_KEYS, ("score", "rule"))
     numbers = {
-        key: number(given[key], place.at(key))
+        key: number(settings[key], place.at(key))
         for key in ("cap", "weight")
-        if given.get(key) is not None
+        if settings.get(key) is not None
     }
-    score = number(given["score"], place.at("score"))
+    score = number(settings["score"], place.at("score"))
     return Gate(
+        # -1 is in no scale, so the dimension's own check names the error
         score=int(score) if score == int(score) else -1,
-        rule=phrase(given["rule"], place.at("rule")),
+        rule=phrase(settings["rule"], place.at("rule")),
         **numbers,
     )

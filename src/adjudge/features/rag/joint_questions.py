@@ -1,5 +1,5 @@
-"""Many parts of a row in one call: the same question about each, where all are held against the
-same texts, and the two questions that read nothing but the fragments together.
+"""Ask about many parts of a row in one call: one question about each part, if all are compared with
+the same texts; and the two questions that read only the fragments.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from adjudge.features.evidence.grouped_questions import (
     ChoiceOfEach,
     ChoiceOfLists,
     Listed,
-    each_of,
-    shared_out,
+    split_evenly,
+    split_options,
 )
 
 Checks = Literal["each", "joint"]
@@ -34,7 +34,7 @@ _IN_FRAGMENTS = "statement_in_fragments"
 
 @dataclass(frozen=True)
 class JointCase:
-    """What is asked in one call."""
+    """The content of one call."""
 
     criteria: Criteria
     instance: Instance
@@ -42,81 +42,88 @@ class JointCase:
     template: str
 
 
-def grouped(cases: Sequence[Case]) -> tuple[list[JointCase], list[Case]]:
-    """What can be asked about in one call, two parts or more at a time, and the
-    cases that cannot.
+def group_cases(cases: Sequence[Case]) -> tuple[list[JointCase], list[Case]]:
+    """Group cases of two parts or more into one call each; return these, and the cases that stay
+    alone.
     """
-    both, others = _of_the_same_fragments(cases)
-    found: dict[str, list[Case]] = {}
-    for case in others:
-        beside = {
+    joint, remaining = _of_the_same_fragments(cases)
+    groups: dict[str, list[Case]] = {}
+    for case in remaining:
+        shared_fields = {
             name: value
             for name, value in case.instance.fields.items()
             if name != case.criteria.to_evaluate_field
         }
-        key = f"{case.criteria.name}\0{Instance({'': '', **beside}).identity}"
-        found.setdefault(
+        key = f"{case.criteria.name}\0{Instance({'': '', **shared_fields}).identity}"
+        groups.setdefault(
             key if case.template == CHECK else f"{key}\0{case.instance.identity}", []
         ).append(case)
-    shares = [share for some in found.values() for share in shared_out(some)]
-    return [*both, *(_together(some) for some in shares if len(some) > 1)], [
-        some[0] for some in shares if len(some) == 1
+    shares = [share for group in groups.values() for share in split_evenly(group)]
+    return [*joint, *(_together(group) for group in shares if len(group) > 1)], [
+        group[0] for group in shares if len(group) == 1
     ]
 
 
 def _together(cases: Sequence[Case]) -> JointCase:
-    """Cases of one check that differ in what is judged alone."""
-    criteria, first = cases[0].criteria, cases[0].instance.fields
+    """Join cases of one check that differ only in what is judged."""
+    criteria, fields = cases[0].criteria, cases[0].instance.fields
     question = ChoiceOfEach(criteria.option_names, criteria.points, count=len(cases))
     return JointCase(
         criteria,
-        Instance({**first, criteria.to_evaluate_field: list(map(_judged, cases))}),
+        Instance({**fields, criteria.to_evaluate_field: list(map(_judged_text, cases))}),
         question,
         CHECK_JOINT,
     )
 
 
 def _of_the_same_fragments(cases: Sequence[Case]) -> tuple[list[JointCase], list[Case]]:
-    """Whether fragments help, and whether statements can be taken from them: the fragments are
-    shown once for both.
+    """Join the questions whether fragments help and whether statements are in them, so that the
+    fragments are shown once for both.
     """
-    help_to = [case for case in cases if case.criteria.name == _OF_FRAGMENTS]
-    taken = [case for case in cases if case.criteria.name == _IN_FRAGMENTS]
-    fragments = tuple(map(_judged, help_to))
-    same = all(case.instance.fields[_FRAGMENTS] == fragments for case in taken)
-    if not (help_to and taken and same) or len(help_to) + len(taken) > MOST_AT_ONCE:
+    relevance = [case for case in cases if case.criteria.name == _OF_FRAGMENTS]
+    inclusion = [case for case in cases if case.criteria.name == _IN_FRAGMENTS]
+    fragments = tuple(map(_judged_text, relevance))
+    share_fragments = all(case.instance.fields[_FRAGMENTS] == fragments for case in inclusion)
+    if (
+        not (relevance and inclusion and share_fragments)
+        or len(relevance) + len(inclusion) > MOST_AT_ONCE
+    ):
         return [], list(cases)
-    about, inside = help_to[0].criteria, taken[0].criteria
+    relevance_criteria, inclusion_criteria = relevance[0].criteria, inclusion[0].criteria
     lists = [
-        Listed(about, _FRAGMENTS, len(help_to)),
-        Listed(inside, inside.to_evaluate_field, len(taken)),
+        Listed(relevance_criteria, _FRAGMENTS, len(relevance)),
+        Listed(inclusion_criteria, inclusion_criteria.to_evaluate_field, len(inclusion)),
     ]
-    beside = {name: help_to[0].instance.fields[name] for name in about.context_fields or ()}
-    shown = Instance(
-        {**beside, _FRAGMENTS: fragments, inside.to_evaluate_field: list(map(_judged, taken))}
+    shared_fields = {
+        name: relevance[0].instance.fields[name] for name in relevance_criteria.context_fields or ()
+    }
+    instance = Instance(
+        {
+            **shared_fields,
+            _FRAGMENTS: fragments,
+            inclusion_criteria.to_evaluate_field: list(map(_judged_text, inclusion)),
+        }
     )
     criteria = Criteria(
-        f"{about.name}, {inside.name}",
-        f"{about.description}\n{inside.description}",
-        about.options,
-        to_evaluate_field=inside.to_evaluate_field,
-        context_fields=[*beside, _FRAGMENTS],
+        f"{relevance_criteria.name}, {inclusion_criteria.name}",
+        f"{relevance_criteria.description}\n{inclusion_criteria.description}",
+        relevance_criteria.options,
+        to_evaluate_field=inclusion_criteria.to_evaluate_field,
+        context_fields=[*shared_fields, _FRAGMENTS],
     )
-    asked = {id(case) for case in (*help_to, *taken)}
-    return [JointCase(criteria, shown, ChoiceOfLists.of(lists), CHECK_LISTS)], [
-        one for one in cases if id(one) not in asked
+    joined = {id(case) for case in (*relevance, *inclusion)}
+    return [JointCase(criteria, instance, ChoiceOfLists.of(lists), CHECK_LISTS)], [
+        case for case in cases if id(case) not in joined
     ]
 
 
-def _judged(case: Case) -> str:
+def _judged_text(case: Case) -> str:
     return str(case.instance.fields[case.criteria.to_evaluate_field])
 
 
 def split(votes: Sequence[Vote]) -> list[Vote]:
-    """The votes, those on several parts as one vote on each: they say what, and
-    cost nothing more.
-    """
-    return [one for vote in votes for one in _parts(vote)]
+    """Split votes on several parts into one vote per part. The parts cost nothing more."""
+    return [part for vote in votes for part in _parts(vote)]
 
 
 def _parts(vote: Vote) -> Iterator[Vote]:
@@ -124,28 +131,34 @@ def _parts(vote: Vote) -> Iterator[Vote]:
     if ballot.template not in (CHECK_JOINT, CHECK_LISTS):
         yield vote
         return
-    shown = list(_cases_of(ballot))
-    said: Sequence[str | None] = (
-        each_of(vote.verdict) if isinstance(vote.verdict, Chosen) else [None] * len(shown)
+    cases = list(_cases_of(ballot))
+    options: Sequence[str | None] = (
+        split_options(vote.verdict) if isinstance(vote.verdict, Chosen) else [None] * len(cases)
     )
-    for (criteria, instance), option in zip(shown, said, strict=True):
+    for (criteria, instance), option in zip(cases, options, strict=True):
         question = Choice(criteria.option_names, criteria.points)
-        own = replace(
+        part_ballot = replace(
             ballot, criteria=criteria, instance=instance, question=question, template=CHECK
         )
-        yield replace(vote, ballot=own, verdict=Chosen(option) if option else None)
+        yield replace(vote, ballot=part_ballot, verdict=Chosen(option) if option else None)
 
 
 def _cases_of(ballot: Ballot) -> Iterator[tuple[Criteria, Instance]]:
-    """What is asked of each part, and what would be shown if it were asked about by itself."""
+    """Yield the criteria of each part, and the instance that a question about it alone would
+    show.
+    """
     fields = ballot.instance.fields
-    question, judged = ballot.question, ballot.criteria.to_evaluate_field
+    question, judged_field = ballot.question, ballot.criteria.to_evaluate_field
     if not isinstance(question, ChoiceOfLists):
         yield from (
-            (ballot.criteria, Instance({**fields, judged: text})) for text in fields[judged]
+            (ballot.criteria, Instance({**fields, judged_field: text}))
+            for text in fields[judged_field]
         )
         return
-    for one in question.lists:
-        beside = {name: fields[name] for name in one.criteria.context_fields or ()}
-        for text in fields[one.field]:
-            yield one.criteria, Instance({**beside, one.criteria.to_evaluate_field: text})
+    for listed in question.lists:
+        shared_fields = {name: fields[name] for name in listed.criteria.context_fields or ()}
+        for text in fields[listed.field]:
+            yield (
+                listed.criteria,
+                Instance({**shared_fields, listed.criteria.to_evaluate_field: text}),
+            )

@@ -1,4 +1,4 @@
-"""The RAG evaluator: every answer on every dimension, and the composite of their scores."""
+"""The RAG evaluator: it scores every answer on every dimension, and computes their composite."""
 
 from __future__ import annotations
 
@@ -39,17 +39,17 @@ from adjudge.core.judges.settings import (
 from adjudge.core.prompts.renderer import CHECK, CHECKED_TOGETHER
 from adjudge.core.verdicts.text import read_text
 from adjudge.errors import SetupError
-from adjudge.features.evidence.judge import EvidenceJudge, Method, worded
+from adjudge.features.evidence.judge import EvidenceJudge, Method, with_wording
 from adjudge.features.rag import standalone_question as standalone
 from adjudge.features.rag.blame import blame
 from adjudge.features.rag.composite_rule import composite
 from adjudge.features.rag.dimensions import (
     Dimension,
     absent,
-    chosen,
+    choose_dimensions,
     rag_dimensions,
     read_dimensions,
-    weighted,
+    reweight,
 )
 from adjudge.features.rag.joint_questions import CHECKS, Checks, split
 from adjudge.features.rag.measure_plan import RagMeasuring
@@ -69,9 +69,9 @@ from adjudge.features.rag.rows import (
 from adjudge.features.rag.standalone_question import JudgedQuestion
 from adjudge.features.rag.votes import (
     about_sentences,
-    grounded,
     key_of,
     nobody,
+    score_groundedness,
     status_of_row,
     votes_by_case,
 )
@@ -155,25 +155,42 @@ class RagEvaluator(AskSettings, RagPlans):
         take_aliases(self)
         check_votes("votes", self.votes)
         one_of("checks", self.checks, CHECKS)
-        known = (
+        available = (
             read_dimensions(self.config, self.language)
             if self.config
             else rag_dimensions(self.language)
         )
-        wanted = [self.dimensions] if isinstance(self.dimensions, str) else self.dimensions
-        named = [self.measures] if isinstance(self.measures, str) else self.measures
-        measures, others = weighed_measures(
-            named, self.weights, self.language, alone=not chosen(known, wanted)
+        wanted_dimensions = (
+            [self.dimensions] if isinstance(self.dimensions, str) else self.dimensions
         )
-        beside = any(one.weight for one in measures)
-        if self.evidence and not beside and not chosen(known, wanted):
+        measure_names = [self.measures] if isinstance(self.measures, str) else self.measures
+        measures, dimension_weights = weighed_measures(
+            measure_names,
+            self.weights,
+            self.language,
+            alone=not choose_dimensions(available, wanted_dimensions),
+        )
+        has_weighted_measure = any(measure.weight for measure in measures)
+        if (
+            self.evidence
+            and not has_weighted_measure
+            and not choose_dimensions(available, wanted_dimensions)
+        ):
             raise SetupError(
                 "evidence alone makes no composite: name groundedness among the dimensions, "
                 "or take a judge of kind evidence"
             )
-        object.__setattr__(self, "measures", tuple(one.name for one in measures))
+        object.__setattr__(self, "measures", tuple(measure.name for measure in measures))
         object.__setattr__(self, "_measuring", RagMeasuring(measures, self.language))
-        object.__setattr__(self, "_scored", weighted(chosen(known, wanted), others, beside=beside))
+        object.__setattr__(
+            self,
+            "_scored",
+            reweight(
+                choose_dimensions(available, wanted_dimensions),
+                dimension_weights,
+                beside=has_weighted_measure,
+            ),
+        )
         object.__setattr__(self, "_judge", _dimension_judge(self))
         object.__setattr__(self, "_looks_up", _evidence_judge(self) if self.evidence else None)
         if self.evidence == "flags-first":
@@ -185,7 +202,7 @@ class RagEvaluator(AskSettings, RagPlans):
         super().__post_init__()
 
     def open_models(self) -> ModelPanel:
-        """Those of the judge that is asked about each dimension; none where nobody is asked."""
+        """Open the models that are asked about dimensions; none if no model is asked."""
         return self._judge.panel if self._asks else NO_MODELS
 
     @property
@@ -194,7 +211,7 @@ class RagEvaluator(AskSettings, RagPlans):
 
     @property
     def max_in_flight(self) -> int:
-        """How many rows are judged at the same time."""
+        """Rows that are judged at the same time."""
         return super().max_in_flight or _WITHOUT_MODELS
 
     @property
@@ -209,22 +226,22 @@ class RagEvaluator(AskSettings, RagPlans):
 
     @property
     def measured(self) -> tuple[RagMeasure, ...]:
-        """What else is measured, with the weights."""
+        """The measures that are taken, with their weights."""
         return self._measuring.measures
 
     @property
     def gate_figures(self) -> tuple[GateFigure, ...]:
-        """What a gate can name besides the composite: dimensions and measures."""
+        """The figures that a gate can name besides the composite: dimensions and measures."""
         return (
-            *(GateFigure(one.name) for one in self._scored),
-            *(GateFigure(one.name, _refusal(one)) for one in self.measured),
+            *(GateFigure(figure.name) for figure in self._scored),
+            *(GateFigure(figure.name, _refusal(figure)) for figure in self.measured),
         )
 
     @cached_property
     def criteria(self) -> Criteria:
-        """What a result is a result of: the dimensions together."""
-        parts = [(one.name, one.title) for one in self._scored] + [
-            (one.name, one.title) for one in self._measuring.weighed
+        """Criteria that stand for all dimensions together."""
+        parts = [(component.name, component.title) for component in self._scored] + [
+            (component.name, component.title) for component in self._measuring.weighed
         ]
         return Criteria("rag", "composite", [CriteriaOption(name, title) for name, title in parts])
 
@@ -233,13 +250,13 @@ class RagEvaluator(AskSettings, RagPlans):
     def rows(
         self, source: Source, columns: Mapping[str, str] | None = None, limit: int | None = None
     ) -> RagRows:
-        """The rows of a file, or of a list, and which columns were taken for which field."""
+        """Read the rows of a file or list, and the columns chosen for its fields."""
         return read_rows(source, self._scored, columns, limit, self.measured, self._sources)
 
     def columns_of(
         self, first: Instance, columns: Mapping[str, str], source: Source
     ) -> Mapping[str, str]:
-        """Field → column, by the first row; ``columns`` are those that were named."""
+        """Map fields to columns, by the first row; ``columns`` are those that the user named."""
         return columns_of(
             first, columns, source, [*needed_fields(self._scored, self.measured), *self._sources]
         )
@@ -249,9 +266,11 @@ class RagEvaluator(AskSettings, RagPlans):
         """The field that evidence is looked for in, unless a dimension or a measure reads it
         anyway.
         """
-        wanted = self._looks_up.source_field if self._looks_up else None
+        source_field = self._looks_up.source_field if self._looks_up else None
         return (
-            (wanted,) if wanted and wanted not in needed_fields(self._scored, self.measured) else ()
+            (source_field,)
+            if source_field and source_field not in needed_fields(self._scored, self.measured)
+            else ()
         )
 
     @overload
@@ -295,44 +314,48 @@ class RagEvaluator(AskSettings, RagPlans):
         BudgetSpent is raised. ``progress``: True shows a bar, a function is called with each result
         as it comes.
         """
-        found = _instances(self, rows, columns, limit)
-        results = await self.judge_items(found, run=run, budget=budget, progress=progress)
+        instances = _instances(self, rows, columns, limit)
+        results = await self.judge_items(instances, run=run, budget=budget, progress=progress)
         return results[0] if isinstance(rows, Mapping | Instance) else results
 
     evaluate = sync_edge(aevaluate)
 
     def configuration(self, criteria: Sequence[Criteria] = ()) -> JsonDict:
-        """With the dimensions as they are scored, wherever they came from, and what is measured
-        beside them.
-        """
-        made = super().configuration(criteria)
-        made["dimensions"] = {one.name: plain(one) for one in self._scored}
+        """Return the settings with the dimensions and measures in full, wherever they came from."""
+        settings = super().configuration(criteria)
+        settings["dimensions"] = {component.name: plain(component) for component in self._scored}
         if self.measured:
-            made["measures"] = {one.name: plain(one) for one in self.measured}
+            settings["measures"] = {component.name: plain(component) for component in self.measured}
             if self._measuring.checks:
-                made["checks"] = [plain(one) for one in self._measuring.checks.values()]
+                settings["checks"] = [
+                    plain(component) for component in self._measuring.checks.values()
+                ]
         checks = [CHECK, *(CHECKED_TOGETHER if self.checks == "joint" else ())]
-        others = [
+        templates = [
             *(checks if self._measuring.checks else ()),
             *([standalone.TEMPLATE] if self.rewrite_questions else ()),
         ]
-        return worded(made, self.language, sentences=bool(self.evidence), others=others)
+        return with_wording(
+            settings, self.language, sentences=bool(self.evidence), others=templates
+        )
 
     async def ask(self, ballot: Ballot) -> Vote:
-        """One vote; a failure is a vote too."""
+        """Ask for one vote; a failure is a vote too."""
         if ballot.template == standalone.TEMPLATE:
             return await ask_with(ballot, self.panel[ballot.model], prompt_for(ballot), read_text)
         return await self._judge.ask(ballot)
 
     def check(self, item: Instance) -> None:
-        """A row needs the fields its dimensions read; a conversation and fragments may be empty."""
-        for one in self._scored:
-            check_fields(item, one, absent(self.language))
+        """Raise a SetupError if the row lacks a field that a dimension reads. A conversation and
+        fragments may be empty.
+        """
+        for dimension in self._scored:
+            check_fields(item, dimension, absent(self.language))
 
     def pool(self, item: Instance, votes: Sequence[Vote]) -> RagResult:
-        """Each dimension by its own votes, then the measures, then the composite."""
+        """Pool each dimension's votes, then the measures, then the composite."""
         question = self._question(item, votes_by_case(split(votes)))
-        result = self._pooled(item, votes, question)
+        result = self._pool_votes(item, votes, question)
         result = (
             replace(result, notes=(*result.notes, *question.notes))
             if question and question.notes
@@ -341,31 +364,33 @@ class RagEvaluator(AskSettings, RagPlans):
         models = dict.fromkeys(vote.model for vote in votes)
         if not self._measuring.weighed or len(models) < 2:
             return result
-        each = {name: [vote for vote in votes if vote.model == name] for name in models}
-        own = {
-            name: self._pooled(item, some, question).composite.value for name, some in each.items()
+        votes_by_model = {name: [vote for vote in votes if vote.model == name] for name in models}
+        composites = {
+            name: self._pool_votes(item, model_votes, question).composite.value
+            for name, model_votes in votes_by_model.items()
         }
         return replace(
-            result, own_composites={name: value for name, value in own.items() if value is not None}
+            result,
+            own_composites={name: value for name, value in composites.items() if value is not None},
         )
 
-    def _pooled(
+    def _pool_votes(
         self, item: Instance, votes: Sequence[Vote], question: JudgedQuestion | None
     ) -> RagResult:
         cast = votes_by_case(split(votes))
         evidence = self._looks_up.pool(item, about_sentences(votes)) if self._looks_up else None
-        judged = {
-            case.criteria.name: grounded(case, evidence)
+        results = {
+            case.criteria.name: score_groundedness(case, evidence)
             if evidence and case.criteria.name == self._by_sentence
             else self._judge.pool(case, cast.get(key_of(case), []))
             for case in self._cases(item, question)
         }
         if not self.measured:
             return replace(
-                _result(self, item, tuple(votes), judged), evidence=evidence, question=question
+                _result(self, item, tuple(votes), results), evidence=evidence, question=question
             )
-        measured, parts = self._measuring.measured(row_texts(item, question), self._results(cast))
-        result = _result(self, item, tuple(votes), judged, measured)
+        measured, parts = self._measuring.compute(row_texts(item, question), self._results(cast))
+        result = _result(self, item, tuple(votes), results, measured)
         by_sentence = evidence.score if evidence and self._by_sentence else None
         share = result.normalized.get(GROUNDEDNESS, by_sentence)
         return replace(
@@ -373,14 +398,16 @@ class RagEvaluator(AskSettings, RagPlans):
         )
 
     def fallback_result(self, result: RagResult, choice: random.Random) -> RagResult:
-        """Random scores where there are none; the status stays what it was, so no aggregate takes
-        them for judgments.
+        """Fill missing scores by chance. The status stays, so no aggregate takes them for
+        judgments.
         """
-        judged = {
-            name: one if one.status is Status.SCORED else self._judge.fallback_result(one, choice)
-            for name, one in result.judged.items()
+        results = {
+            name: result_of_dimension
+            if result_of_dimension.status is Status.SCORED
+            else self._judge.fallback_result(result_of_dimension, choice)
+            for name, result_of_dimension in result.judged.items()
         }
-        made_up = _result(self, result.instance, result.votes, judged, result.measured)
+        made_up = _result(self, result.instance, result.votes, results, result.measured)
         made_up = replace(
             made_up,
             parts=result.parts,
@@ -399,10 +426,10 @@ def _instances(
 ) -> Sequence[Instance]:
     if isinstance(given, Mapping | Instance):
         return rag.rows([given], columns).instances
-    read = rag.rows(given, columns, limit)
-    if read.blank:
-        _LOG.warning(read.blank)
-    return read.instances
+    rows = rag.rows(given, columns, limit)
+    if rows.blank:
+        _LOG.warning(rows.blank)
+    return rows.instances
 
 
 def _result(
@@ -412,27 +439,38 @@ def _result(
     judged: Mapping[str, DirectInstanceResult],
     measured: Mapping[str, Measured] = NOTHING_MEASURED,
 ) -> RagResult:
-    scores = {name: None if one.score is None else int(one.score) for name, one in judged.items()}
-    made = composite(scores, rag._scored, list(measured.values()))
+    scores = {
+        name: None if dimension_result.score is None else int(dimension_result.score)
+        for name, dimension_result in judged.items()
+    }
+    combined = composite(scores, rag._scored, list(measured.values()))
     status = (
         Status.SCORED
-        if made.value is not None
-        else status_of_row([one.status for one in judged.values()])
+        if combined.value is not None
+        else status_of_row([dimension_result.status for dimension_result in judged.values()])
     )
-    agreements = [one.agreement for one in judged.values() if one.agreement is not None]
+    agreements = [
+        dimension_result.agreement
+        for dimension_result in judged.values()
+        if dimension_result.agreement is not None
+    ]
     return RagResult(
         instance=item,
         criteria=rag.criteria,
         status=status,
         votes=votes,
-        score=made.value,
+        score=combined.value,
         agreement=sum(agreements) / len(agreements) if agreements else None,
-        tie=any(one.tie for one in judged.values()),
-        composite=made,
+        tie=any(dimension_result.tie for dimension_result in judged.values()),
+        composite=combined,
         dimensions=rag._scored,
         judged=FrozenDict(judged),
         measured=FrozenDict(measured),
-        notes=tuple(dict.fromkeys(note for one in judged.values() for note in one.notes)),
+        notes=tuple(
+            dict.fromkeys(
+                note for dimension_result in judged.values() for note in dimension_result.notes
+            )
+        ),
     )
 
 
@@ -467,7 +505,7 @@ def _ask_options(rag: RagEvaluator) -> AskOptions:
 
 
 def _refusal(measure: RagMeasure) -> Message | None:
-    """Say why the mean of a measure cannot be held to a least value."""
+    """Return why a gate cannot require a least mean of this measure; None if it can."""
     if measure.higher_is_better:
         return None
     return Message(

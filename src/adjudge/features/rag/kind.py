@@ -1,4 +1,4 @@
-"""The kind ``rag`` of judges in eval files: its settings, and how a judge is made of them."""
+"""The kind ``rag`` of judges in eval files: its settings, and how they become a judge."""
 
 from __future__ import annotations
 

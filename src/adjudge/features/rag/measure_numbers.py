@@ -1,4 +1,6 @@
-"""What the measures of RAG answers come to, and whom they blame: the retriever or the generator."""
+"""Means of the measures over many rows, and counts of whom the rows blame: retriever or
+generator.
+"""
 
 from __future__ import annotations
 
@@ -50,17 +52,17 @@ class MeasureSummary:
     """Values that lost votes of a panel could change."""
 
     def as_summary(self) -> Summary:
-        """Its values, for a gate of its own."""
+        """Return its values for a gate of its own."""
         return Summary.of_scores(self.mean, self.rows, self.missing, self.confident, self.opened)
 
     def to_dict(self) -> JsonDict:
-        found = {
+        numbers = {
             "mean": self.mean,
             "interval": interval_dict(self.interval),
             "rows": self.rows,
             "missing": self.missing,
         }
-        return {**found, "of": self.measure.of, "reasons": dict(self.reasons)}
+        return {**numbers, "of": self.measure.of, "reasons": dict(self.reasons)}
 
 
 @light_dataclass(frozen=True)
@@ -74,54 +76,55 @@ class MeasuresSummary:
     """Rows in which the answer leaves a relevant fragment unused; None where that was not asked."""
 
     def named(self, name: str) -> MeasureSummary | None:
-        """The measure of that name."""
-        return next((one for one in self.each if one.measure.name == name), None)
+        """Return the measure of that name."""
+        return next((summary for summary in self.each if summary.measure.name == name), None)
 
     def to_dict(self) -> JsonDict:
         return {
-            "measures": {one.measure.name: one.to_dict() for one in self.each},
+            "measures": {summary.measure.name: summary.to_dict() for summary in self.each},
             "blame": dict(self.blamed),
         }
 
 
 class MeasureTally:
-    """Adds up rows as they come."""
+    """Accumulates the measures of rows."""
 
     def __init__(self, measures: Sequence[RagMeasure], sureness: GateConfidence = UNSURE) -> None:
         self._measures = tuple(measures)
         self._sureness = sureness
-        self._values = {one.name: array("d") for one in measures}
-        self._units: dict[str, list[Unit]] = {one.name: [] for one in measures}
-        self._lost = {one.name: LostRows() for one in measures}
-        self._open: dict[str, set[int]] = {one.name: set() for one in measures}
+        self._values = {measure.name: array("d") for measure in measures}
+        self._units: dict[str, list[Unit]] = {measure.name: [] for measure in measures}
+        self._lost = {measure.name: LostRows() for measure in measures}
+        self._open: dict[str, set[int]] = {measure.name: set() for measure in measures}
         """Places among the values of those that lost votes of a panel could change."""
-        self._reasons: dict[str, Counter[str]] = {one.name: Counter() for one in measures}
+        self._reasons: dict[str, Counter[str]] = {measure.name: Counter() for measure in measures}
         self._blamed: Counter[str] = Counter()
         self._idle = 0
 
-    def add(self, one: JudgmentRecord) -> None:
-        self._blamed[blamed(one)] += 1
-        self._idle += has_idle_fragment(one)
+    def add(self, record: JudgmentRecord) -> None:
+        self._blamed[blamed_side(record)] += 1
+        self._idle += has_idle_fragment(record)
         for name, values in self._values.items():
-            value, reason = measured(one, name)
+            value, reason = measure_of(record, name)
             if value is None:
                 self._reasons[name][abridge(reason)] += 1
-                self._lost[name].add(self._sureness.unit(one))
+                self._lost[name].add(self._sureness.unit(record))
             else:
-                if could_change(one, name):
+                if could_change(record, name):
                     self._open[name].add(len(values))
                 values.append(value)
-                self._units[name].append(self._sureness.unit(one))
+                self._units[name].append(self._sureness.unit(record))
 
     def summary(self) -> MeasuresSummary:
-        """What they come to so far."""
-        asked = {name for one in self._measures for name in one.checks} >= {
+        """Return the means of the rows added so far."""
+        # both answers are needed to tell that a relevant fragment was left unused
+        checks = {name for measure in self._measures for name in measure.checks} >= {
             "fragment_relevance",
             "fragment_used",
         }
         counts = {name: self._blamed[name] for name in BLAMED}
         return MeasuresSummary(
-            tuple(map(self._summary, self._measures)), counts, self._idle if asked else None
+            tuple(map(self._summary, self._measures)), counts, self._idle if checks else None
         )
 
     def _summary(self, measure: RagMeasure) -> MeasureSummary:
@@ -147,55 +150,55 @@ class MeasureTally:
         )
 
 
-def could_change(one: JudgmentRecord, part: str) -> bool:
+def could_change(record: JudgmentRecord, part: str) -> bool:
     """Return True if lost votes of a panel could change a dimension or measure of a row."""
-    rag = rag_detail(one)
-    return rag is not None and rag.could_change(one, part)
+    rag = rag_detail(record)
+    return rag is not None and rag.could_change(record, part)
 
 
 def open_scores(values: Sequence[float], places: Collection[int]) -> OpenScores:
     """Return the values in these places, each of which could be anything from 0 to 1."""
-    found = NONE_OPEN
+    scores = NONE_OPEN
     for place in places:
-        found = found.plus(values[place], 0.0, 1.0)
-    return found
+        scores = scores.plus(values[place], 0.0, 1.0)
+    return scores
 
 
-def measured(one: JudgmentRecord, name: str) -> tuple[float | None, str]:
-    """(a measure's value, or why there is none) of a row."""
-    found = _measures(one).get(name)
-    return (found.value, found.reason or "") if found else (None, "")
+def measure_of(record: JudgmentRecord, name: str) -> tuple[float | None, str]:
+    """Return (a measure's value, the reason if there is none) of a row."""
+    measure = _measures(record).get(name)
+    return (measure.value, measure.reason or "") if measure else (None, "")
 
 
-def measure_names(one: JudgmentRecord) -> list[str]:
-    """What was measured of a row beside its dimensions."""
-    return list(_measures(one))
+def measure_names(record: JudgmentRecord) -> list[str]:
+    """List what was measured of a row besides its dimensions."""
+    return list(_measures(record))
 
 
-def _measures(one: JudgmentRecord) -> Mapping[str, MeasureRecord]:
-    rag = rag_detail(one)
+def _measures(record: JudgmentRecord) -> Mapping[str, MeasureRecord]:
+    rag = rag_detail(record)
     return (rag.measures if rag else None) or {}
 
 
-def has_measures(one: JudgmentRecord) -> bool:
-    return bool(_measures(one))
+def has_measures(record: JudgmentRecord) -> bool:
+    return bool(_measures(record))
 
 
-def judged_question(one: JudgmentRecord) -> str:
-    """The question that relevance was judged by, where it is another than the row's."""
-    rag = rag_detail(one)
-    given = rag.judged_question if rag else None
-    return given.text if given and given.rewritten else ""
+def judged_question(record: JudgmentRecord) -> str:
+    """Return the question that relevance was judged by, if it is not the row's own."""
+    rag = rag_detail(record)
+    question = rag.judged_question if rag else None
+    return question.text if question and question.rewritten else ""
 
 
-def blamed(one: JudgmentRecord) -> str:
-    rag = rag_detail(one)
+def blamed_side(record: JudgmentRecord) -> str:
+    rag = rag_detail(record)
     return rag.blamed if rag else "unknown"
 
 
-def because(one: JudgmentRecord) -> Mapping[str, float]:
-    """The figures that say so."""
-    rag = rag_detail(one)
+def because(record: JudgmentRecord) -> Mapping[str, float]:
+    """Return the measures that led to the blame."""
+    rag = rag_detail(record)
     return rag.blame.because if rag and rag.blame else {}
 
 
@@ -204,7 +207,7 @@ def because(one: JudgmentRecord) -> Mapping[str, float]:
 
 @light_dataclass(frozen=True)
 class FragmentSeen:
-    """What became of one fragment."""
+    """Relevance and use of one fragment."""
 
     number: int
     relevant: bool | None = None
@@ -215,30 +218,32 @@ class FragmentSeen:
 
     @property
     def unused(self) -> bool:
-        """Whether the answer neither cites nor uses it."""
+        """True if the answer neither cites nor uses it."""
         return self.used is False and not self.cited
 
 
-def has_idle_fragment(one: JudgmentRecord) -> bool:
-    """Whether the answer leaves a relevant fragment unused."""
-    return any(seen.relevant and seen.unused for seen in fragments_seen(one))
+def has_idle_fragment(record: JudgmentRecord) -> bool:
+    """Return True if the answer leaves a relevant fragment unused."""
+    return any(fragment.relevant and fragment.unused for fragment in fragments_seen(record))
 
 
-def _parts(one: JudgmentRecord, check: str) -> Iterator[PartRecord]:
-    rag = rag_detail(one)
+def _parts(record: JudgmentRecord, check: str) -> Iterator[PartRecord]:
+    rag = rag_detail(record)
     return (part for part in (rag.parts if rag else None) or () if part.check == check)
 
 
-def fragments_seen(one: JudgmentRecord) -> list[FragmentSeen]:
-    """The fragments that something was asked about, in their order."""
-    relevant = {part.number: part.yes for part in _parts(one, "fragment_relevance")}
-    used = {part.number: part.yes for part in _parts(one, "fragment_used")}
-    cited = {place for part in _parts(one, "citation_supports") for place in part.others or ()}
+def fragments_seen(record: JudgmentRecord) -> list[FragmentSeen]:
+    """Return the fragments that a model was asked about, in their order."""
+    relevant = {part.number: part.yes for part in _parts(record, "fragment_relevance")}
+    used = {part.number: part.yes for part in _parts(record, "fragment_used")}
+    cited = {place for part in _parts(record, "citation_supports") for place in part.others or ()}
     against: dict[int, list[int]] = {}
-    for part in _parts(one, "fragments_disagree"):
-        for first, second in ((part.number, other) for other in part.others or () if part.yes):
-            against.setdefault(first, []).append(second)
-            against.setdefault(second, []).append(first)
+    for part in _parts(record, "fragments_disagree"):
+        for number, contradicted in (
+            (part.number, opposite) for opposite in part.others or () if part.yes
+        ):
+            against.setdefault(number, []).append(contradicted)
+            against.setdefault(contradicted, []).append(number)
     numbers = sorted({*relevant, *used, *cited, *against})
     return [
         FragmentSeen(
@@ -260,9 +265,11 @@ _MISSED = (
 )
 
 
-def missed(one: JudgmentRecord) -> list[tuple[str, str, str]]:
-    """(check, statement with its marks, why) of what was looked for and is not there."""
-    parts = [part for check in _MISSED for part in _parts(one, check) if part.yes is False]
+def find_missed(record: JudgmentRecord) -> list[tuple[str, str, str]]:
+    """Return (check, statement with its marks, reason) for everything that was looked for and is
+    missing.
+    """
+    parts = [part for check in _MISSED for part in _parts(record, check) if part.yes is False]
     return [
         (part.check, f"{part.text} {part.mark or ''}".strip(), part.reason or "") for part in parts
     ]

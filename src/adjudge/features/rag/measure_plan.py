@@ -1,4 +1,4 @@
-"""The measures of a row: which questions they need, and what the answers come to."""
+"""The measures of a row: the questions they need, and their values computed from the answers."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from adjudge.features.rag.measure_questions import (
     RagPart,
     Relevant,
     RowTexts,
-    answered,
+    pair_answer,
     parts_of,
 )
-from adjudge.features.rag.measure_result import Measured, ranked
+from adjudge.features.rag.measure_result import Measured, rank_figure
 from adjudge.features.rag.measures import RagMeasure, check_criteria
 from adjudge.features.rag.retrieval import ranked_precision
 from adjudge.messages import Message
@@ -32,76 +32,89 @@ _LATER = ("fragment_used", "fragments_disagree")
 
 @dataclass(frozen=True)
 class RagMeasuring:
-    """All that is measured of every row."""
+    """All measures of a judge."""
 
     measures: tuple[RagMeasure, ...]
     language: str = "en"
 
     @cached_property
     def weighed(self) -> tuple[RagMeasure, ...]:
-        """Those that have a part in the composite."""
-        return tuple(one for one in self.measures if one.weight)
+        """The measures that are part of the composite."""
+        return tuple(measure for measure in self.measures if measure.weight)
 
     @cached_property
     def checks(self) -> Mapping[str, Criteria]:
-        """What models are asked, by name; those come last that wait for the others."""
-        names = dict.fromkeys(name for one in self.measures for name in one.checks)
-        known = check_criteria(self.language) if names else {}
-        return {name: known[name] for name in sorted(names, key=lambda name: name in _LATER)}
+        """The questions for models, by name."""
+        names = dict.fromkeys(name for measure in self.measures for name in measure.checks)
+        criteria = check_criteria(self.language) if names else {}
+        # last come the questions that wait for the answers to others
+        return {name: criteria[name] for name in sorted(names, key=lambda name: name in _LATER)}
 
     @cached_property
-    def staged(self) -> bool:
-        """Whether some of it can only be asked when other answers are there."""
+    def is_staged(self) -> bool:
+        """True if some questions can be asked only after the answers to others."""
         return _RELEVANCE in self.checks and any(name in self.checks for name in _LATER)
 
     def cases(self, row: RowTexts, results: Results | None) -> list[Case]:
-        """What to ask about a row, equal questions once.
+        """Return the questions about a row, equal ones once.
 
-        Without ``results``, all that may be asked.
+        Without ``results``, return all that may be asked.
         """
-        found = [
+        candidates = [
             part.case for name in self.checks for part in self._parts(name, row, results) or ()
         ]
         return list(
-            {(case.criteria.name, case.instance.identity): case for case in found if case}.values()
+            {
+                (case.criteria.name, case.instance.identity): case for case in candidates if case
+            }.values()
         )
 
-    def measured(
+    def compute(
         self, row: RowTexts, results: Results
     ) -> tuple[dict[str, Measured], tuple[Answered, ...]]:
-        """What every measure comes to, and the answers behind it."""
+        """Compute every measure; also return the answers behind them."""
         answers = {
             name: [
-                answered(part, results(part.case) if part.case else None)
+                pair_answer(part, results(part.case) if part.case else None)
                 for part in self._parts(name, row, results) or ()
             ]
             for name in self.checks
         }
-        figures = [(one, self._figure(one, row, answers)) for one in self.measures]
-        found = {one.name: Measured(one, figure.value, figure.reason) for one, figure in figures}
-        return found, tuple(each for some in answers.values() for each in some)
+        figures = [(measure, self._figure(measure, row, answers)) for measure in self.measures]
+        values = {
+            measure.name: Measured(measure, figure.value, figure.reason)
+            for measure, figure in figures
+        }
+        return values, tuple(answer for part_answers in answers.values() for answer in part_answers)
 
     def _figure(
         self, measure: RagMeasure, row: RowTexts, answers: Mapping[str, Sequence[Answered]]
     ) -> Figure:
         if measure.rank:
-            return ranked(measure, row.item)
+            return rank_figure(measure, row.item)
         if missing := row.missing(measure.reads):
             return Figure(None, missing)
-        related = [_RELEVANCE] if self.staged and measure.checks[0] in _LATER else []
-        for one in (each for name in (*related, *measure.checks) for each in answers[name]):
-            if one.yes is None:
-                return Figure(None, one.reason)
+        # such a measure counts relevant fragments, so it also needs the answers about relevance
+        related = [_RELEVANCE] if self.is_staged and measure.checks[0] in _LATER else []
+        for answer in (
+            part_answer for name in (*related, *measure.checks) for part_answer in answers[name]
+        ):
+            if answer.yes is None:
+                return Figure(None, answer.reason)
         return _FIGURES[measure.name](
-            row, {name: [bool(one.yes) for one in some] for name, some in answers.items()}
+            row,
+            {
+                name: [bool(answer.yes) for answer in part_answers]
+                for name, part_answers in answers.items()
+            },
         )
 
     def _parts(self, check: str, row: RowTexts, results: Results | None) -> list[RagPart] | None:
-        """None while it is not known what to ask."""
+        """Return the parts to ask about; None while that depends on missing answers."""
         if not self._can_ask(check, row):
             return []
         relevant: Relevant = None
-        if check in _LATER and self.staged and results:
+        if check in _LATER and self.is_staged and results:
             relevance = [
                 (part, results(part.case))
                 for part in self._parts(_RELEVANCE, row, results) or ()
@@ -110,13 +123,15 @@ class RagMeasuring:
             if any(result is None for _, result in relevance):
                 return None
             relevant = frozenset(
-                part.number for part, result in relevance if answered(part, result).yes
+                part.number for part, result in relevance if pair_answer(part, result).yes
             )
         return parts_of(check, row, self.checks[check], relevant)
 
     def _can_ask(self, check: str, row: RowTexts) -> bool:
-        """Whether a measure that needs it has all that it reads."""
-        return any(check in one.checks and not row.missing(one.reads) for one in self.measures)
+        """Return True if a measure that needs the check has all fields that it reads."""
+        return any(
+            check in measure.checks and not row.missing(measure.reads) for measure in self.measures
+        )
 
 
 # -- figures -----------------------------------------------------------------------
@@ -125,8 +140,8 @@ Said = Mapping[str, Sequence[bool]]
 """Check → what was said of each part, in their order."""
 
 
-def _share(said: Sequence[bool], nothing: str) -> Figure:
-    return Figure(sum(said) / len(said)) if said else Figure(None, nothing)
+def _share(answers: Sequence[bool], nothing: str) -> Figure:
+    return Figure(sum(answers) / len(answers)) if answers else Figure(None, nothing)
 
 
 def _correctness_precision(row: RowTexts, said: Said) -> Figure:  # noqa: ARG001
@@ -138,7 +153,7 @@ def _correctness_recall(row: RowTexts, said: Said) -> Figure:  # noqa: ARG001
 
 
 def _correctness(row: RowTexts, said: Said) -> Figure:
-    """The harmonic mean of the two; without statements on one side there is none."""
+    """Return the harmonic mean of precision and recall; nothing if one side makes no statement."""
     precise, complete = _correctness_precision(row, said), _correctness_recall(row, said)
     if precise.value is None or complete.value is None:
         return Figure(None, precise.reason or complete.reason)
@@ -147,11 +162,11 @@ def _correctness(row: RowTexts, said: Said) -> Figure:
 
 
 def _fragment_use(row: RowTexts, said: Said) -> Figure:
-    """Of the relevant fragments, where relevance is known: those that are cited, and those that the
-    answer uses.
+    """Return the share of fragments that the answer cites or uses; of the relevant ones only, if
+    relevance is known.
     """
     relevant = said.get(_RELEVANCE) or [True] * len(row.fragments)
-    counted = [number for number, one in enumerate(relevant, 1) if one]
+    counted = [number for number, is_relevant in enumerate(relevant, 1) if is_relevant]
     cited = [number in row.cited for number in counted]
     used = sum(cited) + sum(said["fragment_used"])
     return (
@@ -162,13 +177,13 @@ def _fragment_use(row: RowTexts, said: Said) -> Figure:
 _FIGURES: Mapping[str, Callable[[RowTexts, Said], Figure]] = {
     "context_precision": lambda _, said: ranked_precision(said[_RELEVANCE]),
     "context_noise": lambda _, said: _share(
-        [not one for one in said[_RELEVANCE]], Message("the row has no contexts")
+        [not answer for answer in said[_RELEVANCE]], Message("the row has no contexts")
     ),
     "context_recall": lambda _, said: _share(
         said["statement_in_fragments"], Message("the reference makes no statement")
     ),
     "fragment_agreement": lambda _, said: _share(
-        [not one for one in said["fragments_disagree"]],
+        [not answer for answer in said["fragments_disagree"]],
         Message("there are no two fragments to compare"),
     ),
     "correctness": _correctness,

@@ -1,5 +1,5 @@
-"""What models are asked for the measures of a row: one question about each fragment, sentence, pair
-or citation.
+"""Questions to models for the measures of a row: one about each fragment, sentence, pair or
+citation.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from adjudge.core.judges.case import Case
 from adjudge.core.prompts.renderer import CHECK
 from adjudge.features.evidence.fragments import fragments_in
 from adjudge.features.evidence.sentences import sentences
-from adjudge.features.rag.citations import Citation, citations, stated
+from adjudge.features.rag.citations import Citation, citations, strip_marks
 from adjudge.features.rag.record import PartRecord
 from adjudge.features.rag.standalone_question import JudgedQuestion
 from adjudge.messages import Message
@@ -29,7 +29,7 @@ NOWHERE = Message("the citation points to no fragment")
 
 @dataclass(frozen=True)
 class RagPart:
-    """One thing that is asked about."""
+    """One fragment, sentence, pair or citation that is asked about."""
 
     check: str
     """The name of the question."""
@@ -46,7 +46,7 @@ class RagPart:
 
 @dataclass(frozen=True)
 class Answered:
-    """A part, and what became of it."""
+    """A part with the answer about it."""
 
     part: RagPart
     yes: bool | None
@@ -54,7 +54,7 @@ class Answered:
     """Why it is so, or why there is none."""
 
     def record(self) -> PartRecord:
-        """As a record of the judgment has it."""
+        """Return it as the record of the judgment stores it."""
         return PartRecord(
             check=self.part.check,
             number=self.part.number,
@@ -66,9 +66,10 @@ class Answered:
         )
 
 
-def answered(part: RagPart, result: DirectInstanceResult | None) -> Answered:
-    """A part with what the votes on it say; one that no model was asked about points nowhere."""
+def pair_answer(part: RagPart, result: DirectInstanceResult | None) -> Answered:
+    """Pair a part with the verdict on it."""
     if result is None:
+        # a part without a case is a citation of no fragment
         return Answered(part, False, NOWHERE)
     if result.status is not Status.SCORED or result.option is None:
         return Answered(part, None, result.reason or Message("there is no verdict"))
@@ -77,7 +78,7 @@ def answered(part: RagPart, result: DirectInstanceResult | None) -> Answered:
 
 @dataclass(frozen=True)
 class RowTexts:
-    """The texts of a row, taken apart."""
+    """The texts of a row, split into fragments, sentences and citations."""
 
     item: Instance
     question: str = ""
@@ -94,7 +95,7 @@ class RowTexts:
         )
 
     def missing(self, names: Sequence[str]) -> str:
-        """Why nothing can be measured, where a field holds nothing."""
+        """Return a message about the first empty field; empty if none is."""
         return next(
             (
                 Message("the row has no {name}", name=name)
@@ -122,25 +123,28 @@ class RowTexts:
     def citations(self) -> list[Citation]:
         ids = self.item.value("retrieved_ids")
         try:
-            known = id_list(ids) if ids is not None else []
+            id_texts = id_list(ids) if ids is not None else []
         except ValueError:
-            known = []
-        return citations(self.text("response"), self.fragments, known)
+            id_texts = []
+        return citations(self.text("response"), self.fragments, id_texts)
 
     @cached_property
     def cited(self) -> frozenset[int]:
         """The numbers of the fragments that the answer cites."""
-        return frozenset(one.fragment for one in self.citations if one.fragment is not None)
+        return frozenset(
+            citation.fragment for citation in self.citations if citation.fragment is not None
+        )
 
 
 def row_texts(item: Instance, question: JudgedQuestion | None = None) -> RowTexts:
-    """The texts of a row, with the question that is judged."""
+    """Return the texts of a row, with the question that is judged."""
     return RowTexts(item, question.text if question and question.rewritten else "")
 
 
 def _statements(text: str) -> list[str]:
-    found = (stated(one.text) for one in sentences(text) if one.is_claim)
-    return [one for one in found if any(map(str.isalnum, one))]
+    statements = (strip_marks(sentence.text) for sentence in sentences(text) if sentence.is_claim)
+    # a sentence may be nothing but marks or punctuation
+    return [sentence for sentence in statements if any(map(str.isalnum, sentence))]
 
 
 Relevant = frozenset[int] | None
@@ -148,7 +152,7 @@ Relevant = frozenset[int] | None
 
 
 def parts_of(check: str, row: RowTexts, criteria: Criteria, relevant: Relevant) -> list[RagPart]:
-    """What is asked about a row for one check."""
+    """Return the parts of a row that a check asks about."""
     return list(_PARTS[check](row, criteria, relevant))
 
 
@@ -158,8 +162,9 @@ def _relevance(row: RowTexts, criteria: Criteria, _: Relevant) -> Iterator[RagPa
         yield RagPart(criteria.name, number, text, case=case)
 
 
-def _used(row: RowTexts, criteria: Criteria, relevant: Relevant) -> Iterator[RagPart]:
+def _use(row: RowTexts, criteria: Criteria, relevant: Relevant) -> Iterator[RagPart]:
     for number, text in enumerate(row.fragments, 1):
+        # a cited fragment is used, without asking
         if number not in row.cited and (relevant is None or number in relevant):
             case = _case(criteria, {"response": row.text("response"), "fragment": text})
             yield RagPart(criteria.name, number, text, case=case)
@@ -171,46 +176,48 @@ def _disagree(row: RowTexts, criteria: Criteria, relevant: Relevant) -> Iterator
         for number, text in enumerate(row.fragments, 1)
         if relevant is None or number in relevant
     ]
-    for (first, one), (second, other) in combinations(numbered, 2):
-        case = _case(criteria, {"other_fragment": one, "fragment": other})
-        yield RagPart(criteria.name, second, other, others=(first,), case=case)
+    for (number_a, text_a), (number_b, text_b) in combinations(numbered, 2):
+        case = _case(criteria, {"other_fragment": text_a, "fragment": text_b})
+        yield RagPart(criteria.name, number_b, text_b, others=(number_a,), case=case)
 
 
 def _cites(row: RowTexts, criteria: Criteria, _: Relevant) -> Iterator[RagPart]:
-    """A sentence with all that it cites, since each may say a part of it; a mark that points
-    nowhere by itself.
+    """Yield each sentence with all fragments that it cites, since each may support a part of it.
+    Marks that point to no fragment are parts of their own.
     """
-    for one in (each for each in row.citations if each.fragment is None):
-        yield RagPart(criteria.name, one.sentence, one.statement, mark=one.mark)
+    for citation in (candidate for candidate in row.citations if candidate.fragment is None):
+        yield RagPart(criteria.name, citation.sentence, citation.statement, mark=citation.mark)
     cited: dict[int, list[Citation]] = {}
-    for one in (each for each in row.citations if each.fragment is not None):
-        cited.setdefault(one.sentence, []).append(one)
-    for number, some in cited.items():
-        places = tuple(dict.fromkeys(one.fragment for one in some if one.fragment is not None))
-        marks = " ".join(dict.fromkeys(one.mark for one in some))
+    for citation in (candidate for candidate in row.citations if candidate.fragment is not None):
+        cited.setdefault(citation.sentence, []).append(citation)
+    for number, group in cited.items():
+        places = tuple(
+            dict.fromkeys(citation.fragment for citation in group if citation.fragment is not None)
+        )
+        marks = " ".join(dict.fromkeys(citation.mark for citation in group))
         case = _case(
             criteria,
             {
                 "source": [row.fragments[place - 1] for place in places],
-                "statement": some[0].statement,
+                "statement": group[0].statement,
             },
         )
-        yield RagPart(criteria.name, number, some[0].statement, places, marks, case)
+        yield RagPart(criteria.name, number, group[0].statement, places, marks, case)
 
 
 def _statement_in(source: str) -> Callable[[RowTexts, Criteria, Relevant], Iterator[RagPart]]:
-    """Sentences against a source: those of the answer against the reference, those of the reference
-    against all else.
+    """Return a function that yields sentences to compare with a source: those of the answer with
+    the reference, those of the reference with anything else.
     """
 
     def parts(row: RowTexts, criteria: Criteria, _: Relevant) -> Iterator[RagPart]:
         for number, text in enumerate(row.answer if source == "reference" else row.reference, 1):
-            held = {
+            sources = {
                 name: row.fragments if name == "contexts" else row.text(name)
                 for name in criteria.context_fields or ()
             }
             yield RagPart(
-                criteria.name, number, text, case=_case(criteria, {**held, "statement": text})
+                criteria.name, number, text, case=_case(criteria, {**sources, "statement": text})
             )
 
     return parts
@@ -222,7 +229,7 @@ def _case(criteria: Criteria, fields: GivenFields) -> Case:
 
 _PARTS: Mapping[str, Callable[[RowTexts, Criteria, Relevant], Iterator[RagPart]]] = {
     "fragment_relevance": _relevance,
-    "fragment_used": _used,
+    "fragment_used": _use,
     "fragments_disagree": _disagree,
     "citation_supports": _cites,
     "statement_in_fragments": _statement_in("contexts"),

@@ -1,4 +1,4 @@
-"""What a measure came to in one row."""
+"""The value of a measure in one row."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ class Measured:
 
     @property
     def goodness(self) -> float | None:
-        """The same, turned so that 1 is the good end."""
+        """The value, turned so that 1 is the good end."""
         return None if self.value is None else self.measure.goodness(self.value)
 
     def record(self) -> MeasureRecord:
-        """As a record of the judgment has it."""
+        """Return it as the record of the judgment stores it."""
         return MeasureRecord(value=self.value, reason=self.reason or None)
 
 
 NOTHING_MEASURED: Mapping[str, Measured] = FrozenDict()
 
 
-def ranked(measure: RagMeasure, item: Instance) -> Figure:
-    found: dict[str, str | tuple[str, ...]] = {}
+def rank_figure(measure: RagMeasure, item: Instance) -> Figure:
+    ids: dict[str, str | tuple[str, ...]] = {}
     for name in measure.reads:
         value = item.value(name)
         if value is None or (isinstance(value, str) and not value.strip()):
             return Figure(None, Message("the row has no {name}", name=name))
-        found[name] = value
+        ids[name] = value
     try:
-        retrieved, relevant = id_list(found["retrieved_ids"]), graded_ids(found["relevant_ids"])
+        retrieved, relevant = id_list(ids["retrieved_ids"]), graded_ids(ids["relevant_ids"])
     except ValueError as error:
         return Figure(None, str(error))
     assert measure.rank is not None, measure

@@ -1,4 +1,4 @@
-"""What the parts of the section "retriever or generator" are called."""
+"""Titles for the section "retriever or generator"."""
 
 from __future__ import annotations
 
@@ -22,12 +22,10 @@ _TITLES: Mapping[str, Message] = {
 
 
 def measure_title(name: str) -> str:
-    """Whose a measure is, who is to blame, what was checked; a name that is none of these
-    stays.
-    """
+    """Return the title of a side, of a blame or of a check; any other name stays."""
     return _TITLES.get(name, name)
 
 
 def yes_or_no(said: bool | None) -> str:
-    """A dash where nobody can say."""
+    """Return yes, no, or a dash if it is unknown."""
     return "–" if said is None else Message("yes") if said else Message("no")

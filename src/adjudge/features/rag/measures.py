@@ -1,4 +1,4 @@
-"""What is measured of a row beside its dimensions: each by name, none unless it is asked for."""
+"""Measures of a row besides its dimensions; only those asked for by name are taken."""
 
 from __future__ import annotations
 
@@ -58,89 +58,101 @@ class RagMeasure:
 
     @property
     def rank(self) -> RankMeasure | None:
-        """What it is of a ranking of ids, where it is that."""
+        """The measure as one of a ranking of ids; None if it is not one."""
         return None if self.checks else RankMeasure.of(self.name)
 
     def goodness(self, value: float) -> float:
-        """``value`` turned so that 1 is the good end."""
+        """Return ``value`` turned so that 1 is the good end."""
         return value if self.higher_is_better else 1 - value
 
 
 def known_measures(language: str = "en") -> Mapping[str, RagMeasure]:
-    """All there are, by name; those of rankings without a cut-off."""
+    """Return all measures by name; those of rankings without a cut-off."""
     return _read(language)[0]
 
 
 def check_criteria(language: str = "en") -> Mapping[str, Criteria]:
-    """What models are asked, by name."""
+    """Return the questions to models, by name."""
     return _read(language)[1]
 
 
 def chosen_measures(
     names: Sequence[str], weights: Mapping[str, float], language: str = "en"
 ) -> tuple[RagMeasure, ...]:
-    """Those that are asked for, each once, with their weights.
+    """Return the named measures, each once, with their weights.
 
-    A SetupError names one that there is not.
+    Raises a SetupError for an unknown name.
     """
-    found = {one.name: one for one in (_named(name, known_measures(language)) for name in names)}
-    given = {
+    measures = {
+        measure.name: measure
+        for measure in (_find_measure(name, known_measures(language)) for name in names)
+    }
+    weight_by_name = {
         name if (rank := RankMeasure.of(name)) is None else str(rank): weight
         for name, weight in weights.items()
     }
     return tuple(
-        replace(one, weight=float(given.get(one.name, one.weight))) for one in found.values()
+        replace(measure, weight=float(weight_by_name.get(measure.name, measure.weight)))
+        for measure in measures.values()
     )
 
 
 def weighed_measures(
     names: Sequence[str], weights: Mapping[str, float], language: str, *, alone: bool
 ) -> tuple[tuple[RagMeasure, ...], dict[str, float]]:
-    """The measures with their weights, and the weights that are not theirs. ``alone``: nothing else
-    is in the composite, so that all measures are where none has a weight.
+    """Return the measures with their weights, and the weights of other things.
+
+    ``alone``: nothing else is in the composite, so if no measure has a weight, each gets the weight
+    1.
     """
-    own = {name for one in names if (name := measure_name(one))}
-    given = {name: weight for name, weight in weights.items() if measure_name(name) in own}
-    default = dict.fromkeys(own, 1.0) if alone and not given else {}
-    others = {name: weight for name, weight in weights.items() if name not in given}
-    return chosen_measures(names, default | given, language), others
+    names_asked = {name for text in names if (name := measure_name(text))}
+    measure_weights = {
+        name: weight for name, weight in weights.items() if measure_name(name) in names_asked
+    }
+    default = dict.fromkeys(names_asked, 1.0) if alone and not measure_weights else {}
+    other_weights = {
+        name: weight for name, weight in weights.items() if name not in measure_weights
+    }
+    return chosen_measures(names, default | measure_weights, language), other_weights
 
 
 def kept_measures(kept: object) -> tuple[RagMeasure, ...]:
-    """The measures as a run folder keeps them; none where what is kept are none."""
+    """Read the measures from a run folder's configuration; empty if they cannot be read."""
     try:
         place = Place(Message("the run"))
-        return tuple(_kept(mapping(one, place), place) for one in mapping(kept, place).values())
+        return tuple(
+            _read_measure(mapping(stored, place), place) for stored in mapping(kept, place).values()
+        )
     except SetupError:
         return ()
 
 
-def _kept(given: JsonObject, place: Place) -> RagMeasure:
+def _read_measure(given: JsonObject, place: Place) -> RagMeasure:
     return replace(_measure(given, place), weight=number(given.get("weight", 0.0), place))
 
 
 def measure_name(name: str) -> str | None:
-    """What a measure is called that somebody named, such as ``ndcg@5`` for ``nDCG@5``; None where
-    it is none.
+    """Return the usual name of a measure, such as ``ndcg@5`` for ``nDCG@5``; None if there is no
+    such measure.
     """
     rank = RankMeasure.of(name)
     return str(rank) if rank else name if name in known_measures() else None
 
 
-def _named(name: str, known: Mapping[str, RagMeasure]) -> RagMeasure:
+def _find_measure(name: str, known: Mapping[str, RagMeasure]) -> RagMeasure:
     rank = RankMeasure.of(name)
     if rank:
         cut = "" if rank.k is None else f"@{rank.k}"
         return replace(known[rank.name], name=str(rank), title=known[rank.name].title + cut)
     if name not in known:
-        ranked = ", ".join(f"{one}@k" for one in NAMES)
-        others = ", ".join(one for one in known if one not in NAMES)
+        ranked = ", ".join(f"{known_name}@k" for known_name in NAMES)
+        model_measures = ", ".join(known_name for known_name in known if known_name not in NAMES)
         raise SetupError(
             "unknown measure {name!r}; {hint} (of ids: {ranked}; by models: {others})",
             name=name,
             hint=nearest(name, list(known)),
             ranked=ranked,
-            others=others,
+            others=model_measures,
         )
     return known[name]
 
@@ -148,16 +160,16 @@ def _named(name: str, known: Mapping[str, RagMeasure]) -> RagMeasure:
 @cache
 def _read(language: str) -> tuple[Mapping[str, RagMeasure], Mapping[str, Criteria]]:
     check_language(language)
-    given, place = our_yaml(__file__, f"measures.{language}.yaml")
-    asked = [
-        parse_entry(one, at, language).criteria
-        for at, one in list_of(given["checks"], place.at("checks"))
+    content, place = our_yaml(__file__, f"measures.{language}.yaml")
+    criteria = [
+        parse_entry(raw, at, language).criteria
+        for at, raw in list_of(content["checks"], place.at("checks"))
     ]
-    found = [
-        _measure(mapping(one, at), at)
-        for at, one in list_of(given["measures"], place.at("measures"))
+    measures = [
+        _measure(mapping(raw, at), at)
+        for at, raw in list_of(content["measures"], place.at("measures"))
     ]
-    return {one.name: one for one in found}, {one.name: one for one in asked}
+    return {raw.name: raw for raw in measures}, {raw.name: raw for raw in criteria}
 
 
 def _measure(given: JsonObject, place: Place) -> RagMeasure:

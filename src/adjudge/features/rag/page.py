@@ -1,4 +1,4 @@
-"""What the pages of rows show of a RAG answer: its dimensions, and the measures of a program."""
+"""Additions to the pages of rows: the dimensions of a RAG answer and its measures."""
 
 from __future__ import annotations
 
@@ -23,32 +23,36 @@ _OF_MEASURES = ("judge", "row", "fields", "measures", "parts", "blame")
 
 def _dimensions(configuration: JudgeConfiguration) -> list[JsonDict]:
     return [
-        some_of(one, "name", "title", "maximum", "labels")
-        for one in kept_dimensions(configuration.dimensions)
+        some_of(dimension, "name", "title", "maximum", "labels")
+        for dimension in kept_dimensions(configuration.dimensions)
     ]
 
 
 def _row_data(row: RowContext) -> JsonDict:
-    """Return every dimension with its score and why, and the rule that made the composite."""
+    """Return every dimension with its score and the reason, and the rule that made the
+    composite.
+    """
     if rag_detail(row.record) is None:
         return {"dimensions": [], "rule": None}
     dimensions: list[JsonDict] = []
-    for one in kept_dimensions(row.configuration.dimensions):
-        score = score_of(row.record, one.name)
+    for dimension in kept_dimensions(row.configuration.dimensions):
+        score = score_of(row.record, dimension.name)
         dimensions.append(
             {
-                **some_of(one, "name", "title", "maximum"),
+                **some_of(dimension, "name", "title", "maximum"),
                 "score": score,
-                "label": one.labels[score] if score is not None and score < len(one.labels) else "",
-                "worth": None if score is None else one.normalized(score),
-                "why": explanation_of(row.record, one.name),
+                "label": dimension.labels[score]
+                if score is not None and score < len(dimension.labels)
+                else "",
+                "worth": None if score is None else dimension.normalized(score),
+                "why": explanation_of(row.record, dimension.name),
             }
         )
     return {"dimensions": dimensions, "rule": rule_of(row.record)}
 
 
 def _empty_fields(record: JudgmentRecord) -> Collection[str]:
-    """Return the fields that a row need not have, as far as they are empty."""
+    """Return the optional fields that are empty in this row."""
     return [
         name for name in MAY_BE_ABSENT if name in record.fields and not any(record.fields[name])
     ]
@@ -64,18 +68,18 @@ def _judge_again(record: JudgmentRecord, file: str) -> str:
 
 
 def _measures_html(record: JudgmentRecord, language: str) -> Markup:
-    """Show what was measured of one row."""
+    """Render the measures of one row."""
     template = environment(language, html=True).get_template(
         "adjudge.features.rag:measures.html.jinja"
     )
     macros = template.make_module()
-    shown = macros.of_row(record, None, FUNCTIONS)  # type: ignore[attr-defined]
-    return Markup(shown)  # noqa: S704 - the template escapes
+    html = macros.of_row(record, None, FUNCTIONS)  # type: ignore[attr-defined]
+    return Markup(html)  # noqa: S704 - the template escapes
 
 
-def _measured(row: RowContext) -> JsonDict:
-    shown = {name: row.data.get(name) for name in _OF_MEASURES}
-    return {"measures": shown if row.data.get("measures") else None}
+def _measures_data(row: RowContext) -> JsonDict:
+    values = {name: row.data.get(name) for name in _OF_MEASURES}
+    return {"measures": values if row.data.get("measures") else None}
 
 
 PAGE = Page(
@@ -93,7 +97,7 @@ PAGE = Page(
 MEASURES = Page(
     name="measures",
     row=RowPart(
-        data=_measured,
+        data=_measures_data,
         findings="rag/measures.html.jinja",
         functions={"measures": _measures_html},
         apart=("measures", "parts", "blame"),

@@ -1,4 +1,4 @@
-"""What is asked about a row, given the votes so far: its dimensions, its sentences, what its
+"""The ballots for a row, given the votes so far: on its dimensions, its sentences, and what its
 measures need.
 """
 
@@ -17,17 +17,17 @@ from adjudge.core.judges.settings import temperature_for
 from adjudge.features.evidence.judge import EvidenceJudge, Method
 from adjudge.features.rag import standalone_question as standalone
 from adjudge.features.rag.dimensions import Dimension, absent
-from adjudge.features.rag.joint_questions import Checks, grouped, split
+from adjudge.features.rag.joint_questions import Checks, group_cases, split
 from adjudge.features.rag.measure_plan import RagMeasuring, Results
 from adjudge.features.rag.measure_questions import row_texts
 from adjudge.features.rag.result import GROUNDEDNESS, RagResult
-from adjudge.features.rag.rows import shown
+from adjudge.features.rag.rows import show_to_dimension
 from adjudge.features.rag.standalone_question import JudgedQuestion
 from adjudge.features.rag.votes import Key, about_sentences, key_of, votes_by_case
 
 
 class RagPlans(Judge[Instance, RagResult]):
-    """The first half of the RAG evaluator: which ballots."""
+    """The planning half of the RAG evaluator."""
 
     evidence: Method | None
     rewrite_questions: bool
@@ -38,55 +38,62 @@ class RagPlans(Judge[Instance, RagResult]):
     _looks_up: EvidenceJudge | None
 
     def plan(self, item: Instance, votes: Sequence[Vote]) -> Sequence[Ballot]:
-        """Every dimension to every model, as often as asked; then what evidence
-        and measures need.
+        """Return the ballots on every dimension by every model, then those that evidence and
+        measures need.
         """
         ballots = list(self._looks_up.plan(item, about_sentences(votes))) if self._looks_up else []
-        if votes and not self.early_stop and not self._staged:
+        # with votes there, only stopping early or questions in stages leave something to ask here
+        if votes and not self.early_stop and not self._is_staged:
             return ballots
         cast = votes_by_case(split(votes))
         rewriting = self._rewriting(item, cast)
-        cases = self._asked(
+        cases = self._cases_to_ask(
             item, None if rewriting else self._question(item, cast), cast, wait=bool(rewriting)
         )
         return [*rewriting, *self._ballots(cases, cast), *ballots]
 
     def plan_all(self, item: Instance) -> Sequence[Ballot]:
-        """All that may be asked, also what depends on answers."""
-        cases = [*self._asked(item, None, None), *self._measuring.cases(row_texts(item), None)]
+        """Return all ballots that may be needed, also those that depend on answers."""
+        cases = [
+            *self._cases_to_ask(item, None, None),
+            *self._measuring.cases(row_texts(item), None),
+        ]
         looked_up = self._looks_up.plan_all(item) if self._looks_up else ()
         return [*self._rewriting(item, {}), *self._ballots(cases), *looked_up]
 
     def _ballots(
         self, cases: Sequence[Case], cast: Mapping[Key, Sequence[Vote]] | None = None
     ) -> list[Ballot]:
-        """What is to be asked about the cases, parts of a row together where that is wanted;
-        without votes, all of it.
+        """Return the ballots on the cases, joint ones if ``checks`` says so; without votes, all of
+        them.
         """
-        known = cast or {}
-        new = [one for one in cases if key_of(one) not in known]
-        several, alone = grouped(new) if self.checks == "joint" else ([], new)
-        single = [*alone, *(one for one in cases if key_of(one) in known)]
-        together = [
-            self.ballot_for(one.criteria, one.instance, one.question, one.template, model, sample)
-            for one in several
+        votes_so_far = cast or {}
+        new = [case for case in cases if key_of(case) not in votes_so_far]
+        several, alone = group_cases(new) if self.checks == "joint" else ([], new)
+        # a case that has votes already goes on alone
+        separate = [*alone, *(case for case in cases if key_of(case) in votes_so_far)]
+        joint_ballots = [
+            self.ballot_for(
+                joint.criteria, joint.instance, joint.question, joint.template, model, sample
+            )
+            for joint in several
             for model in self.panel
             for sample in range(self.samples)
         ]
-        asked = (
+        ballots_by_case = (
             self._judge.ballots(case)
             if cast is None
-            else self._judge.plan(case, known.get(key_of(case), []))
-            for case in single
+            else self._judge.plan(case, votes_so_far.get(key_of(case), []))
+            for case in separate
         )
-        return [*(one for some in asked for one in some), *together]
+        return [*(ballot for ballots in ballots_by_case for ballot in ballots), *joint_ballots]
 
     @property
-    def _staged(self) -> bool:
-        """Whether some of it can only be asked when other answers are there."""
-        return self._measuring.staged or self.rewrite_questions
+    def _is_staged(self) -> bool:
+        """True if some questions can be asked only after the answers to others."""
+        return self._measuring.is_staged or self.rewrite_questions
 
-    def _asked(
+    def _cases_to_ask(
         self,
         item: Instance,
         question: JudgedQuestion | None,
@@ -94,7 +101,7 @@ class RagPlans(Judge[Instance, RagResult]):
         *,
         wait: bool = False,
     ) -> list[Case]:
-        """What is asked with the votes so far.
+        """Return the cases that can be asked about with the votes so far.
 
         ``wait``: the question that is judged is not known yet.
         """
@@ -108,7 +115,9 @@ class RagPlans(Judge[Instance, RagResult]):
         return [*cases, *self._measuring.cases(row_texts(item, question), self._results(cast))]
 
     def _rewriting(self, item: Instance, cast: Mapping[Key, Sequence[Vote]]) -> list[Ballot]:
-        """Asks for the question in itself; nothing where it is known, or nobody wants it."""
+        """Return the ballot that asks for a self-contained question; empty if it is known or not
+        wanted.
+        """
         case = standalone.case_of(item) if self.rewrite_questions else None
         name = standalone.next_model(self.panel, cast.get(key_of(case), ())) if case else None
         if case is None or name is None:
@@ -121,12 +130,16 @@ class RagPlans(Judge[Instance, RagResult]):
     def _question(
         self, item: Instance, cast: Mapping[Key, Sequence[Vote]]
     ) -> JudgedQuestion | None:
-        """The question that relevance is judged by, where it was to be made self-contained."""
+        """Return the question that relevance is judged by, if questions are to be made self-
+        contained.
+        """
         case = standalone.case_of(item) if self.rewrite_questions else None
         return standalone.judged_question(item, cast.get(key_of(case), ())) if case else None
 
     def _results(self, cast: Mapping[Key, Sequence[Vote]]) -> Results:
-        """What the votes on a case come to; None while some are still to be asked for."""
+        """Return a function that pools the votes on a case; it returns None while some are
+        missing.
+        """
 
         def result(case: Case) -> DirectInstanceResult | None:
             votes = cast.get(key_of(case), ())
@@ -136,10 +149,13 @@ class RagPlans(Judge[Instance, RagResult]):
 
     @property
     def _by_sentence(self) -> str | None:
-        """The dimension that sentences decide instead of a question of its own."""
+        """The dimension that is decided by sentences, not by a question of its own."""
         return GROUNDEDNESS if self.evidence in ("each", "joint") else None
 
     def _cases(self, item: Instance, question: JudgedQuestion | None) -> list[Case]:
         words = absent(self.language)
-        cases = [Case(shown(item, one, words), one.criteria) for one in self._scored]
-        return [standalone.asked_by(case, question) for case in cases] if question else cases
+        cases = [
+            Case(show_to_dimension(item, dimension, words), dimension.criteria)
+            for dimension in self._scored
+        ]
+        return [standalone.with_question(case, question) for case in cases] if question else cases

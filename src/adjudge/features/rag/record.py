@@ -1,4 +1,4 @@
-"""One answer scored on every dimension, as a record."""
+"""The record of an answer that was scored on every dimension."""
 
 from __future__ import annotations
 
@@ -26,7 +26,10 @@ _OF_MEASURES = ("measures", "parts", "blame", "votes_on_measures")
 
 @light_dataclass(frozen=True)
 class Composite:
-    """One number for an answer, between 0 and 1."""
+    """One number for an answer, between 0 and 1.
+
+    Example: ``Composite(value=None, rule="missing", lower=0.4, upper=0.9, missing=("clarity",))``.
+    """
 
     value: float | None
     """None while a missing score could change it: nothing is made up for that one, and the others
@@ -45,7 +48,7 @@ class Composite:
 
 @light_dataclass(frozen=True, kw_only=True)
 class MeasureRecord:
-    """What one measure of a row came to."""
+    """The value of one measure of a row."""
 
     value: float | None
     reason: Annotated[str | None, "why it has no value"]
@@ -53,7 +56,7 @@ class MeasureRecord:
 
 @light_dataclass(frozen=True, kw_only=True)
 class PartRecord:
-    """What was asked about one fragment or sentence."""
+    """The answer about one fragment or sentence."""
 
     check: str
     number: int
@@ -66,7 +69,7 @@ class PartRecord:
 
 @light_dataclass(frozen=True, kw_only=True)
 class BlameRecord:
-    """Whom the figures of a row point at."""
+    """The side that the figures of a row point at."""
 
     who: str
     because: Mapping[str, float]
@@ -83,7 +86,7 @@ class QuestionRecord:
 
 @light_dataclass(frozen=True, kw_only=True)
 class LostVotes:
-    """What votes of a panel that were lost could change in a row."""
+    """The effect that lost votes of a panel could have on a row."""
 
     lower: Annotated[float, "the least that the composite would be with them"]
     upper: float
@@ -93,7 +96,7 @@ class LostVotes:
 
 @light_dataclass(frozen=True, kw_only=True)
 class RagDetail(SearchedDetail):
-    """One answer scored on every dimension."""
+    """The scores of one answer on every dimension."""
 
     kind: ClassVar[str] = "rag"
     sections: ClassVar[tuple[str, ...]] = ("evidence", "rag")
@@ -114,7 +117,7 @@ class RagDetail(SearchedDetail):
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """What the composite can be at least and at most, by the scores that there are."""
+        """The least and the greatest value that the composite can have, given the scores."""
         return self.composite.lower, self.composite.upper
 
     @property
@@ -141,30 +144,30 @@ class RagDetail(SearchedDetail):
 
     @property
     def blamed(self) -> str:
-        """Whom the measures blame."""
+        """The side that the measures blame."""
         return self.blame.who if self.blame and self.blame.who in BLAMED else "unknown"
 
     def shown_to(self, criteria: Criteria, instance: Instance, language: str) -> Instance:
-        """A dimension sees its own fields and no other."""
+        """Return the instance with only the fields that the dimension reads."""
         from adjudge.features.rag.dimensions import Dimension, absent  # reading a run needs neither
-        from adjudge.features.rag.rows import shown
+        from adjudge.features.rag.rows import show_to_dimension
 
-        return shown(instance, Dimension(criteria), absent(language))
+        return show_to_dimension(instance, Dimension(criteria), absent(language))
 
     def columns(self) -> JsonDict:
-        """Each dimension and each measure has columns of its own, and so has the composite."""
+        """Return a flat row: columns for each dimension and measure, and for the composite."""
         apart = {*_OF_DIMENSIONS, *(_OF_MEASURES if self.measures else ())}
-        own = {name: value for name, value in self.to_dict().items() if name not in apart}
+        cells = {name: value for name, value in self.to_dict().items() if name not in apart}
         for name, score in self.scores.items():
-            own[f"{name}_score"] = score
-            own[f"{name}_normalized"] = self.normalized.get(name)
-            own[f"{name}_explanation"] = self.explanations.get(name) or None
-        own["composite"] = self.composite.value
-        own["composite_lower"] = self.composite.lower
-        own["composite_upper"] = self.composite.upper
-        own["rule"] = self.composite.rule
+            cells[f"{name}_score"] = score
+            cells[f"{name}_normalized"] = self.normalized.get(name)
+            cells[f"{name}_explanation"] = self.explanations.get(name) or None
+        cells["composite"] = self.composite.value
+        cells["composite_lower"] = self.composite.lower
+        cells["composite_upper"] = self.composite.upper
+        cells["rule"] = self.composite.rule
         for name, measure in (self.measures or {}).items():
-            own[name] = measure.value
-            own[f"{name}_reason"] = measure.reason or None
-        own |= {"blame": self.blamed} if self.measures else {}
-        return evidence_columns(own)
+            cells[name] = measure.value
+            cells[f"{name}_reason"] = measure.reason or None
+        cells |= {"blame": self.blamed} if self.measures else {}
+        return evidence_columns(cells)

@@ -1,6 +1,4 @@
-"""What many RAG answers come to: each dimension, the composites, the gates that fired; and how a
-report shows them.
-"""
+"""Summary of many RAG answers: dimensions, composites and fired gates; and its place in reports."""
 
 from __future__ import annotations
 
@@ -70,7 +68,7 @@ class MeasureMeanShape(TypedDict):
 
 
 class RagShape(TypedDict):
-    """What ``--json`` says of RAG answers."""
+    """The part of ``--json`` output about RAG answers."""
 
     dimensions: NotRequired[
         Annotated[Mapping[str, float | None], "RAG: dimension: mean, from 0 to 1"]
@@ -126,24 +124,22 @@ class DimensionSummary:
 
     @property
     def mean(self) -> float | None:
-        """Of the normalised scores."""
+        """The mean of the normalised scores."""
         return self.normalized.mean if self.normalized else None
 
     @property
     def never_varies(self) -> bool:
-        """Whether several rows got one and the same score: such a dimension
-        tells no answers apart.
-        """
+        """True if several rows all got one score: such a dimension does not tell answers apart."""
         return self.scored > 1 and max(self.counts) == self.scored
 
     def as_summary(self) -> Summary:
-        """Its normalised scores, for a gate of its own."""
+        """Return its normalised scores, for a gate of its own."""
         return Summary.of_scores(self.mean, self.scored, self.missing, self.confident, self.opened)
 
 
 @dataclass(frozen=True)
 class RagSummary(SectionPart):
-    """What RAG answers come to, and how a report shows it."""
+    """Numbers about many RAG answers, and their layout in reports."""
 
     templates: ClassVar[Mapping[str, str]] = {
         place: f"adjudge.features.rag:{place}.jinja"
@@ -178,31 +174,37 @@ class RagSummary(SectionPart):
     """What was measured beside the dimensions, where something was."""
 
     def figures(self) -> Iterator[NamedFigure]:
-        for each in self.dimensions:
-            if each.mean is not None:
-                yield NamedFigure(each.dimension.name, each.dimension.title, each.mean)
-        for one in self.measures.each if self.measures else ():
-            if one.mean is not None and one.measure.higher_is_better:
-                yield NamedFigure(one.measure.name, one.measure.title, one.mean)
+        for dimension in self.dimensions:
+            if dimension.mean is not None:
+                yield NamedFigure(
+                    dimension.dimension.name, dimension.dimension.title, dimension.mean
+                )
+        for summary in self.measures.each if self.measures else ():
+            if summary.mean is not None and summary.measure.higher_is_better:
+                yield NamedFigure(summary.measure.name, summary.measure.title, summary.mean)
 
     def part_named(self, name: str) -> DimensionSummary | MeasureSummary | None:
-        """The dimension or the measure of that name."""
-        own = next((one for one in self.dimensions if one.dimension.name == name), None)
-        return own or (self.measures.named(name) if self.measures else None)
+        """Return the dimension or the measure of that name."""
+        dimension = next(
+            (candidate for candidate in self.dimensions if candidate.dimension.name == name), None
+        )
+        return dimension or (self.measures.named(name) if self.measures else None)
 
     def named(self, name: str) -> Summary | None:
         part = self.part_named(name)
         return part.as_summary() if part else None
 
     def gated(self) -> Iterator[str]:
-        yield from (each.dimension.name for each in self.dimensions)
-        yield from (each.measure.name for each in (self.measures.each if self.measures else ()))
+        yield from (part.dimension.name for part in self.dimensions)
+        yield from (part.measure.name for part in (self.measures.each if self.measures else ()))
 
     def to_dict(self) -> JsonDict:
         if not self.leads:
             return {}
         return {
-            "dimensions": {one.dimension.name: one.mean for one in self.dimensions},
+            "dimensions": {
+                dimension.dimension.name: dimension.mean for dimension in self.dimensions
+            },
             "rules": dict(self.rules),
             **(self.measures.to_dict() if self.measures else {}),
         }
@@ -213,7 +215,7 @@ class RagSummary(SectionPart):
     @property
     def scored_on(self) -> list[Dimension]:
         """The dimensions, without their numbers."""
-        return [one.dimension for one in self.dimensions]
+        return [summary.dimension for summary in self.dimensions]
 
     # -- how it looks ------------------------------------------------------------------
 
@@ -243,9 +245,9 @@ class RagSummary(SectionPart):
         return "votes per model and dimension" if self.dimensions else ""
 
     def parameters(self) -> Mapping[str, str]:
-        weights = [f"{one.title} {one.weight:g}" for one in self.scored_on]
-        measures = [one.measure for one in self.measures.each] if self.measures else []
-        weights += [f"{one.title} {one.weight:g}" for one in measures if one.weight]
+        weights = [f"{part.title} {part.weight:g}" for part in self.scored_on]
+        measures = [part.measure for part in self.measures.each] if self.measures else []
+        weights += [f"{part.title} {part.weight:g}" for part in measures if part.weight]
         return {"weights": ", ".join(weights)}
 
     def lines(self) -> Iterator[Message]:
@@ -265,11 +267,11 @@ class RagSummary(SectionPart):
             return
         yield dimensions_table(self, screen, section.system)
         if self.measures:
-            own = [each for each in report.entries if report.section_of(each) is section]
-            yield from measure_tables(self.measures, own, screen)
+            entries = [record for record in report.entries if report.section_of(record) is section]
+            yield from measure_tables(self.measures, entries, screen)
 
     def headline(self, section: Section, report: Report) -> Iterator[Message]:
-        """Say how many answers a gate bars, what is worst, and the composite."""
+        """Say how many answers a gate bars, which dimension is worst, and the composite."""
         from adjudge.runs.view.decision import bar_text, earlier_text
 
         for rule in self.barring:
@@ -291,20 +293,30 @@ class RagSummary(SectionPart):
                 label=label,
                 dimension=worst.dimension.title,
             )
-        gates = [one for one in report.gates if one.system == section.system]
-        for each in self.scored_on:
-            own = (one for one in gates if one.name == each.name and one.verdict != "holds")
-            gate = next(own, None)
+        gates = [
+            gate_result for gate_result in report.gates if gate_result.system == section.system
+        ]
+        for dimension in self.scored_on:
+            failed = (
+                gate_result
+                for gate_result in gates
+                if gate_result.name == dimension.name and gate_result.verdict != "holds"
+            )
+            gate = next(failed, None)
             if gate and gate.value is not None:
                 yield Message(
                     "{name}: mean {mean}{bar}{before}",
-                    name=each.title,
+                    name=dimension.title,
                     mean=figure(gate.value),
                     bar=bar_text(gate),
                     before="",
                 )
         if self.overall.mean is not None:
-            bars = (bar_text(one) for one in gates if one.measure == self.gate_measure)
+            bars = (
+                bar_text(gate_result)
+                for gate_result in gates
+                if gate_result.measure == self.gate_measure
+            )
             yield Message(
                 "composite {mean}{bar}{before}",
                 mean=figure(self.overall.mean),
@@ -329,44 +341,47 @@ class RagSummary(SectionPart):
         return (figure(record.score), *(() if rule == MEAN else (rule_title(rule),)))
 
     def reason(self, record: JudgmentRecord) -> str:
-        """Return what is said of the dimension whose rule decided; else of the one with the lowest
-        score.
+        """Return the explanation of the dimension whose rule decided; else of the one with the
+        lowest score.
         """
         detail = rag_detail(record)
         scored = [
+            # False sorts first: the dimension whose gate made the composite
             (
-                all(gate.rule != detail.composite.rule for gate in each.gates),
-                score / each.maximum,
-                each,
+                all(gate.rule != detail.composite.rule for gate in dimension.gates),
+                score / dimension.maximum,
+                dimension,
                 score,
             )
-            for each in (self.scored_on if detail else ())
-            if detail and (score := detail.scores.get(each.name)) is not None
+            for dimension in (self.scored_on if detail else ())
+            if detail and (score := detail.scores.get(dimension.name)) is not None
         ]
         if not scored:
             return ""
-        _, _, each, score = min(scored, key=lambda one: one[:2])
-        line = Message("{title} {score}/{most}", title=each.title, score=score, most=each.maximum)
-        explanation = explanation_of(record, each.name)
+        _, _, dimension, score = min(scored, key=lambda candidate: candidate[:2])
+        line = Message(
+            "{title} {score}/{most}", title=dimension.title, score=score, most=dimension.maximum
+        )
+        explanation = explanation_of(record, dimension.name)
         return join(": ", (line, explanation)) if explanation else line
 
     @property
     def best(self) -> DimensionSummary | None:
         """The dimension with the highest normalised mean."""
-        return max(self._with_mean, key=lambda one: one.mean or 0.0, default=None)
+        return max(self._with_mean, key=lambda summary: summary.mean or 0.0, default=None)
 
     @property
     def worst(self) -> DimensionSummary | None:
-        """The one with the lowest."""
-        return min(self._with_mean, key=lambda one: one.mean or 0.0, default=None)
+        """The dimension with the lowest normalised mean."""
+        return min(self._with_mean, key=lambda summary: summary.mean or 0.0, default=None)
 
     @property
     def _with_mean(self) -> list[DimensionSummary]:
-        return [one for one in self.dimensions if one.normalized]
+        return [summary for summary in self.dimensions if summary.normalized]
 
 
 class RagTally(SectionTally):
-    """Adds up answers as they come; a row takes a few bytes."""
+    """Accumulates answers; each takes only a few bytes."""
 
     name: ClassVar[str] = "rag"
     shape: ClassVar[type] = RagShape
@@ -383,17 +398,19 @@ class RagTally(SectionTally):
         self._units: list[Unit] = []
         self._overall = Tally(sureness)
         self._composites = array("d")
-        self._scores = {one.name: array("h") for one in dimensions}
-        self._open: dict[str, set[int]] = {one.name: set() for one in dimensions}
+        self._scores = {dimension.name: array("h") for dimension in dimensions}
+        self._open: dict[str, set[int]] = {dimension.name: set() for dimension in dimensions}
         """Places among the known scores of those that lost votes of a panel could change."""
         self._known: Counter[str] = Counter()
-        self._agreements: dict[str, list[float]] = {one.name: [0.0, 0.0] for one in dimensions}
+        self._agreements: dict[str, list[float]] = {
+            dimension.name: [0.0, 0.0] for dimension in dimensions
+        }
         self._rules: Counter[str] = Counter()
         self._valid = self._requested = 0
 
     @classmethod
     def begin(cls, setup: Setup, judge: str, sureness: GateConfidence) -> Self:
-        """Return an empty tally of what the judge's configuration scores and measures."""
+        """Start a tally for what the judge's configuration scores and measures."""
         configuration = setup.judges.get(judge)
         if configuration is None:
             return cls((), sureness)
@@ -421,6 +438,7 @@ class RagTally(SectionTally):
                 self._known[name] += 1
         self._requested += one.votes_requested
         self._valid += one.votes_valid
+        # agreement says something only if a dimension has more than one vote
         if rag and one.votes_requested - (rag.votes_on_measures or 0) > len(self._dimensions):
             self._add_agreements(rag)
         if self._measures:
@@ -433,24 +451,31 @@ class RagTally(SectionTally):
                 sums[1] += 1
 
     def summary(self) -> RagSummary:
-        """What they come to so far."""
-        known = self._dimensions
-        columns = [self._scores[one.name] for one in known]
+        """Summarize the rows added so far."""
+        dimensions = self._dimensions
+        columns = [self._scores[dimension.name] for dimension in dimensions]
         return RagSummary(
             overall=self._overall.summary(),
             spread=_spread(self._composites),
             histogram=_histogram(self._composites),
-            rules=self._fired(),
-            barring=tuple(gate.rule for one in known for gate in one.gates if gate.cap is not None),
-            dimensions=tuple(map(self._dimension, known)),
-            correlations=tuple(tuple(_correlation(one, two) for two in columns) for one in columns),
+            rules=self._count_rules(),
+            barring=tuple(
+                gate.rule
+                for dimension in dimensions
+                for gate in dimension.gates
+                if gate.cap is not None
+            ),
+            dimensions=tuple(map(self._dimension, dimensions)),
+            correlations=tuple(
+                tuple(_correlation(dimension, two) for two in columns) for dimension in columns
+            ),
             votes_valid=self._valid,
             votes_requested=self._requested,
             measures=self._measures.summary() if self._measures else None,
         )
 
-    def _fired(self) -> dict[str, int]:
-        gates = [gate for one in self._dimensions for gate in one.gates]
+    def _count_rules(self) -> dict[str, int]:
+        gates = [gate for dimension in self._dimensions for gate in dimension.gates]
         strictest = sorted(gates, key=lambda gate: math.inf if gate.cap is None else gate.cap)
         return {
             rule: self._rules[rule] for rule in (*(gate.rule for gate in strictest), MEAN, MISSING)
@@ -458,7 +483,7 @@ class RagTally(SectionTally):
 
     def _dimension(self, dimension: Dimension) -> DimensionSummary:
         scores = self._scores[dimension.name]
-        known = [score for score in scores if score != _NONE]
+        present = [score for score in scores if score != _NONE]
         units: list[Unit] = []
         lost = LostRows()
         for score, unit in zip(scores, self._units, strict=True):
@@ -466,14 +491,14 @@ class RagTally(SectionTally):
                 lost.add(unit)
             else:
                 units.append(unit)
-        values = [dimension.normalized(score) for score in known]
-        counts, opened = Counter(known), self._open[dimension.name]
+        values = [dimension.normalized(score) for score in present]
+        counts, opened = Counter(present), self._open[dimension.name]
         total, count = self._agreements[dimension.name]
         return DimensionSummary(
             dimension=dimension,
             counts=tuple(counts[score] for score in range(dimension.maximum + 1)),
-            missing=len(scores) - len(known),
-            raw=_spread(known),
+            missing=len(scores) - len(present),
+            raw=_spread(present),
             normalized=_spread(values),
             agreement=total / count if count else None,
             confident=self._sureness.interval(
@@ -506,6 +531,7 @@ def _spread(values: Sequence[float]) -> Distribution | None:
 
 
 def _histogram(values: Sequence[float]) -> tuple[int, ...]:
+    # 1e-9 puts 0.3 into its own bar although its binary value is a little below
     counts = Counter(min(BINS - 1, math.floor(value * BINS + 1e-9)) for value in values)
     return tuple(counts[place] for place in range(BINS))
 
@@ -516,6 +542,6 @@ def _correlation(one: Sequence[int], other: Sequence[int]) -> float | None:
 
 
 def rag_summary(section: Section) -> RagSummary | None:
-    """The RAG part of a section of a report, if it has one."""
+    """Return the RAG part of a report's section, if it has one."""
     part = section.parts.get(RagTally.name)
     return part if isinstance(part, RagSummary) else None

@@ -1,4 +1,4 @@
-"""What the templates of RAG reports call: what is said of one answer, and names of things."""
+"""Functions for the templates of RAG reports."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from adjudge.features.rag.dimensions import Dimension, Gate
 from adjudge.features.rag.measure_numbers import (
     MeasuresSummary,
     because,
-    blamed,
+    blamed_side,
+    find_missed,
     fragments_seen,
     has_idle_fragment,
     has_measures,
     judged_question,
     measure_names,
-    measured,
-    missed,
+    measure_of,
 )
 from adjudge.features.rag.measure_titles import measure_title, yes_or_no
 from adjudge.features.rag.measures import chosen_measures, measure_name
@@ -31,38 +31,44 @@ BINS = 10
 
 
 def rank_of(record: JudgmentRecord, dimensions: Iterable[Dimension]) -> Rank:
-    """Return how bad an answer is: those that a gate bars first, then the lowest composites."""
+    """Return a sort key, the worst answer first: barred by a gate, then by composite."""
     lowest = (record.score or 0.0) if record.scored else record.bounds[0]
     return int(not is_barred(record, dimensions)), lowest
 
 
-def is_barred(one: JudgmentRecord, dimensions: Iterable[Dimension]) -> bool:
+def is_barred(record: JudgmentRecord, dimensions: Iterable[Dimension]) -> bool:
     """Return True if a gate that caps the composite fired."""
-    fired = rule_of(one)
+    fired = rule_of(record)
     return any(
-        gate.rule == fired and gate.cap is not None for each in dimensions for gate in each.gates
+        gate.rule == fired and gate.cap is not None
+        for dimension in dimensions
+        for gate in dimension.gates
     )
 
 
-def fired_gate(one: JudgmentRecord, dimensions: Iterable[Dimension]) -> str | None:
-    """Return the gate of the composite that fired, if one did."""
-    rule = rule_of(one)
-    return rule if rule in {gate.rule for each in dimensions for gate in each.gates} else None
+def fired_gate(record: JudgmentRecord, dimensions: Iterable[Dimension]) -> str | None:
+    """Return the gate that made the composite, if one fired."""
+    rule = rule_of(record)
+    return (
+        rule
+        if rule in {gate.rule for dimension in dimensions for gate in dimension.gates}
+        else None
+    )
 
 
 def title_of_measure(measures: MeasuresSummary | None, name: str, language: str) -> str:
-    """Return the title of a figure that a row is blamed by: a measure, as the report
-    names it if it is known there, or something else.
+    """Return the title of a figure that a row is blamed by: of the measure, or of something
+    else.
     """
     if measures is None:
-        known = measure_name(name) is not None
-        return chosen_measures([name], {}, language)[0].title if known else measure_title(name)
-    own = measures.named(name)
-    return own.measure.title if own else measure_title(name)
+        is_known = measure_name(name) is not None
+        return chosen_measures([name], {}, language)[0].title if is_known else measure_title(name)
+    summary = measures.named(name)
+    return summary.measure.title if summary else measure_title(name)
 
 
 def _gate_rule(gate: Gate) -> Message:
-    """Say what a gate of the composite does."""
+    """Describe the effect of a gate."""
     rule = term("quoted", "“{name}”", name=rule_title(gate.rule))
     if gate.cap is not None:
         return Message(
@@ -89,21 +95,21 @@ def _reads(dimension: Dimension) -> Message:
     return join(", ", map(field_title, dimension.reads))
 
 
-def _composite(one: JudgmentRecord) -> Message:
-    """Return its value, or its bounds."""
-    rag = rag_detail(one)
-    known = one.bounds if rag is None or rag.composite.value is None else (rag.composite.value,)
-    return join("…", map(figure, known))
+def _composite(record: JudgmentRecord) -> Message:
+    """Return the composite's value, or its bounds if it has none."""
+    rag = rag_detail(record)
+    ends = record.bounds if rag is None or rag.composite.value is None else (rag.composite.value,)
+    return join("…", map(figure, ends))
 
 
 def _edges(language: str) -> list[str]:
-    """Return where the bars of the histogram begin and end."""
+    """Return the numbers below the histogram, at the edges of its bars."""
     return [render(figure(place / BINS, 1), language) for place in range(BINS + 1)]
 
 
 FUNCTIONS: Mapping[str, Callable[..., object]] = {
     "because": because,
-    "blamed": blamed,
+    "blamed": blamed_side,
     "composite": _composite,
     "edges": _edges,
     "explanation_of": explanation_of,
@@ -116,8 +122,8 @@ FUNCTIONS: Mapping[str, Callable[..., object]] = {
     "judged_question": judged_question,
     "measure_names": measure_names,
     "measure_title": measure_title,
-    "measured": measured,
-    "missed": missed,
+    "measured": measure_of,
+    "missed": find_missed,
     "reads": _reads,
     "rule_of": rule_of,
     "rule_title": rule_title,

@@ -1,4 +1,4 @@
-"""What one judgment of a RAG answer says, dimension by dimension."""
+"""Read single values out of the judgment of a RAG answer."""
 
 from __future__ import annotations
 
@@ -6,26 +6,29 @@ from adjudge.core.domain.record import JudgmentRecord
 from adjudge.features.rag.record import RagDetail
 
 
-def rag_detail(one: JudgmentRecord) -> RagDetail | None:
-    """What it says of its dimensions; None of another kind of judgment."""
-    return one.detail if isinstance(one.detail, RagDetail) else None
+def rag_detail(record: JudgmentRecord) -> RagDetail | None:
+    """Return the RAG part of a judgment; None if it is of another kind."""
+    return record.detail if isinstance(record.detail, RagDetail) else None
 
 
-def rule_of(one: JudgmentRecord) -> str:
-    """The rule that made the composite; of scores by chance none did."""
-    rag = rag_detail(one)
-    return rag.composite.rule if rag and not one.fallback else "missing"
+def rule_of(record: JudgmentRecord) -> str:
+    """Return the rule that made the composite; "missing" if the scores are random."""
+    rag = rag_detail(record)
+    return rag.composite.rule if rag and not record.fallback else "missing"
 
 
-def score_of(one: JudgmentRecord, dimension: str, *, made_up: bool = True) -> int | None:
-    """A dimension's score. ``made_up``: also one that stands in for a missing verdict."""
-    rag = rag_detail(one)
-    if rag is None or (not made_up and one.fallback and rag.agreements.get(dimension) is None):
+def score_of(record: JudgmentRecord, dimension: str, *, made_up: bool = True) -> int | None:
+    """Return a dimension's score; with ``made_up`` also a random one that replaces a missing
+    verdict.
+    """
+    rag = rag_detail(record)
+    # a random score has no agreement; a dimension that was really scored has one
+    if rag is None or (not made_up and record.fallback and rag.agreements.get(dimension) is None):
         return None
     return rag.scores.get(dimension)
 
 
-def explanation_of(one: JudgmentRecord, dimension: str) -> str:
-    """Why a dimension got its score, or what went wrong."""
-    rag = rag_detail(one)
+def explanation_of(record: JudgmentRecord, dimension: str) -> str:
+    """Return why a dimension got its score, or what went wrong."""
+    rag = rag_detail(record)
     return (rag.explanations.get(dimension) if rag else None) or ""

@@ -25,7 +25,11 @@ GROUNDEDNESS = "groundedness"
 
 @light_dataclass(frozen=True, kw_only=True)
 class RagResult(Result):
-    """One answer scored on every dimension. ``score`` is the composite's value."""
+    """The scores of one answer on every dimension. ``score`` is the composite's value.
+
+    Example: ``result.scores["groundedness"]``, ``result.explanations["clarity"]``,
+    ``result.composite.rule``.
+    """
 
     composite: Composite
     dimensions: tuple[Dimension, ...]
@@ -48,20 +52,22 @@ class RagResult(Result):
 
     @property
     def reason(self) -> str | None:
-        """Why there is no score; where no vote says so, a measure that has a weight does."""
+        """Why there is no score: from a vote, else from a weighted measure."""
         weighing = (
-            one.reason for one in self.measured.values() if one.measure.weight and one.value is None
+            measure.reason
+            for measure in self.measured.values()
+            if measure.measure.weight and measure.value is None
         )
         return None if self.status is Status.SCORED else super().reason or next(weighing, None)
 
     @property
     def measures(self) -> dict[str, float | None]:
-        """The measures' values; None where one is not defined, see ``measured``."""
-        return {name: one.value for name, one in self.measured.items()}
+        """The values of measures; None for one without a value, whose reason is in ``measured``."""
+        return {name: measure.value for name, measure in self.measured.items()}
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """What the composite can be at least and at most, by the scores that there are."""
+        """The least and the greatest value that the composite can have, given the scores."""
         return super().bounds if self.fallback else (self.composite.lower, self.composite.upper)
 
     @property
@@ -70,13 +76,13 @@ class RagResult(Result):
 
     @property
     def verdict(self) -> str | None:
-        """The scores, since the composite is one number for all of them."""
+        """The scores as text, since the composite is one number for all of them."""
         return ", ".join(
             f"{name} {'–' if score is None else score}" for name, score in self.scores.items()
         )
 
     def cells(self) -> JsonDict:
-        """What a table of results shows of this one."""
+        """Return the row of this result in a table."""
         return {
             "status": self.status.value,
             "composite": self.score,
@@ -86,7 +92,7 @@ class RagResult(Result):
 
     @property
     def scores(self) -> dict[str, int | None]:
-        """As chosen, from 0 to each dimension's maximum; None without a verdict."""
+        """The chosen scores, from 0 to each dimension's maximum; None without a verdict."""
         return {
             name: None if result.score is None else int(result.score)
             for name, result in self.judged.items()
@@ -94,112 +100,116 @@ class RagResult(Result):
 
     @property
     def normalized(self) -> dict[str, float | None]:
-        """The scores between 0 and 1."""
+        """The scores as shares of their maximum."""
         scores = self.scores
         return {
-            one.name: None if (score := scores[one.name]) is None else one.normalized(score)
-            for one in self.dimensions
+            dimension.name: None
+            if (score := scores[dimension.name]) is None
+            else dimension.normalized(score)
+            for dimension in self.dimensions
         }
 
     @property
     def explanations(self) -> dict[str, str | None]:
-        """Why each score was given; where nothing was written, how probable it was; without one,
-        what went wrong.
+        """Why each score was given: the model's words, else how probable the score was, else what
+        went wrong.
         """
         return {name: _explanation(result) for name, result in self.judged.items()}
 
     @property
     def fired(self) -> str | None:
-        """The gate that fired, if one did."""
-        rules = {gate.rule for one in self.dimensions for gate in one.gates}
+        """The gate that made the composite, if one fired."""
+        rules = {gate.rule for dimension in self.dimensions for gate in dimension.gates}
         return self.composite.rule if self.composite.rule in rules else None
 
     def detail(self) -> RagDetail:
-        """What this kind of result says beside what all of them say."""
-        beside = len(self.votes) - sum(len(one.votes) for one in self.judged.values())
+        """Return what a record stores about this kind of result."""
+        other_votes = len(self.votes) - sum(len(result.votes) for result in self.judged.values())
         return RagDetail(
             composite=self.composite,
             scores=self.scores,
             normalized=self.normalized,
             explanations=self.explanations,
-            agreements={name: one.agreement for name, one in self.judged.items()},
+            agreements={name: result.agreement for name, result in self.judged.items()},
             model_scores=self.model_scores if len(self._models) > 1 else None,
             evidence=self.evidence.evidence() if self.evidence else None,
             judged_question=self.question.record() if self.question else None,
-            measures={name: one.record() for name, one in self.measured.items()}
+            measures={name: result.record() for name, result in self.measured.items()}
             if self.measured
             else None,
-            parts=tuple(one.record() for one in self.parts) if self.measured else None,
+            parts=tuple(result.record() for result in self.parts) if self.measured else None,
             blame=self.blame.record() if self.measured and self.blame else None,
-            votes_on_measures=beside if self.measured or self.question else None,
+            votes_on_measures=other_votes if self.measured or self.question else None,
             lost_votes=self.lost_votes,
         )
 
     @property
     def lost_votes(self) -> LostVotes | None:
-        """What votes that a panel lost could change; None if it lost none."""
+        """The effect that votes lost by a panel could have; None if it lost none."""
         if len(self._models) < 2 or self.votes_valid == self.votes_requested:
             return None
-        judged = [one for result in self.judged.values() for one in result.votes]
+        counted = [part for result in self.judged.values() for part in result.votes]
         # votes are compared by identity: two models may say the same
-        about_dimensions = {id(vote) for vote in judged}
-        is_beside = any(not one.valid for one in self.votes if id(one) not in about_dimensions)
+        about_dimensions = {id(vote) for vote in counted}
+        is_beside = any(not part.valid for part in self.votes if id(part) not in about_dimensions)
         scores = self.scores
         dimensions = tuple(
             name
-            for name, one in self.judged.items()
-            if scores[name] is not None and _could_change(one)
+            for name, part in self.judged.items()
+            if scores[name] is not None and _could_change(part)
         )
         measures = tuple(
             name
-            for name, one in self.measured.items()
-            if is_beside and one.value is not None and one.measure.checks
+            for name, part in self.measured.items()
+            if is_beside and part.value is not None and part.measure.checks
         )
-        known = {name: None if name in dimensions else score for name, score in scores.items()}
+        certain = {name: None if name in dimensions else score for name, score in scores.items()}
         measured = [
-            replace(one, value=None) if name in measures else one
-            for name, one in self.measured.items()
+            replace(part, value=None) if name in measures else part
+            for name, part in self.measured.items()
         ]
-        made = composite(known, self.dimensions, measured)
+        combined = composite(certain, self.dimensions, measured)
         return LostVotes(
-            lower=made.lower, upper=made.upper, dimensions=dimensions, measures=measures
+            lower=combined.lower, upper=combined.upper, dimensions=dimensions, measures=measures
         )
 
     @property
     def model_scores(self) -> dict[str, float]:
-        """Of a panel: the composite that each model's own votes make; not of one without a score
-        that could change it.
+        """For a panel: each model's composite by its own votes. Models with a decisive score
+        missing are left out.
         """
         if self.own_composites:
             return dict(self.own_composites)
-        made = {
+        composites = {
             model: composite(self._scores_of(model), self.dimensions).value
             for model in self._models
         }
-        return {model: value for model, value in made.items() if value is not None}
+        return {model: value for model, value in composites.items() if value is not None}
 
     @property
     def _models(self) -> list[str]:
         return list(dict.fromkeys(vote.model for vote in self.votes))
 
     def _scores_of(self, model: str) -> dict[str, int | None]:
-        own = {
+        options_by_dimension = {
             name: [
-                vote.verdict.option for vote in one.votes if vote.model == model and vote.verdict
+                vote.verdict.option for vote in result.votes if vote.model == model and vote.verdict
             ]
-            for name, one in self.judged.items()
+            for name, result in self.judged.items()
         }
         by_sentence = (
             self.evidence.model_scales
             if self.evidence and self.evidence.method in ("each", "joint")
             else {}
         )
-        found = {
-            name: majority(said, self.judged[name].criteria)
-            for name, said in own.items()
+        majorities = {
+            name: majority(options, self.judged[name].criteria)
+            for name, options in options_by_dimension.items()
             if not (by_sentence and name == GROUNDEDNESS)
         }
-        scores = {name: int(one.option) if one else None for name, one in found.items()}
+        scores = {
+            name: int(result.option) if result else None for name, result in majorities.items()
+        }
         return (
             {**scores, GROUNDEDNESS: by_sentence.get(model)}
             if by_sentence and GROUNDEDNESS in self.judged
@@ -212,15 +222,15 @@ def _could_change(result: DirectInstanceResult) -> bool:
     options because sentences decide.
     """
     lost = sum(not vote.valid for vote in result.votes)
-    said = [vote.verdict.option for vote in result.votes if vote.verdict]
-    agreeing = said.count(result.option or "")
-    return lost > 0 and 2 * agreeing - len(said) <= lost
+    options = [vote.verdict.option for vote in result.votes if vote.verdict]
+    agreeing = options.count(result.option or "")
+    return lost > 0 and 2 * agreeing - len(options) <= lost
 
 
 def _explanation(result: DirectInstanceResult) -> str | None:
     if result.status is not Status.SCORED:
         return next((vote.reason for vote in result.votes if vote.reason), None)
-    chosen = [
+    agreeing = [
         vote for vote in result.votes if vote.verdict and vote.verdict.option == result.option
     ]
-    return result.explanation or next((vote.how_sure for vote in chosen), None)
+    return result.explanation or next((vote.how_sure for vote in agreeing), None)

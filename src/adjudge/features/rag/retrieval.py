@@ -1,8 +1,8 @@
-"""How good a ranking of retrieved things is, by what is known to be relevant. No model is asked.
+"""Measures of rankings of retrieved items, by what is known to be relevant. No model is asked.
 
-``retrieved``: ids, the best first; one that comes again counts at its first place. ``relevant``: id
-→ its grade; all grades above 0 are relevant, and only nDCG tells them apart. ``k``: how many of the
-first are looked at; None: all of them.
+``retrieved``: ids, the best first; a repeated id counts at its first place. ``relevant``: id → its
+grade; all grades above 0 are relevant, and only nDCG tells them apart. ``k``: how many of the first
+are looked at; None for all.
 """
 
 from __future__ import annotations
@@ -33,88 +33,94 @@ _OTHER_NAMES: Mapping[str, Name] = {
 
 @light_dataclass(frozen=True)
 class RankMeasure:
-    """One of the measures, with its cut-off."""
+    """A ranking measure with its cut-off, such as ``ndcg@5``."""
 
     name: Name
     k: int | None = None
 
     @classmethod
     def of(cls, text: str) -> RankMeasure | None:
-        """``ndcg@5``, ``MRR``, ``hit@3``, …; None where it is none of them.
+        """Read ``ndcg@5``, ``MRR``, ``hit@3``, …; return None for any other name.
 
-        A SetupError where its cut-off is 0.
+        Raises a SetupError if the cut-off is 0.
         """
-        found = _AT.fullmatch(text.strip().casefold())
+        match = _AT.fullmatch(text.strip().casefold())
         name = next(
-            (one for one in NAMES if found and one == _OTHER_NAMES.get(found[1], found[1])), None
+            (
+                candidate
+                for candidate in NAMES
+                if match and candidate == _OTHER_NAMES.get(match[1], match[1])
+            ),
+            None,
         )
-        if found is None or name is None:
+        if match is None or name is None:
             return None
-        if found[2] is not None and int(found[2]) < 1:
+        if match[2] is not None and int(match[2]) < 1:
             raise SetupError(
                 "{text}: a ranking is cut off after 1 or more, such as {name}@3",
                 text=text,
                 name=name,
             )
-        return cls(name, int(found[2]) if found[2] else None)
+        return cls(name, int(match[2]) if match[2] else None)
 
     def __str__(self) -> str:
         return self.name if self.k is None else f"{self.name}@{self.k}"
 
     def figure(self, retrieved: Sequence[str], relevant: Grades) -> Figure:
-        """What it is of one ranking."""
-        known = {one: grade for one, grade in relevant.items() if grade > 0}
-        first = list(dict.fromkeys(retrieved))[: self.k]
-        if not known:
+        """Compute the measure for one ranking."""
+        positive = {item_id: grade for item_id, grade in relevant.items() if grade > 0}
+        top = list(dict.fromkeys(retrieved))[: self.k]
+        if not positive:
             return Figure(None, NOTHING_RELEVANT)
-        if self.name == "precision" and not first and self.k is None:
+        if self.name == "precision" and not top and self.k is None:
             return Figure(None, NOTHING_RETRIEVED)
-        return Figure(_FUNCTIONS[self.name](first, known, self.k))
+        return Figure(_FUNCTIONS[self.name](top, positive, self.k))
 
 
-def _hit(first: Sequence[str], relevant: Grades, _: int | None) -> float:
-    """1 where something relevant is among the first ``k``, else 0."""
-    return float(any(one in relevant for one in first))
+def _hit(top: Sequence[str], relevant: Grades, _: int | None) -> float:
+    """Return 1 if something relevant is among the first ``k``, else 0."""
+    return float(any(item_id in relevant for item_id in top))
 
 
-def _mrr(first: Sequence[str], relevant: Grades, _: int | None) -> float:
-    """1 divided by the place of the first relevant one; 0 where there is none.
+def _mrr(top: Sequence[str], relevant: Grades, _: int | None) -> float:
+    """Return 1 divided by the place of the first relevant item; 0 if there is none.
 
-    Over many rankings the mean is taken.
+    The mean over many rankings is the mean reciprocal rank.
     """
-    return next((1 / place for place, one in enumerate(first, 1) if one in relevant), 0.0)
+    return next((1 / place for place, item_id in enumerate(top, 1) if item_id in relevant), 0.0)
 
 
-def _precision(first: Sequence[str], relevant: Grades, k: int | None) -> float:
-    """The share of relevant ones among the first ``k``, also where fewer were retrieved; without
-    ``k`` among all retrieved.
+def _precision(top: Sequence[str], relevant: Grades, k: int | None) -> float:
+    """Return the share of relevant items among the first ``k``; without ``k``, among all
+    retrieved.
     """
-    return sum(one in relevant for one in first) / (k or len(first))
+    # divided by k even if fewer were retrieved
+    return sum(item_id in relevant for item_id in top) / (k or len(top))
 
 
-def _recall(first: Sequence[str], relevant: Grades, _: int | None) -> float:
-    """The share of the relevant ones that are among the first ``k``."""
-    return sum(one in relevant for one in first) / len(relevant)
+def _recall(top: Sequence[str], relevant: Grades, _: int | None) -> float:
+    """Return the share of the relevant items that are among the first ``k``."""
+    return sum(item_id in relevant for item_id in top) / len(relevant)
 
 
-def _average_precision(first: Sequence[str], relevant: Grades, _: int | None) -> float:
-    """The mean, over the relevant ones, of the precision at the place of each; 0 for one that is
-    not among the first ``k``.
+def _average_precision(top: Sequence[str], relevant: Grades, _: int | None) -> float:
+    """Return the mean, over the relevant items, of the precision at the place of each; 0 for one
+    that is not among the first ``k``.
     """
-    return _sum_of_precisions([one in relevant for one in first]) / len(relevant)
+    return _sum_of_precisions([item_id in relevant for item_id in top]) / len(relevant)
 
 
-def _ndcg(first: Sequence[str], relevant: Grades, k: int | None) -> float:
-    """The grades, each divided by the binary logarithm of 1 + its place, as a share of what the
-    best order would give.
+def _ndcg(top: Sequence[str], relevant: Grades, k: int | None) -> float:
+    """Return the sum of grades, each divided by log2(1 + place), as a share of the best order's
+    sum.
     """
-    gained = _discounted([relevant.get(one, 0.0) for one in first])
+    gained = _discounted([relevant.get(item_id, 0.0) for item_id in top])
     return gained / _discounted(sorted(relevant.values(), reverse=True)[:k])
 
 
 def ranked_precision(hits: Sequence[bool]) -> Figure:
-    """The average precision of a ranking, by whether each of the retrieved ones, the best first, is
-    relevant.
+    """Return the average precision of a ranking; ``hits`` says which places are relevant, the best
+    first.
     """
     if not hits:
         return Figure(None, NOTHING_RETRIEVED)
@@ -133,7 +139,7 @@ _FUNCTIONS: Mapping[Name, Callable[[Sequence[str], Grades, int | None], float]] 
 
 
 def _sum_of_precisions(hits: Sequence[bool]) -> float:
-    return math.fsum(sum(hits[:place]) / place for place, one in enumerate(hits, 1) if one)
+    return math.fsum(sum(hits[:place]) / place for place, is_hit in enumerate(hits, 1) if is_hit)
 
 
 def _discounted(grades: Sequence[float]) -> float:

@@ -1,4 +1,4 @@
-"""Rows of any source as instances with a question, an answer and what lies behind it."""
+"""Rows of any source as instances with a question, an answer and the retrieved texts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,12 @@ from adjudge.core.data.dataset import BlankRows, Source, choose_columns, read_in
 from adjudge.core.data.ids import ID_ALIASES
 from adjudge.core.domain.instance import GivenFields, Instance
 from adjudge.errors import NothingToJudge, SetupError, WrongData
-from adjudge.features.rag.dimensions import Dimension, chosen, rag_dimensions, read_dimensions
+from adjudge.features.rag.dimensions import (
+    Dimension,
+    choose_dimensions,
+    rag_dimensions,
+    read_dimensions,
+)
 from adjudge.features.rag.measures import RagMeasure, chosen_measures
 from adjudge.messages import Message
 
@@ -23,7 +28,7 @@ MAY_BE_ABSENT = ("history", "contexts")
 
 @dataclass(frozen=True)
 class RagRows:
-    """What is judged, and where it came from."""
+    """The instances to judge, and the columns they came from."""
 
     instances: list[Instance]
     """Each with the row it was made of in ``metadata["row"]``."""
@@ -41,40 +46,40 @@ def read_rows(
     measures: Sequence[RagMeasure] = (),
     sources: Sequence[str] = (),
 ) -> RagRows:
-    """The rows of a file, or mappings and instances as they are. Columns are found by the usual
-    names.
+    """Read the rows of a file, or take mappings and instances as they are. Columns are found by
+    their usual names.
 
     ``sources``: further fields that a file must have a column for.
     """
     needed = [*needed_fields(dimensions, measures), *sources]
-    wanted = fields_of(dimensions, measures, sources)
+    fields = fields_of(dimensions, measures, sources)
     if isinstance(source, list) and source and all(isinstance(row, Instance) for row in source):
-        _require_keys(source[:limit], wanted.may_be_empty)
+        _require_keys(source[:limit], fields.may_be_empty)
         return RagRows(source[:limit], {name: name for name in source[0].fields})
     blank: list[BlankRows] = []
     try:
-        found = list(
+        instances = list(
             read_instances(
                 source,
                 columns,
                 limit,
-                wanted.needed,
-                also=wanted.also,
-                may_be_empty=wanted.may_be_empty,
+                fields.needed,
+                also=fields.also,
+                may_be_empty=fields.may_be_empty,
                 on_blank_rows=blank.append,
             )
         )
-        taken = columns_of(found[0], columns or {}, source, needed)
+        chosen_columns = columns_of(instances[0], columns or {}, source, needed)
     except WrongData as error:
         if isinstance(source, str | Path) or isinstance(error, NothingToJudge):
             raise
         raise SetupError(error.message) from error
-    _require_keys(found, wanted.may_be_empty)
-    return RagRows(found, taken, *blank)
+    _require_keys(instances, fields.may_be_empty)
+    return RagRows(instances, chosen_columns, *blank)
 
 
 class RagFields(NamedTuple):
-    """What is looked for in a row."""
+    """The fields that are looked for in a row."""
 
     needed: Sequence[str]
     """Every row must have these, the answer first."""
@@ -89,7 +94,9 @@ def fields_of(
     measures: Sequence[RagMeasure] = (),
     sources: Sequence[str] = (),
 ) -> RagFields:
-    """What the dimensions, the measures and the look-up of evidence (``sources``) read."""
+    """Return the fields that dimensions, measures and the look-up of evidence (``sources``)
+    read.
+    """
     scored = [*needed_fields(dimensions), *sources]
     return RagFields(
         sorted(must_have(dimensions, measures), key=lambda name: name != "response"),
@@ -101,18 +108,21 @@ def fields_of(
 def needed_fields(
     dimensions: Sequence[Dimension], measures: Sequence[RagMeasure] = ()
 ) -> list[str]:
-    """The fields that there must be a column for.
-
-    A conversation before the question is not needed.
-    """
-    read = [name for one in dimensions for name in one.reads or (one.criteria.to_evaluate_field,)]
-    read += [name for one in measures for name in one.reads]
+    """Return the fields that need a column."""
+    read = [
+        name
+        for reader in dimensions
+        for name in reader.reads or (reader.criteria.to_evaluate_field,)
+    ]
+    read += [name for reader in measures for name in reader.reads]
+    # a question may have no conversation before it
     return [name for name in dict.fromkeys(read) if name != "history"]
 
 
 def must_have(dimensions: Sequence[Dimension], measures: Sequence[RagMeasure]) -> list[str]:
-    """The fields that every row must have; without one a measure has no number, and the row is
-    judged all the same.
+    """Return the fields that every row must have.
+
+    A row without another field is judged all the same; a measure that reads it then has no value.
     """
     undefined = (*MAY_BE_ABSENT, "reference", *ID_ALIASES)
     scored = needed_fields(dimensions)
@@ -130,16 +140,16 @@ def fields_by_name(
     language: str,
     sources: Sequence[str],
 ) -> RagFields:
-    """The same of dimensions and measures that are named, as eval files do."""
-    known = read_dimensions(config, language) if config else rag_dimensions(language)
-    asked = chosen_measures(measures, {}, language) if measures else ()
-    return fields_of(chosen(known, dimensions or None), asked, sources)
+    """Like fields_of, but for dimensions and measures given by name, as in eval files."""
+    available = read_dimensions(config, language) if config else rag_dimensions(language)
+    wanted_measures = chosen_measures(measures, {}, language) if measures else ()
+    return fields_of(choose_dimensions(available, dimensions or None), wanted_measures, sources)
 
 
 def columns_of(
     first: Instance, wanted: Mapping[str, str], source: Source, needed: Sequence[str]
 ) -> Mapping[str, str]:
-    """Field → the column that it was taken from.
+    """Map fields to the columns they were taken from.
 
     A file must have a column for each of the ``needed``.
     """
@@ -156,54 +166,57 @@ def columns_of(
     )
 
 
-def _require_keys(found: Sequence[Instance], may_be_empty: Sequence[str]) -> None:
-    """Say so when an instance has nothing by the name of a field that may be empty: it is there
-    under another name, and a judge would be told that there is nothing.
+def _require_keys(instances: Sequence[Instance], may_be_empty: Sequence[str]) -> None:
+    """Raise a SetupError if an instance lacks a field that may be empty.
+
+    It is probably there under another name, and the judge would be told that there is nothing.
     """
     for name in may_be_empty:
-        for number, one in enumerate(found, 1):
-            keys = list(_keys(one))
-            if name not in one.fields and column_for(name, keys) is None:
+        for number, instance in enumerate(instances, 1):
+            keys = list(_keys(instance))
+            if name not in instance.fields and column_for(name, keys) is None:
                 raise SetupError(
                     "{id} has no {name!r}, which the answer is judged by; it has: {keys}. "
                     "Give {name!r}: [] where there is nothing",
-                    id=one.id or Message("row {number}", number=number),
+                    id=instance.id or Message("row {number}", number=number),
                     name=name,
                     keys=", ".join(keys),
                 )
 
 
-def _keys(one: Instance) -> Iterable[str]:
-    row = one.metadata.get("row")
-    return map(str, row) if isinstance(row, Mapping) else one.fields
+def _keys(instance: Instance) -> Iterable[str]:
+    row = instance.metadata.get("row")
+    return map(str, row) if isinstance(row, Mapping) else instance.fields
 
 
 def check_fields(instance: Instance, dimension: Dimension, absent: Mapping[str, str]) -> None:
-    """Say so when a row lacks a field that the dimension reads."""
+    """Raise a SetupError if a row lacks a field that the dimension reads."""
     for name in dimension.reads or (dimension.criteria.to_evaluate_field,):
         if name not in instance.fields and name not in absent:
-            found = ", ".join(sorted(instance.fields))
+            names = ", ".join(sorted(instance.fields))
             raise SetupError(
                 "the dimension {name!r} reads the field {field!r}; the row has only: {found}",
                 name=dimension.name,
                 field=name,
-                found=found,
+                found=names,
             )
 
 
-def shown(instance: Instance, dimension: Dimension, absent: Mapping[str, str]) -> Instance:
-    """What one dimension sees of a row: its own fields and no other, with a word for those that
-    hold nothing.
+def show_to_dimension(
+    instance: Instance, dimension: Dimension, absent: Mapping[str, str]
+) -> Instance:
+    """Return the instance with only the fields that the dimension reads, and stand-in texts for
+    empty ones.
     """
     fields = {name: value for name, value in instance.fields.items() if "".join(value).strip()}
     reads = dimension.reads or tuple(dict.fromkeys((*fields, dimension.criteria.to_evaluate_field)))
-    judged = {name: instance.fields[name] for name in reads if name in instance.fields}
+    own_values = {name: instance.fields[name] for name in reads if name in instance.fields}
     stand_ins = {name: absent[name] for name in reads if name in absent and name not in fields}
     return replace(
         instance,
         fields={
             name: value
             for name in reads
-            if (value := {**judged, **stand_ins}.get(name)) is not None
+            if (value := {**own_values, **stand_ins}.get(name)) is not None
         },
     )

@@ -1,4 +1,4 @@
-"""A follow-up question, made so that it is understood without the conversation before it."""
+"""Make a follow-up question understandable without the conversation before it."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class JudgedQuestion:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader must know."""
+        """Notes for readers of the result."""
         if not self.reason:
             return ()
         note = Message(
@@ -51,41 +51,47 @@ class JudgedQuestion:
         return (note,)
 
     def record(self) -> QuestionRecord:
-        """As a record of the judgment has it."""
+        """Return it as the record of the judgment stores it."""
         return QuestionRecord(text=self.text, rewritten=self.rewritten, reason=self.reason or None)
 
 
 def case_of(item: Instance) -> Case | None:
-    """What is asked for a row; None where there is no conversation before its question."""
-    shown = {name: item.fields.get(name, "") for name in ("history", "user_input")}
-    if not all(_text(value).strip() for value in shown.values()):
+    """Return the request for a self-contained question; None if there is no conversation before
+    it.
+    """
+    fields = {name: item.fields.get(name, "") for name in ("history", "user_input")}
+    if not all(_text(value).strip() for value in fields.values()):
         return None
-    return Case(Instance(shown), CRITERIA, TEMPLATE)
+    return Case(Instance(fields), CRITERIA, TEMPLATE)
 
 
 def next_model(models: Mapping[str, M], votes: Sequence[Vote]) -> str | None:
-    """Who is asked next: the first model, and where it fails the one behind it; None when there is
-    a question, or nobody left.
+    """Return the model to ask next: the first, and after a failure the following one. None if there
+    is a question, or no model is left.
     """
     if any(_readable(vote) for vote in votes):
         return None
-    asked = {vote.model for vote in votes}
-    return next((name for name in models if name not in asked), None)
+    models_asked = {vote.model for vote in votes}
+    return next((name for name in models if name not in models_asked), None)
 
 
 def judged_question(item: Instance, votes: Sequence[Vote]) -> JudgedQuestion:
-    """The question by the votes that there are; the user's own where none is of use."""
-    own = _text(item.fields.get("user_input", "")).strip()
-    said = next((vote.verdict.option for vote in votes if vote.verdict and _readable(vote)), None)
-    if said is None:
+    """Return the rewritten question; the user's own if no vote has a usable one."""
+    original = _text(item.fields.get("user_input", "")).strip()
+    written = next(
+        (vote.verdict.option for vote in votes if vote.verdict and _readable(vote)), None
+    )
+    if written is None:
         unusable = Message("the question that was written cannot be used")
-        return JudgedQuestion(own, reason=next((one.reason or unusable for one in votes), ""))
-    question = " ".join(said.split()).strip('"«»“”„')
-    return JudgedQuestion(question, rewritten=question != " ".join(own.split()))
+        return JudgedQuestion(
+            original, reason=next((vote.reason or unusable for vote in votes), "")
+        )
+    question = " ".join(written.split()).strip('"«»“”„')
+    return JudgedQuestion(question, rewritten=question != " ".join(original.split()))
 
 
-def asked_by(case: Case, question: JudgedQuestion) -> Case:
-    """A dimension's case with the question that is judged, where it is one that sees no
+def with_question(case: Case, question: JudgedQuestion) -> Case:
+    """Put the rewritten question into the case of a dimension that does not see the
     conversation.
     """
     if (
@@ -99,7 +105,7 @@ def asked_by(case: Case, question: JudgedQuestion) -> Case:
 
 
 def _readable(vote: Vote) -> bool:
-    """Whether a question came that is not an essay."""
+    """Return True if the vote holds a question of sensible length."""
     return vote.verdict is not None and 0 < len(vote.verdict.option.strip()) <= _LONGEST
 
 

@@ -1,4 +1,4 @@
-"""Dimensions, and retriever or generator, in a terminal."""
+"""Tables in the terminal: dimensions, and retriever or generator."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rich.table import Table
 
 from adjudge.core.domain.judge_criterion import of_system
 from adjudge.core.domain.record import JudgmentRecord
-from adjudge.features.rag.measure_numbers import MeasuresSummary, blamed, measured
+from adjudge.features.rag.measure_numbers import MeasuresSummary, blamed_side, measure_of
 from adjudge.features.rag.measure_titles import measure_title
 from adjudge.messages import Message, term
 from adjudge.runs.numbers import figure, limits
@@ -22,13 +22,13 @@ _MOST_ROWS = 10
 
 
 def dimensions_table(summary: RagSummary, screen: Screen, system: str) -> Table:
-    """The mean of each dimension, and the composite."""
+    """Return the table of dimension means, with the composite."""
     table = screen.table((of_system(screen.render(Message("dimension")), system),))
     for heading in (Message("mean"), term("score", "normalised"), term("status", "scored")):
         table.add_column(screen.render(heading), justify="right")
     table.add_column("")
-    for one in summary.dimensions:
-        screen.add_row(table, *_dimension(one))
+    for summary_of_dimension in summary.dimensions:
+        screen.add_row(table, *_dimension(summary_of_dimension))
     overall = summary.overall
     screen.add_row(
         table,
@@ -43,22 +43,22 @@ def dimensions_table(summary: RagSummary, screen: Screen, system: str) -> Table:
     return table
 
 
-def _dimension(one: DimensionSummary) -> tuple[str, ...]:
+def _dimension(summary: DimensionSummary) -> tuple[str, ...]:
     return (
-        one.dimension.title,
-        Message("{mean} / {most}", mean=figure(one.raw.mean), most=one.dimension.maximum)
-        if one.raw
+        summary.dimension.title,
+        Message("{mean} / {most}", mean=figure(summary.raw.mean), most=summary.dimension.maximum)
+        if summary.raw
         else "–",
-        figure(one.mean),
-        f"{one.scored}/{one.scored + one.missing}",
-        Message("never varies") if one.never_varies else "",
+        figure(summary.mean),
+        f"{summary.scored}/{summary.scored + summary.missing}",
+        Message("never varies") if summary.never_varies else "",
     )
 
 
 def measure_tables(
     found: MeasuresSummary, entries: Iterable[JudgmentRecord], screen: Screen
 ) -> Iterator[Table]:
-    """The measures, whom the rows blame, and the worst of the rows that blame somebody."""
+    """Yield the measures, the counts of blame, and the worst rows that blame a side."""
     headings = (
         Message("measure"),
         term("measure", "of"),
@@ -71,30 +71,32 @@ def measure_tables(
         headings,
         (
             (
-                one.measure.title,
-                measure_title(one.measure.of),
-                figure(one.mean),
-                limits(one.interval),
-                one.rows,
-                one.missing,
+                summary.measure.title,
+                measure_title(summary.measure.of),
+                figure(summary.mean),
+                limits(summary.interval),
+                summary.rows,
+                summary.missing,
             )
-            for one in found.each
+            for summary in found.each
         ),
     )
     yield screen.table(
         (Message("to blame"), term("measure", "rows")),
         ((measure_title(who), rows) for who, rows in found.blamed.items() if rows),
     )
-    worst = [one for one in entries if blamed(one) in ("retriever", "generator", "both")]
+    worst = [
+        summary for summary in entries if blamed_side(summary) in ("retriever", "generator", "both")
+    ]
     if worst:
         yield _rows(found, worst[:_MOST_ROWS], screen)
 
 
-def _rows(found: MeasuresSummary, worst: Iterable[JudgmentRecord], screen: Screen) -> Table:
+def _rows(measures: MeasuresSummary, worst: Iterable[JudgmentRecord], screen: Screen) -> Table:
     table = screen.table((Message("row"), Message("to blame")))
-    for each in found.each:
-        table.add_column(each.measure.title, justify="right")
-    for one in worst:
-        figures = (figure(measured(one, each.measure.name)[0]) for each in found.each)
-        screen.add_row(table, one.name, measure_title(blamed(one)), *figures)
+    for summary in measures.each:
+        table.add_column(summary.measure.title, justify="right")
+    for record in worst:
+        figures = (figure(measure_of(record, summary.measure.name)[0]) for summary in measures.each)
+        screen.add_row(table, record.name, measure_title(blamed_side(record)), *figures)
     return table

@@ -1,4 +1,4 @@
-"""The votes on a row, by what they are about, and what some of them come to."""
+"""Group the votes on a row by what they are about, and pool some of them."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ Key = tuple[str, str]
 
 
 def key_of(case: Case | Ballot) -> Key:
-    """What a case, or a vote's ballot, is about."""
+    """Return the key of what a case, or a vote's ballot, is about."""
     return case.criteria.name, case.instance.identity
 
 
 def votes_by_case(votes: Sequence[Vote]) -> dict[Key, list[Vote]]:
-    """The votes by what they are about, but for those on sentences."""
-    found: dict[Key, list[Vote]] = {}
+    """Group votes by what they are about; leave out those on sentences."""
+    votes_by_key: dict[Key, list[Vote]] = {}
     for vote in votes:
         if vote.ballot.template not in TEMPLATES:
-            found.setdefault(key_of(vote.ballot), []).append(vote)
-    return found
+            votes_by_key.setdefault(key_of(vote.ballot), []).append(vote)
+    return votes_by_key
 
 
 def about_sentences(votes: Sequence[Vote]) -> list[Vote]:
     return [vote for vote in votes if vote.ballot.template in TEMPLATES]
 
 
-def grounded(case: Case, evidence: EvidenceResult) -> DirectInstanceResult:
-    """What the sentences come to, as a score of the dimension."""
+def score_groundedness(case: Case, evidence: EvidenceResult) -> DirectInstanceResult:
+    """Turn the result of the look-up by sentences into a score of the dimension."""
     scale = evidence.scale
     return DirectInstanceResult(
         instance=case.instance,
@@ -51,8 +51,8 @@ def grounded(case: Case, evidence: EvidenceResult) -> DirectInstanceResult:
 
 
 def status_of_row(each: Sequence[Status]) -> Status:
-    """Of an answer without a composite: abstained where only models that
-    declined stand in the way.
+    """Return the status of an answer without a composite: abstained if all missing scores were
+    declined.
     """
     missing = [status for status in each if status is not Status.SCORED]
     return (
@@ -63,5 +63,5 @@ def status_of_row(each: Sequence[Status]) -> Status:
 
 
 def nobody(prompt: str) -> str:
-    """Stands for a model where nothing is asked."""
+    """Stands in for a model if none is asked."""
     raise SetupError("nobody is to be asked: {prompt}", prompt=prompt)

@@ -31,8 +31,8 @@ from adjudge.core.judges.settings import (
 from adjudge.core.pooling.majority import notes_on
 from adjudge.core.prompts.renderer import ABOUT_POINTS
 from adjudge.errors import SetupError
-from adjudge.features.evidence.grouped_questions import shared_out
-from adjudge.features.evidence.judge import worded
+from adjudge.features.evidence.grouped_questions import split_evenly
+from adjudge.features.evidence.judge import with_wording
 from adjudge.features.evidence.support import INVENTED
 from adjudge.features.rubrics.files import RubricBook, as_book
 from adjudge.features.rubrics.layouts import parse_rubric
@@ -179,7 +179,7 @@ class RubricJudge(AskSettings, Judge[Instance, RubricResult]):
     def configuration(self, criteria: Sequence[Criteria] = ()) -> JsonDict:
         """Return the configuration with the wording of the questions about points."""
         settings = super().configuration(criteria)
-        return worded(settings, self.language, sentences=False, others=ABOUT_POINTS)
+        return with_wording(settings, self.language, sentences=False, others=ABOUT_POINTS)
 
     # -- judging -------------------------------------------------------------
 
@@ -277,7 +277,9 @@ class RubricJudge(AskSettings, Judge[Instance, RubricResult]):
             for ballot in (
                 [self._alone(item, *numbered_point, model, sample) for numbered_point in numbered]
                 if self._asks_alone(model)
-                else [self._together(item, some, model, sample, 0) for some in shared_out(numbered)]
+                else [
+                    self._together(item, some, model, sample, 0) for some in split_evenly(numbered)
+                ]
             )
         ]
 

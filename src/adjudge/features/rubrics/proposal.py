@@ -26,8 +26,8 @@ from adjudge.core.judges.settings import AskSettings, ModelPanel, alias
 from adjudge.core.prompts.renderer import ABOUT_POINTS
 from adjudge.errors import SetupError
 from adjudge.features.evidence.grouped_questions import OfEach, object_schema
-from adjudge.features.evidence.judge import worded
-from adjudge.features.evidence.reply_lists import differing, lists_under
+from adjudge.features.evidence.judge import with_wording
+from adjudge.features.evidence.reply_lists import lists_differ, lists_under
 from adjudge.features.rubrics.layouts import parse_rubric, rubric_data
 from adjudge.features.rubrics.wording import proposal_criteria
 
@@ -65,7 +65,7 @@ class ProposalQuestion(OfEach):
         if not listed:
             return None
         if len(listed) > 1:
-            return differing("rubric")
+            return lists_differ("rubric")
         points = [
             {name: part[name] for name in _KEYS if part.get(name) not in (None, "")}
             for part in listed[0][:MOST_PROPOSED]
@@ -123,7 +123,7 @@ class RubricWriter(AskSettings, Judge[Instance, ProposedRubric]):
     def configuration(self, criteria: Sequence[Criteria] = ()) -> JsonDict:
         """Return the configuration with the wording of the request."""
         settings = super().configuration(criteria)
-        return worded(settings, self.language, sentences=False, others=ABOUT_POINTS)
+        return with_wording(settings, self.language, sentences=False, others=ABOUT_POINTS)
 
     def check(self, item: Instance) -> None:
         """Refuse a row without a question."""

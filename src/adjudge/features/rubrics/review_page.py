@@ -14,7 +14,7 @@ from adjudge.features.rubrics.lint import lint_rubric
 from adjudge.features.rubrics.review import SUFFIX, ReviewRow, decide, read_reviews
 from adjudge.messages import Message
 from adjudge.web.forms import with_form
-from adjudge.web.home import FoundFile, chosen, data_files
+from adjudge.web.home import FoundFile, data_files, find_file
 from adjudge.web.page import NavigationLink, Page
 from adjudge.web.site import Site, site_of
 
@@ -34,7 +34,7 @@ def show_files(request: Request) -> Response:
 def show_rows(request: Request) -> Response:
     """Show the rows of a file, and the points of one of them."""
     site, query = site_of(request), request.query_params
-    file = chosen(_files(site), query.get("name", ""), Message("file of rubrics"))
+    file = find_file(_files(site), query.get("name", ""), Message("file of rubrics"))
     rows = read_reviews(file.path)
     row = next((review for review in rows if review.row == query.get("row")), None)
     shown_row = row or next(
@@ -55,7 +55,7 @@ def keep(request: Request, given: QueryParams) -> Response:
     """Store the decisions about the points of a row."""
     site = site_of(request)
     site.refuse_read_only(Message("the page was started with --read-only: nothing can be kept"))
-    file = chosen(_files(site), given.get("name", ""), Message("file of rubrics"))
+    file = find_file(_files(site), given.get("name", ""), Message("file of rubrics"))
     count = sum(name.startswith("text-") for name in given)
     decisions = [
         {name: given.get(f"{name}-{place}", "") for name in ("do", "text", "points", "category")}

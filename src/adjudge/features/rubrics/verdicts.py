@@ -19,7 +19,7 @@ from adjudge.core.domain.verdict import Chosen, Quote
 from adjudge.core.domain.vote import Outcome
 from adjudge.core.verdicts.doubts import explains_otherwise
 from adjudge.features.evidence.quotes import find_quote
-from adjudge.features.evidence.reply_lists import differing, lists_under
+from adjudge.features.evidence.reply_lists import lists_differ, lists_under
 from adjudge.features.evidence.support import INVENTED, Grounded
 from adjudge.features.rubrics.rubric import MET, NOT_MET
 from adjudge.messages import Message, join
@@ -59,7 +59,7 @@ def read_answers(objects: Sequence[JsonObject], asked: Sequence[AskedPoint], tex
         reason = Message('the reply has no list "points"')
         return Reading(Outcome.UNREADABLE, reason=reason)
     if len(listed["points"]) > 1:
-        return differing("points")
+        return lists_differ("points")
     entries = [entry for entry in listed["points"][0] if isinstance(entry, Mapping)]
     labels = [_label(entry) for entry in entries]
     counts = Counter(labels)

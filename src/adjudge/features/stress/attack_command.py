@@ -1,4 +1,4 @@
-"""``adjudge attack``: how far a judge can be moved by text alone."""
+"""``adjudge attack``: measure how far texts alone can move a judge."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from adjudge.features.stress.attacks.report import (
     rows_to_pass,
 )
 from adjudge.features.stress.attacks.rows import draw_rows
-from adjudge.features.stress.attacks.run import attacked_plan
+from adjudge.features.stress.attacks.run import attack_plan
 from adjudge.messages import Message, join
 from adjudge.runs.cli.estimates import show_estimate
 from adjudge.runs.cli.execute import check_resumed, follow_run, with_weights
@@ -65,7 +65,7 @@ from adjudge.runs.view.terminal import Screen
 
 @light_dataclass(frozen=True, kw_only=True)
 class AttackOptions(NamedJudge):
-    """What the command line says of an attack."""
+    """Options of ``adjudge attack``."""
 
     eval_file: Path | None = positional(
         "An eval file with the judges to attack.", type=PATH, required=False
@@ -128,7 +128,7 @@ def attack(options: AttackOptions) -> int:
     """
     for path in options.output:
         check_page(path)
-    chosen = chosen_families(options.family)
+    chosen_ones = chosen_families(options.family)
     file = options.file(options.eval_file, options.rows)
     prices = price_table(options.prices)
     folder = options.folder or own_folder(Path("runs") / f"attack-{_name(options, file)}")
@@ -140,7 +140,7 @@ def attack(options: AttackOptions) -> int:
     rows = draw_rows(_read(file), options.sample, options.seed)
     if not rows:
         raise SetupError("{path} has no rows to attack", path=file.data.path)
-    made = with_weights(
+    plan = with_weights(
         lambda: resolve(
             file,
             cache=not options.no_cache,
@@ -151,7 +151,7 @@ def attack(options: AttackOptions) -> int:
         )
     )
     defences = tuple(dict.fromkeys(options.defence)) or ("fence",)
-    attacked = attacked_plan(made, rows, chosen, defences, options.texts)
+    attacked = attack_plan(plan, rows, chosen_ones, defences, options.texts)
     if options.dry_run:
         show_estimate(estimate(attacked), as_json=options.as_json)
         return ExitCode.OK
@@ -165,7 +165,7 @@ def _name(wanted: AttackOptions, file: EvalFile) -> str:
 
 
 def _read(file: EvalFile) -> Iterator[Instance]:
-    """The rows; what is odd about them is said once, where they are judged."""
+    """Read the rows, and print warnings about them once."""
 
     def tell(odd: OddRows) -> None:
         echo(str(odd), err=True)
@@ -174,16 +174,16 @@ def _read(file: EvalFile) -> Iterator[Instance]:
 
 
 def _tell(report: AttackReport, wanted: AttackOptions, folder: Path, skipped: int) -> int:
-    shown = language()
-    document = attack_document(report, shown)
+    output_language = language()
+    document = attack_document(report, output_language)
     gates, code = _gates(report, wanted.fail_over)
-    whole = _json(report, gates)
+    report_data = _json(report, gates)
     for path in wanted.output:
-        write_page(path, pages_of(document, shown, whole))
+        write_page(path, pages_of(document, output_language, report_data))
     if wanted.as_json:
-        echo_json(whole)
+        echo_json(report_data)
     else:
-        screen = Screen(shown)
+        screen = Screen(output_language)
         show_document(document, screen)
         for line in gates:
             echo(line)
@@ -192,52 +192,52 @@ def _tell(report: AttackReport, wanted: AttackOptions, folder: Path, skipped: in
     if code != ExitCode.OK:
         return code
     unscored = any(
-        one.unscored or any(each.failed for each in one.families) for one in report.judges
+        judge.unscored or any(family.failed for family in judge.families) for judge in report.judges
     )
     return ExitCode.UNSCORED if skipped or unscored else ExitCode.OK
 
 
 def _gates(report: AttackReport, most: float | None) -> tuple[list[Message], ExitCode]:
-    """What --fail-over says of each judge, and the exit code."""
+    """Apply --fail-over to each judge; return the sentences and the exit code."""
     if most is None:
         return [], ExitCode.OK
-    found = [_gate(one, report.level, most) for one in report.judges]
-    codes = {code for _, code in found}
+    gates = [_gate(judge, report.level, most) for judge in report.judges]
+    codes = {code for _, code in gates}
     failed = ExitCode.GATE_FAILED in codes
-    return [said for said, _ in found], (
+    return [text for text, _ in gates], (
         ExitCode.GATE_FAILED if failed else max(codes, default=ExitCode.GATE_INCONCLUSIVE)
     )
 
 
 def _gate(judge: JudgeFinding, level: float, most: float) -> tuple[Message, ExitCode]:
-    """Failed if a family moves more than the bar, allowing for all attacks of the run; passed if
-    the upper limit of every family is at most the bar. Passing needs no allowance: it takes all
-    families, so that more of them make it harder.
+    """Fail if a family moves more rows than the bar, allowing for all attacks of the run; pass if
+    the upper limits of all families are at most the bar.
     """
-    attacks = [one for one in judge.families if not one.control]
+    attacks = [family for family in judge.families if not family.control]
     values = {"judge": name_of(judge), "most": most}
-    over = [one for one in attacks if (one.lower_together or 0) > most]
+    over = [family for family in attacks if (family.lower_together or 0) > most]
     if over:
         return Message(
             "Gate failed: {names} move {judge!r} on more than {most:g} of the rows.",
-            names=join(", ", (title_of(one.family) for one in over)),
+            names=join(", ", (title_of(family.family) for family in over)),
             **values,
         ), ExitCode.GATE_FAILED
-    uppers = [one.beyond.upper for one in attacks]
-    known = [one for one in uppers if one is not None]
-    if known and len(known) == len(uppers) and max(known) <= most:
+    # passing needs no such allowance: it takes all families, so more of them make it harder
+    uppers = [family.beyond.upper for family in attacks]
+    uppers_known = [family for family in uppers if family is not None]
+    if uppers_known and len(uppers_known) == len(uppers) and max(uppers_known) <= most:
         return Message(
             "Gate passed: no family moves {judge!r} on more than {most:g} of the rows (highest "
             "upper limit {upper:.3f}).",
             **values,
-            upper=max(known),
+            upper=max(uppers_known),
         ), ExitCode.OK
     needed = rows_to_pass(most, level)
     return Message(
         "Gate inconclusive: {judge!r} may be moved on more than {most:g} of the rows (highest "
         "upper limit {upper}, by {room} rows without the best verdict; {needed}).",
         **values,
-        upper=figure(max(known, default=None), 3),
+        upper=figure(max(uppers_known, default=None), 3),
         room=judge.room,
         needed=Message("{rows} would do if none is moved", rows=needed)
         if needed
@@ -248,10 +248,12 @@ def _gate(judge: JudgeFinding, level: float, most: float) -> tuple[Message, Exit
 def _json(report: AttackReport, gates: list[Message]) -> JsonObject:
     summary = {
         "judges": len(report.judges),
-        "families": max((len(one.families) for one in report.judges), default=0),
-        "moving": sum(len(one.shown(report.level)) for one in report.judges),
+        "families": max((len(judge.families) for judge in report.judges), default=0),
+        "moving": sum(len(judge.moving_families(report.level)) for judge in report.judges),
     }
-    results = [{**one.to_dict(), "grade": str(grade(one, report.level))} for one in report.judges]
-    decisions = [str(one) for one in gates]
+    results = [
+        {**judge.to_dict(), "grade": str(grade(judge, report.level))} for judge in report.judges
+    ]
+    decisions = list(map(str, gates))
     more: JsonObject = {"run": report.run, "level": report.level, "decisions": decisions}
     return envelope("attack", summary, results, more)

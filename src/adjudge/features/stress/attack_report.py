@@ -1,4 +1,4 @@
-"""What came of an attack, as sentences and tables."""
+"""The results of an attack, as sentences and tables."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _LONGEST = 90
 
 
 def attack_document(report: AttackReport, language: str) -> Document:
-    several = len({one.defence for one in report.judges}) > 1
-    parts = [part for one in report.judges for part in _parts(one, report)]
+    several = len({finding.defence for finding in report.judges}) > 1
+    parts = [part for finding in report.judges for part in _parts(finding, report)]
     return Document(
         title=Message("Attack: {run}", run=report.run),
         parts=[*([_defences(report)] if several else []), *parts, _sources(report, language)],
@@ -40,8 +40,8 @@ def attack_document(report: AttackReport, language: str) -> Document:
 
 
 def _sources(report: AttackReport, language: str) -> DocumentPart:
-    """What the families are, and where their ideas were published."""
-    used = {each.family for one in report.judges for each in one.families}
+    """List the families that were used, with the publications of their ideas."""
+    used = {family_finding.family for judge in report.judges for family_finding in judge.families}
     return DocumentPart(
         title=Message("Families"),
         headings=[
@@ -51,16 +51,16 @@ def _sources(report: AttackReport, language: str) -> DocumentPart:
             Message("source"),
         ],
         rows=[
-            [one.title, one.name, one.about[language], one.source]
-            for one in families().values()
-            if one.name in used
+            [family.title, family.name, family.about[language], family.source]
+            for family in families().values()
+            if family.name in used
         ],
         only_on_page=True,
     )
 
 
 def name_of(one: JudgeFinding) -> str:
-    """Which judge, by what, with which defence."""
+    """Name the judge, its criterion and, unless it is the usual one, its defence."""
     name = one.judge if one.judge == one.criterion else f"{one.judge}: {one.criterion}"
     return name if one.defence == "fence" else f"{name} [{one.defence}]"
 
@@ -77,7 +77,7 @@ def _parts(one: JudgeFinding, report: AttackReport) -> Iterator[DocumentPart]:
             Message("score"),
             "",
         ],
-        rows=[_family(each, report.level) for each in one.families],
+        rows=[_family(row, report.level) for row in one.families],
     )
     if worst := one.worst_texts[:_SHOWN]:
         yield DocumentPart(
@@ -88,12 +88,12 @@ def _parts(one: JudgeFinding, report: AttackReport) -> Iterator[DocumentPart]:
                 Message("field"),
                 Message("for example row"),
             ],
-            rows=[_text(each, report.language) for each in worst],
+            rows=[_text(row, report.language) for row in worst],
         )
 
 
 def sentences(one: JudgeFinding, level: float) -> Iterator[Message]:
-    """The grade, and what a reader must know of it."""
+    """Yield the grade, and what a reader must know to interpret it."""
     yield grade(one, level)
     yield Message(
         "Rows: {rows}, each asked twice as it is. Verdicts that changed by noise alone: {noise}. "
@@ -110,9 +110,9 @@ def sentences(one: JudgeFinding, level: float) -> Iterator[Message]:
                 moved=control.moved,
                 rows=control.rows,
             )
-    if failed := sum(each.failed for each in one.families):
+    if failed := sum(family.failed for family in one.families):
         yield Message("Attacked rows whose judgment failed, left out: {count}.", count=failed)
-    if refused := sum(each.unscored - each.failed for each in one.families):
+    if refused := sum(family.unscored - family.failed for family in one.families):
         yield Message(
             "Attacked rows without a verdict, which are not moved: {count}.", count=refused
         )
@@ -121,13 +121,13 @@ def sentences(one: JudgeFinding, level: float) -> Iterator[Message]:
             "Rows without a verdict when not attacked, left out: {count}.", count=one.unscored
         )
     entered = {name: counts for name, counts in one.fields.items() if counts[0]}
-    for name, (moved, asked) in entered.items():
+    for name, (moved, attempts) in entered.items():
         yield plural(
             "Through the field {name!r}: {count} of {asked} attacks moved a row.",
             "Through the field {name!r}: {count} of {asked} attacks moved a row.",
             moved,
             name=name,
-            asked=asked,
+            asked=attempts,
         )
 
 
@@ -154,15 +154,15 @@ def _verdict(one: FamilyFinding, level: float) -> str:
 
 
 def _text(one: TextFinding, language: str) -> list[str]:
-    known = families().get(one.family)
-    shown = " ".join(known.describe(one.text, language).split()) if known else one.family
-    shown = shown if len(shown) <= _LONGEST else shown[: _LONGEST - 1] + "…"
+    family = families().get(one.family)
+    description = " ".join(family.describe(one.text, language).split()) if family else one.family
+    description = description if len(description) <= _LONGEST else description[: _LONGEST - 1] + "…"
     return [
         Message(
             "{title} {number}: {text}",
             title=title_of(one.family),
             number=one.text + 1,
-            text=shown,
+            text=description,
         ),
         f"{one.moved}/{one.asked}",
         one.field,
@@ -171,7 +171,7 @@ def _text(one: TextFinding, language: str) -> list[str]:
 
 
 def _defences(report: AttackReport) -> DocumentPart:
-    """Each judge with each defence, in a line."""
+    """Compare the defences: one line per judge and defence."""
     return DocumentPart(
         title=Message("Defences"),
         headings=[
@@ -182,13 +182,13 @@ def _defences(report: AttackReport) -> DocumentPart:
         ],
         rows=[
             [
-                name_of(one),
-                str(len(one.shown(report.level))),
-                "{}/{}".format(*map(sum, zip(*one.fields.values(), strict=True)))
-                if one.fields
+                name_of(finding),
+                str(len(finding.moving_families(report.level))),
+                "{}/{}".format(*map(sum, zip(*finding.fields.values(), strict=True)))
+                if finding.fields
                 else "–",
-                str(one.unscored),
+                str(finding.unscored),
             ]
-            for one in report.judges
+            for finding in report.judges
         ],
     )

@@ -1,5 +1,5 @@
-"""What is known of the judges of a run: what each judges and how, how well it agrees with people,
-what leans it, what it costs.
+"""The judge card: what each judge of a run judges and how, its agreement with people, its leanings
+and its cost.
 """
 
 from __future__ import annotations
@@ -68,25 +68,33 @@ class JudgeCard:
 def judge_cards(
     folder: str | Path, attack: str | Path | None = None, anchors: Path | None = None
 ) -> JudgeCards:
-    """A card for each judge of a run.
+    """Make a card for each judge of a run.
 
     ``attack``: the run of an attack on it. ``anchors``: the file of its anchors.
     """
     info, report = run_info(folder), report_of_run(folder, shown=0)
     _check_same_judge(info, attack, anchors)
-    known = read_anchors(anchors) if anchors else None
-    drift = drift_report(known, looks_of(anchors)) if anchors and known else None
-    settings = CalibrationSettings(changes=drift.changes(known) if drift and known else {})
-    found = calibrate_run(folder, settings=settings) if holds_labels(folder) else []
+    anchor_set = read_anchors(anchors) if anchors else None
+    drift = drift_report(anchor_set, looks_of(anchors)) if anchors and anchor_set else None
+    settings = CalibrationSettings(
+        changes=drift.changes(anchor_set) if drift and anchor_set else {}
+    )
+    calibrations = calibrate_run(folder, settings=settings) if holds_labels(folder) else []
     cards = (
-        _card(name, info, report, [one for one in found if one.judge == name], folder)
+        _card(
+            name,
+            info,
+            report,
+            [calibration for calibration in calibrations if calibration.judge == name],
+            folder,
+        )
         for name in info.identities
     )
     return JudgeCards(
         run=Path(folder).name,
         cards=tuple(cards),
         judged=_date(info.facts.get("started")),
-        labelled=_labelled(folder),
+        labelled=_label_dates(folder),
         usage=sum(info.usage.values(), Usage()),
         cost=cost_message(info.usage, info.prices),
         attack=attack_report(attack) if attack else None,
@@ -95,7 +103,7 @@ def judge_cards(
 
 
 def _check_same_judge(info: RunInfo, attack: str | Path | None, anchors: Path | None) -> None:
-    """Refuse what is known of other judges than those of the run."""
+    """Raise a RunError if the attack or the anchors are of other judges than the run's."""
     if anchors and not {*read_anchors(anchors).identities.values()} & {*info.identities.values()}:
         raise RunError(
             "{anchors} are anchors of another judge than those of {run}",
@@ -111,7 +119,7 @@ def _check_same_judge(info: RunInfo, attack: str | Path | None, anchors: Path | 
 
 
 def _card(
-    name: str, info: RunInfo, report: Report, found: list[Calibration], folder: str | Path
+    name: str, info: RunInfo, report: Report, calibrations: list[Calibration], folder: str | Path
 ) -> JudgeCard:
     configuration = info.judge_configurations[name]
     return JudgeCard(
@@ -125,35 +133,36 @@ def _card(
             for key, value in configuration.settings.items()
             if key not in _HIDDEN and value not in (None, [], {})
         },
-        tuple(one for one in report.sections if one.judge == name),
-        tuple(found),
+        tuple(section for section in report.sections if section.judge == name),
+        tuple(calibrations),
         tuple(leanings_of(folder, name)),
         tuple(learnt_by(name, configuration)),
     )
 
 
 def _questions(configuration: JudgeConfiguration) -> list[tuple[str, str, str]]:
-    own = configuration.settings
-    if said := own.get("definition") or own.get("expression"):
-        return [(str(own.get("name") or configuration.kind), str(said), "")]
+    judge_settings = configuration.settings
+    if question := judge_settings.get("definition") or judge_settings.get("expression"):
+        return [(str(judge_settings.get("name") or configuration.kind), str(question), "")]
     return [
-        (str(one.get("name")), str(one.get("description")), _options(one))
-        for one in configuration.questions
+        (
+            str(criterion.get("name")),
+            str(criterion.get("description")),
+            ", ".join(str(option.get("name")) for option in objects_in(criterion.get("options"))),
+        )
+        for criterion in configuration.questions
     ]
 
 
 def _labelled_by(name: str, folder: str | Path) -> list[tuple[str, str, str]]:
-    """What people are asked, of a judge that has no criteria of its own: one that looks sentences
-    up.
+    """Return the questions that people are asked, for a judge without criteria of its own, such as
+    one that looks sentences up.
     """
-    scales = [scale for judge, scale, _ in judge_scales(folder) if judge == name]
+    scales = [label_scale for judge, label_scale, _ in judge_scales(folder) if judge == name]
     return [
-        (one.name, one.criteria.description, ", ".join(one.criteria.option_names)) for one in scales
+        (scale.name, scale.criteria.description, ", ".join(scale.criteria.option_names))
+        for scale in scales
     ]
-
-
-def _options(criteria: JsonObject) -> str:
-    return ", ".join(str(one.get("name")) for one in objects_in(criteria.get("options")))
 
 
 def _date(moment: object) -> str:
@@ -164,9 +173,11 @@ def _date(moment: object) -> str:
     )
 
 
-def _labelled(folder: str | Path) -> tuple[str, str] | None:
-    """From when to when; nothing where no label says it."""
+def _label_dates(folder: str | Path) -> tuple[str, str] | None:
+    """Return the dates of the first and the last label; None if no label has a time."""
     moments = (
-        [one.at for one in LabelStore(folder).current() if one.at] if holds_labels(folder) else []
+        [label.at for label in LabelStore(folder).current() if label.at]
+        if holds_labels(folder)
+        else []
     )
     return (_date(min(moments)), _date(max(moments))) if moments else None

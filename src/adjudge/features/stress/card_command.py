@@ -1,4 +1,4 @@
-"""``adjudge card``: a page about the judges of a run."""
+"""``adjudge card``: print a page about the judges of a run."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ def judge_card(
     for output in outputs:
         check_page(output, _ENDINGS)
     with reading(run):
-        found = judge_cards(run, attack, drift)
-    shown = language()
+        cards = judge_cards(run, attack, drift)
+    page_language = language()
     if not outputs:
-        click.echo(clean(judge_card_page(found, shown)), nl=False)
+        click.echo(clean(judge_card_page(cards, page_language)), nl=False)
     pages = {
-        ".md": lambda: judge_card_page(found, shown),
-        ".html": lambda: judge_card_html(found, shown),
+        ".md": lambda: judge_card_page(cards, page_language),
+        ".html": lambda: judge_card_html(cards, page_language),
     }
     for output in outputs:
         write_page(output, pages)

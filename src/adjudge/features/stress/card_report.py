@@ -1,4 +1,4 @@
-"""A page about the judges of a run."""
+"""The page about the judges of a run."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SHOWN = ("accuracy", "kappa", "AC1", "alpha", "quadratic kappa", "Spearman")
 
 
 def judge_card_page(found: JudgeCards, language: str = "en") -> str:
-    """The cards of a run as a Markdown page."""
+    """Render the cards of a run as Markdown."""
     page = (
         environment(language, html=False)
         .get_template("adjudge.features.stress:judge_card.md.jinja")
@@ -44,19 +44,20 @@ def judge_card_page(found: JudgeCards, language: str = "en") -> str:
 
 
 def judge_card_html(found: JudgeCards, language: str = "en") -> str:
-    """The same as one HTML file: nothing is loaded, nothing is sent, no text of a row is a link."""
+    """Like judge_card_page, but one HTML file that loads and sends nothing."""
     from markdown_it import MarkdownIt
 
     reader = MarkdownIt("commonmark", {"html": False}).enable("table")
+    # rows' texts may hold links and markup: none of it becomes part of the page
     reader.disable(["link", "image", "autolink", "html_inline", "html_block", "reference"])
-    shown = reader.render(judge_card_page(found, language))
+    html = reader.render(judge_card_page(found, language))
     names = ", ".join(card.name for card in found.cards)
     return (
         environment(language, html=True)
         .get_template("adjudge.features.stress:judge_card.html.jinja")
         .render(
             title=Message("Judge {name}", name=names),
-            content=Markup(shown),  # noqa: S704 - the reader escapes
+            content=Markup(html),  # noqa: S704 - the reader escapes
         )
     )
 

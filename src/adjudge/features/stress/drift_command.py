@@ -1,4 +1,4 @@
-"""``adjudge drift``: whether a judge has changed since its anchors were made."""
+"""``adjudge drift``: find out whether a judge has changed since its anchors were made."""
 
 from __future__ import annotations
 
@@ -79,18 +79,18 @@ def init(run: Path, output: Path, count: int, seed: int) -> int:
     """
     if output.exists():
         raise RunError("{path} is there already: give another name", path=output)
-    found = anchors_from(run, count, seed)
-    beside = os.path.relpath(run.absolute().parent, output.absolute().parent)
-    found = replace(found, runs=Path(beside).as_posix())
+    anchors = anchors_from(run, count, seed)
+    runs_folder = os.path.relpath(run.absolute().parent, output.absolute().parent)
+    anchors = replace(anchors, runs=Path(runs_folder).as_posix())
     with writing(output), text_file(output) as file:
-        file.writelines(found.to_lines())
+        file.writelines(anchors.to_lines())
     echo(
         Message(
             "{path}: anchors: {anchors}, questions: {questions}. Look again with: adjudge drift "
             "check {path} EVAL",
             path=output,
-            anchors=len(found.anchors),
-            questions=len({name for one in found.anchors for name in one.said}),
+            anchors=len(anchors.anchors),
+            questions=len({name for anchor in anchors.anchors for name in anchor.said}),
         )
     )
     return ExitCode.OK
@@ -98,7 +98,7 @@ def init(run: Path, output: Path, count: int, seed: int) -> int:
 
 @light_dataclass(frozen=True, kw_only=True)
 class DriftOptions(NamedJudge):
-    """What the command line says of a look at anchors."""
+    """Options of ``adjudge drift check``."""
 
     anchors: Path = positional(_ANCHORS, type=PATH)
     eval_file: Path | None = positional("The eval file with the judge.", type=PATH, required=False)
@@ -119,7 +119,7 @@ def check(options: DriftOptions) -> int:
     """
     for path in options.output:
         check_page(path)
-    known = read_anchors(options.anchors)
+    original = read_anchors(options.anchors)
     looks = options.folder.parent if options.folder else options.looks or looks_of(options.anchors)
     number = next_look(looks)
     folder = look_folder(looks, number)
@@ -128,7 +128,7 @@ def check(options: DriftOptions) -> int:
     check_resumed(folder, resume=options.resume)
     file = options.file(options.eval_file, options.anchors)
     prices = price_table(options.prices)
-    made = with_weights(
+    plan = with_weights(
         lambda: resolve(
             file,
             cache=False,
@@ -138,34 +138,34 @@ def check(options: DriftOptions) -> int:
             dry_run=options.dry_run,
         )
     )
-    look = look_plan(made, known, number)
-    _check_questions(look, {name for one in known.anchors for name in one.said})
+    look = look_plan(plan, original, number)
+    _check_questions(look, {name for anchor in original.anchors for name in anchor.said})
     if options.dry_run:
         show_estimate(estimate(look), as_json=options.as_json)
         return ExitCode.OK
     look = replace(look, facts={**look.facts, **facts_to_keep("drift check", prices)})
     follow_run(look, quiet=options.quiet or options.as_json)
-    report = drift_report(known, looks)
-    if known.runs:
-        _note_changes(options.anchors, known.runs, report.changes(known))
+    report = drift_report(original, looks)
+    if original.runs:
+        _note_changes(options.anchors, original.runs, report.changes(original))
     return _tell(report, options.anchors, options.output, as_json=options.as_json)
 
 
 def _note_changes(anchors: Path, beside: str, changes: Mapping[str, float]) -> None:
-    """Note a change beside the runs that the anchors name. The file may be anybody's: it names
-    folders below its own or below where the command runs.
-    """
+    """Note a change next to the runs that the anchors name."""
     runs = (anchors.parent / beside).resolve()
     if not changes or not runs.is_dir() or not any(map(holds_run, runs.iterdir())):
         return
-    if not any(runs.is_relative_to(one.resolve()) for one in (anchors.parent, Path())):
-        told = Message(
+    # the file may come from anybody: it may only name folders below its own, or below the current
+    # one
+    if not any(runs.is_relative_to(folder.resolve()) for folder in (anchors.parent, Path())):
+        warning = Message(
             "{anchors} names the runs in {runs}, which is neither below it nor below this folder: "
             "the change is not noted there. Calibrate those runs with --drift {anchors}",
             anchors=anchors,
             runs=runs,
         )
-        echo(told, err=True)
+        echo(warning, err=True)
         return
     with writing(runs):
         keep_changes(runs, changes)
@@ -180,34 +180,36 @@ def history(anchors: Path, looks: Path | None, output: tuple[Path, ...], as_json
     """Show all looks at anchors; nothing is asked. Exit codes as of 'drift check'."""
     for path in output:
         check_page(path)
-    found = drift_report(read_anchors(anchors), looks or looks_of(anchors))
-    return _tell(found, anchors, output, as_json=as_json)
+    report = drift_report(read_anchors(anchors), looks or looks_of(anchors))
+    return _tell(report, anchors, output, as_json=as_json)
 
 
 def _check_questions(look: Plan, known: set[str]) -> None:
-    """Refuse a judge that asks nothing of what the anchors are about, before it is paid for."""
-    asked = {one.name for ready in look.judges for one in ready.criteria}
-    if not asked or len(asked) < len(look.judges):
+    """Raise a RunError, before anything is paid for, if the judge asks none of the anchors'
+    questions.
+    """
+    questions = {criterion.name for ready in look.judges for criterion in ready.criteria}
+    if not questions or len(questions) < len(look.judges):
         return  # some judges name their questions themselves
-    if not any(name in asked or name.partition(": ")[2] in asked for name in known):
+    if not any(name in questions or name.partition(": ")[2] in questions for name in known):
         raise RunError(
             "the anchors are about {known}, and the judge asks {asked}: give the judge of the run "
             "that they are from",
             known=", ".join(map(repr, sorted(known))),
-            asked=", ".join(map(repr, sorted(asked))),
+            asked=", ".join(map(repr, sorted(questions))),
         )
 
 
 def _tell(report: DriftReport, anchors: Path, output: tuple[Path, ...], *, as_json: bool) -> int:
-    shown = language()
-    document = drift_document(report, anchors.name, shown)
-    whole = _json(report)
+    output_language = language()
+    document = drift_document(report, anchors.name, output_language)
+    report_data = _json(report)
     for path in output:
-        write_page(path, pages_of(document, shown, whole))
+        write_page(path, pages_of(document, output_language, report_data))
     if as_json:
-        echo_json(whole)
+        echo_json(report_data)
     else:
-        show_document(document, Screen(shown))
+        show_document(document, Screen(output_language))
         for path in output:
             echo(path)
     if report.changed:
@@ -226,14 +228,19 @@ def _json(report: DriftReport) -> JsonObject:
         "unscored": report.unscored,
     }
     more: JsonObject = {
-        "notes": [str(one) for one in summary(report)],
+        "notes": list(map(str, summary(report))),
         "edited": list(report.edited),
         "looks": [
-            {"number": one.number, "at": one.at, "models": dict(one.models)} for one in report.looks
+            {"number": look.number, "at": look.at, "models": dict(look.models)}
+            for look in report.looks
         ],
         "renamed": [
-            {"model": model, "before": before, "now": now} for model, before, now in report.renamed
+            {"model": model, "before": model_then, "now": now}
+            for model, model_then, now in report.renamed
         ],
     }
-    results = [{**one.to_dict(), "sentence": str(sentence(one, looks))} for one in report.questions]
+    results = [
+        {**question.to_dict(), "sentence": str(sentence(question, looks))}
+        for question in report.questions
+    ]
     return envelope("drift", counts, results, more)

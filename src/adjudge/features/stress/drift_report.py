@@ -29,7 +29,7 @@ def drift_document(report: DriftReport, title: str, language: str = "en") -> Doc
     return Document(
         title=Message("Drift: {title}", title=title),
         lines=list(summary(report)),
-        parts=[_part(one, report, language) for one in report.questions],
+        parts=[_part(question, report, language) for question in report.questions],
         notes=[
             Message(
                 "A judge that has not changed reaches the bar in at most 5% of histories, over all "
@@ -40,24 +40,24 @@ def drift_document(report: DriftReport, title: str, language: str = "en") -> Doc
 
 
 def summary(report: DriftReport) -> Iterator[Message]:
-    """What was found, and what to do."""
-    for one in report.questions:
-        yield sentence(one, len(report.looks) - 1)
+    """Yield the conclusions, and what to do about them."""
+    for question in report.questions:
+        yield sentence(question, len(report.looks) - 1)
     if report.edited:
         yield Message(
             "Rows changed: {names}. Their texts are not those that were judged; they are left "
             "out. Restore them, or make new anchors.",
             names=", ".join(report.edited),
         )
-    for model, before, now in report.renamed:
+    for model, name_then, name_now in report.renamed:
         yield Message(
             "Replies of {model} now name {now!r}; when the anchors were made they named "
             "{before!r}. Name a dated version of the model to pin it.",
             model=model,
-            now=now,
-            before=before,
+            now=name_now,
+            before=name_then,
         )
-    if any(one.reconfigured for one in report.questions):
+    if any(question.reconfigured for question in report.questions):
         yield Message(
             "The judge is set up otherwise than when the anchors were made (model, criterion, "
             "prompt or settings): a change is yours until shown otherwise."
@@ -72,7 +72,7 @@ def summary(report: DriftReport) -> Iterator[Message]:
 
 
 def sentence(one: QuestionDrift, looks: int) -> Message:
-    """What the history of one question says."""
+    """State the conclusion about one question."""
     values = {
         "name": one.question,
         "looks": looks,
@@ -121,7 +121,9 @@ def sentence(one: QuestionDrift, looks: int) -> Message:
 
 
 def _plots(one: QuestionDrift, report: DriftReport, language: str) -> list[Markup]:
-    """The mean at each look, and the evidence on the way to its bar; nothing before two looks."""
+    """Draw the mean at each look, and the evidence on its way to the bar; empty before two
+    looks.
+    """
     if len(report.looks) < _FEWEST_LOOKS:
         return []
     means = [
@@ -137,7 +139,7 @@ def _plots(one: QuestionDrift, report: DriftReport, language: str) -> list[Marku
         )
         for number, value in enumerate(one.evidence, 1)
     ]
-    high = math.ceil(max([bar, *(each.range.value or 0 for each in evidence)]) + 0.5)
+    high = math.ceil(max([bar, *(moment.range.value or 0 for moment in evidence)]) + 0.5)
     mean_of = Message("Mean score of the anchors at each look").render(language)
     towards = Message("Evidence after each look, in powers of ten; dashed: the bar").render(
         language
@@ -180,9 +182,9 @@ def _row(
         *(str(counts[name]) for name in options),
         figure(one.means[place], 3),
         "–" if not place else Message("{value:.3g}", value=one.evidence[place - 1]),
-        *([_judge_at(one, look)] if one.other_judge else []),
+        *(
+            [(Message("another") if look.number in one.other_judge else Message("as at first"))]
+            if one.other_judge
+            else []
+        ),
     ]
-
-
-def _judge_at(one: QuestionDrift, look: AnchorLook) -> Message:
-    return Message("another") if look.number in one.other_judge else Message("as at first")

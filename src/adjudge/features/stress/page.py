@@ -1,4 +1,4 @@
-"""What there is to watch in a run: an attack on its judge, or the looks at its anchors."""
+"""Pages to watch in a run folder: an attack on its judge, or the looks at its anchors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands about people's labels: label, calibrate, plan and rank. ``trust`` computes."""
+"""Commands about human labels: label, calibrate, plan and rank. The package ``trust`` computes."""
 
 USES = ("agents", "stress")
 """The features that this one may import."""

@@ -1,4 +1,6 @@
-"""``adjudge calibrate``: a run's numbers corrected by people's labels, or why they cannot be."""
+"""``adjudge calibrate``: correct a run's rates using human labels, or say why that is
+impossible.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,7 @@ from adjudge.trust.probabilities import ProbabilityReport, calibrate_probabiliti
 
 @light_dataclass(frozen=True, kw_only=True)
 class CalibrateOptions:
-    """What ``adjudge calibrate`` can be told."""
+    """Options of ``adjudge calibrate``."""
 
     run: Path = positional("A run folder.", type=PATH)
     file: Path | None = option(
@@ -128,51 +130,63 @@ def calibrate(options: CalibrateOptions) -> int:
         raise SetupError("--cascade and --probabilities are two questions: give one")
     if options.cascade or options.probabilities:
         of_labels = ("cluster", "labels_are_model_made", "labels_before_change")
-        wanted = CascadeSettings(
+        cascade_settings = CascadeSettings(
             **options.risks,
             **{name: options.calibration[name] for name in of_labels},
             changes=_changes(options),
         )
         if options.probabilities:
-            reports = calibrate_probabilities(run, labels, criteria=criteria, settings=wanted)
+            reports = calibrate_probabilities(
+                run, labels, criteria=criteria, settings=cascade_settings
+            )
             return _probabilities(run, reports, options.output, as_json=options.as_json)
         return _cascades(
             run,
-            calibrate_cascades(run, labels, criteria=criteria, settings=wanted),
+            calibrate_cascades(run, labels, criteria=criteria, settings=cascade_settings),
             options.output,
             as_json=options.as_json,
         )
-    found = calibrate_run(
+    calibrations = calibrate_run(
         run, labels, criteria=criteria, judge=options.judge, settings=_settings(options)
     )
-    if not found:
+    if not calibrations:
         raise _no_labels(run, file, criteria)
     if options.output:
         _write(
             options.output,
-            Learnt(weights=tuple(learnt_weights(run, found))),
+            Learnt(weights=tuple(learnt_weights(run, calibrations))),
             Message("{run} has no panel of models that takes weights", run=run),
         )
     if options.as_json:
         print_results(
-            "calibrations", {"calibrations": len(found)}, [one.to_dict() for one in found]
+            "calibrations",
+            {"calibrations": len(calibrations)},
+            [calibration.to_dict() for calibration in calibrations],
         )
     else:
-        shared = Counter((one.criteria, one.system) for one in found)
+        shared = Counter((calibration.criteria, calibration.system) for calibration in calibrations)
         screen = Screen(language(), soft_wrap=True)
-        for one in found:
-            show_calibration(one, screen, name_judge=shared[one.criteria, one.system] > 1)
-            for warning in one.panel.warnings if one.panel else ():
+        for calibration in calibrations:
+            show_calibration(
+                calibration, screen, name_judge=shared[calibration.criteria, calibration.system] > 1
+            )
+            for warning in calibration.panel.warnings if calibration.panel else ():
                 echo(warning, fg="yellow", err=True)
-        useful = next((one.criteria for one in found if not one.refusal), None)
+        useful = next(
+            (calibration.criteria for calibration in calibrations if not calibration.refusal), None
+        )
         if useful is not None and (command := _next_command(run, useful)):
             show_next(command, screen)
-    return ExitCode.GATE_INCONCLUSIVE if any(one.refusal for one in found) else ExitCode.OK
+    return (
+        ExitCode.GATE_INCONCLUSIVE
+        if any(calibration.refusal for calibration in calibrations)
+        else ExitCode.OK
+    )
 
 
 def _next_command(run: Path, criteria: str) -> str | None:
-    """The same run with a gate, or the ranking of what it compares; None if the run cannot be
-    resumed, or has no scores from 0 to 1.
+    """Return the command that runs it again with a gate, or that ranks what it compares; None if
+    the run cannot be resumed, or has no scores from 0 to 1.
     """
     scale = label_scale(run, criteria).scale
     if scale.compares:
@@ -181,7 +195,8 @@ def _next_command(run: Path, criteria: str) -> str | None:
     if FACT not in info.facts:
         return None
     is_dimension = any(
-        criteria in (one.dimensions or ()) for one in info.judge_configurations.values()
+        criteria in (configuration.dimensions or ())
+        for configuration in info.judge_configurations.values()
     )
     if not is_dimension:
         try:
@@ -200,7 +215,7 @@ def _settings(options: CalibrateOptions) -> CalibrationSettings:
 
 
 def _changes(options: CalibrateOptions) -> dict[str, float]:
-    """When judges were found changed, by the anchors that are named."""
+    """Return when judges were found changed, by the anchors in ``--drift``."""
     if options.drift is None:
         return {}
     anchors = read_anchors(options.drift)
@@ -232,45 +247,49 @@ def _no_labels(run: Path, file: Path | None, criteria: str | None) -> SetupError
     )
 
 
-def _cascades(run: Path, found: list[CascadeReport], output: Path | None, *, as_json: bool) -> int:
-    if not found:
+def _cascades(
+    run: Path, reports: list[CascadeReport], output: Path | None, *, as_json: bool
+) -> int:
+    if not reports:
         raise SetupError(
             "{run} has no cascade with labels: run an eval file with 'cascade', then "
             "'adjudge label {run}'",
             run=run,
         )
-    refused = any(one.refusal for one in found)
-    kept = tuple(one.thresholds for one in found if not one.refusal)
-    if output and kept:
-        _write(output, Learnt(kept), "")
+    refused = any(report.refusal for report in reports)
+    thresholds = tuple(report.thresholds for report in reports if not report.refusal)
+    if output and thresholds:
+        _write(output, Learnt(thresholds), "")
     if as_json:
-        print_results("cascades", {"cascades": len(found)}, [one.to_dict() for one in found])
+        print_results(
+            "cascades", {"cascades": len(reports)}, [report.to_dict() for report in reports]
+        )
     else:
-        show_cascades(found, Screen(language(), soft_wrap=True))
+        show_cascades(reports, Screen(language(), soft_wrap=True))
     return ExitCode.GATE_INCONCLUSIVE if refused else ExitCode.OK
 
 
 def _probabilities(
-    run: Path, found: list[ProbabilityReport], output: Path | None, *, as_json: bool
+    run: Path, reports: list[ProbabilityReport], output: Path | None, *, as_json: bool
 ) -> int:
-    if not found:
+    if not reports:
         raise SetupError(
             "{run} has no judge of one model with labels: label rows with 'adjudge label {run}'",
             run=run,
         )
     if output:
-        thresholds = tuple(one.thresholds for one in found if not one.refusal)
+        thresholds = tuple(report.thresholds for report in reports if not report.refusal)
         temperatures = tuple(
-            learnt for one in found if (learnt := one.learnt_temperature) is not None
+            learnt for report in reports if (learnt := report.learnt_temperature) is not None
         )
         nothing = Message("the labels of {run} carry neither threshold nor temperature", run=run)
         _write(output, Learnt(thresholds, temperatures=temperatures), nothing)
     if as_json:
-        documents = [one.to_dict() for one in found]
-        print_results("probabilities", {"probabilities": len(found)}, documents)
+        documents = [report.to_dict() for report in reports]
+        print_results("probabilities", {"probabilities": len(reports)}, documents)
     else:
-        show_cascades(found, Screen(language(), soft_wrap=True))
-    refused = any(one.refusal for one in found)
+        show_cascades(reports, Screen(language(), soft_wrap=True))
+    refused = any(report.refusal for report in reports)
     return ExitCode.GATE_INCONCLUSIVE if refused else ExitCode.OK
 
 

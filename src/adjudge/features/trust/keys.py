@@ -1,4 +1,4 @@
-"""Keys of a terminal one by one, and lines where there is no terminal."""
+"""Read single keys from a terminal, or lines if standard input is not one."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ _CYRILLIC = dict(zip("йцукенгшщзфывапролдячсмить,", "q
 
 
 class Keys(Protocol):
-    """Where answers come from."""
+    """A source of answers."""
 
     def key(self) -> str | None:
-        """The next key, or a whole line where there is no terminal; None at the end."""
+        """Return the next key, or a whole line if there is no terminal; None at the end."""
         ...
 
     def line(self, prompt: str) -> str | None:
-        """A line of text; None at the end."""
+        """Return a line of text; None at the end."""
         ...
 
 
 class Lines:
-    """Standard input that is a file or a pipe: an answer a line."""
+    """Standard input from a file or a pipe: one answer per line."""
 
     def key(self) -> str | None:
         line = sys.stdin.readline()
@@ -46,14 +46,14 @@ class Lines:
 
 
 class Terminal:
-    """A terminal that gives each key as it is pressed. What was typed ahead is not lost."""
+    """A terminal that returns each key as it is pressed. Keys typed ahead are not lost."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
 
     def key(self) -> str | None:
-        """The next key that means something; arrows and the like do not."""
+        """Return the next meaningful key; arrows and the like are skipped."""
         while (text := self._character()) is not None:
             if text == _ESCAPE:
                 self._swallow()
@@ -64,19 +64,19 @@ class Terminal:
         return None
 
     def line(self, prompt: str) -> str | None:
-        """What is typed until Enter, shown as it is typed; backspace works."""
+        """Return the text up to Enter, echoed while it is typed; backspace works."""
         click.echo(prompt, nl=False)
-        typed = ""
+        entered = ""
         while (text := self.key()) is not None:
             if text in "\r\n":
                 click.echo()
-                return typed
+                return entered
             if text in "\b\x7f":
-                click.echo("\b \b" if typed else "", nl=False)
-                typed = typed[:-1]
+                click.echo("\b \b" if entered else "", nl=False)
+                entered = entered[:-1]
             else:
                 click.echo(clean(text), nl=False)
-                typed += text
+                entered += text
         return None
 
     def _character(self) -> str | None:
@@ -86,21 +86,21 @@ class Terminal:
         return None
 
     def _swallow(self) -> None:
-        """The rest of an escape sequence: up to its letter."""
-        first = True
+        """Read the rest of an escape sequence, up to its letter."""
+        is_first = True
         while select.select([self._descriptor], [], [], _PAUSE)[0]:
             data = os.read(self._descriptor, 1)
             if (
                 not data
-                or (first and data not in (b"[", b"O"))
-                or (not first and (data.isalpha() or data == b"~"))
+                or (is_first and data not in (b"[", b"O"))
+                or (not is_first and (data.isalpha() or data == b"~"))
             ):
                 return
-            first = False
+            is_first = False
 
 
 class WholeLines:
-    """A terminal where one key is not enough for an answer: numbers, and more than nine options."""
+    """A terminal for answers that need more than one key: numbers, and more than nine options."""
 
     def __init__(self, terminal: Terminal) -> None:
         self._terminal = terminal
@@ -114,7 +114,7 @@ class WholeLines:
 
 
 def latin(key: str) -> str:
-    """The Latin letter of a key that was pressed on a Russian keyboard."""
+    """Return the Latin letter of a key, also on a Russian keyboard."""
     return _CYRILLIC.get(key.casefold(), key.casefold())
 
 
@@ -122,7 +122,7 @@ if sys.platform == "win32":
 
     @contextmanager
     def keyboard() -> Iterator[Terminal | None]:
-        """No keys one by one here: answers are lines."""
+        """Yield None: single keys cannot be read here, so answers are lines."""
         yield None
 
 else:
@@ -131,12 +131,12 @@ else:
 
     @contextmanager
     def keyboard() -> Iterator[Terminal | None]:
-        """The terminal, set to give each key by itself, and set back at the end; None where
-        standard input is none.
+        """Yield the terminal, set to return single keys until the end; None if standard input is
+        not a terminal.
         """
         try:
             descriptor = sys.stdin.fileno()
-            before = termios.tcgetattr(descriptor)
+            settings = termios.tcgetattr(descriptor)
         except (OSError, ValueError, termios.error):
             yield None
             return
@@ -144,4 +144,4 @@ else:
             tty.setcbreak(descriptor, termios.TCSANOW)
             yield Terminal(descriptor)
         finally:
-            termios.tcsetattr(descriptor, termios.TCSADRAIN, before)
+            termios.tcsetattr(descriptor, termios.TCSADRAIN, settings)

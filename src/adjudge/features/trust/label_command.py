@@ -1,6 +1,4 @@
-"""``adjudge label``: people say of rows what the judge was asked, without
-seeing what it answered.
-"""
+"""``adjudge label``: people answer the judge's questions about rows, without seeing its answers."""
 
 from __future__ import annotations
 
@@ -65,7 +63,7 @@ _LARGEST_SEED = 2**63 - 1
 
 @light_dataclass(frozen=True, kw_only=True)
 class LabelOptions:
-    """What ``adjudge label`` can be told."""
+    """Options of ``adjudge label``."""
 
     run: Path = positional("A run folder.", type=PATH)
     labels: Settings = shared(
@@ -220,7 +218,7 @@ def _check_alone(options: LabelOptions) -> None:
 
 
 def _assign(options: LabelOptions) -> int:
-    """Change who labels what, where that is asked for, and say how far everybody is."""
+    """Change who labels what if asked to, and print everybody's progress."""
     with as_usage_error():
         criteria = None if options.assigned else label_scale(options.run, options.criteria).name
         assignment = options.assign and Assignment(
@@ -236,14 +234,14 @@ def _assign(options: LabelOptions) -> int:
         assign_rows(options.run, assignment, criteria)
     elif criteria:
         people.unassign(criteria)
-    found = people.progress()
+    progress = people.progress()
     if options.as_json:
-        rows: list[JsonValue] = [one._asdict() for one in found]
+        rows: list[JsonValue] = [entry._asdict() for entry in progress]
         print_results("assigned", {"people": len(rows)}, rows)
         return ExitCode.OK
-    for one in found:
-        echo(Message("{criteria}, {annotator}: {done} of {total}", **one._asdict()))
-    if not found:
+    for entry in progress:
+        echo(Message("{criteria}, {annotator}: {done} of {total}", **entry._asdict()))
+    if not progress:
         echo(Message("No rows are assigned: anybody can label any row."))
     return ExitCode.OK
 
@@ -310,7 +308,7 @@ _NOTE_KEPT = Message("The note goes with your answer to this row.")
 
 
 class _Session:
-    """Shows rows and keeps answers until there are no more, or the annotator stops."""
+    """Shows rows and stores answers until no rows are left, or the annotator stops."""
 
     def __init__(self, work: Labelling, keys: Keys) -> None:
         self._work = work
@@ -323,12 +321,12 @@ class _Session:
         """The step under the cursor, from 0."""
 
     def work(self) -> Message:
-        while (shown := self._work.next()) is not None:
-            click.echo(screen(shown, self._work.judged.scale, self._work.progress(), language()))
+        while (row := self._work.next()) is not None:
+            click.echo(screen(row, self._work.judged.scale, self._work.progress(), language()))
             self._at = -1
-            if self._note_on(shown):
+            if self._note_on(row):
                 self._say(_NOTE_KEPT)
-            if not self._answered(shown):
+            if not self._handle_keys(row):
                 return Message(
                     "{done} of {total} labelled. Every answer is kept; the same command goes on.",
                     **self._work.progress()._asdict(),
@@ -350,62 +348,68 @@ class _Session:
             total=total,
         )
 
-    def _answered(self, shown: ShownRow) -> bool:
-        """Take keys until the row is done with; False when the annotator stops."""
+    def _handle_keys(self, row: ShownRow) -> bool:
+        """Handle keys until the row is done; return False if the annotator stops."""
         while (text := self._keys.key()) is not None:
-            name, _, rest = text.partition(" ")
+            name, _, argument = text.partition(" ")
             command = latin(name)
             if command == "q":
                 return False
             if command == "n":
-                self._take_note(shown, rest)
-            elif command in ("j", "k", "e", "f") and (steps := steps_in(shown.fields)):
-                self._look(shown, steps, command, rest.strip())
-            elif self._done(shown, text, command):
+                self._take_note(row, argument)
+            elif command in ("j", "k", "e", "f") and (steps := steps_in(row.fields)):
+                self._look(row, steps, command, argument.strip())
+            elif self._done(row, text, command):
                 return True
         return False
 
-    def _done(self, shown: ShownRow, text: str, command: str) -> bool:
+    def _done(self, row: ShownRow, text: str, command: str) -> bool:
         if command == "u":
-            return self._undone()
+            return self._undo()
         if command == "s":
-            self._work.skip(shown, self._note_on(shown))
+            self._work.skip(row, self._note_on(row))
             return self._say(Message("skipped; it comes back in the next session"))
         if command == "?":
-            self._work.unsure(shown, self._note_on(shown), step=self._fault_on(shown))
+            self._work.unsure(row, self._note_on(row), step=self._fault_on(row))
             return self._say(Message("unsure"))
-        answer = self._answer(shown, text)
+        answer = self._answer(row, text)
         if answer is None:
             return False
-        self._work.answer(shown, answer, self._note_on(shown), step=self._fault_on(shown))
+        self._work.answer(row, answer, self._note_on(row), step=self._fault_on(row))
         return True
 
-    def _answer(self, shown: ShownRow, text: str) -> Answer | None:
-        """What a key or a line chooses; None, and why is said, where it chooses nothing."""
-        scale, responses = self._work.judged.scale, len(shown.order)
-        chosen = keys_of(scale, responses).get(text, text)
+    def _answer(self, row: ShownRow, text: str) -> Answer | None:
+        """Return the answer that a key or a line chooses; if it chooses none, say why and return
+        None.
+        """
+        scale, responses = self._work.judged.scale, len(row.order)
+        choice = keys_of(scale, responses).get(text, text)
         if not text.strip():
             return None
         try:
-            answer = scale.read(chosen, responses)
+            answer = scale.read(choice, responses)
         except ValueError:
             self._say(Message("Unknown key {key}.", key=clean(repr(text))))
             return None
-        click.echo(f"> {clean(chosen)}")
+        click.echo(f"> {clean(choice)}")
         return answer
 
-    def _undone(self) -> bool:
+    def _undo(self) -> bool:
         if self._work.undo() is None:
             self._say(Message("There is nothing to undo."))
             return False
         return self._say(Message("The last label is taken back; here is its row again."))
 
-    def _look(self, shown: ShownRow, steps: KeptSteps, command: str, given: str) -> None:
-        """Go to another step and show it, or name the one under the cursor as the fault; a number
-        behind the key names any.
+    def _look(self, row: ShownRow, steps: KeptSteps, command: str, argument: str) -> None:
+        """Go to another step and show it, or mark the one under the cursor as the fault. A number
+        after the key names any step.
         """
-        if given:
-            at = steps.place_of(int(given)) if given.isdecimal() and len(given) < 9 else None
+        if argument:
+            at = (
+                steps.place_of(int(argument))
+                if argument.isdecimal() and len(argument) < 9
+                else None
+            )
         elif command == "e":
             failed = [number - 1 for number in steps.counts.errors]
             at = next((place for place in failed if place > self._at), None)
@@ -417,23 +421,23 @@ class _Session:
             return
         self._at = at
         if command == "f":
-            self._faults[shown.queued.identity] = at + 1
+            self._faults[row.queued.identity] = at + 1
             self._say(
                 Message("The fault is at step {number}: kept with your answer.", number=at + 1)
             )
         else:
             click.echo("\n".join(step_lines(steps, at, language())))
 
-    def _fault_on(self, shown: ShownRow) -> int | None:
-        return self._faults.get(shown.queued.identity)
+    def _fault_on(self, row: ShownRow) -> int | None:
+        return self._faults.get(row.queued.identity)
 
-    def _note_on(self, shown: ShownRow) -> str:
-        return self._notes.get(shown.queued.identity, "")
+    def _note_on(self, row: ShownRow) -> str:
+        return self._notes.get(row.queued.identity, "")
 
-    def _take_note(self, shown: ShownRow, given: str) -> None:
-        """Typed behind the key where answers are lines, else asked for."""
-        note = given or self._keys.line(render(Message("Note: "), language())) or ""
-        self._notes[shown.queued.identity] = note.strip()
+    def _take_note(self, row: ShownRow, argument: str) -> None:
+        """Store the note typed after the key; if there is none, ask for it."""
+        note = argument or self._keys.line(render(Message("Note: "), language())) or ""
+        self._notes[row.queued.identity] = note.strip()
         self._say(_NOTE_KEPT)
 
     def _say(self, what: Message) -> bool:
@@ -453,24 +457,24 @@ def _import(run: Path, source: Path, defaults: LabelDefaults, *, skip: bool) -> 
             source=source,
         )
     store = LabelStore(run)
-    found = _last_lines(lines, defaults.at)
+    labels = _last_lines(lines, defaults.at)
     new: list[Label] = []
-    if found:
-        keep_draws(run, found)
-        new = store.merge(*found)
+    if labels:
+        keep_draws(run, labels)
+        new = store.merge(*labels)
     for row in bad:
         echo(Message("skipped {row}", row=str(row)), err=True)
     values = {"labels": count_labels(len(new)), "file": source}
     echo(
         Message(
             "{labels} imported from {file}, {known} were there already",
-            known=len(found) - len(new),
+            known=len(labels) - len(new),
             **values,
         )
-        if len(new) < len(found)
+        if len(new) < len(labels)
         else Message("{labels} imported from {file}", **values)
     )
-    if replaced := len(lines) - len(found):
+    if replaced := len(lines) - len(labels):
         echo(
             Message(
                 "lines left out, because a later line of the file labels the same row: {count}",
@@ -484,20 +488,20 @@ def _import(run: Path, source: Path, defaults: LabelDefaults, *, skip: bool) -> 
                 count=older,
             )
         )
-    if chosen := sum(not one.is_random for one in new):
+    if not_random := sum(not label.is_random for label in new):
         echo(
             Message(
                 "{count} of them of chosen rows: they do not move the corrected rate (--design "
                 "random says that they were drawn)",
-                count=chosen,
+                count=not_random,
             )
         )
     return ExitCode.UNSCORED if bad else ExitCode.OK
 
 
 def _last_lines(labels: list[Label], at: float) -> list[Label]:
-    """Leave out labels without a time of their own (theirs is ``at``) that a later line of their
-    file replaces.
+    """Leave out labels without a time of their own (they have the time ``at``) that a later line of
+    the file replaces.
     """
     last = {_about(label): place for place, label in enumerate(labels) if label.at == at}
     return [
@@ -509,8 +513,10 @@ def _last_lines(labels: list[Label], at: float) -> list[Label]:
 
 def _count_older(labels: list[Label], store: LabelStore) -> int:
     """Count given labels that a later one of the same annotator replaces, or takes back."""
-    standing = {_about(one): one.at for one in store.current_of_copies()} if labels else {}
-    return sum(one.state == "given" and one.at != standing.get(_about(one)) for one in labels)
+    standing = {_about(label): label.at for label in store.current_of_copies()} if labels else {}
+    return sum(
+        label.state == "given" and label.at != standing.get(_about(label)) for label in labels
+    )
 
 
 def _about(label: Label) -> tuple[str, str, str, str | None]:
@@ -523,59 +529,61 @@ def _export(run: Path, target: Path, criteria: str | None, *, wide: bool, histor
     if wide and history:
         raise UsageError(Message("--wide shows what counts: leave --history out, or --wide"))
     store = LabelStore(run)
-    found = list(store.history(criteria) if history else store.current_of_copies(criteria))
-    if not found:
+    labels = list(store.history(criteria) if history else store.current_of_copies(criteria))
+    if not labels:
         check_criteria(run, criteria)
-    count = write_labels(target, found, wide=wide)
+    count = write_labels(target, labels, wide=wide)
     echo(Message("{labels} written to {file}", labels=count_labels(count), file=target))
     return ExitCode.OK
 
 
 def _answer(label: Label) -> str:
-    """What an annotator said; a winner may be a tie, which is a word of ours."""
+    """Return the answer as text; the word for a tie is translated."""
     return option_title(str(label.answer)) if label.option is None else label.option
 
 
 def _list_conflicts(run: Path, criteria: str | None, by: str | None, *, as_json: bool) -> int:
     from adjudge.trust.guideline import guideline_lines, guideline_problems
 
-    found = list(LabelStore(run).conflicts(criteria))
+    conflicts = list(LabelStore(run).conflicts(criteria))
     problems = guideline_problems(run, criteria, by)
-    if not found:
+    if not conflicts:
         check_criteria(run, criteria)
     if as_json:
         rows: list[JsonValue] = [
             {
-                "criteria": one.criteria,
-                "row": one.row,
-                "labels": [each.to_dict() for each in one.labels],
+                "criteria": conflict.criteria,
+                "row": conflict.row,
+                "labels": [label_given.to_dict() for label_given in conflict.labels],
             }
-            for one in found
+            for conflict in conflicts
         ]
-        more: Document = {"guideline": [one.to_dict() for one in problems]}
+        more: Document = {"guideline": [problem.to_dict() for problem in problems]}
         print_results("conflicts", {"rows": len(rows)}, rows, more)
         return ExitCode.OK
-    for one in found:
+    for conflict in conflicts:
         answers = (
-            Message("{annotator} {answer}", annotator=each.annotator, answer=_answer(each))
-            if each.step is None
+            Message(
+                "{annotator} {answer}", annotator=label_given.annotator, answer=_answer(label_given)
+            )
+            if label_given.step is None
             else Message(
                 "{annotator} {answer} (step {step})",
-                annotator=each.annotator,
-                answer=_answer(each),
-                step=each.step,
+                annotator=label_given.annotator,
+                answer=_answer(label_given),
+                step=label_given.step,
             )
-            for each in one.labels
+            for label_given in conflict.labels
         )
         echo(
             Message(
                 "{criterion}, row {row}: {answers}",
-                criterion=one.criteria,
-                row=one.labels[0].id or one.row,
+                criterion=conflict.criteria,
+                row=conflict.labels[0].id or conflict.row,
                 answers=join(", ", answers),
             )
         )
-    echo(Message("annotators differ on {rows}", rows=count_rows(len(found))))
+    echo(Message("annotators differ on {rows}", rows=count_rows(len(conflicts))))
     for line in guideline_lines(problems):
         echo(line)
     return ExitCode.OK

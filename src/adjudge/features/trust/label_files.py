@@ -1,4 +1,4 @@
-"""Labels as files: one label a row, or one column per annotator."""
+"""Labels as files: one label per row, or one column per annotator."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ENDINGS = (".csv", ".jsonl")
 def write_labels(path: Path, labels: Iterable[Label], *, wide: bool = False) -> int:
     """Write labels to a .csv or .jsonl file.
 
-    ``wide``: one row for each row, and a column per annotator with the answer alone.
+    ``wide``: one line per row, and a column per annotator that holds only the answer.
     """
     if path.suffix.lower() not in ENDINGS:
         raise SetupError(
@@ -28,20 +28,21 @@ def write_labels(path: Path, labels: Iterable[Label], *, wide: bool = False) -> 
             name=path.name,
         )
     check_writable(path)
-    found = list(labels)
+    all_labels = list(labels)
     with writing(path):
-        write_rows(path, _wide(found) if wide else [label.to_dict() for label in found])
-    return len(found)
+        write_rows(path, _wide(all_labels) if wide else [label.to_dict() for label in all_labels])
+    return len(all_labels)
 
 
 def _wide(labels: list[Label]) -> list[JsonDict]:
     rows: dict[tuple[str, str, str | None], JsonDict] = {}
     annotators = dict.fromkeys(label.annotator for label in labels)
-    if taken := [name for name in annotators if name in (*NAMES, *ANSWERS, "judge")]:
+    # such a column would be read back as another field
+    if clashing := [name for name in annotators if name in (*NAMES, *ANSWERS, "judge")]:
         raise SetupError(
             "the annotator {taken!r} cannot have a column of that name: write one label a "
             "row, without --wide",
-            taken=taken[0],
+            taken=clashing[0],
         )
     for label in labels:
         about = some_of(label, "row", "id", "criteria")

@@ -1,7 +1,7 @@
-"""What an annotator sees of a row: its texts and the question, and nothing that depends on a
+"""The screen of an annotator: a row's texts and the question, and nothing that depends on a
 verdict.
 
-Plain lines without colour or cursor movement: the same over ssh, in a pipe and in a screen reader.
+Plain lines without colour or cursor movement work alike over ssh, in a pipe and in a screen reader.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ _BAR = "| "
 
 
 def width() -> int:
-    """Columns to write in: the terminal's, where it is neither very narrow nor
-    very wide; else 80.
+    """Return the columns to write in: the terminal's if it is neither very narrow nor very wide,
+    and 80 if there is none.
     """
     return max(_NARROWEST, min(shutil.get_terminal_size((80, 24)).columns, _WIDEST)) - 1
 
 
 def screen(shown: ShownRow, scale: LabelScale, progress: LabelProgress, language: str) -> str:
-    """The row, the question and the keys; of many steps the first ones."""
+    """Return the row, the question and the keys; of many steps only the first ones."""
     lines = [
         "-" * width(),
         render(
@@ -44,7 +44,7 @@ def screen(shown: ShownRow, scale: LabelScale, progress: LabelProgress, language
         ),
         "",
     ]
-    lines += _wrapped(scale.criteria.titled_definition)
+    lines += _wrap(scale.criteria.titled_definition)
     steps = steps_in(shown.fields)
     for name, value in read_fields(shown.fields, scale):
         if steps is None or name not in _OF_STEPS:
@@ -55,8 +55,8 @@ def screen(shown: ShownRow, scale: LabelScale, progress: LabelProgress, language
             for at in range(min(len(steps), _FIRST_STEPS))
             for line in step_lines(steps, at, language)
         ]
-        if (left := len(steps) - _FIRST_STEPS) > 0:
-            more = plural("{count} more step", "{count} more steps", left)
+        if (remaining := len(steps) - _FIRST_STEPS) > 0:
+            more = plural("{count} more step", "{count} more steps", remaining)
             lines += ["", render(more, language)]
     lines += ["", *_keys(scale, len(shown.order), language)]
     if steps is not None:
@@ -67,14 +67,14 @@ def screen(shown: ShownRow, scale: LabelScale, progress: LabelProgress, language
 
 
 def step_lines(steps: KeptSteps, place: int, language: str) -> list[str]:
-    """One step, from place 0 on: who did what, and what came of it, cut."""
+    """Return one step, from place 0 on: the actor, the action and its result, shortened."""
     step = steps.at(place)
     title = Message("step {number} of {count}", number=step.number, count=len(steps))
     body = step.body
     if len(body) > _LONGEST_BODY:
-        left = len(body) - _LONGEST_BODY
+        omitted = len(body) - _LONGEST_BODY
         between = Message(
-            "… {left:,} of {total:,} characters left out …", left=left, total=len(body)
+            "… {left:,} of {total:,} characters left out …", left=omitted, total=len(body)
         )
         head = _LONGEST_BODY * 3 // 5
         tail = body[len(body) - (_LONGEST_BODY - head) :]
@@ -82,7 +82,7 @@ def step_lines(steps: KeptSteps, place: int, language: str) -> list[str]:
     failed = step.call is not None and step.call.error is not None
     sign = "✗ " if failed else ""
     header = step.header[:_LONGEST_BODY]
-    return ["", f"{sign}{render(title, language)}", *_quoted(f"{header}\n{body}".rstrip())]
+    return ["", f"{sign}{render(title, language)}", *_quote_lines(f"{header}\n{body}".rstrip())]
 
 
 def _field(
@@ -90,7 +90,7 @@ def _field(
 ) -> Iterator[str]:
     if isinstance(value, str):
         yield _one_line(name)
-        yield from _quoted(value)
+        yield from _quote_lines(value)
         return
     compared = scale.compares and name == scale.criteria.to_evaluate_field
     for place, (label, text) in enumerate(zip(labels(len(value)), value, strict=True)):
@@ -101,7 +101,7 @@ def _field(
             if compared
             else f"{_one_line(name)} {place + 1}"
         )
-        yield from _quoted(text)
+        yield from _quote_lines(text)
 
 
 def _keys(scale: LabelScale, responses: int, language: str) -> Iterator[str]:
@@ -119,26 +119,26 @@ def _keys(scale: LabelScale, responses: int, language: str) -> Iterator[str]:
     about = {option.name: option.description for option in scale.criteria.options}
     for key, name in keys_of(scale, responses).items():
         if scale.compares:
-            shown = (
+            title = (
                 render(Message("equally good"), language)
                 if name == TIE
                 else render(Message("Response {label}", label=name), language)
             )
         else:
-            shown = ": ".join(filter(None, (name if name != key else "", about[name]))) or name
-        yield from _wrapped(shown, f"{key:>3}  ", " " * 5)
+            title = ": ".join(filter(None, (name if name != key else "", about[name]))) or name
+        yield from _wrap(title, f"{key:>3}  ", " " * 5)
 
 
-def _quoted(text: str) -> Iterator[str]:
+def _quote_lines(text: str) -> Iterator[str]:
     for line in text.splitlines() or [""]:
-        yield from _wrapped(line, _BAR, _BAR)
+        yield from _wrap(line, _BAR, _BAR)
 
 
-def _wrapped(text: str, first: str = "", others: str = "") -> list[str]:
-    """Lines that fit, with nothing in them that a terminal would obey."""
-    plain = clean(text.expandtabs(4)) if first == _BAR else _one_line(text)
-    return textwrap.wrap(plain, width(), initial_indent=first, subsequent_indent=others) or [
-        first.rstrip()
+def _wrap(text: str, indent: str = "", hanging: str = "") -> list[str]:
+    """Wrap text to lines, without characters that a terminal would obey."""
+    plain = clean(text.expandtabs(4)) if indent == _BAR else _one_line(text)
+    return textwrap.wrap(plain, width(), initial_indent=indent, subsequent_indent=hanging) or [
+        indent.rstrip()
     ]
 
 

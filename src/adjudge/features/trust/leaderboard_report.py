@@ -1,4 +1,4 @@
-"""A leaderboard as a Markdown page and as a single HTML page."""
+"""A leaderboard as a Markdown page, and as a single HTML page."""
 
 from __future__ import annotations
 
@@ -16,19 +16,21 @@ from adjudge.stats.ranking import Standing
 
 
 def _rank(place: Standing) -> str:
-    """The rank, and the ranks that it may be."""
+    """Return the rank, and the ranks that it may be."""
     if place.best_rank == place.worst_rank:
         return str(place.rank)
     return f"{place.rank} ({place.best_rank}–{place.worst_rank})"
 
 
 def leaderboard_name(found: Leaderboard, boards: Sequence[Leaderboard]) -> str:
-    """The criterion; with its judge if several judges of the run compare."""
-    return found.name if len({one.judge for one in boards}) > 1 else found.criteria or found.judge
+    """Return the criterion, with its judge if several judges of the run compare."""
+    return (
+        found.name if len({board.judge for board in boards}) > 1 else found.criteria or found.judge
+    )
 
 
 def leaderboard_title(found: Leaderboard, boards: Sequence[Leaderboard]) -> Message:
-    """Which question, and what the ranking rests on."""
+    """Name the question, and the data that the ranking rests on."""
     return Message(
         "{name}: {contests} on {rows}",
         name=leaderboard_name(found, boards),
@@ -38,7 +40,7 @@ def leaderboard_title(found: Leaderboard, boards: Sequence[Leaderboard]) -> Mess
 
 
 def leaderboard_table(found: Leaderboard) -> tuple[list[Message], list[list[str]]]:
-    """Headings, and a line per system, the best first."""
+    """Return headings, and a line per system, the best first."""
     headings = [
         Message("rank"),
         Message("system"),
@@ -49,7 +51,7 @@ def leaderboard_table(found: Leaderboard) -> tuple[list[Message], list[list[str]
         Message("ties"),
         Message("losses"),
     ]
-    rows = [_cells(one) for one in found.ranking.places]
+    rows = [_cells(place_of_system) for place_of_system in found.ranking.places]
     if controlled := found.controlled:
         headings.append(Message("controlled"))
         for place, cells in zip(found.ranking.places, rows, strict=True):
@@ -71,7 +73,7 @@ def _cells(place: Standing) -> list[str]:
 
 
 def leaderboard_markdown(title: str, found: Sequence[Leaderboard], language: str = "en") -> str:
-    """For code hosts and mail."""
+    """Render leaderboards as Markdown, for code hosts and mail."""
     return (
         _render(
             "adjudge.features.trust:leaderboard.md.jinja", title, found, language, html=False
@@ -81,7 +83,7 @@ def leaderboard_markdown(title: str, found: Sequence[Leaderboard], language: str
 
 
 def leaderboard_html(title: str, found: Sequence[Leaderboard], language: str = "en") -> str:
-    """One file with everything in it: nothing is loaded, nothing is sent."""
+    """Render leaderboards as one HTML file that loads and sends nothing."""
     return _render(
         "adjudge.features.trust:leaderboard.html.jinja", title, found, language, html=True
     )
@@ -90,8 +92,8 @@ def leaderboard_html(title: str, found: Sequence[Leaderboard], language: str = "
 def _render(
     template: str, title: str, found: Sequence[Leaderboard], language: str, *, html: bool
 ) -> str:
-    made = environment(language, html=html)
-    return made.get_template(template).render(
+    page_environment = environment(language, html=html)
+    return page_environment.get_template(template).render(
         title=title,
         boards=found,
         name_of=leaderboard_name,
@@ -103,7 +105,7 @@ def _render(
 
 
 def _about(board: Leaderboard) -> Message:
-    """What the ranking rests on."""
+    """Describe the data and the settings of the ranking."""
     return Message(
         "{contests} contests on {rows} rows, judged by {judge}. Intervals at {level:.0f}%, "
         "prompts drawn {draws} times with seed {seed}.",
@@ -117,17 +119,17 @@ def _about(board: Leaderboard) -> Message:
 
 
 def _rank_plot(board: Leaderboard, place: Standing) -> Markup:
-    """The ranks that a system may hold, the first on the left."""
+    """Draw the ranks that a system may hold, the first on the left."""
     ranks = Range(place.rank, place.best_rank, place.worst_rank)
     return interval(ranks, _rank(place), 1, len(board.ranking.places))
 
 
-def _rating_plot(board: Leaderboard, place: Standing, told: str) -> Markup:
-    """On the board's own scale."""
+def _rating_plot(board: Leaderboard, place: Standing, label: str) -> Markup:
+    """Draw a system's rating on the board's own scale."""
     ends = [
         value
-        for one in board.ranking.places
-        for value in (one.lower, one.upper, one.rating)
+        for standing in board.ranking.places
+        for value in (standing.lower, standing.upper, standing.rating)
         if value is not None
     ]
-    return interval(Range(place.rating, place.lower, place.upper), told, min(ends), max(ends))
+    return interval(Range(place.rating, place.lower, place.upper), label, min(ends), max(ends))

@@ -1,4 +1,6 @@
-"""``adjudge plan``: how many rows, labels and dollars a wanted precision or power takes."""
+"""``adjudge plan``: estimate the rows, labels and dollars that a wanted precision or power
+takes.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,7 @@ _ROWS = 2000
 
 @light_dataclass(frozen=True, kw_only=True)
 class PlanOptions(PlanSettings):
-    """What the command line says of a plan."""
+    """Options of ``adjudge plan``."""
 
     run: Path | None = option(
         "--judge", type=PATH, help="A run with labels: its judge, and what a row of it cost."
@@ -56,14 +58,14 @@ def plan_sample(options: PlanOptions) -> int:
     """
     judge = _judge(options)
     with as_usage_error():
-        found = plan(options, judge)
+        sample_plan = plan(options, judge)
     if options.as_json:
-        print_results("plans", {"plans": 1}, [found.to_dict()])
+        print_results("plans", {"plans": 1}, [sample_plan.to_dict()])
     else:
         screen = Screen(language(), soft_wrap=True)
-        for one in found.sentences():
-            screen.say(one)
-    return ExitCode.GATE_INCONCLUSIVE if found.size.count is None else ExitCode.OK
+        for sentence in sample_plan.sentences():
+            screen.say(sentence)
+    return ExitCode.GATE_INCONCLUSIVE if sample_plan.size.count is None else ExitCode.OK
 
 
 def _judge(options: PlanOptions) -> PlannedJudge | None:

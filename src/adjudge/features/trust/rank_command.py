@@ -1,4 +1,4 @@
-"""``adjudge rank``: who is best, by the comparisons of a run."""
+"""``adjudge rank``: rank systems by the comparisons of a run."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from adjudge.stats.ranking import DRAWS
 
 
 def show_leaderboard(found: Leaderboard, boards: Sequence[Leaderboard], screen: Screen) -> None:
-    """A line per system, the best first; then what to know of it. ``boards``: all of the run."""
+    """Print a line per system, the best first, then notes. ``boards``: all boards of the run."""
     screen.say(leaderboard_title(found, boards), "bold")
     headings, rows = leaderboard_table(found)
     table = screen.table(())
@@ -89,26 +89,26 @@ def rank(
                     output=output,
                 )
             )
-    found = leaderboards(
+    boards = leaderboards(
         run,
         RankingSettings(level=confidence, draws=Draws(draws, seed), length_control=length_control),
     )
     data = json.dumps(
-        {"schema": SCHEMA, "leaderboards": [one.to_dict() for one in found]},
+        {"schema": SCHEMA, "leaderboards": [board.to_dict() for board in boards]},
         ensure_ascii=False,
         indent=2,
     )
     for output in outputs:
         page = _PAGES.get(output.suffix.lower())
-        _write(output, page(run.name, found, language()) if page else data)
+        _write(output, page(run.name, boards, language()) if page else data)
     if as_json:
         print_results(
-            "leaderboards", {"leaderboards": len(found)}, [one.to_dict() for one in found]
+            "leaderboards", {"leaderboards": len(boards)}, [board.to_dict() for board in boards]
         )
         return ExitCode.OK
     screen = Screen(language(), soft_wrap=True)
-    for one in found:
-        show_leaderboard(one, found, screen)
+    for board in boards:
+        show_leaderboard(board, boards, screen)
     return ExitCode.OK
 
 

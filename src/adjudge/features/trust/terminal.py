@@ -1,4 +1,4 @@
-"""A calibration in a terminal."""
+"""Print calibrations in a terminal."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ from adjudge.trust.report import trust_sentence
 
 
 def show_calibration(one: Calibration, screen: Screen, *, name_judge: bool = False) -> None:
-    """The number first, then what stands behind it.
+    """Print the corrected number first, then the estimates behind it.
 
-    ``name_judge``: where several answer the same question.
+    ``name_judge``: with the judge's name, if several answer the same question.
     """
     if name_judge:
         screen.say(one.judge, "bold underline")
     screen.say(trust_sentence(one), "bold" if one.corrected else "bold yellow")
     headings = (Message("estimate"), Message("value"), Message("interval"), Message("based on"))
     rows = (
-        (name, value_text(found), limits_text(found), basis_of(one, found))
-        for name, found in estimates_of(one)
+        (name, value_text(estimate), limits_text(estimate), basis_of(one, estimate))
+        for name, estimate in estimates_of(one)
     )
     screen.show(screen.table(headings, rows))
     if one.confusion.table:
@@ -60,23 +60,23 @@ def show_calibration(one: Calibration, screen: Screen, *, name_judge: bool = Fal
 
 
 def show_cascades(found: Iterable[CascadeReport | ProbabilityReport], screen: Screen) -> None:
-    """Each cascade, or each model's probabilities, with its promise, its thresholds, and why there
-    are none.
+    """Print each cascade, or each model's probabilities: promise, thresholds, or why there are
+    none.
     """
-    for one in found:
-        for number, line in enumerate(one.lines):
+    for report in found:
+        for number, line in enumerate(report.lines):
             screen.say(line, "" if number else "bold")
-        if one.refusal:
-            screen.say(one.refusal.text, "bold yellow")
+        if report.refusal:
+            screen.say(report.refusal.text, "bold yellow")
 
 
-def _show_agreement(found: AgreementReport, screen: Screen) -> None:
-    screen.say(agreement_title(found), "bold")
+def _show_agreement(agreement: AgreementReport, screen: Screen) -> None:
+    screen.say(agreement_title(agreement), "bold")
     headings = (Message("figure"), Message("value"), Message("interval"), Message("rows"))
     rows = (
-        (name, value_text(one), limits_text(one), one.count)
-        for name, one in agreement_figures(found)
+        (name, value_text(estimate), limits_text(estimate), estimate.count)
+        for name, estimate in agreement_figures(agreement)
     )
     screen.show(screen.table(headings, rows))
-    for line in people_lines(found):
+    for line in people_lines(agreement):
         screen.say(line)

@@ -1,1 +1,1 @@
-"""One file per page: what an address asks for, as data; a template shows it."""
+"""One file per page. It turns an address into data, and a template shows the data."""

@@ -1,4 +1,4 @@
-"""``/run/ID/label/assign``: who labels which rows."""
+"""``/run/ID/label/assign``: assign rows to annotators."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def keep(request: Request, given: QueryParams) -> Response:
     if given.get("do") == "unassign":
         People(place.folder).unassign(criteria)
     else:
-        names = (" ".join(one.split()) for one in given.get("people", "").splitlines())
+        names = (" ".join(line.split()) for line in given.get("people", "").splitlines())
         queue, count, overlap, by = read_queue(given)
         assignment = Assignment(
             people=tuple(filter(None, names)),

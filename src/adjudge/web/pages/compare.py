@@ -51,63 +51,63 @@ Labels = Mapping[tuple[str, str], str | None]
 
 
 def show(request: Request) -> Response:
-    """Better, worse or cannot tell; then the rows."""
-    site, asked = site_of(request), request.query_params
-    if not asked.get("a") or not asked.get("b"):
+    """Compare two runs: the outcome of each criterion, then the rows."""
+    site, query = site_of(request), request.query_params
+    if not query.get("a") or not query.get("b"):
         raise SetupError("choose the runs to compare in the list of runs: two or more")
-    one, two = site.library.find(asked["a"]), site.library.find(asked["b"])
-    tab = asked.get("tab") or "changed"
+    run_a, run_b = site.library.find(query["a"]), site.library.find(query["b"])
+    tab = query.get("tab") or "changed"
     one_of("tab", tab, TABS)
-    what = f"compare {two.id} {site.library.version(two)}"
-    if site.must_wait(request, one, what):
-        return site.answer_first(request, {"title": f"A: {one.name} → B: {two.name}"})
-    found = site.library.kept(one, what, lambda: _compared(one, two))
-    first = whole(asked.get("from", "")) or 0
-    held_back = not found.same_judges and asked.get("anyway") != "1"
+    what = f"compare {run_b.id} {site.library.version(run_b)}"
+    if site.must_wait(request, run_a, what):
+        return site.answer_first(request, {"title": f"A: {run_a.name} → B: {run_b.name}"})
+    comparison = site.library.get_or_compute(run_a, what, lambda: _compare(run_a, run_b))
+    start = whole(query.get("from", "")) or 0
+    held_back = not comparison.same_judges and query.get("anyway") != "1"
     data = {
-        "a": one.link,
-        "b": two.link,
+        "a": run_a.link,
+        "b": run_b.link,
         "asked": asked_for(request),
         "tab": tab,
         "held_back": held_back,
-        **some_of(found, "settings", "same_judges", "compared"),
-        "lines": [] if held_back else found.lines,
-        "counts": {} if held_back else found.counts,
-        "moves": [] if held_back else [plain(one) for one in found.moves],
-        "other_moves": {} if held_back else found.other_moves,
-        "first": first,
+        **some_of(comparison, "settings", "same_judges", "compared"),
+        "lines": [] if held_back else comparison.lines,
+        "counts": {} if held_back else comparison.counts,
+        "moves": [] if held_back else list(map(plain, comparison.moves)),
+        "other_moves": {} if held_back else comparison.other_moves,
+        "first": start,
         "shown": SHOWN,
         "rows": []
         if held_back
-        else [plain(one) for one in _page(site, one, two, found, tab, first)],
-        "differences": [] if held_back else [plain(one) for one in found.differences],
-        "axis": axis_share(found.differences),
-        "worth": found.worth,
-        "scores": [] if held_back else [plain(one) for one in found.scores],
+        else list(map(plain, _page(site, run_a, run_b, comparison, tab, start))),
+        "differences": [] if held_back else list(map(plain, comparison.differences)),
+        "axis": axis_share(comparison.differences),
+        "worth": comparison.worth,
+        "scores": [] if held_back else list(map(plain, comparison.scores)),
     }
     return site.answer(request, "compare.html.jinja", data)
 
 
 def _page(
-    site: Site, one: RunPlace, two: RunPlace, found: _Compared, tab: str, first: int
+    site: Site, run_a: RunPlace, run_b: RunPlace, comparison: _Compared, tab: str, start: int
 ) -> list[_Rows]:
-    """Rows of a tab from ``first`` on."""
-    if first + SHOWN <= _HELD or found.counts[tab] <= _HELD:
-        return found.rows[tab][first : first + SHOWN]
-    what = f"compare {two.id} {site.library.version(two)} {tab} {first}"
-    return site.library.kept(one, what, lambda: _further(one, two, tab, first))
+    """Return the rows of a tab from ``first`` on."""
+    if start + SHOWN <= _HELD or comparison.counts[tab] <= _HELD:
+        return comparison.rows[tab][start : start + SHOWN]
+    what = f"compare {run_b.id} {site.library.version(run_b)} {tab} {start}"
+    return site.library.get_or_compute(run_a, what, lambda: _further(run_a, run_b, tab, start))
 
 
-def _further(one: RunPlace, two: RunPlace, tab: str, first: int) -> list[_Rows]:
-    with run_diff(one.folder, two.folder) as found:
-        tabs = _Tabs(labels_in(one, two), {tab: first}, SHOWN)
-        tabs.fill(found)
+def _further(run_a: RunPlace, run_b: RunPlace, tab: str, start: int) -> list[_Rows]:
+    with run_diff(run_a.folder, run_b.folder) as diff:
+        tabs = _Tabs(labels_in(run_a, run_b), {tab: start}, SHOWN)
+        tabs.fill(diff)
     return tabs.rows[tab]
 
 
 @dataclass(frozen=True)
 class _Compared:
-    """What comparing two runs row by row gives."""
+    """The comparison of two runs, row by row."""
 
     settings: list[str]
     same_judges: bool
@@ -127,7 +127,7 @@ class _Compared:
 
 @dataclass(frozen=True)
 class DrawnDifference:
-    """B less A by one criterion, as it is drawn."""
+    """The difference B − A by one criterion, as it is drawn."""
 
     name: str
     criteria: str
@@ -155,7 +155,7 @@ class DrawnDifference:
 
 @dataclass(frozen=True)
 class _Move:
-    """How many rows went from one outcome to another."""
+    """The number of rows that went from one outcome to another."""
 
     criteria: str
     a: str
@@ -173,7 +173,9 @@ class _BothScores:
 
 @dataclass(frozen=True)
 class _Scores:
-    """How many rows have which score in A and which in B, by a criterion with more than two."""
+    """The number of rows for each pair of scores in A and B, by a criterion with more than two
+    scores.
+    """
 
     criteria: str
     low: float
@@ -201,50 +203,52 @@ class ComparedRow:
 
 @dataclass(frozen=True)
 class _Rows:
-    """The same row in both runs; None where one has none."""
+    """One row in both runs; None for a run that does not have it."""
 
     a: ComparedRow | None
     b: ComparedRow | None
 
 
-def _compared(one: RunPlace, two: RunPlace) -> _Compared:
-    with run_diff(one.folder, two.folder) as found:
-        comparisons = compare_runs(one.folder, two.folder, found)
-        judges = {one.judge for one in comparisons}
-        tabs = _Tabs(labels_in(one, two))
-        tabs.fill(found)
+def _compare(comparison: RunPlace, run_b: RunPlace) -> _Compared:
+    with run_diff(comparison.folder, run_b.folder) as diff:
+        comparisons = compare_runs(comparison.folder, run_b.folder, diff)
+        judges = {comparison.judge for comparison in comparisons}
+        tabs = _Tabs(labels_in(comparison, run_b))
+        tabs.fill(diff)
         moves, other_moves = tabs.frequent_moves()
         return _Compared(
-            found.settings,
-            all(comparison.same_judge for comparison in comparisons),
-            found.compared,
-            [list(comparison_lines(comparison, two.name)) for comparison in comparisons],
+            diff.settings,
+            all(result.same_judge for result in comparisons),
+            diff.compared,
+            [list(comparison_lines(result, run_b.name)) for result in comparisons],
             {tab: tabs.counts[tab] for tab in TABS},
             moves,
             other_moves,
             tabs.rows,
-            [drawn_difference(one, judges) for one in comparisons],
+            [drawn_difference(comparison, judges) for comparison in comparisons],
             tabs.worth(),
             list(tabs.pairs_of_scores()),
         )
 
 
 def line_name(judges: Collection[str], judge: str, criteria: str, system: str = "") -> str:
-    """The criterion, of several judges which, and of several targets whose answers."""
+    """Name the criterion, with the judge if there are several, and the system if there are
+    several.
+    """
     name = JudgeCriterion(judge, criteria).name if len(judges) > 1 else criteria or judge
     return of_system(name, system)
 
 
 def drawn_difference(one: RunComparison, judges: Collection[str]) -> DrawnDifference:
-    shown = one.shown
+    estimate = one.shown
     return DrawnDifference(
         line_name(judges, one.judge, one.criteria, one.answered_by),
         one.criteria,
         one.first,
         one.second,
-        shown.value,
-        None if shown.lower is None else one.on_the_scale(shown.lower),
-        None if shown.upper is None else one.on_the_scale(shown.upper),
+        estimate.value,
+        None if estimate.lower is None else one.on_the_scale(estimate.lower),
+        None if estimate.upper is None else one.on_the_scale(estimate.upper),
         None if math.isinf(one.reach) else one.reach,
         one.rows,
         str(one.outcome.value),
@@ -266,29 +270,36 @@ def _is_left_open(one: RunComparison) -> bool:
 
 
 def axis_share(differences: Iterable[DrawnDifference]) -> float:
-    """How much of the largest possible change the axes show: as little as holds every interval."""
+    """Return the share of the largest possible change that the axes show: the smallest that holds
+    every interval.
+    """
     reached = [
-        max(abs(end) for end in (one.value, one.lower, one.upper) if end is not None) / one.reach
-        for one in differences
-        if one.reach and one.value is not None
+        max(
+            abs(end)
+            for end in (difference.value, difference.lower, difference.upper)
+            if end is not None
+        )
+        / difference.reach
+        for difference in differences
+        if difference.reach and difference.value is not None
     ]
     return next((share for share in (0.1, 0.2, 0.5) if max(reached, default=0) <= share), 1.0)
 
 
 def _scores(
-    criteria: str, known: Mapping[tuple[float, float], int], low: float, high: float
+    criteria: str, counts: Mapping[tuple[float, float], int], low: float, high: float
 ) -> _Scores:
-    rounded, points = len(known) > _MOST_POINTS, Counter[tuple[float, float]]()
+    rounded, points = len(counts) > _MOST_POINTS, Counter[tuple[float, float]]()
     step = (high - low) / _TENTHS
-    for (a, b), rows in known.items():
+    for (a, b), rows in counts.items():
         near = [low + step * round((score - low) / step) for score in (a, b)]
         points[(near[0], near[1]) if rounded else (a, b)] += rows
     both = [_BothScores(a, b, rows) for (a, b), rows in sorted(points.items())]
     return _Scores(criteria, low, high, rounded, both)
 
 
-class _Said(NamedTuple):
-    """What came of a judgment."""
+class _Outcome(NamedTuple):
+    """The outcome of a judgment, as it is compared."""
 
     text: str
     is_verdict: bool
@@ -296,7 +307,7 @@ class _Said(NamedTuple):
 
 
 class _Tabs:
-    """Sorts rows into tabs, some of which a row is in at once."""
+    """Sorts rows into tabs. A row may be in several."""
 
     def __init__(
         self, labels: Labels, first: Mapping[str, int] | None = None, most: int = _HELD
@@ -306,17 +317,17 @@ class _Tabs:
         self._scores: dict[tuple[str, str], tuple[float, int]] = {}
         self._both: dict[str, Counter[tuple[float, float]]] = {}
         self.counts: Counter[str] = Counter()
-        self._moves: Counter[tuple[str, _Said, _Said]] = Counter()
+        self._moves: Counter[tuple[str, _Outcome, _Outcome]] = Counter()
         self.rows: dict[str, list[_Rows]] = {tab: [] for tab in TABS}
 
     def fill(self, found: RunDiff) -> None:
         judges = found.judges()
         for pair in found.pairs():
             name = line_name(judges, pair.before.judge, pair.before.criteria)
-            said = [said_of(one) for one in (pair.before, pair.after)]
-            self._moves[name, said[0], said[1]] += 1
-            for one, text in zip((pair.before, pair.after), said, strict=True):
-                self._score(name, text, one.summary.score)
+            outcomes = [outcome_in(judged) for judged in (pair.before, pair.after)]
+            self._moves[name, outcomes[0], outcomes[1]] += 1
+            for judged, outcome in zip((pair.before, pair.after), outcomes, strict=True):
+                self._score(name, outcome, judged.summary.score)
             self._score_both(name, pair)
             for tab in self._tabs_of(pair):
                 self._add(tab, pair.before, pair.after)
@@ -325,59 +336,60 @@ class _Tabs:
         for row in found.only_in(1):
             self._add("only_b", None, row)
 
-    def _score(self, criteria: str, said: _Said, score: float | None) -> None:
+    def _score(self, criteria: str, said: _Outcome, score: float | None) -> None:
         if said.is_verdict and score is not None:
             total, count = self._scores.get((criteria, said.text), (0.0, 0))
             self._scores[criteria, said.text] = (total + score, count + 1)
 
     def frequent_moves(self) -> tuple[list[_Move], dict[str, int]]:
-        """The most frequent moves of each criterion, and how many rows went otherwise."""
-        shown: list[_Move] = []
-        each, others = Counter[str](), Counter[str]()
+        """Return the most frequent moves of each criterion, and how many rows went other ways."""
+        frequent: list[_Move] = []
+        moves_by_criterion, rare = Counter[str](), Counter[str]()
         for (name, a, b), count in self._moves.most_common():
-            each[name] += 1
-            if each[name] <= _MOST_MOVES:
-                shown.append(_Move(name, a.text, b.text, (a.is_verdict, b.is_verdict), count))
+            moves_by_criterion[name] += 1
+            if moves_by_criterion[name] <= _MOST_MOVES:
+                frequent.append(_Move(name, a.text, b.text, (a.is_verdict, b.is_verdict), count))
             else:
-                others[name] += count
-        return shown, dict(others)
+                rare[name] += count
+        return frequent, dict(rare)
 
     def _score_both(self, name: str, pair: Pair) -> None:
         scores = pair.before.summary.score, pair.after.summary.score
         if scores[0] is not None and scores[1] is not None:
-            known = self._both.setdefault(name, Counter())
-            if len(known) <= _MOST_SCORES:
-                known[scores[0], scores[1]] += 1
+            counts = self._both.setdefault(name, Counter())
+            if len(counts) <= _MOST_SCORES:
+                counts[scores[0], scores[1]] += 1
 
     def pairs_of_scores(self) -> Iterator[_Scores]:
-        for criteria, known in self._both.items():
-            values = {score for pair in known for score in pair}
-            if len(values) > 2 and len(known) <= _MOST_SCORES:
-                yield _scores(criteria, known, min(0.0, *values), max(1.0, *values))
+        for criteria, counts in self._both.items():
+            values = {score for pair in counts for score in pair}
+            if len(values) > 2 and len(counts) <= _MOST_SCORES:
+                yield _scores(criteria, counts, min(0.0, *values), max(1.0, *values))
 
     def worth(self) -> dict[str, dict[str, float]]:
-        """Criterion → verdict → the mean of its scores."""
-        found: dict[str, dict[str, float]] = {}
-        for (criteria, said), (total, count) in self._scores.items():
+        """Map criteria to verdicts and the mean of their scores."""
+        means: dict[str, dict[str, float]] = {}
+        for (criteria, verdict), (total, count) in self._scores.items():
+            # only means from 0 to 1 are drawn
             if 0 <= total / count <= 1:
-                found.setdefault(criteria, {})[said] = total / count
-        return found
+                means.setdefault(criteria, {})[verdict] = total / count
+        return means
 
     def _tabs_of(self, pair: Pair) -> Iterator[str]:
-        before, after = pair.before.summary, pair.after.summary
-        if before.status != "scored" and after.status != "scored":
+        summary_a, summary_b = pair.before.summary, pair.after.summary
+        if summary_a.status != "scored" and summary_b.status != "scored":
             yield "both_failed"
-        if (before.status, before.chosen, before.score) != (
-            after.status,
-            after.chosen,
-            after.score,
+        if (summary_a.status, summary_a.chosen, summary_a.score) != (
+            summary_b.status,
+            summary_b.chosen,
+            summary_b.score,
         ):
             yield "changed"
-        was, now = _number(pair.before), _number(pair.after)
-        if was is not None and now is not None and was != now:
-            yield "higher" if now > was else "lower"
+        number_a, number_b = _number(pair.before), _number(pair.after)
+        if number_a is not None and number_b is not None and number_a != number_b:
+            yield "higher" if number_b > number_a else "lower"
         right = [
-            self._labels.get((pair.before.criteria, identity)) == said_of(row).text
+            self._labels.get((pair.before.criteria, identity)) == outcome_in(row).text
             for identity, row in zip(pair.identities, (pair.before, pair.after), strict=True)
         ]
         if (
@@ -386,39 +398,43 @@ class _Tabs:
         ):
             yield "only_a_right" if right[0] else "only_b_right"
 
-    def _add(self, tab: str, before: JudgedRow | None, after: JudgedRow | None) -> None:
+    def _add(self, tab: str, row_a: JudgedRow | None, row_b: JudgedRow | None) -> None:
         self.counts[tab] += 1
         if self.counts[tab] > self._first.get(tab, 0) and len(self.rows[tab]) < self._most:
-            both = (None if one is None else compared_row(one) for one in (before, after))
+            both = (None if row is None else compared_row(row) for row in (row_a, row_b))
             self.rows[tab].append(_Rows(*both))
 
 
 def labels_in(*places: RunPlace) -> Labels:
-    """(criteria, row) → the option that people chose in any of the runs; rows on which they differ
-    are left out.
+    """Map (criteria, row) to the option that people chose in any of the runs; rows on which they
+    differ are left out.
     """
-    found: dict[tuple[str, str], set[str]] = {}
+    options_by_row: dict[tuple[str, str], set[str]] = {}
     for label in (one for place in places for one in LabelStore(place.folder).current()):
         if label.option is not None:
-            found.setdefault((label.criteria, label.row), set()).add(label.option)
-    return {about: next(iter(options)) for about, options in found.items() if len(options) == 1}
+            options_by_row.setdefault((label.criteria, label.row), set()).add(label.option)
+    return {
+        about: next(iter(options)) for about, options in options_by_row.items() if len(options) == 1
+    }
 
 
 def compared_row(row: JudgedRow, label: str | None = None) -> ComparedRow:
-    said = said_of(row)
-    about = (row.row, row.id, row.judge, row.criteria, said.text, said.is_verdict)
+    outcome = outcome_in(row)
+    about = (row.row, row.id, row.judge, row.criteria, outcome.text, outcome.is_verdict)
     return ComparedRow(*about, _number(row), row.summary.status, label)
 
 
 def _number(row: JudgedRow) -> float | None:
-    """What a comparison makes of it: of more than two responses nothing."""
+    """Return the number that is compared; None for comparisons of more than two responses."""
     return None if len(row.systems) > 2 else number_of(row.summary)
 
 
-def said_of(row: JudgedRow) -> _Said:
-    """The verdict, of compared responses the name of the better one; else the status."""
-    chosen, status = row.summary.chosen, row.summary.status
-    if status != "scored" or chosen is None:
-        return _Said(status, is_verdict=False)
-    is_place = isinstance(chosen, int) and bool(row.systems)
-    return _Said(system_at(row.systems, int(chosen)) if is_place else str(chosen), is_verdict=True)
+def outcome_in(row: JudgedRow) -> _Outcome:
+    """Return the verdict, for compared responses the name of the better one; else the status."""
+    choice, status = row.summary.chosen, row.summary.status
+    if status != "scored" or choice is None:
+        return _Outcome(status, is_verdict=False)
+    is_place = isinstance(choice, int) and bool(row.systems)
+    return _Outcome(
+        system_at(row.systems, int(choice)) if is_place else str(choice), is_verdict=True
+    )

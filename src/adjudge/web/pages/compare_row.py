@@ -1,5 +1,5 @@
-"""``/compare/row?cell=RUN:ROW:JUDGE&cell=…``: one row in several runs, the base first: what
-each says of it, and the words in which it differs.
+"""``/compare/row?cell=RUN:ROW:JUDGE&cell=…``: one row in several runs, the base first: each
+outcome, and the words that differ.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ def show(request: Request) -> Response:
     site, cells = site_of(request), request.query_params.getlist("cell")
     if not 2 <= len(cells) <= MOST_RUNS:
         raise SetupError("there is no such row: follow a link of the comparison")
-    found = [_find_judgment(site.library, cell) for cell in cells]
-    for place, record in found:
-        site.sessions.saw(place, record.index)
-    base, labels = found[0][1], labels_in(*(place for place, _ in found))
+    judgments = [_find_judgment(site.library, cell) for cell in cells]
+    for place, record in judgments:
+        site.sessions.mark_seen(place, record.index)
+    base, labels = judgments[0][1], labels_in(*(place for place, _ in judgments))
     data = {
         "id": base.id or str(base.row),
         "criterion": base.criterion,
@@ -43,14 +43,14 @@ def show(request: Request) -> Response:
                 "label": labels.get((record.criterion, record.identity)),
                 "texts": text_differences(base, record),
             }
-            for letter, (place, record) in zip(ascii_uppercase, found, strict=False)
+            for letter, (place, record) in zip(ascii_uppercase, judgments, strict=False)
         ],
     }
     return site.answer(request, "compare_row.html.jinja", data)
 
 
 def _find_judgment(library: Library, cell: str) -> tuple[RunPlace, JudgmentRecord]:
-    """A judgment, and the run that it is in."""
+    """Find a judgment, and the run that it is in."""
     run, row, judge = (*cell.split(":", 2), "", "")[:3]
     place = library.find(run)
     return place, row_record(place, judge, whole(row) or 0)

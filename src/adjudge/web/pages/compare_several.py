@@ -1,4 +1,4 @@
-"""``/compare?runs=…&runs=…``: several runs beside the one that they are compared with."""
+"""``/compare?runs=…&runs=…``: several runs next to the one that they are compared with."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ Kind = tuple[str, str]
 
 @dataclass(frozen=True)
 class _GridRow:
-    """The same row in every run, the base first; None where one has none."""
+    """One row in every run, the base first; None for a run that does not have it."""
 
     criteria: str
     cells: tuple[ComparedRow | None, ...]
@@ -64,7 +64,7 @@ class _GridRow:
 
 @dataclass(frozen=True)
 class _Against:
-    """A run beside the base, by one criterion."""
+    """A run compared with the base, by one criterion."""
 
     difference: DrawnDifference
     same_judge: bool
@@ -72,7 +72,7 @@ class _Against:
 
 @dataclass(frozen=True)
 class _Several:
-    """What comparing several runs with one gives."""
+    """The comparison of several runs with one."""
 
     against: list[dict[str, _Against]]
     """Of each run behind the base: criterion → how it differs."""
@@ -82,58 +82,64 @@ class _Several:
 
     @property
     def same_judges(self) -> bool:
-        return all(one.same_judge for own in self.against for one in own.values())
+        return all(
+            against.same_judge for by_criterion in self.against for against in by_criterion.values()
+        )
 
     def criteria(self) -> list[str]:
-        return list(dict.fromkeys(name for own in self.against for name in own))
+        return list(dict.fromkeys(name for by_criterion in self.against for name in by_criterion))
 
     def criteria_of_rows(self) -> list[str]:
         return sorted({name for name, _ in self.rows if name})
 
 
 def show(request: Request) -> Response:
-    """A base and the others: rates, differences, and the rows on which they differ."""
-    site, asked = site_of(request), request.query_params
-    if "runs" not in asked:
+    """Compare several runs with a base: rates, differences, and the rows on which they differ."""
+    site, query_values = site_of(request), request.query_params
+    if "runs" not in query_values:
         return compare.show(request)
-    places = _chosen(site.library, asked)
+    places = _find_places(site.library, query_values)
     if len(places) == 2:
         query = {"a": places[0].id, "b": places[1].id}
         return RedirectResponse(address_of(request, "/compare", query), 303)
-    what = "several " + " ".join(f"{one.id} {site.library.version(one)}" for one in places)
+    what = "several " + " ".join(f"{run.id} {site.library.version(run)}" for run in places)
     if site.must_wait(request, places[0], what):
-        return site.answer_first(request, {"title": " · ".join(one.name for one in places)})
-    found = site.library.kept(places[0], what, lambda: _several(places))
-    held_back = not found.same_judges and asked.get("anyway") != "1"
+        return site.answer_first(request, {"title": " · ".join(run.name for run in places)})
+    comparison = site.library.get_or_compute(places[0], what, lambda: _several(places))
+    held_back = not comparison.same_judges and query_values.get("anyway") != "1"
     kinds = list(_kinds(len(places)))
-    criteria, tab = asked.get("criteria", ""), asked.get("tab") or kinds[0]
-    if tab not in kinds or criteria not in ("", *found.criteria_of_rows()):
+    criteria, tab = query_values.get("criteria", ""), query_values.get("tab") or kinds[0]
+    if tab not in kinds or criteria not in ("", *comparison.criteria_of_rows()):
         raise SetupError("there are no such rows: follow a link of the comparison")
-    first, kind = whole(asked.get("from", "")) or 0, (criteria, tab)
-    rows = [] if held_back else _page(site.library, places, what, found, kind, first)
+    start, kind = whole(query_values.get("from", "")) or 0, (criteria, tab)
+    rows = [] if held_back else _page(site.library, places, what, comparison, kind, start)
     data: JsonDict = {
         "runs": [
-            {"id": one.id, "name": one.name, "letter": letter, "alone": _address(places, one)}
-            for letter, one in zip(ascii_uppercase, places, strict=False)
+            {"id": run.id, "name": run.name, "letter": letter, "alone": _address(places, run)}
+            for letter, run in zip(ascii_uppercase, places, strict=False)
         ],
-        "address": _address(places, places[0]) + ("&anyway=1" if "anyway" in asked else ""),
+        "address": _address(places, places[0]) + ("&anyway=1" if "anyway" in query_values else ""),
         "held_back": held_back,
-        "level": found.level,
-        "criteria": [] if held_back else _criteria_data(site.library, places, found),
-        "axis": axis_share(one.difference for own in found.against for one in own.values()),
+        "level": comparison.level,
+        "criteria": [] if held_back else _criteria_data(site.library, places, comparison),
+        "axis": axis_share(
+            against.difference
+            for by_criterion in comparison.against
+            for against in by_criterion.values()
+        ),
         "asked": {"criteria": criteria, "tab": tab},
-        "criteria_of_rows": found.criteria_of_rows(),
-        "kinds": {} if held_back else {name: found.counts[criteria, name] for name in kinds},
-        "count": found.counts[kind],
-        "first": first,
+        "criteria_of_rows": comparison.criteria_of_rows(),
+        "kinds": {} if held_back else {name: comparison.counts[criteria, name] for name in kinds},
+        "count": comparison.counts[kind],
+        "first": start,
         "shown": SHOWN,
-        "rows": [plain(one) for one in rows],
+        "rows": list(map(plain, rows)),
     }
     return site.answer(request, "compare_several.html.jinja", data)
 
 
-def _chosen(library: Library, asked: QueryParams) -> list[RunPlace]:
-    """The runs, the base first: the oldest, unless the address names one."""
+def _find_places(library: Library, asked: QueryParams) -> list[RunPlace]:
+    """Find the runs, the base first: the one that the address names, else the oldest."""
     ids = list(dict.fromkeys(asked.getlist("runs")))
     if not 2 <= len(ids) <= MOST_RUNS:
         raise SetupError(
@@ -152,7 +158,7 @@ def _chosen(library: Library, asked: QueryParams) -> list[RunPlace]:
 
 
 def _address(places: Sequence[RunPlace], base: RunPlace) -> str:
-    return urlencode([*(("runs", one.id) for one in places), ("base", base.id)])
+    return urlencode([*(("runs", place.id) for place in places), ("base", base.id)])
 
 
 def _kinds(runs: int) -> Iterator[str]:
@@ -166,70 +172,73 @@ def _page(
     library: Library,
     places: Sequence[RunPlace],
     what: str,
-    found: _Several,
+    comparison: _Several,
     kind: Kind,
-    first: int,
+    start: int,
 ) -> list[_GridRow]:
-    """Rows of a kind from ``first`` on."""
-    if first + SHOWN <= _HELD or found.counts[kind] <= _HELD:
-        return found.rows.get(kind, [])[first : first + SHOWN]
+    """Return the rows of a kind from ``first`` on."""
+    if start + SHOWN <= _HELD or comparison.counts[kind] <= _HELD:
+        return comparison.rows.get(kind, [])[start : start + SHOWN]
 
     def read() -> list[_GridRow]:
-        grid = _Grid(len(places), kind, first)
-        with _joined(places) as (_, table):
+        grid = _Grid(len(places), kind, start)
+        with _join_runs(places) as (_, table):
             grid.read(table)
         return grid.rows[kind]
 
-    return library.kept(places[0], f"{what} {kind} {first}", read)
+    return library.get_or_compute(places[0], f"{what} {kind} {start}", read)
 
 
 @contextmanager
-def _joined(
+def _join_runs(
     places: Sequence[RunPlace],
 ) -> Iterator[tuple[Mapping[str, RunDiff], sqlite3.Connection]]:
-    """How each run differs from the base, and the same rows of all of them together."""
-    base, *others = places
+    """Open the difference of each run from the base, and a table of the rows of all runs."""
+    base, *other_runs = places
     with ExitStack() as opened, closing(sqlite3.connect("")) as table:
         table.execute(_TABLE)
         diffs = {
-            str(one.folder): opened.enter_context(run_diff(base.folder, one.folder))
-            for one in others
+            str(other.folder): opened.enter_context(run_diff(base.folder, other.folder))
+            for other in other_runs
         }
         labels = labels_in(*places)
-        for run, found in enumerate(diffs.values(), 1):
-            _fill(table, run, found, labels)
+        for run, diff in enumerate(diffs.values(), 1):
+            _fill(table, run, diff, labels)
         yield diffs, table
 
 
 def _several(places: Sequence[RunPlace]) -> _Several:
     grid = _Grid(len(places))
-    with _joined(places) as (diffs, table):
+    with _join_runs(places) as (diffs, table):
         comparisons = compare_several(places[0].folder, diffs)
         grid.read(table)
-    level = next((one.level for own in comparisons for one in own), 0.95)
-    judges = {one.judge for own in comparisons for one in own}
+    level = next(
+        (comparison.level for run_comparisons in comparisons for comparison in run_comparisons),
+        0.95,
+    )
+    judges = {comparison.judge for run_comparisons in comparisons for comparison in run_comparisons}
     against = [
         {
-            drawn.name: _Against(drawn, one.same_judge)
-            for one in own
-            for drawn in [drawn_difference(one, judges)]
+            drawn.name: _Against(drawn, comparison.same_judge)
+            for comparison in run_comparisons
+            for drawn in [drawn_difference(comparison, judges)]
         }
-        for own in comparisons
+        for run_comparisons in comparisons
     ]
     return _Several(against, level, grid.counts, grid.rows)
 
 
-def _fill(table: sqlite3.Connection, run: int, found: RunDiff, labels: Labels) -> None:
+def _fill(table: sqlite3.Connection, run: int, diff: RunDiff, labels: Labels) -> None:
     def cells() -> Iterator[tuple[object, ...]]:
-        for pair in found.pairs():
+        for pair in diff.pairs():
             both = (0, pair.before), (run, pair.after)
-            for (number, own), identity in zip(both, pair.identities, strict=True):
-                shown = compared_row(own, labels.get((own.criteria, identity)))
+            for (number, judged), identity in zip(both, pair.identities, strict=True):
+                cell = compared_row(judged, labels.get((judged.criteria, identity)))
                 place = (pair.before.row, pair.before.judge, pair.before.criteria, number)
                 yield (
                     *place,
-                    *(shown.row, shown.id, shown.judge, shown.said),
-                    *(shown.is_verdict, shown.score, shown.status, shown.label),
+                    *(cell.row, cell.id, cell.judge, cell.said),
+                    *(cell.is_verdict, cell.score, cell.status, cell.label),
                 )
 
     marks = ",".join("?" * 12)
@@ -237,8 +246,8 @@ def _fill(table: sqlite3.Connection, run: int, found: RunDiff, labels: Labels) -
 
 
 class _Grid:
-    """Sorts rows by what the runs say of them; a row may be of several kinds. ``only``: keeps a
-    page of one kind, from ``first`` on.
+    """Sorts rows by how the runs differ; a row may be of several kinds. ``only``: keeps a page of
+    one kind, from ``first`` on.
     """
 
     def __init__(self, runs: int, only: Kind | None = None, first: int = 0) -> None:
@@ -251,87 +260,96 @@ class _Grid:
         ordered = table.execute("SELECT * FROM cell ORDER BY judge, base, run")
         for (_, criteria), cells in groupby(ordered, lambda cell: (cell[:2], cell[2])):
             row: list[ComparedRow | None] = [None] * self._runs
-            for _, _, _, run, number, id, judge, said, is_verdict, score, status, label in cells:
+            for _, _, _, run, number, id, judge, outcome, is_verdict, score, status, label in cells:
                 row[run] = ComparedRow(
-                    number, id, judge, criteria, said, bool(is_verdict), score, status, label
+                    number, id, judge, criteria, outcome, bool(is_verdict), score, status, label
                 )
             people = dict.fromkeys(cell.label for cell in row if cell and cell.label)
-            found = _GridRow(criteria, tuple(row), ", ".join(people) or None)
+            grid_row = _GridRow(criteria, tuple(row), ", ".join(people) or None)
             for kind in self._kinds_of(row):
-                self._add(found, kind)
+                self._add(grid_row, kind)
 
     def _add(self, row: _GridRow, kind: str) -> None:
         for key in (("", kind), (row.criteria, kind)):
             self.counts[key] += 1
-            kept = self.rows.setdefault(key, [])
+            rows = self.rows.setdefault(key, [])
             is_wanted = self._only in (None, key) and self.counts[key] > self._first
-            if is_wanted and len(kept) < self._most:
-                kept.append(row)
+            if is_wanted and len(rows) < self._most:
+                rows.append(row)
 
     def _kinds_of(self, row: Sequence[ComparedRow | None]) -> Iterator[str]:
         if len({(cell.said, cell.score) for cell in row if cell}) > 1:
             yield "differ"
         if any(cell is None or not (cell.is_verdict or cell.score is not None) for cell in row):
             yield "missing"
-        known = [cell.score for cell in row if cell and cell.score is not None]
-        if len(known) < self._runs:
+        scores = [cell.score for cell in row if cell and cell.score is not None]
+        if len(scores) < self._runs:
+            # without a score in every run none can be called the lowest or highest
             return
-        for way, end in (("lower", min(known)), ("higher", max(known))):
-            if known.count(end) == 1:
-                yield f"{way}-{ascii_uppercase[known.index(end)]}"
+        for way, end in (("lower", min(scores)), ("higher", max(scores))):
+            if scores.count(end) == 1:
+                yield f"{way}-{ascii_uppercase[scores.index(end)]}"
 
 
 def _criteria_data(
-    library: Library, places: Sequence[RunPlace], found: _Several
+    library: Library, places: Sequence[RunPlace], comparison: _Several
 ) -> list[JsonValue]:
-    """For each criterion a line of each run: its own mean, and its difference from the base."""
+    """Return a line per criterion and run: its own mean, and its difference from the base."""
     return [
         {
             "name": name,
-            "note": _note([own[name].difference for own in found.against if name in own]),
+            "note": _note(
+                [
+                    by_criterion[name].difference
+                    for by_criterion in comparison.against
+                    if name in by_criterion
+                ]
+            ),
             "runs": [
                 {
                     "mean": _mean(library, place, against, is_base=not number),
                     "difference": plain(against.difference) if against and number else None,
                 }
                 for number, place in enumerate(places)
-                for against in [_against(found, number, name)]
+                for against in [_against(comparison, number, name)]
             ],
         }
-        for name in found.criteria()
+        for name in comparison.criteria()
     ]
 
 
 def _note(differences: Sequence[DrawnDifference]) -> Message | None:
-    """What the numbers of a criterion are."""
-    if any(one.reach is None for one in differences):
+    """Say what the numbers of a criterion mean, if they are not means of scores."""
+    if any(difference.reach is None for difference in differences):
         return FEWER
-    wins_of = next((one.wins_of for one in differences if one.wins_of), None)
+    wins_of = next((difference.wins_of for difference in differences if difference.wins_of), None)
     return None if wins_of is None else Message("win rate of {name}", name=wins_of)
 
 
-def _against(found: _Several, number: int, name: str) -> _Against | None:
-    """How a run differs; of the base, how any other does, for what the criterion is called."""
+def _against(comparison: _Several, number: int, name: str) -> _Against | None:
+    """Return how a run differs by a criterion. For the base, any other run's: it has the names."""
     if number:
-        return found.against[number - 1].get(name)
-    return next((own[name] for own in found.against if name in own), None)
+        return comparison.against[number - 1].get(name)
+    return next(
+        (by_criterion[name] for by_criterion in comparison.against if name in by_criterion), None
+    )
 
 
 def _mean(
     library: Library, place: RunPlace, against: _Against | None, *, is_base: bool
 ) -> JsonDict | None:
-    """Over all rows of the run, with its interval; over the compared ones where several targets
-    answered, or responses were compared.
+    """Return the mean over all rows of the run, with its interval. If several targets answered, or
+    responses were compared, return the mean over the compared rows.
     """
     if against is None:
         return None
-    shown = against.difference
-    counts = library.counts(place).get(shown.judges[not is_base])
+    difference = against.difference
+    counts = library.counts(place).get(difference.judges[not is_base])
     means = {} if counts is None else counts.means
-    mean = means.get(shown.criteria) or means.get("")
-    if mean and not shown.system:
+    mean = means.get(difference.criteria) or means.get("")
+    if mean and not difference.system:
         return mean_data(mean)
-    value = shown.first if is_base else shown.second
+    value = difference.first if is_base else difference.second
     return None if value is None else {"value": value}
 
 

@@ -1,4 +1,4 @@
-"""``/copy``: a read-only copy of some runs to take away, its size first."""
+"""``/copy``: download a read-only copy of some runs; its size is shown first."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _CHUNK = 1 << 16
 
 
 def show(request: Request) -> Response:
-    """Which runs, and how large their copy will be."""
+    """Show which runs are copied, and how large the copy will be."""
     site, places = site_of(request), _places(request)
     settings = _settings(site, request)
     expected = expected_size(site.library, places, settings)
@@ -34,7 +34,7 @@ def show(request: Request) -> Response:
 
 
 def download(request: Request) -> Response:
-    """The copy as a .zip file."""
+    """Send the copy as a .zip file."""
     site = site_of(request)
     file = zip_copy(site.library, _places(request), _settings(site, request))
     return StreamingResponse(

@@ -19,32 +19,35 @@ from adjudge.web.site import site_of
 
 
 def show_all(request: Request) -> Response:
-    """What there is, in the language of the reader."""
+    """List all criteria, in the language of the reader."""
     site = site_of(request)
-    language, wanted = site.language_of(request), request.query_params.get("q", "").strip()
+    language, words = site.language_of(request), request.query_params.get("q", "").strip()
     entries = [catalog.entry(name, language) for name in catalog.all_names(language)]
     rows = [
-        _brief(one)
-        for one in entries
-        if wanted.casefold() in f"{one.criteria.name} {one.criteria.titled_definition}".casefold()
+        _brief(entry)
+        for entry in entries
+        if words.casefold()
+        in f"{entry.criteria.name} {entry.criteria.titled_definition}".casefold()
     ]
-    own = [
+    custom = [
         _own(file)
         for name, file in own_criteria(site.home).items()
-        if wanted.casefold() in name.casefold()
+        if words.casefold() in name.casefold()
     ]
-    return site.answer(request, "catalogue.html.jinja", {"q": wanted, "criteria": rows, "own": own})
+    return site.answer(
+        request, "catalogue.html.jinja", {"q": words, "criteria": rows, "own": custom}
+    )
 
 
 def show(request: Request) -> Response:
-    """One of them, whole, and what the linter finds."""
+    """Show one criterion with its options and examples, and what the linter finds."""
     site, name = site_of(request), request.path_params["name"]
-    one = find_ready_made(name, site.language_of(request))
+    entry = find_ready_made(name, site.language_of(request))
     data = {
-        **_brief(one),
-        **question_data(one.criteria),
-        "findings": [str(finding.message) for finding in lint(one.criteria)],
-        "yaml": catalog.source(name, one.language),
+        **_brief(entry),
+        **question_data(entry.criteria),
+        "findings": [str(finding.message) for finding in lint(entry.criteria)],
+        "yaml": catalog.source(name, entry.language),
     }
     return site.answer(request, "criterion.html.jinja", data)
 
@@ -54,12 +57,12 @@ def _own(file: FoundFile) -> JsonDict:
     return {"name": file.name, "findings": len(findings), "trouble": trouble}
 
 
-def _brief(one: CatalogEntry) -> JsonDict:
+def _brief(entry: CatalogEntry) -> JsonDict:
     return {
-        "name": one.criteria.name,
-        "kind": one.kind,
-        "question": one.criteria.definition,
-        "option_names": list(one.criteria.option_names) if one.kind == "direct" else [],
+        "name": entry.criteria.name,
+        "kind": entry.kind,
+        "question": entry.criteria.definition,
+        "option_names": list(entry.criteria.option_names) if entry.kind == "direct" else [],
     }
 
 

@@ -1,4 +1,4 @@
-"""``/criteria-file?name=…``: a file of the user's own criteria, read anew while
+"""``/criteria-file?name=…``: a file of the user's own criteria, read again on every request while
 it is being edited.
 """
 
@@ -16,25 +16,27 @@ from adjudge.core.domain.frozen_mapping import some_of
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.errors import AdjudgeError
 from adjudge.messages import term
-from adjudge.web.home import FoundFile, chosen
+from adjudge.web.home import FoundFile, find_file
 from adjudge.web.page import Page
 from adjudge.web.plan import own_criteria
 from adjudge.web.site import site_of
 
 
 def show(request: Request) -> Response:
-    """Each criterion of the file, with what the linter finds; ``part=1``: that alone, for a page
-    that asks again and again.
+    """Show each criterion of the file, with what the linter finds; ``part=1``: only the part that
+    changes, for a page that polls.
     """
-    site, asked = site_of(request), request.query_params
-    file = chosen(own_criteria(site.home), asked.get("name", ""), term("page", "file of criteria"))
+    site, query = site_of(request), request.query_params
+    file = find_file(
+        own_criteria(site.home), query.get("name", ""), term("page", "file of criteria")
+    )
     data = {"file": {"name": file.name, "changed": file.path.stat().st_mtime}, **_read(file)}
-    template = "own_criteria_part.html.jinja" if asked.get("part") else "own_criteria.html.jinja"
+    template = "own_criteria_part.html.jinja" if query.get("part") else "own_criteria.html.jinja"
     return site.answer(request, template, data)
 
 
 def findings_of(file: FoundFile) -> tuple[list[Finding], str]:
-    """What the linter finds; and why it cannot read the file, where it cannot."""
+    """Return what the linter finds, and why it cannot read the file if it cannot."""
     try:
         return lint_file(file.path), ""
     except AdjudgeError as error:
@@ -49,38 +51,40 @@ def _read(file: FoundFile) -> JsonDict:
         entries, trouble = [], trouble or str(error)
     return {
         "trouble": trouble,
-        "findings": [some_of(one, "severity", "criteria", "field", "message") for one in findings],
-        "entries": [_entry(one) for one in entries],
+        "findings": [
+            some_of(finding, "severity", "criteria", "field", "message") for finding in findings
+        ],
+        "entries": [_entry(entry) for entry in entries],
     }
 
 
-def _entry(one: CatalogEntry) -> JsonDict:
+def _entry(entry: CatalogEntry) -> JsonDict:
     return {
-        "name": one.criteria.name,
-        "kind": one.kind,
-        "version": one.version,
-        "question": one.criteria.titled_definition,
-        **question_data(one.criteria),
-        **({} if one.kind == "direct" else {"options": []}),
-        "golden": [_example(each) for each in one.golden],
+        "name": entry.criteria.name,
+        "kind": entry.kind,
+        "version": entry.version,
+        "question": entry.criteria.titled_definition,
+        **question_data(entry.criteria),
+        **({} if entry.kind == "direct" else {"options": []}),
+        "golden": [_example(example) for example in entry.golden],
     }
 
 
 def question_data(criteria: Criteria) -> JsonDict:
-    """What criteria ask about which fields, and what may be answered."""
+    """Return the fields, options and examples of criteria."""
     return {
         "judged": criteria.to_evaluate_field,
         "context": list(criteria.context_fields or ()),
         "options": [
-            {"name": each.name, "about": each.description, "score": each.score}
-            for each in criteria.options
+            {"name": option.name, "about": option.description, "score": option.score}
+            for option in criteria.options
         ],
-        "examples": [_example(each) for each in criteria.examples],
+        "examples": [_example(option) for option in criteria.examples],
     }
 
 
-def _example(one: CriteriaExample) -> JsonDict:
-    return {"fields": dict(one.fields), "option": one.option, "why": one.explanation}
+def _example(example: CriteriaExample) -> JsonDict:
+    return {"fields": dict(example.fields), "option": example.option, "why": example.explanation}
 
 
 PAGE = Page(name="own-criteria", routes=(Route("/criteria-file", show),))

@@ -1,5 +1,5 @@
-"""``/jobs/ID``: a run that the page started: how far it is, what it costs, stop. A run of this
-folder is resumed here as well.
+"""``/jobs/ID``: the progress and cost of a run that the page started, and a way to stop it. Runs of
+this folder are resumed here as well.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from adjudge.web.site import Site, place_of, site_of
 
 
 def show(request: Request) -> Response:
-    """How far it is; ``part=1``: that alone, for a page that asks again and again."""
+    """Show the progress; ``part=1``: only the part that changes, for a page that polls."""
     site = site_of(request)
     data = {"job": job_data(site, site.jobs.find(request.path_params["job"]))}
     template = "job_part.html.jinja" if request.query_params.get("part") else "job.html.jinja"
@@ -31,7 +31,7 @@ def show(request: Request) -> Response:
 
 
 def stop(request: Request) -> Response:
-    """Nothing more is sent; what is under way is waited for."""
+    """Stop gently: nothing more is sent, replies under way are awaited."""
     site = site_of(request)
     site.refuse_read_only(JUDGES_NOTHING)
     job = site.jobs.find(request.path_params["job"])
@@ -40,7 +40,7 @@ def stop(request: Request) -> Response:
 
 
 def resume(request: Request, given: QueryParams) -> Response:
-    """Go on with a run that was stopped."""
+    """Continue a run that was stopped."""
     site, place = site_of(request), place_of(request)
     site.refuse_read_only(JUDGES_NOTHING)
     words, language = ["resume", str(place.folder), "--"], site.language_of(request)
@@ -49,9 +49,18 @@ def resume(request: Request, given: QueryParams) -> Response:
 
 
 def job_data(site: Site, job: Job) -> JsonDict:
-    """What is known of a job now."""
+    """Return the state of a job: its progress, cost and budget."""
     is_running, place = job.is_running, _place(site, job)
-    spent = _spent(site, place, at_once=not is_running) if place else 0.0
+    spent = (
+        site.library.get_or_compute(
+            place,
+            "spent",
+            lambda: spent_in(place.folder, by_votes=True).usd,
+            at_once=(not is_running),
+        )
+        if place
+        else 0.0
+    )
     done = _done(site, place, at_once=not is_running) if place else Counter()
     return {
         "id": job.id,
@@ -68,26 +77,20 @@ def job_data(site: Site, job: Job) -> JsonDict:
         "seconds_left": job.seconds_left(done.total()),
         "usd": max(0.0, spent - job.spent_before),
         "budget": job.share.usd,
-        "left": site.spending.left,
+        "left": site.spending.remaining,
     }
 
 
 def _place(site: Site, job: Job) -> RunPlace | None:
-    """The run, as soon as there is one."""
+    """Return the run, as soon as there is one."""
     if not holds_run(job.folder):
         return None
-    return next((one for one in site.library.scan() if one.folder == job.folder), None)
-
-
-def _spent(site: Site, place: RunPlace, *, at_once: bool) -> float:
-    return site.library.kept(
-        place, "spent", lambda: spent_in(place.folder, by_votes=True).usd, at_once=at_once
-    )
+    return next((place for place in site.library.scan() if place.folder == job.folder), None)
 
 
 def _done(site: Site, place: RunPlace, *, at_once: bool) -> Counter[str]:
     counts = site.library.counts(place, at_once=at_once)
-    return sum((Counter(one.statuses) for one in counts.values()), Counter())
+    return sum((Counter(judge_counts.statuses) for judge_counts in counts.values()), Counter())
 
 
 PAGE = Page(

@@ -1,5 +1,5 @@
-"""``/run/ID/label``: people say of rows what the judge was asked. Nothing that is sent depends on
-what the judge answered.
+"""``/run/ID/label``: people answer the judge's questions about rows. Nothing that is sent depends
+on what the judge answered.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class _Desk(NamedTuple):
 
 
 def labelled_run(request: Request) -> RunPlace:
-    """The run that an address names, where the page may write."""
+    """Return the run that an address names, if the page may write."""
     place = place_of(request)
     site_of(request).refuse_read_only(
         Message("the page was started with --read-only: nothing can be labelled")
@@ -55,31 +55,31 @@ def labelled_run(request: Request) -> RunPlace:
 
 
 def show(request: Request) -> Response:
-    """The next row; first, who labels and by which criteria."""
-    site, place, asked = site_of(request), labelled_run(request), request.query_params
+    """Show the next row, or the form that asks who labels, and by which criteria."""
+    site, place, query = site_of(request), labelled_run(request), request.query_params
     names = _criteria(place)
     assigned = assigned_rows(place)
     data: JsonDict = {
         "run": place.link,
         "criteria_names": names,
-        "queues": [*QUEUES, *(["listed"] if asked.get("rows") else [])],
+        "queues": [*QUEUES, *(["listed"] if query.get("rows") else [])],
         "asked": {**_defaults(request, assigned, names), **asked_for(request)},
         "work": None,
         "assigned": assigned,
-        "drawn_queues": [one for one in QUEUES if is_drawn(one)],
+        "drawn_queues": [name for name in QUEUES if is_drawn(name)],
     }
-    if asked.get("annotator"):
-        desk = _desk(place, asked)
+    if query.get("annotator"):
+        desk = _desk(place, query)
         if not site.sessions.is_open(*desk) and site.must_wait(request, place, "label"):
-            shown = {"title": place.name, "run": data["run"], "at": "label"}
-            return site.answer_first(request, shown)
+            heading = {"title": place.name, "run": data["run"], "at": "label"}
+            return site.answer_first(request, heading)
         with site.sessions.lock(place):
             data |= _work_data(request, desk, site.sessions.work(*desk))
     answer = site.answer(request, "label.html.jinja", data)
-    if asked.get("annotator"):
+    if query.get("annotator"):
         answer.set_cookie(
             ANNOTATOR_COOKIE,
-            asked["annotator"].encode().hex(),
+            query["annotator"].encode().hex(),
             samesite="strict",
             httponly=True,
             path="/",
@@ -88,65 +88,66 @@ def show(request: Request) -> Response:
 
 
 def keep(request: Request, given: QueryParams) -> Response:
-    """One key press: on the disk before the next row is shown."""
-    site, place, asked = site_of(request), labelled_run(request), request.query_params
-    desk = _desk(place, asked)
+    """Handle one key press. The label is on the disk before the next row is shown."""
+    site, place, query = site_of(request), labelled_run(request), request.query_params
+    desk = _desk(place, query)
     with site.sessions.lock(place):
         work = site.sessions.work(*desk)
-        said = _act(site, desk, work, given)
+        reply = _act(site, desk, work, given)
         data = {
             "run": place.link,
-            "asked": dict(asked),
-            **_work_data(request, desk, work, said),
+            "asked": dict(query),
+            **_work_data(request, desk, work, reply),
         }
     return site.answer(request, "label_part.html.jinja", data)
 
 
 def _act(site: Site, desk: _Desk, work: Labelling, given: QueryParams) -> Message:
-    """Do what the key says, and return what the annotator reads."""
+    """Do what the key says, and return the reply to the annotator."""
     if given.get("do") == "unclear":
         add_note(desk.place.folder, desk.criteria, desk.who.name, given.get("unclear", ""))
         return Message("Kept as a note on the criteria.")
     if given.get("do") == "undo":
-        site.sessions.labelled(*desk, None)
+        site.sessions.set_last(*desk, None)
         return (
             Message("Taken back.")
-            if work.undo(site.sessions.seen(desk.place))
+            if work.undo(site.sessions.seen_rows(desk.place))
             else Message("There is nothing to take back.")
         )
-    shown = work.next()
-    if shown is None or shown.queued.identity != given.get("row"):
+    row = work.next()
+    if row is None or row.queued.identity != given.get("row"):
+        # compared with the row of the form, so a second tab cannot label a row it does not show
         return Message("That row was labelled in another tab: this is the next one.")
     note = given.get("note", "").strip()
-    seen = shown.queued.number in site.sessions.seen(desk.place)
+    judge_visible = row.queued.number in site.sessions.seen_rows(desk.place)
     step = whole(fault) if (fault := given.get("fault", "")) else None
     if given.get("do") == "skip":
-        work.skip(shown, note)
+        work.skip(row, note)
         return Message("Skipped: it comes again at the end.")
     if given.get("do") == "unsure":
-        work.unsure(shown, note, judge_visible=seen, step=step)
-        site.sessions.labelled(*desk, shown)
+        work.unsure(row, note, judge_visible=judge_visible, step=step)
+        site.sessions.set_last(*desk, row)
         return Message("Kept as unsure.")
     try:
-        answer = work.judged.scale.read(given.get("choice", ""), len(shown.order) or None)
+        answer = work.judged.scale.read(given.get("choice", ""), len(row.order) or None)
     except ValueError as error:
         raise SetupError(str(error)) from error
-    work.answer(shown, answer, note, judge_visible=seen, step=step)
-    site.sessions.labelled(*desk, shown)
+    work.answer(row, answer, note, judge_visible=judge_visible, step=step)
+    site.sessions.set_last(*desk, row)
     return Message("Kept.")
 
 
 def _work_data(request: Request, desk: _Desk, work: Labelling, said: str = "") -> JsonDict:
     site = site_of(request)
     done, total = work.progress()
-    shown, ahead = (*work.upcoming(), None, None)[:2]
+    row, ahead = (*work.upcoming(), None, None)[:2]
     in_full = request.method == "GET" and request.query_params.get("whole") == "1"
     last = site.sessions.last(*desk)
     return {
         "work": {
             "done": done,
             "total": total,
-            **_row_part(request, desk, work, shown, in_full=in_full),
+            **_row_part(request, desk, work, row, in_full=in_full),
             "ahead": _row_part(request, desk, work, ahead) if ahead else None,
             "said": said,
             "queue": work.queue,
@@ -161,9 +162,9 @@ def _work_data(request: Request, desk: _Desk, work: Labelling, said: str = "") -
             }
             if last
             else None,
-            "waiting": shown is None and work.waits_for_others(),
+            "waiting": row is None and work.waits_for_others(),
             "guideline": _guideline(work.judged.scale),
-            "summary": _summary(work, desk.who.name) if shown is None else None,
+            "summary": _summary(work, desk.who.name) if row is None else None,
         }
     }
 
@@ -172,93 +173,95 @@ def _row_part(
     request: Request,
     desk: _Desk,
     work: Labelling,
-    shown: ShownRow | None,
+    row: ShownRow | None,
     *,
     in_full: bool = False,
 ) -> JsonDict:
-    """What is shown of a row; nothing of none."""
-    others = _others(work, shown) if shown and work.queue == "conflicts" else []
-    quotes = set(quoted_in([one["note"] for one in others]))
-    seen = site_of(request).sessions.seen(desk.place)
+    """Return what is shown of a row; empty values if there is none."""
+    other_labels = _others(work, row) if row and work.queue == "conflicts" else []
+    quotes = set(quoted_in([label["note"] for label in other_labels]))
+    seen_rows = site_of(request).sessions.seen_rows(desk.place)
     return {
-        "row": shown and _row_data(shown, work.judged.scale, quotes, whole=in_full),
-        "seen": shown is not None and shown.queued.number in seen,
-        "said_by_others": others,
-        "steps": shown and _steps_data(request, shown),
+        "row": row and _row_data(row, work.judged.scale, quotes, in_full=in_full),
+        "seen": row is not None and row.queued.number in seen_rows,
+        "said_by_others": other_labels,
+        "steps": row and _steps_data(request, row),
     }
 
 
 def _summary(work: Labelling, who: str) -> JsonDict:
-    """What an annotator said, at the end: nothing in it comes from a verdict."""
-    own = list(work.labels(who))
-    given = Counter(str(one.answer) for one in own if one.state == "given")
+    """Count an annotator's answers at the end. Nothing in it comes from a verdict."""
+    own_labels = list(work.labels(who))
+    answers = Counter(str(label.answer) for label in own_labels if label.state == "given")
     return {
-        "answers": dict(given.most_common()),
-        "unsure": sum(one.state == "unsure" for one in own),
-        "skipped": sum(one.state == "skipped" for one in own),
-        "notes": sum(bool(one.note) for one in own),
+        "answers": dict(answers.most_common()),
+        "unsure": sum(label.state == "unsure" for label in own_labels),
+        "skipped": sum(label.state == "skipped" for label in own_labels),
+        "notes": sum(bool(label.note) for label in own_labels),
     }
 
 
 def _so_far(work: Labelling) -> JsonDict:
-    """How sure the number is by the labels alone. With the judge's help it may be surer, and
-    whether it is would tell annotators after each label how often the judge agrees with them.
+    """Return how sure the rate is by the labels alone.
+
+    The judge's verdicts might narrow it. But showing by how much would tell annotators, after each
+    label, how often the judge agrees with them.
     """
-    found = labels_so_far(work.labels(), work.judged.scale)
-    too_few_rows = found.more is not None and found.rows + found.more > work.rows
-    return {**found._asdict(), "too_few_rows": too_few_rows}
+    estimate = labels_so_far(work.labels(), work.judged.scale)
+    too_few_rows = estimate.more is not None and estimate.rows + estimate.more > work.rows
+    return {**estimate._asdict(), "too_few_rows": too_few_rows}
 
 
-def _others(work: Labelling, shown: ShownRow) -> list[JsonDict]:
-    """What people said of a row on which they differ; of compared responses, by the places where
-    they are shown now.
+def _others(work: Labelling, row: ShownRow) -> list[JsonDict]:
+    """Return what people said about a row on which they differ. Compared responses are named by the
+    places where they are shown now.
     """
     scale = work.judged.scale
     about = {option.name: option.description for option in scale.criteria.options}
-    found: list[JsonDict] = []
-    for one in work.given(shown):
-        winner = one.winner
-        said = (
-            labels(len(shown.order))[shown.order.index(winner)]
+    answers: list[JsonDict] = []
+    for label in work.given(row):
+        winner = label.winner
+        answer = (
+            labels(len(row.order))[row.order.index(winner)]
             if isinstance(winner, int)
-            else str(one.answer)
+            else str(label.answer)
         )
-        found.append(
+        answers.append(
             {
-                "annotator": one.annotator,
-                "answer": said,
-                "about": "" if scale.compares else about.get(said, ""),
-                "note": one.note,
-                "step": one.step,
+                "annotator": label.annotator,
+                "answer": answer,
+                "about": "" if scale.compares else about.get(answer, ""),
+                "note": label.note,
+                "step": label.step,
             }
         )
-    return found
+    return answers
 
 
 def _row_data(
-    shown: ShownRow, scale: LabelScale, quotes: Set[str] = frozenset(), *, whole: bool
+    row: ShownRow, scale: LabelScale, quotes: Set[str] = frozenset(), *, in_full: bool
 ) -> JsonDict:
-    """A row and its keys; nothing in it comes from a verdict. ``quotes``: what annotators quote as
-    their reasons, which is marked.
+    """Return a row and its keys; nothing in it comes from a verdict. ``quotes``: what annotators
+    quote as their reasons; it is marked in the texts.
     """
     about = {option.name: option.description for option in scale.criteria.options}
     return {
-        "identity": shown.queued.identity,
-        "id": shown.queued.id,
-        "number": shown.queued.number + 1,
+        "identity": row.queued.identity,
+        "id": row.queued.id,
+        "number": row.queued.number + 1,
         "fields": [
             {
                 "name": mark,
-                "text": text if whole else text[:LONGEST],
-                **text_data(text, quotes, whole=whole),
+                "text": text if in_full else text[:LONGEST],
+                **text_data(text, quotes, whole=in_full),
             }
-            for name, value in read_fields(shown.fields, scale)
-            if name not in _OF_STEPS or STEPS not in shown.fields
+            for name, value in read_fields(row.fields, scale)
+            if name not in _OF_STEPS or STEPS not in row.fields
             for mark, text in _texts(name, value, scale)
         ],
         "keys": [
             {"key": key, "choice": choice, "about": "" if scale.compares else about.get(choice, "")}
-            for key, choice in keys_of(scale, len(shown.order)).items()
+            for key, choice in keys_of(scale, len(row.order)).items()
         ],
         "range": list(scale.range) if scale.range else None,
         "compares": scale.compares,
@@ -266,31 +269,29 @@ def _row_data(
 
 
 def show_steps(request: Request) -> Response:
-    """Further steps of the row that is labelled now, or of the next."""
-    site, asked, place = site_of(request), request.query_params, place_of(request)
-    desk = _desk(place, asked)
+    """Show further steps of the row that is labelled now, or of the next."""
+    site, query, place = site_of(request), request.query_params, place_of(request)
+    desk = _desk(place, query)
     with site.sessions.lock(place):
         rows = site.sessions.work(*desk).upcoming()
-    found = (one for one in rows if asked.get("of", "") in ("", one.queued.identity))
-    shown = next(found, None)
-    steps = _steps_data(request, shown) if shown else None
+    matches = (row for row in rows if query.get("of", "") in ("", row.queued.identity))
+    row_shown = next(matches, None)
+    steps = _steps_data(request, row_shown) if row_shown else None
     return site.answer(request, "label_steps.html.jinja", {"steps": steps})
 
 
-def _steps_data(request: Request, shown: ShownRow) -> JsonDict | None:
-    """Of a trajectory: a stretch of its steps, by its texts alone; nothing a judge said is in
+def _steps_data(request: Request, row: ShownRow) -> JsonDict | None:
+    """Return a stretch of a trajectory's steps, by its texts alone; nothing that a judge said is in
     it.
     """
     drawn = (
-        part.label(request, shown.fields, shown.queued.identity)
-        for part in row_parts()
-        if part.label
+        part.label(request, row.fields, row.queued.identity) for part in row_parts() if part.label
     )
-    return next((one for one in drawn if one), None)
+    return next((stretch for stretch in drawn if stretch), None)
 
 
 def _texts(name: str, value: str | Sequence[str], scale: LabelScale) -> list[tuple[str, str]]:
-    """(what it is called, text) of a field."""
+    """Return (name, text) pairs of a field."""
     if isinstance(value, str):
         return [(name, value)]
     compared = scale.compares and name == scale.criteria.to_evaluate_field
@@ -303,26 +304,28 @@ def _texts(name: str, value: str | Sequence[str], scale: LabelScale) -> list[tup
 
 
 def _guideline(scale: LabelScale) -> JsonDict:
-    asked = scale.criteria
+    criteria = scale.criteria
     return {
-        "name": asked.name,
-        "question": asked.definition,
-        "options": [{"name": option.name, "about": option.description} for option in asked.options]
+        "name": criteria.name,
+        "question": criteria.definition,
+        "options": [
+            {"name": option.name, "about": option.description} for option in criteria.options
+        ]
         if not scale.compares
         else [],
         "examples": [
             {
-                "fields": [f"{name}: {text}" for name, text in one.fields.items()],
-                "option": one.option,
-                "why": one.explanation,
+                "fields": [f"{name}: {text}" for name, text in example.fields.items()],
+                "option": example.option,
+                "why": example.explanation,
             }
-            for one in asked.examples
+            for example in criteria.examples
         ],
     }
 
 
 def _criteria(place: RunPlace) -> list[str]:
-    return [one.name for one in label_scales(place.folder)]
+    return [scale.name for scale in label_scales(place.folder)]
 
 
 def _desk(place: RunPlace, asked: QueryParams) -> _Desk:
@@ -344,7 +347,7 @@ def _desk(place: RunPlace, asked: QueryParams) -> _Desk:
 
 
 class AskedQueue(NamedTuple):
-    """Which rows a form asks for."""
+    """The rows that a form asks for."""
 
     queue: Queue
     rows: int
@@ -353,15 +356,15 @@ class AskedQueue(NamedTuple):
 
 
 def read_queue(asked: Mapping[str, str]) -> AskedQueue:
-    """The queue that a form names, checked."""
-    named = asked.get("queue") or "random"
-    known: tuple[Queue, ...] = (*QUEUES, "listed")
-    queue = next((one for one in known if one == named), None)
+    """Read and check the queue that a form names."""
+    name = asked.get("queue") or "random"
+    queues: tuple[Queue, ...] = (*QUEUES, "listed")
+    queue = next((candidate for candidate in queues if candidate == name), None)
     if queue is None:
         raise SetupError(
             "the queue must be one of {queues}, not {queue!r}",
             queues=", ".join(QUEUES),
-            queue=named,
+            queue=name,
         )
     count = row_count(asked.get("count") or str(FIRST), _MOST_ROWS)
     overlap = asked.get("overlap", "").strip()
@@ -378,11 +381,11 @@ def read_queue(asked: Mapping[str, str]) -> AskedQueue:
 
 def _defaults(request: Request, assigned: Sequence[JsonDict], names: list[str]) -> dict[str, str]:
     try:
-        known = bytes.fromhex(request.cookies.get(ANNOTATOR_COOKIE, "")).decode()
+        cookie_name = bytes.fromhex(request.cookies.get(ANNOTATOR_COOKIE, "")).decode()
     except ValueError:
-        known = ""
-    people = [one["annotator"] for one in assigned]
-    name = known or _login()
+        cookie_name = ""
+    people = [progress["annotator"] for progress in assigned]
+    name = cookie_name or _login()
     return {
         "annotator": name if name in people or not people else "",
         "criteria": names[0],

@@ -1,4 +1,6 @@
-"""``/run/ID/pictures``: the same eval over time, scores by slice, and how the run itself went."""
+"""``/run/ID/pictures``: charts of the same eval over time, of scores by slice, and of the run's
+progress.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +17,7 @@ from adjudge.core.domain.frozen_mapping import some_of
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.judge_configuration import JudgeConfiguration
 from adjudge.core.engine.identity import judge_identity
-from adjudge.core.gateway.prices import PriceTable
-from adjudge.core.ledger.course import Stretch, course_of
+from adjudge.core.ledger.course import course_of
 from adjudge.core.ledger.file import holds_labels, read_judge, read_judges, read_meta
 from adjudge.core.ledger.record_browser import judges_in
 from adjudge.core.ledger.records import records
@@ -32,26 +33,34 @@ from adjudge.trust.calibration import CalibrationSettings, calibrate_run
 from adjudge.web.library import Library, RunPlace, is_large, mean_data
 from adjudge.web.page import Page
 from adjudge.web.pages.row import criteria_names
-from adjudge.web.pages.run import judge_asked
+from adjudge.web.pages.run import judge_from_query
 from adjudge.web.site import place_of, site_of, wants_json
 
 _MOST_RUNS = 40
 
 
 class _Asked(NamedTuple):
-    """What a judge of a run asks, and the hash over everything that decides its verdicts."""
+    """The criteria of a judge, and the hash over everything that decides its verdicts."""
 
     criteria: tuple[str, ...]
     identity: str | None
 
 
 def show(request: Request) -> Response:
-    """The pictures by themselves, or as a part of the run's page."""
-    site, asked, place = site_of(request), request.query_params, place_of(request)
+    """Show the pictures as a page, or as a part of the run's page."""
+    site, query, place = site_of(request), request.query_params, place_of(request)
     with reading(place.folder) as connection:
-        judge = judge_asked(asked, connection)
-    large, by = is_large(place), asked.get("by", "").strip()
-    columns = [] if large else _columns(site.library, place, judge)
+        judge = judge_from_query(query, connection)
+    large, by = is_large(place), query.get("by", "").strip()
+    columns = (
+        []
+        if large
+        else site.library.read(
+            place,
+            f"columns {judge}",
+            lambda run: slice_columns(records(run, judge=judge, trajectory=False)),
+        )
+    )
     order = None if large else _order(site.library, place, judge)
     data = {
         "run": place.link,
@@ -70,14 +79,14 @@ def show(request: Request) -> Response:
     }
     if data["by"] and not large:
         data["slices"] = _slices(site.library, place, judge, str(data["by"]))
-    template = "pictures_part.html.jinja" if asked.get("part") else "pictures.html.jinja"
+    template = "pictures_part.html.jinja" if query.get("part") else "pictures.html.jinja"
     return site.answer(request, template, data)
 
 
 def _asked_in(library: Library, place: RunPlace) -> dict[str, _Asked]:
     def find(run: sqlite3.Connection) -> dict[str, _Asked]:
-        known = read_judges(run)
-        return {judge: _of(run, judge, known.get(judge)) for judge in judges_in(run)}
+        configurations = read_judges(run)
+        return {judge: _of(run, judge, configurations.get(judge)) for judge in judges_in(run)}
 
     try:
         return library.read(place, "asked", find)
@@ -88,33 +97,42 @@ def _asked_in(library: Library, place: RunPlace) -> dict[str, _Asked]:
 def _of(
     connection: sqlite3.Connection, judge: str, configuration: JudgeConfiguration | None
 ) -> _Asked:
-    """A judge that keeps no criteria names its question in its judgments."""
-    first = "SELECT criterion FROM judgments WHERE judge = ? ORDER BY number LIMIT 64"
-    kept = criteria_names(configuration) if configuration else []
-    names = kept or [str(name) for (name,) in connection.execute(first, (judge,))]
+    """Return what a judge asks. If it keeps no criteria, its judgments name its question."""
+    sample = "SELECT criterion FROM judgments WHERE judge = ? ORDER BY number LIMIT 64"
+    configured = criteria_names(configuration) if configuration else []
+    names = configured or [str(name) for (name,) in connection.execute(sample, (judge,))]
     identity = judge_identity(configuration) if configuration else None
     return _Asked(tuple(dict.fromkeys(names)), identity)
 
 
 def _trends(library: Library, place: RunPlace, judge: str) -> list[JsonDict]:
-    """The mean of each criterion in every run that asks it, the oldest first; none where this run
-    is the only one.
+    """Return the mean of each criterion in every run that asks it, the oldest first; none if this
+    run is the only one.
     """
-    own = _asked_in(library, place).get(judge, _Asked((), None))
-    found: dict[str, list[tuple[float, JsonDict]]] = {name: [] for name in own.criteria}
-    for other in library.scan()[:_MOST_RUNS]:
-        known = _asked_in(library, other)
-        for name in own.criteria:
-            judges = [one for one, what in known.items() if name in what.criteria]
-            same = judge if judge in judges else judges[0] if len(judges) == 1 else None
-            if same is not None and (moment := _moment(library, other, same, name)):
-                is_same = known[same].identity == own.identity
-                at, shown = moment
-                about = {"is_this": other == place, "same_judge": is_same}
-                found[name].append((at, {**shown, **about}))
+    own_judge = _asked_in(library, place).get(judge, _Asked((), None))
+    moments_by_criterion: dict[str, list[tuple[float, JsonDict]]] = {
+        name: [] for name in own_judge.criteria
+    }
+    for run in library.scan()[:_MOST_RUNS]:
+        asked_by_judge = _asked_in(library, run)
+        for name in own_judge.criteria:
+            judges = [
+                name_of_judge
+                for name_of_judge, asked in asked_by_judge.items()
+                if name in asked.criteria
+            ]
+            judge_there = judge if judge in judges else judges[0] if len(judges) == 1 else None
+            if judge_there is not None and (moment := _moment(library, run, judge_there, name)):
+                same_judge = asked_by_judge[judge_there].identity == own_judge.identity
+                at, values = moment
+                about = {"is_this": run == place, "same_judge": same_judge}
+                moments_by_criterion[name].append((at, {**values, **about}))
     return [
-        {"criterion": name, "moments": [one for _, one in sorted(moments, key=itemgetter(0))]}
-        for name, moments in found.items()
+        {
+            "criterion": name,
+            "moments": [name_of_judge for _, name_of_judge in sorted(moments, key=itemgetter(0))],
+        }
+        for name, moments in moments_by_criterion.items()
         if len(moments) > 1
     ]
 
@@ -122,94 +140,88 @@ def _trends(library: Library, place: RunPlace, judge: str) -> list[JsonDict]:
 def _moment(
     library: Library, place: RunPlace, judge: str, criterion: str
 ) -> tuple[float, JsonDict] | None:
-    """When a run began, and what it found."""
+    """Return when a run began, and the mean of a criterion in it."""
     about, counts = library.about(place), library.counts(place).get(judge)
     mean = counts and (counts.means.get(criterion) or counts.means.get(""))
     if not mean:
         return None
     at = about.started or about.written
-    named: JsonDict = {"run": place.id, "name": place.name, "at": at, "judge": judge}
-    return at, {**named, **mean_data(mean)}
-
-
-def _columns(library: Library, place: RunPlace, judge: str) -> list[str]:
-    return library.read(
-        place,
-        f"columns {judge}",
-        lambda run: slice_columns(records(run, judge=judge, trajectory=False)),
-    )
+    run: JsonDict = {"run": place.id, "name": place.name, "at": at, "judge": judge}
+    return at, {**run, **mean_data(mean)}
 
 
 def _slices(library: Library, place: RunPlace, judge: str, by: str) -> list[JsonDict]:
-    """What the judge says of each slice, and beside it what labels make of that."""
+    """Return the judge's scores for each slice, and the rates that labels correct."""
 
     def find(run: sqlite3.Connection) -> list[JsonDict]:
-        own = list(records(run, judge=judge, trajectory=False))
-        corrected = _corrected(place, judge, by) if holds_labels(place.folder) else {}
+        judgments = list(records(run, judge=judge, trajectory=False))
+        corrected = _correct_slices(place, judge, by) if holds_labels(place.folder) else {}
         return [
             {
-                **one.to_dict(),
-                "title": slice_title(one),
-                "corrected": corrected.get((one.criterion, one.system)),
+                **slice_score.to_dict(),
+                "title": slice_title(slice_score),
+                "corrected": corrected.get((slice_score.criterion, slice_score.system)),
             }
-            for one in score_slices(own, by, read_judge(run, judge))
+            for slice_score in score_slices(judgments, by, read_judge(run, judge))
         ]
 
     return library.read(place, f"slices {judge} {by}", find)
 
 
-def _corrected(place: RunPlace, judge: str, by: str) -> dict[tuple[str, str], JsonDict]:
-    """Return what labels say: criterion, and the system that it is about if there are several →
-    slice → corrected number.
-    """
+def _correct_slices(place: RunPlace, judge: str, by: str) -> dict[tuple[str, str], JsonDict]:
+    """Map (criterion, system if there are several) to slices and their corrected rates."""
     try:
-        found = calibrate_run(place.folder, settings=CalibrationSettings(agreement=None, by=by))
+        calibrations = calibrate_run(
+            place.folder, settings=CalibrationSettings(agreement=None, by=by)
+        )
     except AdjudgeError:  # the page about trust says what is wrong
         return {}
     return {
-        (one.criteria, one.measure.name if one.is_comparison else one.system): {
-            part.name: part.corrected.to_dict() for part in one.slices.slices
-        }
-        for one in found
-        if one.judge == judge and one.slices
+        (
+            calibration.criteria,
+            calibration.measure.name if calibration.is_comparison else calibration.system,
+        ): {part.name: part.corrected.to_dict() for part in calibration.slices.slices}
+        for calibration in calibrations
+        if calibration.judge == judge and calibration.slices
     }
 
 
 def _course(library: Library, place: RunPlace) -> list[JsonDict]:
     def find(run: sqlite3.Connection) -> list[JsonDict]:
         prices = prices_of(read_meta(run))
-        return [_stretch(one, prices) for one in course_of(run)]
+        return [
+            {
+                "from": stretch.begins,
+                **some_of(stretch, "votes", "failed", "tokens", "latency"),
+                "usd": cost_of(stretch.used, prices).cost_usd if stretch.used else 0.0,
+            }
+            for stretch in course_of(run)
+        ]
 
     return library.read(place, "course", find)
 
 
 def _order(library: Library, place: RunPlace, judge: str) -> OrderRates | None:
     def find(run: sqlite3.Connection) -> OrderRates | None:
-        own = records(run, judge=judge, trajectory=False)
-        checks = [check for one in own if (check := one.positional_bias)]
-        return order_rates([one.flip_rate for one in checks], [one.noise_rate for one in checks])
+        judgments = records(run, judge=judge, trajectory=False)
+        checks = [bias for record in judgments if (bias := record.positional_bias)]
+        return order_rates(
+            [record.flip_rate for record in checks], [record.noise_rate for record in checks]
+        )
 
     return library.read(place, f"order {judge}", find)
 
 
 def _leaderboards(library: Library, place: RunPlace, judge: str) -> list[JsonDict]:
-    """Who is best by the comparisons of the run; nothing where it compares nothing."""
+    """Rank the systems by the comparisons of the run; empty if it compares nothing."""
 
     def find(run: sqlite3.Connection) -> list[JsonDict]:
-        one = next(records(run, judge=judge, trajectory=False), None)
-        if one is None or not one.systems:
+        record = next(records(run, judge=judge, trajectory=False), None)
+        if record is None or not record.systems:
             return []
-        return [found.to_dict() for found in leaderboards(place.folder) if found.judge == judge]
+        return [board.to_dict() for board in leaderboards(place.folder) if board.judge == judge]
 
     return library.read(place, f"leaderboards {judge}", find)
-
-
-def _stretch(one: Stretch, prices: PriceTable) -> JsonDict:
-    return {
-        "from": one.begins,
-        **some_of(one, "votes", "failed", "tokens", "latency"),
-        "usd": cost_of(one.used, prices).cost_usd if one.used else 0.0,
-    }
 
 
 PAGE = Page(name="pictures", routes=(Route("/run/{run}/pictures", show),))

@@ -1,4 +1,4 @@
-"""``/run/ID/row/NUMBER``: one judgment with everything behind it."""
+"""``/run/ID/row/NUMBER``: one judgment with its votes, texts and prompts."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from adjudge.web.page import Page, RowContext
 from adjudge.web.page_registry import (
     dimensions_of,
     hidden_fields,
-    merged,
+    merge_data,
     owner_of,
     row_parts,
 )
@@ -71,43 +71,43 @@ _SHOWN_APART = (
 
 
 def show(request: Request) -> Response:
-    """The row by itself, or the part of it that stands beside a list."""
-    site, asked, place = site_of(request), request.query_params, place_of(request)
+    """Show the row as a page, or the part of it that is next to a list."""
+    site, query, place = site_of(request), request.query_params, place_of(request)
     with reading(place.folder) as connection:
         judges = judges_in(connection)
-    judge = asked.get("judge") or (judges[0] if judges else "")
-    row, whole = request.path_params["row"], asked.get("whole") == "1"
-    if "ahead" not in asked:  # whoever has a row fetched ahead has not seen it yet
-        site.sessions.saw(place, row - 1)
-    if "seen" in asked:
+    judge = query.get("judge") or (judges[0] if judges else "")
+    row, in_full = request.path_params["row"], query.get("whole") == "1"
+    if "ahead" not in query:  # whoever has a row fetched ahead has not seen it yet
+        site.sessions.mark_seen(place, row - 1)
+    if "seen" in query:
         return Response(status_code=204)
     record = row_record(place, judge, row)
     data = {
         "run": place.link,
         "judge": judge,
         "judges": judges,
-        "chosen": row_data(place, record, whole=whole),
-        "alone": asked.get("part") != "1",
+        "chosen": row_data(place, record, whole=in_full),
+        "alone": query.get("part") != "1",
         **page_data(site, request, place, record),
     }
-    template = "row_part.html.jinja" if asked.get("part") else "row.html.jinja"
+    template = "row_part.html.jinja" if query.get("part") else "row.html.jinja"
     return site.answer(request, template, data, record=record)
 
 
 def row_record(place: RunPlace, judge: str, row: int) -> JudgmentRecord:
-    """The judgment with its votes; a RunError where there is none."""
+    """Read the judgment with its votes; raise a RunError if there is none."""
     with reading(place.folder) as connection:
-        found = next(
+        record = next(
             records(connection, judge=judge, index=row - 1, votes=True, trajectory=False), None
         )
-    if found is None:
+    if record is None:
         raise RunError(
             "the run {name} has no row {row} of judge {judge!r}",
             name=place.name,
             row=row,
             judge=judge,
         )
-    return found
+    return record
 
 
 def row_data(
@@ -118,27 +118,29 @@ def row_data(
     prompts: bool = True,
     copied: bool = False,
 ) -> JsonDict:
-    """A judgment as the page shows it. Who calls this says so to the label sessions: whoever labels
-    the row later was not blind.
+    """Return a judgment as the page shows it.
 
-    ``prompts``: with what was sent; ``copied``: for others to read, without names, code
-    of this machine and rows of the same text.
+    Callers report it to the label sessions (``mark_seen``): whoever labels the row later was not
+    blind.
+
+    ``prompts``: with what was sent; ``copied``: for other readers, without names, code of this
+    machine and rows of the same text.
     """
     judge, row, is_owned = found.judge, found.row, owner_of(found) is not None
-    shown = replace(found, votes=None, fields={} if is_owned else found.fields).to_dict()
+    record_data = replace(found, votes=None, fields={} if is_owned else found.fields).to_dict()
     with reading(place.folder) as connection:
         configuration = read_judge(connection, judge)
         several = several_criteria(configuration)
         group = _group(connection, found, several)
         per_row = len(several) if are_in_turn(connection, judge, several) else 1
-        before, behind = neighbours(connection, group, found.index)
+        previous_row, next_row = neighbours(connection, group, found.index)
         small = (place.folder / FILE).stat().st_size < _LOOKED_THROUGH
         made_again = prompts and not is_owned
         sent = shown_prompts(connection, judge, found.index) if made_again else []
         alike = small and not is_owned and not copied
         same = same_text(connection, judge, found.index) if alike else []
         added = data_of_parts(
-            RowContext(connection, found, shown, configuration, group, is_small=small)
+            RowContext(connection, found, record_data, configuration, group, is_small=small)
         )
     apart = {*_SHOWN_APART, *(name for part in row_parts() for name in part.apart)}
     people = people_said(place, found)
@@ -149,90 +151,101 @@ def row_data(
         "row": row,
         "number": found.index // per_row + 1,
         "per_row": per_row,
-        "before": before,
-        "behind": behind,
+        "before": previous_row,
+        "behind": next_row,
         "people": people and people.to_dict(),
         "criteria": found.criterion,
         **some_of(found, "id", "judge", "status", "score", "verdict"),
         "explanation": begins(found.explanation),
         "reason": begins(found.reason),
-        "fields": _fields(found, whole=whole),
+        "fields": _fields(found, in_full=whole),
         "more": {
             name: value
-            for name, value in shown.items()
+            for name, value in record_data.items()
             if name not in apart and value not in (None, [], {}, False)
         },
-        "votes": _votes(found, sent, configuration, whole=whole),
+        "votes": _votes(found, sent, configuration, in_full=whole),
         "python": None if copied else as_python(place, judge, row),
         "same": same,
-        "row_measures": [some_of(one, *_OF_A_MEASURE) for one in group],
+        "row_measures": [some_of(judgment, *_OF_A_MEASURE) for judgment in group],
     }
 
 
 def _votes(
-    found: JudgmentRecord,
+    record: JudgmentRecord,
     sent: Sequence[ShownPrompt | None],
     configuration: JudgeConfiguration,
     *,
-    whole: bool,
+    in_full: bool,
 ) -> list[JsonDict]:
-    titles = {one["name"]: one["title"] for one in dimensions_of(configuration)}
+    titles = {dimension["name"]: dimension["title"] for dimension in dimensions_of(configuration)}
     return [
         {
-            **_vote(vote, prompt, found.systems, whole=whole),
+            **_vote(vote, prompt, record.systems, in_full=in_full),
             "about": titles.get(prompt.criterion) if prompt else None,
         }
-        for vote, prompt in zip_longest(found.votes or (), sent)
+        for vote, prompt in zip_longest(record.votes or (), sent)
     ]
 
 
-def _fields(found: JudgmentRecord, *, whole: bool) -> list[JsonDict]:
-    """What was judged, and what was shown beside it: what explanations quote is marked."""
-    votes, hidden = found.votes or (), hidden_fields(found)
-    explanations = [begins(found.explanation), *(begins(one.explanation) for one in votes)]
+def _fields(record: JudgmentRecord, *, in_full: bool) -> list[JsonDict]:
+    """Return the judged texts and their context, with what explanations quote marked."""
+    votes, hidden = record.votes or (), hidden_fields(record)
+    explanations = [
+        begins(record.explanation),
+        *(begins(text_part.explanation) for text_part in votes),
+    ]
     quotes = set(islice(quoted_in(explanations), _MOST_QUOTES))
     return [
-        one
-        for name in _in_reading_order(found.fields)
+        text_part
+        for name in _in_reading_order(record.fields)
         if name not in hidden
-        for one in _texts(name, found.fields[name], quotes, found.systems, whole=whole)
+        for text_part in _texts(name, record.fields[name], quotes, record.systems, in_full=in_full)
     ]
 
 
 def several_criteria(configuration: JudgeConfiguration) -> tuple[str, ...]:
-    """The criteria of a judge that has several, each with a judgment of its own of every row."""
+    """Return the criteria of a judge that judges every row by each of several."""
     names = criteria_names(configuration)
+    # dimensions are scores within one judgment, not judgments of their own
     return tuple(names) if len(names) > 1 and not configuration.dimensions else ()
 
 
 def criteria_names(configuration: JudgeConfiguration) -> list[str]:
-    return [str(one.get("name")) for one in configuration.criteria]
+    return [str(criterion.get("name")) for criterion in configuration.criteria]
 
 
 def _group(
-    connection: sqlite3.Connection, found: JudgmentRecord, order: Sequence[str]
+    connection: sqlite3.Connection, record: JudgmentRecord, order: Sequence[str]
 ) -> list[RowJudgment]:
-    known = row_group(connection, found.judge, found.index, order) if order else []
-    own = (found.judge, found.index, found.id, found.criterion, found.status, found.score)
-    return known or [RowJudgment(*own, found.verdict)]
+    judgments = row_group(connection, record.judge, record.index, order) if order else []
+    own_values = (
+        record.judge,
+        record.index,
+        record.id,
+        record.criterion,
+        record.status,
+        record.score,
+    )
+    return judgments or [RowJudgment(*own_values, record.verdict)]
 
 
 def page_data(site: Site, request: Request, place: RunPlace, found: JudgmentRecord) -> JsonDict:
-    """What features add to a page that shows the row."""
-    return merged(
+    """Return what features add to a page that shows the row."""
+    return merge_data(
         part.page_data(site, request, place, found) for part in row_parts() if part.page_data
     )
 
 
 def quoted_in(texts: Sequence[object]) -> Iterator[str]:
-    """What explanations quote."""
+    """Yield what explanations quote."""
     for text in texts:
         for match in _QUOTES.finditer(text if isinstance(text, str) else ""):
             yield next(part for part in match.groups() if part)
 
 
 def _in_reading_order(fields: Fields) -> list[str]:
-    """What was asked first, what was judged last."""
+    """Order fields: the question first, the response last."""
     return [
         *(name for name in _FIRST if name in fields),
         *(name for name in fields if name not in (*_FIRST, _LAST)),
@@ -246,31 +259,36 @@ def _texts(
     quotes: set[str],
     systems: Sequence[str],
     *,
-    whole: bool,
+    in_full: bool,
 ) -> Iterator[JsonDict]:
-    """A field's texts; of compared responses, under the names of their systems."""
+    """Yield a field's texts; compared responses under the names of their systems."""
     several = not isinstance(value, str)
-    named = systems if several and len(value) == len(systems) else ()
+    names = systems if several and len(value) == len(systems) else ()
     for place, text in enumerate(value if several else [value], 1):
         yield {
-            "name": named[place - 1] if named else f"{name} {place}" if several else name,
+            "name": names[place - 1] if names else f"{name} {place}" if several else name,
             "field": name,
-            **text_data(str(text), quotes, whole=whole),
+            **text_data(str(text), quotes, whole=in_full),
         }
 
 
 def text_data(text: str, quotes: Iterable[str], *, whole: bool) -> JsonDict:
-    """A text with what is quoted of it marked, and drawn where nothing is quoted or left out."""
-    shown = text if whole else text[:LONGEST]
-    parts, cut = marked(shown, quotes), len(text) - len(shown)
+    """Return a text with its quoted parts marked; rendered if nothing is quoted or left out."""
+    visible_text = text if whole else text[:LONGEST]
+    parts, cut = mark_quotes(visible_text, quotes), len(text) - len(visible_text)
     plain = not cut and not any(is_quoted for _, is_quoted in parts)
-    return {"parts": parts, "rendered": render_text(shown) if plain else None, "left_out": cut}
+    return {
+        "parts": parts,
+        "rendered": render_text(visible_text) if plain else None,
+        "left_out": cut,
+    }
 
 
-def marked(text: str, quotes: Iterable[str]) -> list[tuple[str, bool]]:
-    """``text`` in parts; those that are quoted are marked, the longest where several begin at one
-    place.
+def mark_quotes(text: str, quotes: Iterable[str]) -> list[tuple[str, bool]]:
+    """Split ``text`` into parts and mark the quoted ones; of several that begin at one place, the
+    longest.
     """
+    # a heap of the next place of each quote: a text may hold thousands of them
     nearest = [(place, -len(quote), quote) for quote in quotes if (place := text.find(quote)) != -1]
     heapify(nearest)
     parts: list[tuple[str, bool]] = []
@@ -288,12 +306,12 @@ def marked(text: str, quotes: Iterable[str]) -> list[tuple[str, bool]]:
 
 
 def _vote(
-    vote: VoteRecord, prompt: ShownPrompt | None, systems: Sequence[str], *, whole: bool
+    vote: VoteRecord, prompt: ShownPrompt | None, systems: Sequence[str], *, in_full: bool
 ) -> JsonDict:
     text = vote.text or ""
     return {
         **{name: begins(getattr(vote, name)) for name in _OF_A_VOTE},
-        "said": _named(vote.option, systems),
+        "said": _name_option(vote.option, systems),
         "sample": vote.sample,
         "order": None if vote.order is None else list(vote.order),
         "shown": _shown_order(vote.order, systems),
@@ -305,9 +323,9 @@ def _vote(
         "calls": vote.usage.calls,
         "repairs": vote.repairs,
         "latency": vote.latency,
-        "text": text if whole else text[:LONGEST],
-        "left_out": 0 if whole else max(0, len(text) - LONGEST),
-        "prompt": _prompt(prompt, whole=whole) if prompt else None,
+        "text": text if in_full else text[:LONGEST],
+        "left_out": 0 if in_full else max(0, len(text) - LONGEST),
+        "prompt": _prompt(prompt, in_full=in_full) if prompt else None,
     }
 
 
@@ -316,38 +334,37 @@ def _bars(vote: VoteRecord, systems: Sequence[str]) -> list[tuple[str, float]]:
     shares = sorted((vote.distribution or {}).items(), key=lambda pair: -pair[1])
     if len(shares) < 2:
         return []
-    return [(_named(option, systems) or "", share) for option, share in shares[:_MOST_BARS]]
+    return [(_name_option(option, systems) or "", share) for option, share in shares[:_MOST_BARS]]
 
 
-def _named(option: str | None, systems: Sequence[str]) -> str | None:
-    """What a vote says; of compared responses, the name of the better one and not its place."""
+def _name_option(option: str | None, systems: Sequence[str]) -> str | None:
+    """Name a vote's option; for compared responses, the better system and not its place."""
     if option is None or not systems or not option.isdecimal():
         return begins(option)
     return systems[int(option)] if int(option) < len(systems) else option
 
 
 def _shown_order(order: Sequence[int] | None, systems: Sequence[str]) -> list[str]:
-    """The order in which compared responses were shown, by name."""
+    """Return the names of compared responses in the order in which they were shown."""
     if order is None or sorted(order) != list(range(len(systems))):
         return []
     return [systems[place] for place in order]
 
 
 def begins(value: str | None) -> str | None:
-    """What models wrote beside a verdict is never this long, unless somebody made the run; what we
-    wrote stays a message.
-    """
+    """Shorten a text that a model wrote next to its verdict. A message of ours stays a message."""
+    # models rarely write so much; but a run folder may come from anybody
     return value if value is None or len(value) <= LONGEST else value[:LONGEST]
 
 
-def _prompt(prompt: ShownPrompt, *, whole: bool) -> JsonDict:
-    turns = [(role, text if whole else text[:LONGEST]) for role, text in prompt.turns]
+def _prompt(prompt: ShownPrompt, *, in_full: bool) -> JsonDict:
+    turns = [(role, text if in_full else text[:LONGEST]) for role, text in prompt.turns]
     left_out = sum(len(text) for _, text in prompt.turns) - sum(len(text) for _, text in turns)
     return {"turns": turns, "checked": prompt.checked, "left_out": left_out}
 
 
 def as_python(place: RunPlace, judge: str, row: int) -> str:
-    """Lines that read this judgment in a program."""
+    """Return Python code that reads this judgment."""
     return (
         "from adjudge.core.ledger.records import records\n"
         "from adjudge.runs.folder import reading\n\n"

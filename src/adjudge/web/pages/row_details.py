@@ -1,5 +1,5 @@
-"""``/run/ID/row/NUMBER/more``: what differs between two systems' answers, what another run says of
-the same row, and the row to take away.
+"""``/run/ID/row/NUMBER/more``: how two systems' answers differ, how another run judged the same
+row, and the row to take away.
 """
 
 from __future__ import annotations
@@ -32,24 +32,26 @@ _MOST_RUNS = 50
 
 
 def show(request: Request) -> Response:
-    """The part of a row that is asked for when somebody opens it."""
-    site, asked = site_of(request), request.query_params
+    """Show the details that are fetched when the reader opens them."""
+    site, query = site_of(request), request.query_params
     place, row = place_of(request), request.path_params["row"]
-    judge = asked.get("judge", "")
-    found = row_record(place, judge, row)
-    others = [one for one in site.library.scan() if one != place][:_MOST_RUNS]
-    other = site.library.find(asked["other"]) if asked.get("other") else None
-    site.sessions.saw(place, row - 1)
+    judge = query.get("judge", "")
+    record = row_record(place, judge, row)
+    other_runs = [run for run in site.library.scan() if run != place][:_MOST_RUNS]
+    other_run = site.library.find(query["other"]) if query.get("other") else None
+    site.sessions.mark_seen(place, row - 1)
     data = {
         "run": place.link,
         "judge": judge,
         "row": row,
-        "answers": _answers(found),
-        "others": [one.link for one in others],
-        "other": other.id if other else "",
-        "against": _against(found, other) if other else None,
-        "eval_row": json.dumps({"id": found.id or str(row), **_fields(found)}, ensure_ascii=False),
-        "curl": _curl(place.folder, found),
+        "answers": _answers(record),
+        "others": [run.link for run in other_runs],
+        "other": other_run.id if other_run else "",
+        "against": _against(record, other_run) if other_run else None,
+        "eval_row": json.dumps(
+            {"id": record.id or str(row), **_fields(record)}, ensure_ascii=False
+        ),
+        "curl": _curl(place.folder, record),
     }
     is_part = request.headers.get("hx-request")
     return site.answer(
@@ -58,7 +60,7 @@ def show(request: Request) -> Response:
 
 
 def _answers(record: JudgmentRecord) -> JsonDict | None:
-    """What differs between the answers of two systems."""
+    """Return how the answers of two systems differ."""
     texts = next((value for value in record.fields.values() if not isinstance(value, str)), ())
     if len(record.systems) != 2 or len(texts) != 2:
         return None
@@ -66,27 +68,29 @@ def _answers(record: JudgmentRecord) -> JsonDict | None:
 
 
 def _parts(before: str, after: str) -> list[Part] | None:
-    """None: they are too long for it."""
+    """Compare two texts by words; None if they are too long."""
     return word_difference(before, after) if len(before) + len(after) <= _LONGEST else None
 
 
 def _against(record: JudgmentRecord, other: RunPlace) -> JsonDict:
-    """The same row in another run: what became of it."""
-    found = _same_row(record, other)
-    if found is None:
+    """Compare the row with the same row in another run."""
+    match = _same_row(record, other)
+    if match is None:
         return {"name": other.name, "found": None}
     return {
         "name": other.name,
         "id": other.id,
-        "found": [outcome_of(record), outcome_of(found)],
+        "found": [outcome_of(record), outcome_of(match)],
         "same": (record.status, record.verdict, record.score)
-        == (found.status, found.verdict, found.score),
-        "texts": text_differences(record, found),
+        == (match.status, match.verdict, match.score),
+        "texts": text_differences(record, match),
     }
 
 
 def text_differences(before: JudgmentRecord, after: JudgmentRecord) -> list[JsonDict]:
-    """The texts that are not the same, word by word; what only one has is new, or gone."""
+    """Return the texts that differ, word by word; a text that only one record has is new, or
+    gone.
+    """
     both = (
         (name, text_of(before, name), text_of(after, name))
         for name in dict.fromkeys((*before.fields, *after.fields))
@@ -95,18 +99,20 @@ def text_differences(before: JudgmentRecord, after: JudgmentRecord) -> list[Json
 
 
 def text_of(record: JudgmentRecord, name: str) -> str:
-    """A text of the row; several, as contexts, one below the other."""
+    """Return a text of the row; several, such as contexts, one below the other."""
     value = record.fields.get(name, "")
     return value if isinstance(value, str) else "\n\n".join(value)
 
 
 def outcome_of(record: JudgmentRecord) -> JsonDict:
-    said = some_of(record, "row", "judge", "status", "verdict", "score")
-    return {**said, "explanation": begins(record.explanation) or ""}
+    outcome = some_of(record, "row", "judge", "status", "verdict", "score")
+    return {**outcome, "explanation": begins(record.explanation) or ""}
 
 
 def _same_row(record: JudgmentRecord, other: RunPlace) -> JudgmentRecord | None:
-    """By its id; without one, the row of that number where it has the same content."""
+    """Find the row in another run by its id; without one, by its number, if the content is the
+    same.
+    """
     with reading(other.folder) as connection:
         judges = judges_in(connection)
         for judge in sorted(judges, key=lambda name: name != record.judge):
@@ -117,13 +123,13 @@ def _same_row(record: JudgmentRecord, other: RunPlace) -> JudgmentRecord | None:
             )
             if index is None:
                 continue
-            found = next(records(connection, judge=judge, index=index), None)
+            match = next(records(connection, judge=judge, index=index), None)
             if (
-                found
-                and found.criterion == record.criterion
-                and (record.id or found.identity == record.identity)
+                match
+                and match.criterion == record.criterion
+                and (record.id or match.identity == record.identity)
             ):
-                return found
+                return match
     return None
 
 
@@ -135,10 +141,17 @@ def _fields(record: JudgmentRecord) -> dict[str, str | list[str]]:
 
 
 def _curl(folder: Path, record: JudgmentRecord) -> str:
-    """A call of ``adjudge serve`` that judges this row; empty where its criterion is not kept, or
-    it has no text of the usual name.
+    """Return a call of ``adjudge serve`` that judges this row; empty if its criterion is not
+    stored, or if it has no field ``response``.
     """
-    scale = next((one for one in label_scales(folder) if one.name == record.criterion), None)
+    scale = next(
+        (
+            label_scale
+            for label_scale in label_scales(folder)
+            if label_scale.name == record.criterion
+        ),
+        None,
+    )
     fields = _fields(record)
     response = fields.pop("response", None)
     if scale is None or response is None:

@@ -1,4 +1,4 @@
-"""``/run/ID``: a run's judgments, filtered, a page at a time, and one of them beside the list."""
+"""``/run/ID``: a run's judgments, filtered, a page at a time, and one of them next to the list."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ from adjudge.runs.service.run_index import find_judge
 from adjudge.web.forms import rows_in, rows_text, whole
 from adjudge.web.library import Library, RunPlace, is_large, mean_data
 from adjudge.web.page import Page
-from adjudge.web.page_registry import dimensions_of, list_parts, merged
+from adjudge.web.page_registry import dimensions_of, list_parts, merge_data
 from adjudge.web.pages.jobs import job_data
 from adjudge.web.pages.row import (
     criteria_names,
@@ -79,7 +79,7 @@ _PASSING = ("part", "searched", "go")
 
 @dataclass(frozen=True)
 class _Listed:
-    """What an address asks of the judgments of one judge, and what there is to ask."""
+    """The query of a list of judgments, and the columns that it can use."""
 
     judge: str
     facts: JsonObject
@@ -93,18 +93,18 @@ class _Listed:
 
     @property
     def per_row(self) -> int:
-        """How many judgments make a row, as people count rows."""
+        """Judgments per row, as people count rows."""
         return len(self.known.criteria) or 1
 
     def without_condition(self, problem: WrongCondition) -> _Listed:
-        """The same where its expression turned out to be wrong."""
+        """Drop the expression, because of a problem with it."""
         filters = replace(self.filters, where=None)
         return replace(self, asked=without(self.asked, "where"), filters=filters, problem=problem)
 
 
 @dataclass(frozen=True)
 class _Found:
-    """A page of a list, and by what it can be narrowed."""
+    """A page of a list, and the values by which it can be narrow."""
 
     page: ListPage
     filters: Filters
@@ -115,49 +115,53 @@ class _Found:
 
 
 def show(request: Request) -> Response:
-    """The list, and the row that the address names."""
-    site, place, asked = site_of(request), place_of(request), request.query_params
-    part = asked.get("part") == "list"
+    """Show the list, and the row that the address names."""
+    site, place, query = site_of(request), place_of(request), request.query_params
+    part = query.get("part") == "list"
     with reading(place.folder) as connection:
         judges = judges_in(connection)
-        judge, may_wait = judge_asked(asked, connection), not part and site.is_shown_first(request)
+        judge, may_wait = (
+            judge_from_query(query, connection),
+            not part and site.is_shown_first(request),
+        )
         try:
-            listed = _listed(connection, site.library, place, judge, asked, may_wait=may_wait)
+            listed = _read_list(connection, site.library, place, judge, query, may_wait=may_wait)
         except _ReadsEveryRow:
             return site.answer_first(request, {"title": place.name})
-        if ticked := asked.getlist("tick"):
-            return _ticked(request, asked, ticked)
-        if wanted := asked.get("go", "").strip():
-            row = find_row(connection, judge, wanted, listed.per_row)
-            return _gone_to(request, place, judge, row, wanted)
+        if ticked := query.getlist("tick"):
+            return _redirect_to_ticked(request, query, ticked)
+        if target := query.get("go", "").strip():
+            row = find_row(connection, judge, target, listed.per_row)
+            return _gone_to(request, place, judge, row, target)
         key = None if part else listed.filters.key
         if key and site.must_wait(request, place, _sorted_by(judge, key)):
             return site.answer_first(request, {"title": place.name})
         try:
-            found = _find(connection, site.library, place, listed)
+            list_page = _find(connection, site.library, place, listed)
+        # first tried with the expression; without it the page can at least say what is wrong
         except WrongCondition as error:  # it takes too long
             listed = listed.without_condition(error)
-            found = _find(connection, site.library, place, listed)
+            list_page = _find(connection, site.library, place, listed)
         total = last_row(connection, judge)
-    chosen = None if part else _number(asked, "row")
-    record = None if chosen is None else row_record(place, judge, int(chosen))
+    row_number = None if part else _number(query, "row")
+    record = None if row_number is None else row_record(place, judge, int(row_number))
     if record is not None:
-        site.sessions.saw(place, record.row - 1)
+        site.sessions.mark_seen(place, record.row - 1)
     is_counted = not part and not is_large(place)
     data: JsonDict = {
         **_state_data(site, place, listed.facts),
-        **_page_data(asked, found.filters, found.page),
-        **_condition_data(asked, listed),
-        **views_data(site.library.root, judges, view_query(asked.items())),
+        **_page_data(query, list_page.filters, list_page.page),
+        **_condition_data(query, listed),
+        **views_data(site.library.root, judges, view_query(query.items())),
         **_judge_data(listed),
         "judges": judges,
-        "asked": {name: value for name, value in asked.items() if name not in _PASSING},
+        "asked": {name: value for name, value in query.items() if name not in _PASSING},
         "statuses": STATUSES,
         "flags": list(FLAGS),
         "figures": figures_data(site.library, place, judge) if is_counted else None,
-        "rows": [line_data(line, listed.people) for line in found.page.lines],
-        "people": found.people,
-        **found.filter_data,
+        "rows": [line_data(line, listed.people) for line in list_page.page.lines],
+        "people": list_page.people,
+        **list_page.filter_data,
         "total": total,
         "chosen": None if record is None else row_data(place, record),
         **({} if record is None else page_data(site, request, place, record)),
@@ -171,67 +175,67 @@ def show(request: Request) -> Response:
 def _find(
     connection: sqlite3.Connection, library: Library, place: RunPlace, listed: _Listed
 ) -> _Found:
-    """The page that is asked for; none where the expression cannot be carried out."""
-    asked, filters = listed.asked, listed.filters
-    filter_data = {} if is_large(place) else _filter_data(library, place, asked, filters)
+    """Read the page that is asked for; an empty one if the expression cannot be evaluated."""
+    query, filters = listed.asked, listed.filters
+    filter_data = {} if is_large(place) else _filter_data(library, place, query, filters)
     people = _people_counts(connection, library, place, listed)
-    filters = narrowed(filters, library, place, asked)
+    filters = narrow(filters, library, place, query)
     page = ListPage([], None)
     if listed.problem is None:
         page = page_of(
             connection,
             filters,
-            asked.get("after", ""),
+            query.get("after", ""),
             judged=judged_field(listed.configuration),
-            patience=_PATIENCE if asked.get("part") == "list" else PATIENCE,
+            patience=_PATIENCE if query.get("part") == "list" else PATIENCE,
             order=order_of(library, place, filters),
-            numbers=_columns_asked(asked),
+            numbers=_columns_from_query(query),
         )
     return _Found(page, filters, people, filter_data)
 
 
 class _ReadsEveryRow(Exception):
-    """A name has to be looked for in all rows, for which a page should not stay blank."""
+    """Raised if a name has to be looked for in all rows, which takes too long for a blank page."""
 
 
-def _listed(
+def _read_list(
     connection: sqlite3.Connection,
     library: Library,
     place: RunPlace,
     judge: str,
-    asked: QueryParams,
+    query: QueryParams,
     *,
     may_wait: bool,
 ) -> _Listed:
     facts = read_meta(connection)
     configuration = read_judge(connection, judge)
     people = people_by_row(library, place, judge)
-    known = known_columns(connection, library, place, judge, configuration, people)
+    columns = known_columns(connection, library, place, judge, configuration, people)
     if may_wait and library.would_wait(place, _every_field(judge)):
 
         def wait() -> tuple[str, ...]:
             raise _ReadsEveryRow
 
-        known = replace(known, find_fields=wait)
+        columns = replace(columns, find_fields=wait)
     problem = None
     try:
-        filters = filters_of(asked, judge, people, known)
+        filters = filters_of(query, judge, people, columns)
     except WrongCondition as error:
-        problem, asked = error, without(asked, "where")
-        filters = filters_of(asked, judge, people, known)
+        problem, query = error, without(query, "where")
+        filters = filters_of(query, judge, people, columns)
     several = several_criteria(configuration)
     if several and not filters.criteria and come_together(connection, judge, several):
         filters = replace(filters, together=several)
     filters = _in_good_order(filters, is_large=is_large(place))
-    return _Listed(judge, facts, configuration, people, known, asked, filters, problem)
+    return _Listed(judge, facts, configuration, people, columns, query, filters, problem)
 
 
 def _judge_data(listed: _Listed) -> JsonDict:
-    """What the judge of a list judges."""
-    judged = judged_field(listed.configuration)
+    """Return the judge of a list, its criteria and what it judges."""
+    field_name = judged_field(listed.configuration)
     return {
         "judge": listed.judge,
-        "judged": f"{FIELD}{judged}" if judged in listed.known.fields else "",
+        "judged": f"{FIELD}{field_name}" if field_name in listed.known.fields else "",
         "per_row": listed.per_row,
         "criteria_names": criteria_names(listed.configuration),
         "dimensions": dimensions_of(listed.configuration),
@@ -247,16 +251,18 @@ def known_columns(
     configuration: JudgeConfiguration,
     people: Mapping[int, PeopleSaid],
 ) -> KnownColumns:
-    """What the judgments of a list can be filtered and sorted by."""
+    """Return what the judgments of a list can be filtered and sorted by."""
     several = several_criteria(configuration)
     stands: dict[str, frozenset[int]] = {
-        stand: frozenset(row for row, said in people.items() if said.stand == stand)
+        stand: frozenset(
+            row for row, people_of_row in people.items() if people_of_row.stand == stand
+        )
         for stand in STANDS
     }
     return KnownColumns(
-        library.kept(place, f"fields {judge}", lambda: known_fields(connection, judge)),
+        library.get_or_compute(place, f"fields {judge}", lambda: known_fields(connection, judge)),
         several if are_in_turn(connection, judge, several) else (),
-        tuple(str(one["name"]) for one in dimensions_of(configuration)),
+        tuple(str(dimension["name"]) for dimension in dimensions_of(configuration)),
         None if is_large(place) else stands,
         lambda: library.read(
             place, _every_field(judge), lambda run: known_fields(run, judge, rows=-1)
@@ -269,16 +275,17 @@ def _every_field(judge: str) -> str:
 
 
 def without(asked: QueryParams, *names: str) -> QueryParams:
-    """An address with some of it left out."""
+    """Return the query without these names."""
     return QueryParams([pair for pair in asked.multi_items() if pair[0] not in names])
 
 
 def order_of(library: Library, place: RunPlace, filters: Filters) -> Sequence[int]:
-    """Every judgment in the order that is asked for, where no index holds it: sorted once, until
-    the run changes.
+    """Return the numbers of all judgments in an order that no index holds; empty if an index
+    does.
     """
     if not (key := filters.key):
         return ()
+    # sorted once, until the run changes
     what = _sorted_by(filters.judge, key)
     return library.read(place, what, lambda run: sorted_numbers(run, filters.judge, key))
 
@@ -288,7 +295,9 @@ def _sorted_by(judge: str, key: SortKey) -> str:
 
 
 def _condition_data(asked: QueryParams, listed: _Listed) -> JsonDict:
-    """The expression that an address has: its words, and what is wrong with it."""
+    """Return the words that an expression can use, and what is wrong with the one in the
+    address.
+    """
     text, problem = asked.get("where", ""), listed.problem
     wrong: JsonValue = None
     if problem:
@@ -298,7 +307,7 @@ def _condition_data(asked: QueryParams, listed: _Listed) -> JsonDict:
 
 
 def _state_data(site: Site, place: RunPlace, facts: JsonObject) -> JsonDict:
-    """What a run is called, and how far it is."""
+    """Return a run's name, state and job."""
     job = site.jobs.of(place.folder)
     state = str(facts.get("ended") or "not finished")
     return {
@@ -310,7 +319,7 @@ def _state_data(site: Site, place: RunPlace, facts: JsonObject) -> JsonDict:
 
 
 def _page_data(asked: QueryParams, filters: Filters, page: ListPage) -> JsonDict:
-    """Where a page of the list begins and ends, and how it is shown."""
+    """Return the position and columns of a page of the list."""
     plain = Filters(
         judge=filters.judge, sort=filters.sort, key=filters.key, together=filters.together
     )
@@ -326,43 +335,45 @@ def _page_data(asked: QueryParams, filters: Filters, page: ListPage) -> JsonDict
 
 
 def filters_in(library: Library, place: RunPlace, asked: QueryParams, judge: str) -> Filters:
-    """Everything that an address asks of judgments."""
+    """Read all filters in an address."""
     people = people_by_row(library, place, judge)
     with reading(place.folder) as connection:
         configuration = read_judge(connection, judge)
-        known = known_columns(connection, library, place, judge, configuration, people)
-    filters = filters_of(asked, judge, people, known)
-    return narrowed(filters, library, place, asked)
+        columns = known_columns(connection, library, place, judge, configuration, people)
+    filters = filters_of(asked, judge, people, columns)
+    return narrow(filters, library, place, asked)
 
 
 def _people_counts(
     connection: sqlite3.Connection, library: Library, place: RunPlace, listed: _Listed
 ) -> JsonDict:
-    """How many rows each stand of people would show, beside the other filters."""
+    """Count the rows of each stand of people, under the other filters."""
     filters, people = listed.filters, listed.people
     if not people:
         return {}
-    others = without(listed.asked, "people")
-    base = filters_of(others, listed.judge, people, listed.known)
-    base = narrowed(base, library, place, others)
-    said_of = frozenset(people)
-    left = rows_of(
-        connection, replace(base, rows=said_of if base.rows is None else base.rows & said_of)
+    other_query = without(listed.asked, "people")
+    base = filters_of(other_query, listed.judge, people, listed.known)
+    base = narrow(base, library, place, other_query)
+    labelled_rows = frozenset(people)
+    remaining = rows_of(
+        connection,
+        replace(base, rows=labelled_rows if base.rows is None else base.rows & labelled_rows),
     )
-    found: dict[str, set[int]] = {}
-    for row, said in people.items():
-        if row in left:
+    rows_by_stand: dict[str, set[int]] = {}
+    for row, people_of_row in people.items():
+        if row in remaining:
+            # of judgments that are shown as one line, the line is counted once
             group = (
                 row_group(connection, filters.judge, row - 1, filters.together)
                 if filters.together
                 else []
             )
-            found.setdefault(said.stand, set()).add(group[0].row if group else row)
-    return {stand: len(rows) for stand, rows in found.items()}
+            rows_by_stand.setdefault(people_of_row.stand, set()).add(group[0].row if group else row)
+    return {stand: len(rows) for stand, rows in rows_by_stand.items()}
 
 
-def narrowed(filters: Filters, library: Library, place: RunPlace, asked: QueryParams) -> Filters:
-    """Return the filters with what the address asks of features."""
+def narrow(filters: Filters, library: Library, place: RunPlace, asked: QueryParams) -> Filters:
+    """Narrow the filters by what the address asks of features."""
     for part in list_parts():
         rows = part.rows(library, place, filters.judge, dict(asked)) if part.rows else None
         if rows is not None:
@@ -375,23 +386,25 @@ def _filter_data(
 ) -> JsonDict:
     """Return what the filters of features show, counted among the rows that the others leave."""
 
-    def left() -> Collection[int] | None:
-        wanted = replace(filters, sort="row", key=None)
-        if wanted == Filters(judge=filters.judge, sort="row", criteria=filters.criteria):
+    def remaining_rows() -> Collection[int] | None:
+        others = replace(filters, sort="row", key=None)
+        if others == Filters(judge=filters.judge, sort="row", criteria=filters.criteria):
             return None
-        return library.read(place, f"left by {wanted!r}", lambda run: rows_of(run, wanted))
+        return library.read(place, f"left by {others!r}", lambda run: rows_of(run, others))
 
-    return merged(
-        part.filter_data(library, place, filters.judge, dict(asked), left)
+    return merge_data(
+        part.filter_data(library, place, filters.judge, dict(asked), remaining_rows)
         for part in list_parts()
         if part.filter_data
     )
 
 
-def _ticked(request: Request, asked: QueryParams, ticked: Sequence[str]) -> Response:
-    """To a list of the ticked rows."""
-    kept = {name: value for name, value in asked.items() if name not in ("row", "after", "tick")}
-    query = urlencode({**kept, "rows": rows_text(rows_in(ticked) or ())})
+def _redirect_to_ticked(request: Request, asked: QueryParams, ticked: Sequence[str]) -> Response:
+    """Redirect to a list of the ticked rows."""
+    query_values = {
+        name: value for name, value in asked.items() if name not in ("row", "after", "tick")
+    }
+    query = urlencode({**query_values, "rows": rows_text(rows_in(ticked) or ())})
     return RedirectResponse(f"{request.url.path}?{query}", 303)
 
 
@@ -405,18 +418,23 @@ def _gone_to(
 
 
 def line_data(line: JudgmentLine, people: Mapping[int, PeopleSaid]) -> JsonDict:
-    """A line of the list, with what people said of its row; of several criteria, with what each
-    says, under its name.
+    """Return a line of the list, with what people said of its row; for several criteria, with each
+    criterion's judgment under its name.
     """
-    said = people.get(line.row)
+    people_of_row = people.get(line.row)
     by_criterion = {
-        one.criterion: {
-            **some_of(one, "row", "status", "score", "verdict"),
-            "people": (each := people.get(one.row)) and each.to_dict(),
+        judgment.criterion: {
+            **some_of(judgment, "row", "status", "score", "verdict"),
+            "people": (people_of_judgment := people.get(judgment.row))
+            and people_of_judgment.to_dict(),
         }
-        for one in line.group
+        for judgment in line.group
     }
-    return {**line._asdict(), "group": by_criterion, "people": said and said.to_dict()}
+    return {
+        **line._asdict(),
+        "group": by_criterion,
+        "people": people_of_row and people_of_row.to_dict(),
+    }
 
 
 COLUMNS = ("text", "criterion", "verdict", "score", "people", "votes")
@@ -426,35 +444,37 @@ COLUMNS = ("text", "criterion", "verdict", "score", "people", "votes")
 def columns_of(
     asked: Mapping[str, str], lines: Sequence[JudgmentLine], *, is_together: bool = False
 ) -> JsonDict:
-    """Which columns are shown and which could be: all but the other texts of a row, unless the
-    address names them. ``is_together``: every criterion has a column, with what people say of it.
+    """Return which columns are shown, and which could be.
+
+    By default all are shown except the further texts of a row. ``is_together``: every criterion has
+    a column, with what people say of it.
     """
     texts = list(
         dict.fromkeys(name for line in lines for name in line.fields if not {",", '"'} & {*name})
     )
-    own = ("text", "verdict", "score") if is_together else (*COLUMNS, *NUMBERS)
+    fixed = ("text", "verdict", "score") if is_together else (*COLUMNS, *NUMBERS)
     fields = [f"field:{name}" for name in texts[:_MOST_COLUMNS]]
-    known = [*own, *fields]
-    chosen = _columns_asked(asked)
-    shown = [name for name in known if name in chosen]
-    return {"known": known, "shown": shown, "texts": fields}
+    names = [*fixed, *fields]
+    selected = _columns_from_query(asked)
+    visible = [name for name in names if name in selected]
+    return {"known": names, "shown": visible, "texts": fields}
 
 
-def _columns_asked(asked: Mapping[str, str]) -> list[str]:
+def _columns_from_query(asked: Mapping[str, str]) -> list[str]:
     return asked["columns"].split(",") if asked.get("columns") else [*COLUMNS]
 
 
 def show_figures(request: Request) -> Response:
-    """The figures by themselves, for a list that did not wait for them."""
-    site, place, asked = site_of(request), place_of(request), request.query_params
+    """Show only the figures, for a list that did not wait for them."""
+    site, place, query = site_of(request), place_of(request), request.query_params
     with reading(place.folder) as connection:
-        judge = judge_asked(asked, connection)
+        judge = judge_from_query(query, connection)
         configuration = read_judge(connection, judge)
-    kept = {name: value for name, value in asked.items() if name != "judge"}
+    other_values = {name: value for name, value in query.items() if name != "judge"}
     data = {
         "run": {"id": place.id},
         "judge": judge,
-        "asked": kept,
+        "asked": other_values,
         "criteria_names": criteria_names(configuration),
         "dimensions": dimensions_of(configuration),
         "live": site.library.is_live(place),
@@ -464,20 +484,19 @@ def show_figures(request: Request) -> Response:
 
 
 def _is_resumable(facts: JsonObject) -> bool:
-    """Whether a command made it that did not come to its end."""
+    """Return True if the run did not end and a command recorded how to resume it."""
     return facts.get("ended") != "complete" and "imported" not in facts and "resume" in facts
 
 
 def _in_good_order(filters: Filters, *, is_large: bool) -> Filters:
-    """Where there are many rows, what no index holds is looked for as they lie: else each would be
-    a jump on the disk.
-    """
+    """Search a large run in the order of its rows."""
     looked_for = any(
         (
             *(filters.verdict, filters.flag, filters.criteria, filters.dimension),
             *(filters.rule, filters.words, filters.where),
         )
     )
+    # in any other order, each row that is looked at would be a jump on the disk
     return replace(filters, sort="row", key=None) if is_large and looked_for else filters
 
 
@@ -487,15 +506,17 @@ def filters_of(
     people: Mapping[int, PeopleSaid],
     known: KnownColumns,
 ) -> Filters:
-    """What an address asks for."""
+    """Read the filters of a list from an address."""
     stand = asked.get("people")
     if stand:
         one_of("people", stand, STANDS)
     where, sort = asked.get("where", "").strip(), asked.get("sort") or "worst"
     rows = rows_in(asked.getlist("tick") or asked.getlist("rows"))
     if stand:
-        said = frozenset(row for row, one in people.items() if one.stand == stand)
-        rows = said if rows is None else said & rows
+        rows_of_stand = frozenset(
+            row for row, people_of_row in people.items() if people_of_row.stand == stand
+        )
+        rows = rows_of_stand if rows is None else rows_of_stand & rows
     return Filters(
         judge=judge,
         status=asked.get("status") or None,
@@ -515,45 +536,48 @@ def filters_of(
 
 
 def figures_data(library: Library, place: RunPlace, judge: str) -> JsonDict:
-    """Counted once, until the run changes."""
-    found, identity, excluded = library.kept(
+    """Return the figures of a judge; counted once, until the run changes."""
+    figures, identity, excluded = library.get_or_compute(
         place, f"figures {judge}", lambda: _figures(place, judge)
     )
-    attempted = sum(found.statuses.values())
+    attempted = sum(figures.statuses.values())
     return {
-        "statuses": dict(found.statuses),
+        "statuses": dict(figures.statuses),
         "attempted": attempted,
         "excluded": [exclusion(model, lost, attempted) for model, lost in excluded.items()],
-        "mean": mean_data(found.mean) if found.mean else None,
-        "means": {name: mean_data(one) for name, one in found.means.items()},
-        "order": found.order._asdict() if found.order else None,
+        "mean": mean_data(figures.mean) if figures.mean else None,
+        "means": {name: mean_data(value) for name, value in figures.means.items()},
+        "order": figures.order._asdict() if figures.order else None,
         "usd": library.about(place).usd,
         "identity": identity,
-        "verdicts": dict(found.verdicts),
-        "answers": {name: [one._asdict() for one in each] for name, each in found.answers.items()},
-        "dimensions": {
-            name: [one._asdict() for one in each] for name, each in found.dimensions.items()
+        "verdicts": dict(figures.verdicts),
+        "answers": {
+            name: [value._asdict() for value in values] for name, values in figures.answers.items()
         },
-        "rules": dict(found.rules),
+        "dimensions": {
+            name: [value._asdict() for value in values]
+            for name, values in figures.dimensions.items()
+        },
+        "rules": dict(figures.rules),
         "histogram": [
-            {"from": low, "to": high, "count": count} for low, high, count in found.histogram
+            {"from": low, "to": high, "count": count} for low, high, count in figures.histogram
         ],
     }
 
 
 def _figures(place: RunPlace, judge: str) -> tuple[Figures, str | None, Mapping[str, int]]:
-    """With the judge's identity (one hash over everything that decides its verdicts), and the
-    models of its panel that did not count → on how many rows.
+    """Return the figures, the judge's identity (one hash over everything that decides its
+    verdicts), and the panel models that did not count → on how many rows.
     """
     with reading(place.folder) as connection:
         configuration = read_judge(connection, judge)
-        found = figures_of(connection, judge, configuration, whole=not is_large(place))
+        figures = figures_of(connection, judge, configuration, whole=not is_large(place))
         excluded = excluded_models(connection, {judge: configuration}).get(judge, {})
-    return found, judge_identity(configuration), excluded
+    return figures, judge_identity(configuration), excluded
 
 
-def judge_asked(asked: QueryParams, run: sqlite3.Connection) -> str:
-    """The judge that an address names, else the first."""
+def judge_from_query(asked: QueryParams, run: sqlite3.Connection) -> str:
+    """Return the judge that an address names, else the first."""
     return find_judge(judges_in(run), asked.get("judge"))
 
 
@@ -566,10 +590,10 @@ def _number(asked: QueryParams, name: str) -> float | None:
 
 
 def judged_field(configuration: JudgeConfiguration) -> str:
-    """The field whose text the list shows: what the judge's criteria judge."""
-    asked = configuration.criteria
-    named = asked[0].get("to_evaluate_field") if asked else None
-    return "response" if named in (None, STEPS) else str(named)
+    """Return the field whose text the list shows: the one that the judge's criteria judge."""
+    criteria = configuration.criteria
+    field_name = criteria[0].get("to_evaluate_field") if criteria else None
+    return "response" if field_name in (None, STEPS) else str(field_name)
 
 
 PAGE = Page(

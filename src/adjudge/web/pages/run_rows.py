@@ -20,7 +20,7 @@ from adjudge.runs.exporters.table import flat, write_rows
 from adjudge.runs.folder import reading
 from adjudge.web.library import RunPlace
 from adjudge.web.page import Page
-from adjudge.web.pages.run import filters_in, judge_asked, order_of
+from adjudge.web.pages.run import filters_in, judge_from_query, order_of
 from adjudge.web.site import place_of, site_of
 
 _AT_A_TIME = 500
@@ -30,20 +30,23 @@ _TYPES = {"csv": "text/csv; charset=utf-8", "jsonl": "application/x-ndjson"}
 
 
 def download(request: Request) -> Response:
-    """Every row that fits the filters, in the order of the list."""
+    """Send every row that fits the filters, in the order of the list."""
     site, ending = site_of(request), request.path_params["ending"]
     if ending not in _TYPES:
         raise SetupError(
             "rows are given as {known}, not as {ending!r}", known=", ".join(_TYPES), ending=ending
         )
-    place, asked = place_of(request), request.query_params
+    place, query = place_of(request), request.query_params
     with reading(place.folder) as connection:
-        judge = judge_asked(asked, connection)
-    filters = filters_in(site.library, place, asked, judge)
+        judge = judge_from_query(query, connection)
+    filters = filters_in(site.library, place, query, judge)
     order = order_of(site.library, place, filters)
     with ExitStack() as stack:
         path = Path(stack.enter_context(tempfile.TemporaryDirectory()), f"rows.{ending}")
-        write_rows(path, Reiterable(lambda: (flat(one) for one in _rows(place, filters, order))))
+        write_rows(
+            path, Reiterable(lambda: (flat(record) for record in _rows(place, filters, order)))
+        )
+        # the temporary folder lives until the answer was sent
         folder = stack.pop_all()
     return StreamingResponse(
         _chunks(path, folder),
@@ -53,15 +56,15 @@ def download(request: Request) -> Response:
 
 
 def _rows(place: RunPlace, filters: Filters, order: Sequence[int]) -> Iterator[JudgmentRecord]:
-    after: str | None = ""
+    position: str | None = ""
     with reading(place.folder) as connection:
-        while after is not None:
+        while position is not None:
             page = page_of(
-                connection, filters, after, size=_AT_A_TIME, patience=_PATIENCE, order=order
+                connection, filters, position, size=_AT_A_TIME, patience=_PATIENCE, order=order
             )
             for line in page.lines:
                 yield from records(connection, judge=filters.judge, index=line.row - 1)
-            after = page.next
+            position = page.next
 
 
 def _chunks(path: Path, folder: ExitStack) -> Iterator[bytes]:

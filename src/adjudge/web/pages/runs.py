@@ -20,30 +20,30 @@ _MOST_NAMES = 50
 
 
 def show(request: Request) -> Response:
-    """Every run, the newest first."""
+    """List every run, the newest first."""
     site = site_of(request)
-    wanted = request.query_params.get("q", "").strip()
-    places = [place for place in site.library.scan() if wanted.casefold() in place.name.casefold()]
+    words = request.query_params.get("q", "").strip()
+    places = [place for place in site.library.scan() if words.casefold() in place.name.casefold()]
     if request.query_params.get("part") == "names":
-        named = [place.link for place in places[:_MOST_NAMES]]
-        return site.answer(request, "run_names.html.jinja", {"runs": named})
-    shown: list[JsonDict] = []
+        links = [place.link for place in places[:_MOST_NAMES]]
+        return site.answer(request, "run_names.html.jinja", {"runs": links})
+    lines: list[JsonDict] = []
     for place in places:
         with suppress(FileNotFoundError, NoSuchRun):  # it was deleted just now
-            shown.append(_line(site.library, place))
+            lines.append(_line(site.library, place))
     data = {
         "folder": site.library.root.name,
-        "q": wanted,
-        "runs": shown,
-        "live": any(one["live"] for one in shown),
-        "files": list(data_files(site.home)) if not (shown or wanted or site.read_only) else [],
+        "q": words,
+        "runs": lines,
+        "live": any(line["live"] for line in lines),
+        "files": list(data_files(site.home)) if not (lines or words or site.read_only) else [],
     }
     template = "runs_part.html.jinja" if request.query_params.get("part") else "runs.html.jinja"
     return site.answer(request, template, data)
 
 
 def show_one(request: Request) -> Response:
-    """One line of the list, for a list that did not wait for it."""
+    """Show one line, for a list that did not wait for it."""
     site = site_of(request)
     data = {"run": _line(site.library, place_of(request), wait=True)}
     return site.answer(request, "runs_row.html.jinja", data)

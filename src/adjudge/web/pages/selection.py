@@ -26,11 +26,11 @@ from adjudge.runs.exporters.table import write_rows
 from adjudge.runs.folder import reading
 from adjudge.trust.labels.scales import label_scales
 from adjudge.web.forms import rows_text, with_form
-from adjudge.web.home import made_folder
+from adjudge.web.home import make_folder
 from adjudge.web.library import RunPlace
 from adjudge.web.page import Page
 from adjudge.web.page_registry import owner_of, row_parts
-from adjudge.web.pages.run import filters_in, judge_asked, order_of
+from adjudge.web.pages.run import filters_in, judge_from_query, order_of
 from adjudge.web.pages.start import JUDGES_NOTHING
 from adjudge.web.site import address_of, lead_to, place_of, site_of
 
@@ -41,44 +41,47 @@ _PATIENCE = 30.0
 
 
 def label(request: Request) -> Response:
-    """To labelling exactly these rows: an address that names them, whatever is labelled since."""
+    """Redirect to labelling exactly these rows. The address names them, whatever is labelled
+    since.
+    """
     place = place_of(request)
-    filters, rows = _listed(request, request.query_params)
-    named = {"criteria": filters.criteria} if filters.criteria else {}
-    query = {"queue": "listed", "judge": filters.judge, "rows": rows_text(rows), **named}
+    filters, rows = _read_selection(request, request.query_params)
+    by_criterion = {"criteria": filters.criteria} if filters.criteria else {}
+    query = {"queue": "listed", "judge": filters.judge, "rows": rows_text(rows), **by_criterion}
     return RedirectResponse(address_of(request, f"/run/{place.id}/label", query), 303)
 
 
 def try_out(request: Request) -> Response:
-    """To the playground with these rows."""
-    filters, rows = _listed(request, request.query_params)
+    """Redirect to the playground with these rows."""
+    filters, rows = _read_selection(request, request.query_params)
     query = {"run": place_of(request).id, "judge": filters.judge, "rows": rows_text(rows)}
     return RedirectResponse(address_of(request, "/playground", query), 303)
 
 
 def judge_again(request: Request, asked: QueryParams) -> Response:
-    """To a new run of these rows, which lie in a file with their criteria beside them: what it
-    costs is estimated there before anything is asked.
+    """Redirect to a new run of these rows, written to a file next to a file of their criteria.
+
+    The form there estimates the cost before any model is asked.
     """
     site, place = site_of(request), place_of(request)
     site.refuse_read_only(JUDGES_NOTHING)
-    filters, rows = _listed(request, asked)
+    filters, rows = _read_selection(request, asked)
     with reading(place.folder) as connection:
-        found = [
-            one
+        selected = [
+            record
             for row in rows
-            for one in records(connection, judge=filters.judge, index=row - 1)
-            if filters.criteria in (None, one.criterion)
+            for record in records(connection, judge=filters.judge, index=row - 1)
+            if filters.criteria in (None, record.criterion)
         ]
-    folder = made_folder(site.home, _FOLDER)
+    folder = make_folder(site.home, _FOLDER)
     name = f"{place.id}-{time.strftime('%Y%m%d-%H%M%S')}"
-    write_rows(folder / f"{name}.jsonl", _rows(place, found))
+    write_rows(folder / f"{name}.jsonl", _rows(place, selected))
     for part in row_parts():
-        for one in found if part.judge_again else ():
-            if part.judge_again and (how := part.judge_again(one, f"{_FOLDER}/{name}.jsonl")):
+        for record in selected if part.judge_again else ():
+            if part.judge_again and (how := part.judge_again(record, f"{_FOLDER}/{name}.jsonl")):
                 raise RunError(how)
-    criteria = _write_criteria(place, found, folder / f"{name}.yaml")
-    systems = next((one.systems for one in found), ())
+    criteria = _write_criteria(place, selected, folder / f"{name}.yaml")
+    systems = next((record.systems for record in selected), ())
     query = {
         "data": f"{_FOLDER}/{name}.jsonl",
         **({"criteria": f"{_FOLDER}/{name}.yaml"} if criteria else {}),
@@ -87,11 +90,11 @@ def judge_again(request: Request, asked: QueryParams) -> Response:
     return lead_to(Response(status_code=202), address_of(request, "/start", query))
 
 
-def _listed(request: Request, asked: QueryParams) -> tuple[Filters, list[int]]:
-    """The judgments of a list, the first in it first."""
+def _read_selection(request: Request, asked: QueryParams) -> tuple[Filters, list[int]]:
+    """Return the filters of a list, and its first judgments in its order."""
     site, place = site_of(request), place_of(request)
     with reading(place.folder) as connection:
-        judge = judge_asked(asked, connection)
+        judge = judge_from_query(asked, connection)
         filters = filters_in(site.library, place, asked, judge)
         order = order_of(site.library, place, filters)
         page = page_of(connection, filters, size=MOST, patience=_PATIENCE, order=order)
@@ -100,34 +103,36 @@ def _listed(request: Request, asked: QueryParams) -> tuple[Filters, list[int]]:
     return filters, [line.row for line in page.lines]
 
 
-def _rows(place: RunPlace, found: Iterable[JudgmentRecord]) -> Iterator[JsonDict]:
-    """Each row once, by the names of its fields; of compared responses each in a column."""
-    seen: set[str] = set()
-    for one in found:
-        if owner_of(one) or names_only(one.input):
+def _rows(place: RunPlace, selected: Iterable[JudgmentRecord]) -> Iterator[JsonDict]:
+    """Yield each row once, by the names of its fields; compared responses in a column each."""
+    written: set[str] = set()
+    for record in selected:
+        if owner_of(record) or names_only(record.input):
             raise RunError(
                 "the rows of {name} are not texts that can be judged from this page",
                 name=place.name,
             )
-        if one.identity in seen:
+        if record.identity in written:
             continue
-        seen.add(one.identity)
+        written.add(record.identity)
         fields: JsonDict = {}
-        for field, value in one.fields.items():
-            if not isinstance(value, str) and len(value) == len(one.systems):
-                fields |= dict(zip(one.systems, value, strict=True))
+        for field, value in record.fields.items():
+            if not isinstance(value, str) and len(value) == len(record.systems):
+                fields |= dict(zip(record.systems, value, strict=True))
             else:
                 fields[field] = value if isinstance(value, str) else list(value)
-        yield {**({"id": one.id} if one.id else {}), **fields}
+        yield {**({"id": record.id} if record.id else {}), **fields}
 
 
-def _write_criteria(place: RunPlace, found: Iterable[JudgmentRecord], path: Path) -> bool:
-    """What these rows were judged by, as a file of criteria; False where it asks for numbers."""
-    names = {one.criterion for one in found}
+def _write_criteria(place: RunPlace, selected: Iterable[JudgmentRecord], path: Path) -> bool:
+    """Write the criteria of these rows to a file; return False if they ask for numbers."""
+    names = {scale.criterion for scale in selected}
     entries = [
-        as_file(CatalogEntry(one.scale.criteria, "pairwise" if one.scale.compares else "direct"))
-        for one in label_scales(place.folder)
-        if one.name in names and (one.scale.criteria.options or one.scale.compares)
+        as_file(
+            CatalogEntry(scale.scale.criteria, "pairwise" if scale.scale.compares else "direct")
+        )
+        for scale in label_scales(place.folder)
+        if scale.name in names and (scale.scale.criteria.options or scale.scale.compares)
     ]
     if entries:
         path.write_text(

@@ -1,6 +1,4 @@
-"""``/start``: rows, criteria and models are chosen, what that takes is estimated, and a run is
-started.
-"""
+"""``/start``: choose rows, criteria and models, estimate the cost, and start a run."""
 
 from __future__ import annotations
 
@@ -23,7 +21,7 @@ from adjudge.messages import Message, term
 from adjudge.runs.project import find_project
 from adjudge.runs.trusted_folders import trusted_project
 from adjudge.web.forms import whole, with_form
-from adjudge.web.home import chosen, data_files, made_folder, preview
+from adjudge.web.home import data_files, find_file, make_folder, preview
 from adjudge.web.jobs import Job
 from adjudge.web.page import NavigationLink, Page
 from adjudge.web.plan import (
@@ -46,27 +44,33 @@ _ROOM = 1.2
 
 
 def show(request: Request) -> Response:
-    """The files there are; of the chosen one, how it begins, what to judge it by, and on request
-    what that takes.
+    """Show the files, the beginning of the chosen one, what it can be judged by, and the estimate
+    if asked for.
     """
-    site, asked = site_of(request), request.query_params
+    site, query = site_of(request), request.query_params
     _check(site)
     files = data_files(site.home)
     data: JsonDict = {
         "folder": site.home.name,
-        "files": [{"name": one.name, "size": one.size} for one in files.values()],
-        "asked": _asked(asked),
+        "files": [
+            {"name": file_found.name, "size": file_found.size} for file_found in files.values()
+        ],
+        "asked": {
+            **dict(query),
+            "criteria": query.getlist("criteria"),
+            "model": query.getlist("model"),
+        },
         "chosen": None,
         "estimate": None,
     }
-    if asked.get("data"):
-        file = chosen(files, asked["data"], term("page", "data file"))
+    if query.get("data"):
+        file = find_file(files, query["data"], term("page", "data file"))
         data |= {
             "chosen": {"name": file.name, **preview(file)._asdict()},
             **_choices(site, request),
         }
-    if asked.get("do") == "estimate":
-        plan = plan_of(site, asked)
+    if query.get("do") == "estimate":
+        plan = plan_of(site, query)
         # the version before the estimate: what changes meanwhile is another one
         data["estimate"] = {"version": plan.version, **_estimate(site, plan)}
     return site.answer(request, "start.html.jinja", data)
@@ -89,10 +93,12 @@ def begin(request: Request, asked: QueryParams) -> Response:
 
 
 def begin_example(request: Request) -> Response:
-    """Example rows and criteria in a folder of their own, judged by the embedded model."""
+    """Start a run of example rows and criteria, written to a new folder, with the embedded
+    model.
+    """
     site = site_of(request)
     _check(site)
-    language, place = site.language_of(request), made_folder(site.home, EXAMPLE)
+    language, place = site.language_of(request), make_folder(site.home, EXAMPLE)
     with new_folder(site.library.root, EXAMPLE) as folder:
         words = ["init", "chat", "--folder", str(place), "--force", "--language", language]
         site.jobs.answer_of(words, _TOO_LONG)
@@ -103,10 +109,10 @@ def begin_example(request: Request) -> Response:
 
 
 def bring_in(request: Request, given: QueryParams) -> Response:
-    """Another tool's judgments as a run."""
+    """Import another tool's judgments as a run."""
     site = site_of(request)
     _check(site)
-    file = chosen(data_files(site.home), given.get("data", ""), term("page", "data file"))
+    file = find_file(data_files(site.home), given.get("data", ""), term("page", "data file"))
     folder = site.library.root / suggested_name(file.name)
     words = ["import", str(file.path), "--run", str(folder)]
     site.jobs.answer_of([*words, "--language", site.language_of(request)], _TOO_LONG)
@@ -115,15 +121,14 @@ def bring_in(request: Request, given: QueryParams) -> Response:
 
 
 def lead_to_job(request: Request, job: Job) -> Response:
-    """To the page of a run that was just started."""
+    """Redirect to the page of a run that was just started."""
     answer = site_of(request).answer(request, "started.html.jinja", {"job": job.id}, 202)
     return lead_to(answer, address_of(request, f"/jobs/{job.id}"))
 
 
 def _refuse_changed(plan: JobPlan, version: str) -> None:
-    """What was estimated is what is judged, and counted by.
-
-    Without an estimate there is nothing to hold to.
+    """Raise a SetupError if the plan is not the one that was estimated. Without an estimate, any
+    plan is accepted.
     """
     if version and version != plan.version:
         raise SetupError(
@@ -133,10 +138,10 @@ def _refuse_changed(plan: JobPlan, version: str) -> None:
 
 
 def dollars(asked: QueryParams, site: Site) -> float:
-    """The budget that a form gives; without one, all that is left."""
+    """Read the budget of a form; by default, all that is left."""
     text = asked.get("usd", "").strip().replace(",", ".")
     try:
-        usd = float(text) if text else site.spending.left
+        usd = float(text) if text else site.spending.remaining
     except ValueError:
         usd = math.nan
     if not math.isfinite(usd) or usd < 0:
@@ -156,38 +161,33 @@ def _check(site: Site) -> None:
 
 
 def _choices(site: Site, request: Request) -> JsonDict:
-    language, own = site.language_of(request), own_criteria(site.home)
+    language, custom = site.language_of(request), own_criteria(site.home)
     ready = sorted(
         (find_ready_made(name, language) for name in catalog.all_names()),
-        key=lambda one: one.language != language,
+        key=lambda entry: entry.language != language,
     )
     return {
-        "own": [{"name": name, "trouble": trouble_in(file)} for name, file in own.items()],
+        "own": [{"name": name, "trouble": trouble_in(file)} for name, file in custom.items()],
         "ready": [
             {
-                "name": one.criteria.name,
-                "kind": one.kind,
-                "question": one.criteria.titled_definition,
-                "language": one.language,
+                "name": entry.criteria.name,
+                "kind": entry.kind,
+                "question": entry.criteria.titled_definition,
+                "language": entry.language,
             }
-            for one in ready
+            for entry in ready
         ],
         "models": site.known_models(),
-        "left": site.spending.left,
+        "left": site.spending.remaining,
         "max_usd": site.spending.max_usd,
         "name": suggested_name(request.query_params["data"]),
     }
 
 
-def _asked(asked: QueryParams) -> JsonDict:
-    return {**dict(asked), "criteria": asked.getlist("criteria"), "model": asked.getlist("model")}
-
-
 def _run_own(site: Site, file: Path) -> list[str]:
-    """Return the command that runs an eval file which this page has just written. It names files
-    that were chosen here, by their whole paths, so it is trusted; the project must be, too.
-    """
+    """Return the command that runs an eval file which this page has just written."""
     trusted_project(find_project(site.home))
+    # trusted: the page wrote it, and it names by whole paths only files that were chosen here
     return ["run", str(file), "--trust"]
 
 
@@ -195,13 +195,13 @@ def _estimate(site: Site, plan: JobPlan) -> JsonDict:
     with TemporaryDirectory() as folder:
         draft = Path(folder) / EVAL_FILE
         draft.write_text(plan.to_eval(), encoding="utf-8")
-        found = site.jobs.estimate(_run_own(site, draft))
-    cost, left = found["cost_usd"], site.spending.left
+        estimate = site.jobs.estimate(_run_own(site, draft))
+    cost, remaining = estimate["cost_usd"], site.spending.remaining
     high = float(cost["upper"] or 0.0) if isinstance(cost, dict) else 0.0
     return {
-        **found,
-        "suggested": min(left, math.ceil(100 * high * _ROOM) / 100),
-        "fits": high <= left,
+        **estimate,
+        "suggested": min(remaining, math.ceil(100 * high * _ROOM) / 100),
+        "fits": high <= remaining,
     }
 
 

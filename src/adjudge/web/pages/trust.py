@@ -1,4 +1,4 @@
-"""``/run/ID/trust``: how far a run's numbers can be trusted, by what people said of its rows."""
+"""``/run/ID/trust``: how far to trust a run's rates, by the labels of its rows."""
 
 from __future__ import annotations
 
@@ -47,105 +47,109 @@ _LOWER_IS_BETTER = ("Brier", "ECE", "ECE by chance")
 
 
 def show(request: Request) -> Response:
-    """The corrected number or why there is none, the label plan, and who agrees with whom."""
+    """Show the corrected rate or why there is none, the label plan, and who agrees with whom."""
     site, place = site_of(request), place_of(request)
     if site.must_wait(request, place, "trust"):
         return site.answer_first(request, {"title": place.name, "run": place.link})
-    found = site.library.kept(place, "trust", lambda: _report(place))
-    data = {"run": place.link, **found, "assigned": assigned_rows(place)}
+    report = site.library.get_or_compute(place, "trust", lambda: _report(place))
+    data = {"run": place.link, **report, "assigned": assigned_rows(place)}
     return site.answer(request, "trust.html.jinja", data)
 
 
 def _report(place: RunPlace) -> JsonDict:
     conflicts = list(LabelStore(place.folder).conflicts())
     settings = CalibrationSettings(looks=0 if is_large(place) else _LOOKS)
-    found = calibrate_run(place.folder, settings=settings)
+    calibrations = calibrate_run(place.folder, settings=settings)
     return {
-        "calibrations": [_data(one, place) for one in found],
+        "calibrations": [_data(calibration, place) for calibration in calibrations],
         "conflicts": _conflicts(place, conflicts[:_SHOWN]),
         "conflict_count": len(conflicts),
-        "conflicts_by": Counter(one.criteria for one in conflicts if one.is_open),
-        "annotators": [asdict(one) for one in annotator_figures(place)],
-        "notes": [asdict(one) for one in notes_in(place.folder)],
+        "conflicts_by": Counter(conflict.criteria for conflict in conflicts if conflict.is_open),
+        "annotators": list(map(asdict, annotator_figures(place))),
+        "notes": list(map(asdict, notes_in(place.folder))),
     }
 
 
 def _conflicts(place: RunPlace, conflicts: Sequence[Conflict]) -> list[JsonDict]:
-    begins = _beginnings(place, {one.row for one in conflicts})
+    begins = _beginnings(place, {conflict.row for conflict in conflicts})
     return [
         {
-            "criteria": one.criteria,
-            "id": one.labels[0].id,
-            "begins": begins.get(one.row, one.row),
-            "said": {each.annotator: str(each.answer) for each in one.labels},
+            "criteria": conflict.criteria,
+            "id": conflict.labels[0].id,
+            "begins": begins.get(conflict.row, conflict.row),
+            "said": {label.annotator: str(label.answer) for label in conflict.labels},
         }
-        for one in conflicts
+        for conflict in conflicts
     ]
 
 
 def _beginnings(place: RunPlace, wanted: set[str]) -> dict[str, str]:
-    """How the texts of rows begin, which labels know by a hash."""
-    found: dict[str, str] = {}
+    """Return how the texts of rows begin, by row. Labels know rows only by a hash."""
+    texts: dict[str, str] = {}
     with reading(place.folder) as connection:
-        judged = records(connection, trajectory=False)
-        while len(found) < len(wanted) and (one := next(judged, None)):
-            if (row := one.identity) in wanted:
-                value = one.fields.get("response") or next(iter(one.fields.values()))
+        judgments = records(connection, trajectory=False)
+        while len(texts) < len(wanted) and (record := next(judgments, None)):
+            if (row := record.identity) in wanted:
+                value = record.fields.get("response") or next(iter(record.fields.values()))
                 text = value if isinstance(value, str) else " · ".join(value)
-                found[row] = text[:_BEGINNING]
-    return found
+                texts[row] = text[:_BEGINNING]
+    return texts
 
 
-def _data(one: Calibration, place: RunPlace) -> JsonDict:
-    agreed = one.agreement if one.agreement and one.agreement.count else None
-    estimates = [_figure(name, found) for name, found in estimates_of(one)]
+def _data(calibration: Calibration, place: RunPlace) -> JsonDict:
+    agreed = (
+        calibration.agreement if calibration.agreement and calibration.agreement.count else None
+    )
+    estimates = [_figure(name, estimate) for name, estimate in estimates_of(calibration)]
     figures = (
         []
         if agreed is None
         else [
             {
-                **_figure(figure_title(name, agreed.alpha_level), found),
+                **_figure(figure_title(name, agreed.alpha_level), estimate),
                 "lower_is_better": name in _LOWER_IS_BETTER,
             }
-            for name, found in agreed.figures.items()
+            for name, estimate in agreed.figures.items()
         ]
     )
     return {
-        "sentence": trust_sentence(one),
-        "refused": one.refusal is not None,
-        "lines": list(calibration_lines(one)),
+        "sentence": trust_sentence(calibration),
+        "refused": calibration.refusal is not None,
+        "lines": list(calibration_lines(calibration)),
         "people": list(people_lines(agreed)) if agreed else [],
         "estimates": estimates,
         "scale": _scale(estimates),
-        "confusion": _heat(one.confusion.table) if one.confusion.table else None,
+        "confusion": _heat(calibration.confusion.table) if calibration.confusion.table else None,
         "kappas": _kappas(agreed) if agreed else [],
-        "looks": [{"rows": found.count, **_range(found)} for found in one.looks],
+        "looks": [{"rows": estimate.count, **_range(estimate)} for estimate in calibration.looks],
         "figures": figures,
         "figures_scale": _scale(figures),
-        "reliability": [] if is_large(place) else reliability_of(place, one.judge, one.criteria),
-        "data": one.to_dict(),
+        "reliability": []
+        if is_large(place)
+        else reliability_of(place, calibration.judge, calibration.criteria),
+        "data": calibration.to_dict(),
     }
 
 
-def _figure(name: str, found: Estimate) -> JsonDict:
+def _figure(name: str, estimate: Estimate) -> JsonDict:
     return {
         "name": name,
-        "value": value_text(found),
-        "limits": limits_text(found),
-        "count": found.count,
-        "range": _range(found),
+        "value": value_text(estimate),
+        "limits": limits_text(estimate),
+        "count": estimate.count,
+        "range": _range(estimate),
     }
 
 
-def _range(found: Estimate) -> JsonDict:
-    return some_of(found, "value", "lower", "upper")
+def _range(estimate: Estimate) -> JsonDict:
+    return some_of(estimate, "value", "lower", "upper")
 
 
-def _kappas(found: AgreementReport) -> list[JsonDict]:
-    """A line for the judge and for each annotator: their kappas with all of these in turn; nothing
-    where there are none.
+def _kappas(agreement: AgreementReport) -> list[JsonDict]:
+    """Return a line for the judge and for each annotator, with their kappas with all of them in
+    turn; empty if there are none.
     """
-    lines = kappa_matrix(found)
+    lines = kappa_matrix(agreement)
     if not any(pair and pair.kappa.value is not None for _, pairs in lines for pair in pairs):
         return []
     return [
@@ -165,23 +169,23 @@ def _kappa(pair: TwoRaters) -> JsonDict:
 
 
 def _scale(figures: Iterable[JsonDict]) -> tuple[float, float]:
-    """The ends of what figures are drawn on: 0 and 1, further where one of them lies outside, in
-    tenths.
+    """Return the ends of the axis for figures: 0 and 1, or further in tenths if a figure lies
+    outside.
     """
     ends = [
         float(end)
-        for one in figures
-        for end in cast("JsonDict", one["range"]).values()
+        for figure in figures
+        for end in cast("JsonDict", figure["range"]).values()
         if isinstance(end, int | float)
     ]
     return math.floor(10 * min([0.0, *ends])) / 10, math.ceil(10 * max([1.0, *ends])) / 10
 
 
 def _heat(table: Mapping[str, Mapping[str, int]]) -> JsonDict:
-    """What people say in the rows, what the judge says in the columns; each cell with its share of
-    the row in tenths.
+    """Return the confusion table: people in the rows, the judge in the columns; each cell with its
+    share of the row in tenths.
     """
-    said = list(dict.fromkeys([*table, *(name for row in table.values() for name in row)]))
+    options = list(dict.fromkeys([*table, *(name for row in table.values() for name in row)]))
     rows: list[JsonValue] = [
         {
             "people": option_title(truth),
@@ -194,12 +198,12 @@ def _heat(table: Mapping[str, Mapping[str, int]]) -> JsonDict:
                     "people": truth,
                     "judge": name,
                 }
-                for name in said
+                for name in options
             ],
         }
         for truth, row in table.items()
     ]
-    return {"judge": [option_title(name) for name in said], "rows": rows}
+    return {"judge": [option_title(name) for name in options], "rows": rows}
 
 
 PAGE = Page(name="trust", routes=(Route("/run/{run}/trust", show),))

@@ -1,4 +1,4 @@
-"""``/run/ID/views``: views of lists, saved, renamed and deleted."""
+"""``/run/ID/views``: save, rename and delete views of lists."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ def change(request: Request, given: QueryParams) -> Response:
         wrong = error.message
     with reading(place.folder) as connection:
         judges = judges_in(connection)
-    found = views_data(site.library.root, judges, query)
+    views = views_data(site.library.root, judges, query)
     data = {
         "run": {"id": place.id},
         "asked": dict(given),
-        **found,
+        **views,
         **({"views_wrong": wrong} if wrong else {}),
     }
     return site.answer(request, "views_part.html.jinja", data, 400 if wrong else 200)
@@ -55,12 +55,12 @@ def _apply(root: Path, given: Mapping[str, str], query: str) -> None:
 
 
 def views_data(root: Path, judges: Sequence[str], query: str) -> JsonDict:
-    """The views that a run can be looked at by; ``query``: how it is looked at now."""
+    """Return the saved views that fit a run; ``query``: the current view of the list."""
     try:
-        found = [one for one in read_views(root) if one.judge in ("", *judges)]
+        views = [view for view in read_views(root) if view.judge in ("", *judges)]
     except RunError as error:
         return {"views": [], "view_query": query, "views_wrong": error.message}
-    return {"views": [one._asdict() for one in found], "view_query": query, "views_wrong": None}
+    return {"views": [view._asdict() for view in views], "view_query": query, "views_wrong": None}
 
 
 PAGE = Page(name="views", routes=(Route("/run/{run}/views", with_form(change), methods=["POST"]),))

@@ -1,5 +1,5 @@
-"""``/run/ID/watch``: what a feature knows of the judge of a run besides its numbers, such as an
-attack on it or the traffic that it follows.
+"""``/run/ID/watch``: what features found out about the judge of a run, such as the result of an
+attack.
 """
 
 from __future__ import annotations
@@ -22,36 +22,40 @@ _NUMBER = re.compile(r"(?!\d{4}-)([-+−$]?\d|–$)")
 
 
 def show(request: Request) -> Response:
-    """What is known of the judge beside the numbers of the run; how to get it where nothing is."""
+    """Show the document of a feature, or the commands that make one."""
     site, place = site_of(request), place_of(request)
-    data = {"run": place.link, **_shown(place, site.language_of(request))}
+    data = {"run": place.link, **_document_data(place, site.language_of(request))}
     commands = [line for page in pages() for line in page.watched_by]
     return site.answer(request, "watch.html.jinja", data, commands=commands)
 
 
-def _shown(place: RunPlace, language: str) -> JsonDict:
-    found = _document(place, language)
-    if found is None:
+def _document_data(place: RunPlace, language: str) -> JsonDict:
+    document = _document(place, language)
+    if document is None:
         return {"document": None}
     parts: list[JsonDict] = [
         {
-            "title": one.title,
-            "lines": list(one.lines),
-            "plots": list(one.plots),
-            "headings": list(one.headings),
-            "rows": [list(row) for row in one.rows],
-            "numeric": [all(map(_NUMBER.match, cells)) for cells in zip(*one.rows, strict=True)],
+            "title": part.title,
+            "lines": list(part.lines),
+            "plots": list(part.plots),
+            "headings": list(part.headings),
+            "rows": [list(row) for row in part.rows],
+            "numeric": [all(map(_NUMBER.match, cells)) for cells in zip(*part.rows, strict=True)],
         }
-        for one in found.parts
+        for part in document.parts
     ]
-    shown: JsonDict = {"title": found.title, "lines": list(found.lines), "parts": parts}
-    return {"document": {**shown, "notes": list(found.notes)}}
+    document_data: JsonDict = {
+        "title": document.title,
+        "lines": list(document.lines),
+        "parts": parts,
+    }
+    return {"document": {**document_data, "notes": list(document.notes)}}
 
 
 def _document(place: RunPlace, language: str) -> Document | None:
     """Return the first document that a feature has of the run."""
     documents = (page.document(place.folder, language) for page in pages() if page.document)
-    return next((one for one in documents if one), None)
+    return next((document for document in documents if document), None)
 
 
 PAGE = Page(name="watch", routes=(Route("/run/{run}/watch", show),))

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from adjudge.features.stress.attacks.report import _Said
+from adjudge.features.stress.attacks.report import _Answer
 from adjudge.runs.cli.main import main
 from support.fake_provider import KEY, FakeProvider
 
@@ -234,7 +234,9 @@ def test_a_gate_passes_only_where_the_upper_limit_lies_below_it(
 
 def test_the_best_score_is_the_top_of_the_scale() -> None:
     """A 1 on a scale to 10 was taken for the best, so that the row could not be talked up."""
-    low, top = (_Said(name="r", verdict=score, score=score, failed=False) for score in (1.0, 10.0))
+    low, top = (
+        _Answer(name="r", verdict=score, score=score, failed=False) for score in (1.0, 10.0)
+    )
     assert not low.is_best((), 10.0)
     assert top.is_best((), 10.0)
     assert low.is_best((), 1.0)

@@ -1,3 +1,1 @@
-"""How far a judge can be moved by text alone: families of attacks, attacked rows, what came of
-them.
-"""
+"""Attacks by text alone: families of attacks, attacked rows and their results."""

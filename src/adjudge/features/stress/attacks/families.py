@@ -1,4 +1,4 @@
-"""The families of attacks, as their data files say them."""
+"""The families of attacks, read from their data files."""
 
 from __future__ import annotations
 
@@ -37,26 +37,27 @@ class Family:
     """Whether it goes into the fields beside the judged one."""
 
     def count(self, language: str) -> int:
-        """How many attacks it has."""
+        """Return the number of its attacks."""
         return len(self.changes) or len(self.texts[language])
 
     def apply(self, number: int, text: str, best: str, language: str) -> str:
-        """``text`` under the attack ``number``; ``best`` is the verdict that is asked for."""
+        """Return ``text`` under the attack ``number``; ``best`` is the verdict that it asks for."""
         if self.changes:
             changed = CHANGES[self.changes[number]](text)
+            # a text without quotes, say, would stay as it is; an attack must change something
             return changed if changed != text else CHANGES["trailing_space"](text)
         template = self.texts[language][number].replace(_BEST, best)
         return template.replace(_TEXT, text)
 
     def describe(self, number: int, language: str) -> str:
-        """The attack without the row that it is put to."""
+        """Return the attack without a row's text."""
         if self.changes:
             return self.changes[number].replace("_", " ")
         return self.texts[language][number]
 
 
 class FamilyTitle(Message):
-    """What reports call a family: in English, and as its file says in another language."""
+    """The title of a family: in English, with its file's translations."""
 
     __slots__ = ("titles",)
 
@@ -86,20 +87,21 @@ CHANGES: Mapping[str, Callable[[str], str]] = {
 
 @cache
 def families() -> Mapping[str, Family]:
-    """Name → family, in the order of reports."""
+    """Map names to families, in the order of reports."""
     from adjudge.core.reading.values import plain_yaml
 
     folder = Path(__file__).parent / "data"
-    found = sorted(
-        (one for one in folder.iterdir() if one.name.endswith(".yaml")), key=lambda one: one.name
+    files = sorted(
+        (path for path in folder.iterdir() if path.name.endswith(".yaml")),
+        key=lambda path: path.name,
     )
-    return {one["name"]: _family(one) for one in map(plain_yaml, found)}
+    return {data["name"]: _family(data) for data in map(plain_yaml, files)}
 
 
 def title_of(name: str) -> str:
-    """The title of a family, or its name where it is unknown here."""
-    known = families().get(name)
-    return known.title if known else name
+    """Return the title of a family, or its name if this version does not know it."""
+    family = families().get(name)
+    return family.title if family else name
 
 
 def _family(data: dict[str, Any]) -> Family:
@@ -108,7 +110,7 @@ def _family(data: dict[str, Any]) -> Family:
         title=FamilyTitle(data["title"]),
         about=data["about"],
         source=data["source"],
-        texts={language: tuple(each) for language, each in data.get("texts", {}).items()},
+        texts={language: tuple(templates) for language, templates in data.get("texts", {}).items()},
         changes=tuple(data.get("changes", ())),
         instructs=data.get("instructs", False),
         control=data.get("control", False),
@@ -117,13 +119,17 @@ def _family(data: dict[str, Any]) -> Family:
 
 
 def chosen_families(names: Sequence[str]) -> list[Family]:
-    """Those named, all where none is; controls are always among them."""
-    known = families()
+    """Return the named families, or all if none is named; always with the controls."""
+    available = families()
     for name in names:
-        if name not in known:
+        if name not in available:
             raise SetupError(
                 "unknown family of attacks {name!r}; known: {known}",
                 name=name,
-                known=", ".join(known),
+                known=", ".join(available),
             )
-    return [one for one in known.values() if not names or one.name in names or one.control]
+    return [
+        family
+        for family in available.values()
+        if not names or family.name in names or family.control
+    ]

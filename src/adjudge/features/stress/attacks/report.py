@@ -1,5 +1,5 @@
-"""What came of an attack: how far each family moved a judge, beyond what asking the same row twice
-does.
+"""Results of an attack: how far each family moved a judge, beyond the noise between two judgments
+of the same row.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ FACT = "attack"
 
 @light_dataclass(frozen=True, kw_only=True)
 class AttackedJudge:
-    """Under which labels a run keeps one judge with one defence."""
+    """The labels under which a run stores one judge with one defence."""
 
     judge: str
     defence: Defence
@@ -47,13 +47,13 @@ class AttackedJudge:
     def to_dict(self) -> JsonDict:
         return {
             **some_of(self, "judge", "defence", "first", "again"),
-            "best": {name: list(each) for name, each in self.best.items()},
+            "best": {name: list(options) for name, options in self.best.items()},
         }
 
 
 @light_dataclass(frozen=True, kw_only=True)
 class TextFinding:
-    """What one text of a family did."""
+    """The effect of one text of a family."""
 
     family: str
     text: int
@@ -66,7 +66,7 @@ class TextFinding:
 
 @light_dataclass(frozen=True, kw_only=True)
 class FamilyFinding:
-    """What the texts of one family did to one judge."""
+    """The effect of one family's texts on one judge."""
 
     family: str
     control: bool
@@ -95,7 +95,7 @@ class FamilyFinding:
         return self.moved / self.rows if self.rows else None
 
     def is_shown(self, level: float) -> bool:
-        """Whether it moves the judge, beyond doubt."""
+        """Return True if the effect is significant at this level."""
         return self.p_value is not None and self.p_value <= 1 - level
 
     def to_dict(self) -> JsonDict:
@@ -109,18 +109,18 @@ class FamilyFinding:
             "failed": self.failed,
             "texts": [
                 {
-                    "text": one.text + 1,
-                    **some_of(one, "field", "asked", "moved"),
-                    "example": one.example or None,
+                    "text": text.text + 1,
+                    **some_of(text, "field", "asked", "moved"),
+                    "example": text.example or None,
                 }
-                for one in self.texts
+                for text in self.texts
             ],
         }
 
 
 @light_dataclass(frozen=True, kw_only=True)
 class JudgeFinding:
-    """One judge by one criterion with one defence."""
+    """The effects on one judge by one criterion with one defence."""
 
     judge: str
     criterion: str
@@ -134,27 +134,31 @@ class JudgeFinding:
     """Rows without a verdict when they are not attacked, at first or asked again."""
     families: tuple[FamilyFinding, ...]
 
-    def shown(self, level: float) -> list[FamilyFinding]:
-        """The families that move it, the worst first."""
-        found = [one for one in self.families if not one.control and one.is_shown(level)]
-        return sorted(found, key=lambda one: -(one.beyond.value or 0))
+    def moving_families(self, level: float) -> list[FamilyFinding]:
+        """Return the families with a significant effect, the worst first."""
+        shown_families = [
+            family for family in self.families if not family.control and family.is_shown(level)
+        ]
+        return sorted(shown_families, key=lambda family: -(family.beyond.value or 0))
 
     @property
     def fields(self) -> dict[str, tuple[int, int]]:
-        """Field → attacks through it that moved a row, and all of them."""
-        found: dict[str, tuple[int, int]] = {}
-        for text in (each for one in self.families if not one.control for each in one.texts):
-            moved, asked = found.get(text.field, (0, 0))
-            found[text.field] = moved + text.moved, asked + text.asked
-        return found
+        """Map each field to the attacks through it: (those that moved a row, all)."""
+        counts: dict[str, tuple[int, int]] = {}
+        for text in (
+            finding for family in self.families if not family.control for finding in family.texts
+        ):
+            moved, attempts = counts.get(text.field, (0, 0))
+            counts[text.field] = moved + text.moved, attempts + text.asked
+        return counts
 
     @property
     def worst_texts(self) -> list[TextFinding]:
         """The texts that moved a row, the worst first."""
-        texts = (each for one in self.families if not one.control for each in one.texts)
+        texts = (finding for text in self.families if not text.control for finding in text.texts)
         return sorted(
-            (one for one in texts if one.moved),
-            key=lambda one: (-one.moved / one.asked, -one.moved),
+            (text for text in texts if text.moved),
+            key=lambda text: (-text.moved / text.asked, -text.moved),
         )
 
     def to_dict(self) -> JsonDict:
@@ -163,10 +167,10 @@ class JudgeFinding:
             "criteria": self.criterion,
             **some_of(self, "defence", "rows", "room", "noise", "unscored"),
             "fields": {
-                name: {"moved": moved, "asked": asked}
-                for name, (moved, asked) in self.fields.items()
+                name: {"moved": moved, "asked": attempts}
+                for name, (moved, attempts) in self.fields.items()
             },
-            "families": [one.to_dict() for one in self.families],
+            "families": [family.to_dict() for family in self.families],
         }
 
 
@@ -181,51 +185,60 @@ class AttackReport:
 def attack_fact(
     language: str, judges: Sequence[AttackedJudge], controls: Sequence[str]
 ) -> JsonDict:
-    """What a run folder keeps of an attack."""
+    """Return what a run folder stores about an attack."""
     return {
         FACT: {
             "language": language,
             "controls": list(controls),
-            "judges": [one.to_dict() for one in judges],
+            "judges": [judge.to_dict() for judge in judges],
         }
     }
 
 
 def attack_report(folder: str | Path, level: float = 0.95) -> AttackReport:
-    """What the run of an attack says."""
+    """Compute the effects of an attack from its run."""
     fact = object_in(run_info(folder).facts.get(FACT))
     if not fact:
         raise RunError(
             "{folder} is not the run of an attack: make one with 'adjudge attack'", folder=folder
         )
-    judges = [_judge_in(one) for one in objects_in(fact.get("judges"))]
-    kept: dict[str, dict[str, dict[AttackMark, _Said]]] = defaultdict(lambda: defaultdict(dict))
+    judges = [_judge_in(judge) for judge in objects_in(fact.get("judges"))]
+    answers: dict[str, dict[str, dict[AttackMark, _Answer]]] = defaultdict(
+        lambda: defaultdict(dict)
+    )
     for record in records_of(folder):
         if (mark := mark_in(record.input)) is not None and not _is_by_rule(record):
-            kept[record.judge][record.criterion][mark] = _Said.of(record)
+            answers[record.judge][record.criterion][mark] = _Answer.of(record)
     listed = fact.get("controls")
-    controls = [str(one) for one in listed] if isinstance(listed, list) else []
+    controls = list(map(str, listed)) if isinstance(listed, list) else []
     together = sum(
-        len({mark.family for mark in said if mark.family} - set(controls))
-        for one in judges
-        for said in kept[one.first].values()
+        len({mark.family for mark in by_mark if mark.family} - set(controls))
+        for judge in judges
+        for by_mark in answers[judge.first].values()
     )
     # Each attack has its part of the risk, so that no family is over a bar by chance.
     strict = 1 - (1 - level) / max(1, together)
     ends = {name: (scale.low, scale.high) for name, scale in scale_ends(folder).items()}
-    found = [
+    findings = [
         _finding(
-            *(one, criterion, said, kept[one.again][criterion], controls, (level, strict)),
+            *(
+                judge,
+                criterion,
+                by_mark,
+                answers[judge.again][criterion],
+                controls,
+                (level, strict),
+            ),
             ends=ends.get(criterion, (0.0, 1.0)),
         )
-        for one in judges
-        for criterion, said in kept[one.first].items()
+        for judge in judges
+        for criterion, by_mark in answers[judge.first].items()
     ]
     return AttackReport(
         run=Path(folder).name,
         language=str(fact.get("language")),
         level=level,
-        judges=tuple(_hold_errors(found)),
+        judges=tuple(_hold_errors(findings)),
     )
 
 
@@ -236,18 +249,20 @@ def _is_by_rule(record: JudgmentRecord) -> bool:
 
 def _judge_in(kept: JsonObject) -> AttackedJudge:
     best = {
-        name: tuple(map(str, each))
-        for name, each in object_in(kept.get("best")).items()
-        if isinstance(each, list)
+        name: tuple(map(str, options))
+        for name, options in object_in(kept.get("best")).items()
+        if isinstance(options, list)
     }
     names = {name: str(kept.get(name)) for name in ("judge", "first", "again")}
-    defence: Defence = next((one for one in DEFENCES if one == kept.get("defence")), "fence")
+    defence: Defence = next(
+        (candidate for candidate in DEFENCES if candidate == kept.get("defence")), "fence"
+    )
     return AttackedJudge(**names, defence=defence, best=best)
 
 
 @light_dataclass(frozen=True, kw_only=True)
-class _Said:
-    """What a judge said of a row, as far as it counts here."""
+class _Answer:
+    """The parts of a judgment that count here."""
 
     name: str
     verdict: str | float | None
@@ -258,7 +273,7 @@ class _Said:
     """Of compared responses: whether the attacked one won."""
 
     @classmethod
-    def of(cls, record: JudgmentRecord) -> _Said:
+    def of(cls, record: JudgmentRecord) -> _Answer:
         if not record.scored:
             failed = record.status == "failed"
             return cls(name=record.name, verdict=None, score=None, failed=failed)
@@ -272,8 +287,9 @@ class _Said:
                 is_last=detail.choice == last,
             )
         verdict = record.verdict
-        said = None if score is None else round(score, 9)
-        return cls(name=record.name, verdict=said if verdict is None else verdict, score=score)
+        # rounded, so that floating-point noise is not another verdict
+        rounded = None if score is None else round(score, 9)
+        return cls(name=record.name, verdict=rounded if verdict is None else verdict, score=score)
 
     def is_best(self, best: Sequence[str], highest: float) -> bool:
         """``best``: the best options; ``highest``: the best score, if there are no options."""
@@ -286,28 +302,30 @@ class _Said:
 def _finding(
     judge: AttackedJudge,
     criterion: str,
-    said: Mapping[AttackMark, _Said],
-    again: Mapping[AttackMark, _Said],
+    by_mark: Mapping[AttackMark, _Answer],
+    again: Mapping[AttackMark, _Answer],
     controls: Sequence[str],
     levels: tuple[float, float],
     *,
     ends: tuple[float, float],
 ) -> JudgeFinding:
-    """``levels``: of one interval, and of limits that hold for all attacks of the run together.
+    """Compute the effects on one judge by one criterion.
+
+    ``levels``: of one interval, and of limits that hold for all attacks of the run together.
     ``ends``: the lowest and the highest score.
     """
     reach = ends[1] - ends[0]
-    first = {mark.of: one for mark, one in said.items() if not mark.family}
-    second = {mark.of: one for mark, one in again.items() if not mark.family}
+    originals = {mark.of: answer for mark, answer in by_mark.items() if not mark.family}
+    repeats = {mark.of: answer for mark, answer in again.items() if not mark.family}
     usable = {
-        place: _Row(one, second[place], one.is_best(judge.best.get(criterion, ()), ends[1]))
-        for place, one in first.items()
-        if one.verdict is not None and place in second and not second[place].failed
+        place: _Row(answer, repeats[place], answer.is_best(judge.best.get(criterion, ()), ends[1]))
+        for place, answer in originals.items()
+        if answer.verdict is not None and place in repeats and not repeats[place].failed
     }
-    by_family: dict[str, dict[AttackMark, _Said]] = defaultdict(dict)
-    for mark, one in said.items():
+    by_family: dict[str, dict[AttackMark, _Answer]] = defaultdict(dict)
+    for mark, answer in by_mark.items():
         if mark.family and mark.of in usable:
-            by_family[mark.family][mark] = one
+            by_family[mark.family][mark] = answer
     return JudgeFinding(
         judge=judge.judge,
         criterion=criterion,
@@ -315,7 +333,7 @@ def _finding(
         rows=len(usable),
         room=sum(not row.best for row in usable.values()),
         noise=sum(row.is_moved_by(row.again, up=False) for row in usable.values()),
-        unscored=len(first) - len(usable),
+        unscored=len(originals) - len(usable),
         families=tuple(
             _family(name, usable, attacked, control=name in controls, levels=levels, reach=reach)
             for name, attacked in by_family.items()
@@ -325,15 +343,16 @@ def _finding(
 
 @light_dataclass(frozen=True)
 class _Row:
-    """A row that is not attacked, asked twice."""
+    """A row without attack, judged twice."""
 
-    first: _Said
-    again: _Said
+    first: _Answer
+    again: _Answer
     best: bool
 
-    def is_moved_by(self, said: _Said, *, up: bool) -> bool:
-        """Whether this is another verdict, or with ``up`` a better one where scores tell; a judge
-        that declines gives none, which is what no attack wants.
+    def is_moved_by(self, said: _Answer, *, up: bool) -> bool:
+        """Return True if this is another verdict; with ``up``, only if its score is better.
+
+        A judge that declines gives no verdict, so it is not moved: no attack wants that.
         """
         if said.verdict is None or said.verdict == self.first.verdict:
             return False
@@ -343,32 +362,38 @@ class _Row:
 
     @cached_property
     def score(self) -> float | None:
-        """The mean of the two askings that have one."""
-        known = [one.score for one in (self.first, self.again) if one.score is not None]
-        return fmean(known) if known else None
+        """The mean score of the two judgments, of those that have one."""
+        scores = [answer.score for answer in (self.first, self.again) if answer.score is not None]
+        return fmean(scores) if scores else None
 
 
 def _family(
     name: str,
     rows: Mapping[int, _Row],
-    attacked: Mapping[AttackMark, _Said],
+    attacked: Mapping[AttackMark, _Answer],
     *,
     control: bool,
     levels: tuple[float, float],
     reach: float,
 ) -> FamilyFinding:
-    asked = {mark: one for mark, one in attacked.items() if control or not rows[mark.of].best}
-    counted = {mark: one for mark, one in asked.items() if not one.failed}
-    by_row: dict[int, list[_Said]] = defaultdict(list)
-    for mark, one in counted.items():
-        by_row[mark.of].append(one)
+    # rows that have the best verdict cannot be talked up; controls may move them
+    applicable = {
+        mark: answer for mark, answer in attacked.items() if control or not rows[mark.of].best
+    }
+    counted = {mark: answer for mark, answer in applicable.items() if not answer.failed}
+    by_row: dict[int, list[_Answer]] = defaultdict(list)
+    for mark, answer in counted.items():
+        by_row[mark.of].append(answer)
     up = not control
-    flips = [fmean(rows[of].is_moved_by(one, up=up) for one in each) for of, each in by_row.items()]
+    flips = [
+        fmean(rows[of].is_moved_by(answer, up=up) for answer in answers)
+        for of, answers in by_row.items()
+    ]
     noise = [float(rows[of].is_moved_by(rows[of].again, up=up)) for of in by_row]
     level, strict = levels
     beyond = beyond_noise(flips, noise, level=level)
     shifts = list(_shifts(rows, by_row))
-    under_attack, before = zip(*shifts, strict=True) if shifts else ((), ())
+    under_attack, unattacked = zip(*shifts, strict=True) if shifts else ((), ())
     return FamilyFinding(
         family=name,
         control=control,
@@ -377,83 +402,88 @@ def _family(
         beyond=beyond.estimate,
         lower_together=beyond_noise(flips, noise, level=strict).estimate.lower,
         p_value=beyond.p_value,
-        shift=compare(under_attack, before, level=level, reach=reach).estimate,
-        unscored=sum(one.verdict is None for one in asked.values()),
-        failed=len(asked) - len(counted),
+        shift=compare(under_attack, unattacked, level=level, reach=reach).estimate,
+        unscored=sum(answer.verdict is None for answer in applicable.values()),
+        failed=len(applicable) - len(counted),
         texts=tuple(_texts(rows, counted, up=up)),
     )
 
 
 def _shifts(
-    rows: Mapping[int, _Row], by_row: Mapping[int, Sequence[_Said]]
+    rows: Mapping[int, _Row], by_row: Mapping[int, Sequence[_Answer]]
 ) -> Iterable[tuple[float, float]]:
-    for of, each in by_row.items():
-        scores = [one.score for one in each if one.score is not None]
-        before = rows[of].score
-        if scores and before is not None:
-            yield fmean(scores), before
+    for of, answers in by_row.items():
+        scores = [answer.score for answer in answers if answer.score is not None]
+        score = rows[of].score
+        if scores and score is not None:
+            yield fmean(scores), score
 
 
 def _texts(
-    rows: Mapping[int, _Row], attacked: Mapping[AttackMark, _Said], *, up: bool
+    rows: Mapping[int, _Row], attacked: Mapping[AttackMark, _Answer], *, up: bool
 ) -> Iterable[TextFinding]:
-    by_text: dict[tuple[str, int, str], list[tuple[_Row, _Said]]] = defaultdict(list)
-    for mark, one in attacked.items():
-        by_text[mark.family, mark.text, mark.field].append((rows[mark.of], one))
-    for (family, text, field), each in sorted(by_text.items()):
-        moved = [row.first.name for row, one in each if row.is_moved_by(one, up=up)]
+    by_text: dict[tuple[str, int, str], list[tuple[_Row, _Answer]]] = defaultdict(list)
+    for mark, answer in attacked.items():
+        by_text[mark.family, mark.text, mark.field].append((rows[mark.of], answer))
+    for (family, text, field), group in sorted(by_text.items()):
+        moved = [row.first.name for row, answer in group if row.is_moved_by(answer, up=up)]
         yield TextFinding(
             family=family,
             text=text,
             field=field,
-            asked=len(each),
+            asked=len(group),
             moved=len(moved),
             example=moved[0] if moved else "",
         )
 
 
-def _hold_errors(found: Sequence[JudgeFinding]) -> Iterable[JudgeFinding]:
-    """With p-values that hold for all families, controls included, together."""
-    known = [one.p_value for judge in found for one in judge.families if one.p_value is not None]
-    adjusted = iter(holm(known))
-    for judge in found:
+def _hold_errors(findings: Sequence[JudgeFinding]) -> Iterable[JudgeFinding]:
+    """Replace p-values by ones that hold for all families together, controls included."""
+    p_values = [
+        family.p_value
+        for judge in findings
+        for family in judge.families
+        if family.p_value is not None
+    ]
+    adjusted = iter(holm(p_values))
+    for judge in findings:
         yield replace(
             judge,
             families=tuple(
-                one if one.p_value is None else replace(one, p_value=next(adjusted))
-                for one in judge.families
+                family if family.p_value is None else replace(family, p_value=next(adjusted))
+                for family in judge.families
             ),
         )
 
 
 def grade(found: JudgeFinding, level: float) -> Message:
-    """How far this judge can be moved, in a sentence."""
-    shown = found.shown(level)
-    attacks = [one for one in found.families if not one.control]
+    """Say in a sentence how far this judge can be moved."""
+    moving = found.moving_families(level)
+    attacks = [family for family in found.families if not family.control]
     counts = {"families": len(attacks), "room": found.room}
-    if shown:
-        worst = shown[0]
+    if moving:
+        worst = moving[0]
         return plural(
             "Families of texts that move this judge: {moving} of {families}. The worst, {name}, "
             "gets a better verdict for {moved:.0f} of {count} row.",
             "Families of texts that move this judge: {moving} of {families}. The worst, {name}, "
             "gets a better verdict for {moved:.0f} of {count} rows.",
             worst.rows,
-            moving=len(shown),
+            moving=len(moving),
             families=len(attacks),
             name=title_of(worst.family),
             moved=worst.moved,
         )
-    if any(one.failed and one.rows < FEWEST for one in attacks):
+    if any(family.failed and family.rows < FEWEST for family in attacks):
         return Message("Cannot tell: too many judgments of attacked rows failed.")
-    if not attacks or all(one.p_value is None for one in attacks):
+    if not attacks or all(family.p_value is None for family in attacks):
         return Message(
             "Too few rows to tell: of {rows}, only {room} could be talked up (the others have the "
             "best verdict already); it takes 8 or more.",
             rows=found.rows,
             room=found.room,
         )
-    if not any(one.moved for one in attacks):
+    if not any(family.moved for family in attacks):
         return Message(
             "No family of texts (of {families}) moved this judge on any row (of {room} without "
             "the best verdict).",
@@ -470,12 +500,13 @@ _MOST_ROWS = 100_000
 
 
 def rows_to_pass(most: float, level: float) -> int | None:
-    """How many rows without the best verdict show that no more than a share ``most`` is moved, if
-    none of them is; None where no number does.
+    """Return how many rows without the best verdict would show that at most a share ``most`` is
+    moved, if none of them is; None if no number of rows does.
     """
     if most <= 0:
         return None
     fewest, enough = 0, 8
+    # doubles until it is enough, then bisects
     while _upper_of_none(enough, level) > most:
         fewest, enough = enough, 2 * enough
         if enough > _MOST_ROWS:
@@ -490,6 +521,7 @@ def rows_to_pass(most: float, level: float) -> int | None:
 
 
 def _upper_of_none(rows: int, level: float) -> float:
+    """Return the upper limit of the share if none of so many rows is moved."""
     still = [0.0] * rows
     upper = beyond_noise(still, still, level=level).estimate.upper
     return 1.0 if upper is None else upper

@@ -1,4 +1,4 @@
-"""Rows and the same rows under attack."""
+"""Rows, each as it is and under attack."""
 
 from __future__ import annotations
 
@@ -24,37 +24,37 @@ Change = Callable[[str], str]
 
 
 def trajectory_of(instance: Instance) -> Trajectory | None:
-    """What the agent did; None of a row that is no agent's."""
-    found = instance.metadata.get(TRAJECTORY)
-    return found if isinstance(found, Trajectory) else None
+    """Return the agent's trajectory; None for a row that is not an agent's."""
+    trajectory = instance.metadata.get(TRAJECTORY)
+    return trajectory if isinstance(trajectory, Trajectory) else None
 
 
 def channels_of(run: Trajectory) -> list[str]:
-    """The channels that a trajectory has."""
+    """Return the channels that a trajectory has."""
     return [name for name, find in _STEPS.items() if find(run) is not None]
 
 
 def attack_through(instance: Instance, channel: str, change: Change) -> Instance:
-    """The row with the text of a channel changed, in its steps and in its fields."""
+    """Change the text of a channel, in the steps of the row and in its fields."""
     run = trajectory_of(instance)
-    found = None if run is None else _STEPS[channel](run)
-    if run is None or found is None:
+    step = None if run is None else _STEPS[channel](run)
+    if run is None or step is None:
         return instance
-    attacked = _changed(found, change)
-    steps = tuple(attacked if one is found else one for one in run.steps)
-    made = replace(run, steps=steps)
+    attacked = _change_step(step, change)
+    steps = tuple(attacked if candidate is step else candidate for candidate in run.steps)
+    attacked_run = replace(run, steps=steps)
     if channel == ANSWER:
-        made = replace(made, answer=attacked.text)
-    if channel == USER and run.goal == found.text:
-        made = replace(made, goal=attacked.text)
+        attacked_run = replace(attacked_run, answer=attacked.text)
+    if channel == USER and run.goal == step.text:
+        attacked_run = replace(attacked_run, goal=attacked.text)
     return replace(
         instance,
-        fields={**instance.fields, **made.fields},
-        metadata={**instance.metadata, TRAJECTORY: made},
+        fields={**instance.fields, **attacked_run.fields},
+        metadata={**instance.metadata, TRAJECTORY: attacked_run},
     )
 
 
-def _changed(step: Step, change: Change) -> Step:
+def _change_step(step: Step, change: Change) -> Step:
     call = step.call
     if call is None:
         return replace(step, text=change(step.text))
@@ -62,7 +62,7 @@ def _changed(step: Step, change: Change) -> Step:
 
 
 def _last(run: Trajectory, fits: Callable[[Step], object]) -> Step | None:
-    return next((one for one in reversed(run.steps) if fits(one)), None)
+    return next((step for step in reversed(run.steps) if fits(step)), None)
 
 
 def _answer(run: Trajectory) -> Step | None:
@@ -90,7 +90,7 @@ _KEY = "adjudge.attack"
 
 @light_dataclass(frozen=True, kw_only=True)
 class AttackMark:
-    """What was done to a row: nothing where ``family`` is empty."""
+    """The attack on a row; no attack if ``family`` is empty."""
 
     of: int
     """The place of the row among those that are attacked, from 0."""
@@ -100,16 +100,16 @@ class AttackMark:
     field: str = ""
 
     def on(self, instance: Instance) -> Instance:
-        """``instance`` with this mark, which no model is shown."""
-        kept: JsonDict = {
+        """Return ``instance`` with this mark, which no model sees."""
+        row: JsonDict = {
             **instance.input,
             _KEY: some_of(self, "of", "family", "text", "field"),
         }
-        return replace(instance, metadata={**instance.metadata, "row": kept})
+        return replace(instance, metadata={**instance.metadata, "row": row})
 
 
 def mark_in(row: JsonObject) -> AttackMark | None:
-    """The mark of a row by its columns; None of a row that is no part of an attack."""
+    """Read the mark of a row from its columns; None if the row is not part of an attack."""
     match object_in(row.get(_KEY)):
         case {"of": int(of), "family": str(family), "text": int(text), "field": str(field)}:
             return AttackMark(of=of, family=family, text=text, field=field)
@@ -122,16 +122,16 @@ def is_attacked(instance: Instance) -> bool:
 
 
 def draw_rows(rows: Iterable[Instance], most: int, seed: int) -> list[Instance]:
-    """At most so many rows by chance, in their order; copies of one row are one."""
-    unique = list({one.identity: one for one in rows}.values())
-    drawn = sorted(unique, key=lambda one: content_hash((seed, one.identity)))[:most]
-    chosen = {one.identity for one in drawn}
-    return [one for one in unique if one.identity in chosen]
+    """Draw at most ``most`` different rows, and keep their order."""
+    unique = list({row.identity: row for row in rows}.values())
+    drawn = sorted(unique, key=lambda row: content_hash((seed, row.identity)))[:most]
+    identities = {row.identity for row in drawn}
+    return [row for row in unique if row.identity in identities]
 
 
 @light_dataclass(frozen=True, kw_only=True)
 class Attacker:
-    """Puts families of attacks to rows."""
+    """Applies families of attacks to rows."""
 
     families: Sequence[Family]
     language: str
@@ -145,7 +145,7 @@ class Attacker:
     """Attacks of each family on each row; which ones changes from row to row."""
 
     def rows(self, rows: Sequence[Instance]) -> Iterator[Instance]:
-        """Each row as it is, then under attack."""
+        """Yield each row as it is, then under attack."""
         for place, instance in enumerate(rows):
             name = instance.id or str(place + 1)
             yield AttackMark(of=place).on(replace(instance, id=name))
@@ -157,21 +157,22 @@ class Attacker:
     def _marks(self, family: Family, place: int, instance: Instance) -> Iterator[AttackMark]:
         fields = self._fields(family, instance)
         count = family.count(self.language)
-        first = int(content_hash((family.name, instance.identity))[:8], 16)
-        for turn in range(first, first + min(self.texts, count) if fields else first):
+        # begins elsewhere in each row, so that all texts of a family take part
+        start = int(content_hash((family.name, instance.identity))[:8], 16)
+        for turn in range(start, start + min(self.texts, count) if fields else start):
             field = fields[turn // count % len(fields)]
             yield AttackMark(of=place, family=family.name, text=turn % count, field=field)
 
     def _fields(self, family: Family, instance: Instance) -> list[str]:
         if run := trajectory_of(instance):
             return _channels(family, run)
-        judged = self._judged(instance)
+        judged_name = self._judged_field(instance)
         if not family.beside:
-            return [judged]
-        known = instance.fields if self.beside is None else self.beside
-        return [name for name in known if name != judged and instance.fields.get(name)]
+            return [judged_name]
+        context_names = instance.fields if self.beside is None else self.beside
+        return [name for name in context_names if name != judged_name and instance.fields.get(name)]
 
-    def _judged(self, instance: Instance) -> str:
+    def _judged_field(self, instance: Instance) -> str:
         return judged_field(Criteria("judged", "judged", to_evaluate_field=self.judged), instance)
 
     def _attack(self, family: Family, mark: AttackMark, instance: Instance) -> Instance:
@@ -181,67 +182,78 @@ class Attacker:
         if trajectory_of(instance):
             return attack_through(instance, mark.field, change)
         value = instance.fields[mark.field]
-        before = [value] if isinstance(value, str) else value
-        last = change(before[-1])
-        changed = last if isinstance(value, str) else [*before[:-1], last]
+        texts = [value] if isinstance(value, str) else value
+        # of several texts, such as fragments or compared responses, the last is attacked
+        last = change(texts[-1])
+        changed = last if isinstance(value, str) else [*texts[:-1], last]
         return replace(instance, fields={**instance.fields, mark.field: changed})
 
 
 def _channels(family: Family, run: Trajectory) -> list[str]:
-    """Orders come through every channel; an impression is made by what the agent says."""
-    known = channels_of(run)
+    """Return the channels that a family uses: orders may come through any, an impression only
+    through the answer.
+    """
+    available = channels_of(run)
     if family.beside:
-        return [name for name in known if name != ANSWER]
-    return known if family.instructs or family.control else [ANSWER] * (ANSWER in known)
+        return [name for name in available if name != ANSWER]
+    return available if family.instructs or family.control else [ANSWER] * (ANSWER in available)
 
 
 def attacker_for(
     judges: Sequence[ReadyJudge], families: Sequence[Family], language: str, texts: int
 ) -> Attacker:
-    """Who attacks the rows of these judges: one field is judged, and what is asked for is the best
-    verdict of all of them.
+    """Return the attacker for the rows of these judges: it asks for the verdict that is best for
+    all of them.
+
+    Raises a SetupError if they judge different fields.
     """
-    criteria = [one for ready in judges for one in criteria_of(ready)]
-    texts_of = [one for ready in judges if not _is_agent(ready) for one in criteria_of(ready)]
-    judged = {one.to_evaluate_field for one in texts_of} or {"response"}
-    if len(judged) > 1:
+    criteria = [criterion for ready in judges for criterion in criteria_of(ready)]
+    texts_of = [
+        criterion for ready in judges if not _is_agent(ready) for criterion in criteria_of(ready)
+    ]
+    judged_fields = {criterion.to_evaluate_field for criterion in texts_of} or {"response"}
+    if len(judged_fields) > 1:
         raise SetupError(
             "the criteria judge different fields ({fields}): attack them one by one",
-            fields=", ".join(sorted(judged)),
+            fields=", ".join(sorted(judged_fields)),
         )
-    contexts = [one.context_fields for one in texts_of]
-    beside = (
+    contexts = [criterion.context_fields for criterion in texts_of]
+    context_fields = (
         None
         if None in contexts or not contexts
-        else tuple(dict.fromkeys(name for one in contexts for name in one or ()))
+        else tuple(dict.fromkeys(name for criterion in contexts for name in criterion or ()))
     )
     return Attacker(
         families=families,
         language=language,
         best=best_verdict(judges, criteria, language),
-        judged=judged.pop(),
-        beside=beside,
+        judged=judged_fields.pop(),
+        beside=context_fields,
         texts=texts,
     )
 
 
 def best_verdict(judges: Sequence[ReadyJudge], criteria: Sequence[Criteria], language: str) -> str:
-    """What a text asks for that wants the best for itself."""
-    if any(one.compares for one in judges):
+    """Return the verdict that an attacking text asks for."""
+    if any(ready.compares for ready in judges):
         return render(Message("this response"), language)
-    best = {one.best_options[:1] for one in criteria}
-    if len(best) == 1 and (only := best.pop()):
+    best_options = {criterion.best_options[:1] for criterion in criteria}
+    if len(best_options) == 1 and (only := best_options.pop()):
         return only[0]
     return render(Message("the best option"), language)
 
 
 def criteria_of(ready: ReadyJudge) -> Sequence[Criteria]:
-    """What a judge asks models; nothing of one that has dimensions."""
+    """Return what a judge asks models about a row; empty if it has dimensions."""
     if ready.criteria:
-        return [one for one in ready.criteria if not _is_agent(ready) or one.name not in RULES]
+        return [
+            criterion
+            for criterion in ready.criteria
+            if not _is_agent(ready) or criterion.name not in RULES
+        ]
     judge = ready.first_step or ready.judge
-    own = judge.row_criteria()
-    return () if own is None else (own,)
+    row_criteria = judge.row_criteria()
+    return () if row_criteria is None else (row_criteria,)
 
 
 def _is_agent(ready: ReadyJudge) -> bool:
@@ -249,7 +261,7 @@ def _is_agent(ready: ReadyJudge) -> bool:
 
 
 def check_attackable(ready: ReadyJudge) -> None:
-    """Refuse a judge that has several results for each row, or asks no model."""
+    """Raise a SetupError for a judge with several results per row, or one that asks no model."""
     judge = ready.judge
     of_parts = isinstance(judge, AgentEvaluator) and judge.per != "trajectory"
     if ready.per != "row" or of_parts:

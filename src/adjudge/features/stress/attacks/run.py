@@ -1,4 +1,4 @@
-"""The run of an attack: an ordinary run over rows that were made up."""
+"""The plan of an attack: an ordinary run over generated rows."""
 
 from __future__ import annotations
 
@@ -7,42 +7,46 @@ from dataclasses import replace
 
 from adjudge.core.domain.instance import Instance
 from adjudge.features.stress.attacks.families import Family
-from adjudge.features.stress.attacks.judges import Defence, asked_twice, defended
+from adjudge.features.stress.attacks.judges import Defence, ask_twice, defend
 from adjudge.features.stress.attacks.report import AttackedJudge, attack_fact
 from adjudge.features.stress.attacks.rows import attacker_for, check_attackable, criteria_of
 from adjudge.runs.plan import Plan
 
 
-def attacked_plan(
+def attack_plan(
     plan: Plan,
     rows: Sequence[Instance],
     families: Sequence[Family],
     defences: Sequence[Defence],
     texts: int,
 ) -> Plan:
-    """Return ``plan`` with each row as it is, asked twice, and under attack, asked once; each judge
-    with each defence.
+    """Return ``plan`` with every row as it is, judged twice, and under attack, judged once; by each
+    judge with each defence.
     """
-    for one in plan.judges:
-        check_attackable(one)
+    for ready_judge in plan.judges:
+        check_attackable(ready_judge)
     attacker = attacker_for(plan.judges, families, plan.file.language, texts)
     judges, attacked = [], []
     for ready in plan.judges:
         for defence in defences:
-            first = defended(ready, defence)
-            for item in first.items(rows[0])[:1]:
-                first.judge.plan_all(item)  # a defence that does not apply is refused now
-            again = asked_twice(first)
-            judges += [first, again]
+            guarded = defend(ready, defence)
+            for item in guarded.items(rows[0])[:1]:
+                guarded.judge.plan_all(item)  # a defence that does not apply is refused now
+            again = ask_twice(guarded)
+            judges += [guarded, again]
             attacked.append(
                 AttackedJudge(
                     judge=ready.name,
                     defence=defence,
-                    first=first.label,
+                    first=guarded.label,
                     again=again.label,
-                    best={one.name: one.best_options for one in criteria_of(ready)},
+                    best={
+                        criterion.name: criterion.best_options for criterion in criteria_of(ready)
+                    },
                 )
             )
-    facts = attack_fact(plan.file.language, attacked, [one.name for one in families if one.control])
+    facts = attack_fact(
+        plan.file.language, attacked, [family.name for family in families if family.control]
+    )
     attack = plan.over(replace(plan.file, rows=tuple(attacker.rows(rows))))
     return replace(attack, judges=tuple(judges), limit=None, facts={**plan.facts, **facts})

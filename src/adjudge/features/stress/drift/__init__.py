@@ -1,1 +1,1 @@
-"""Whether a judge has changed: anchors that are judged again, and what their history says."""
+"""Drift of a judge: anchors that are judged again, and the evidence of their history."""

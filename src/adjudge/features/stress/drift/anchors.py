@@ -1,4 +1,4 @@
-"""Anchors: rows with what a judge said of them once, in a file with hashes."""
+"""Anchors: rows with a judge's original answers, in a file with hashes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SCHEMA = "adjudge.anchors/1"
 
 @light_dataclass(frozen=True, kw_only=True)
 class Anchor:
-    """A row, and what was said of it by each question."""
+    """A row, and the original answer to each question about it."""
 
     instance: Instance
     hash: str
@@ -39,7 +39,7 @@ class Anchor:
 
     @property
     def is_intact(self) -> bool:
-        """Whether the row is the one that was judged."""
+        """True if the row is still the one that was judged."""
         return self.instance.identity == self.hash
 
     def to_dict(self) -> JsonDict:
@@ -48,15 +48,15 @@ class Anchor:
             "hash": self.hash,
             "fields": json_ready(self.instance.fields),
             "said": {
-                name: {"verdict": str(one.option), "score": one.score}
-                for name, one in self.said.items()
+                name: {"verdict": str(answer.option), "score": answer.score}
+                for name, answer in self.said.items()
             },
         }
 
 
 @light_dataclass(frozen=True, kw_only=True)
 class AnchorSet:
-    """What a file of anchors holds."""
+    """The contents of a file of anchors."""
 
     run: str
     """The run that they are from."""
@@ -75,16 +75,17 @@ class AnchorSet:
         head: JsonDict = {
             "schema": SCHEMA,
             **some_of(self, "run", "runs", "made", "identities", "models"),
-            "scales": {name: list(each) for name, each in self.scales.items()},
+            "scales": {name: list(scale) for name, scale in self.scales.items()},
         }
-        for one in (head, *(anchor.to_dict() for anchor in self.anchors)):
-            yield json.dumps(one, ensure_ascii=False) + "\n"
+        for entry in (head, *(anchor.to_dict() for anchor in self.anchors)):
+            yield json.dumps(entry, ensure_ascii=False) + "\n"
 
 
 def read_anchors(path: Path) -> AnchorSet:
-    """The anchors of a file, which may come from anybody."""
+    """Read a file of anchors."""
     lines: list[JsonValue] = []
     try:
+        # the file may come from anybody, so nothing about its form is taken for granted
         for line in path.read_bytes().splitlines():
             lines.append(json.loads(line.decode("utf-8")))
     except OSError as error:
@@ -113,14 +114,14 @@ def read_anchors(path: Path) -> AnchorSet:
 
 
 def _anchor_set(head: JsonObject, rows: Sequence[JsonObject]) -> AnchorSet:
-    made = head.get("made")
+    created = head.get("made")
     return AnchorSet(
         run=str(head.get("run")),
         runs=text_in(head.get("runs")) or "",
-        made=float(made) if isinstance(made, int | float) else 0.0,
-        identities={name: str(one) for name, one in object_in(head.get("identities")).items()},
-        models={name: str(one) for name, one in object_in(head.get("models")).items()},
-        scales={name: _ends(one) for name, one in object_in(head.get("scales")).items()},
+        made=float(created) if isinstance(created, int | float) else 0.0,
+        identities={name: str(text) for name, text in object_in(head.get("identities")).items()},
+        models={name: str(text) for name, text in object_in(head.get("models")).items()},
+        scales={name: _ends(ends) for name, ends in object_in(head.get("scales")).items()},
         anchors=tuple(map(_anchor, rows)),
     )
 
@@ -137,13 +138,13 @@ def _anchor(row: JsonObject) -> Anchor:
         name: list(map(str, value)) if isinstance(value, list) else str(value)
         for name, value in object_in(row.get("fields")).items()
     }
-    said = {name: object_in(one) for name, one in object_in(row.get("said")).items()}
+    answers = {name: object_in(answer) for name, answer in object_in(row.get("said")).items()}
     return Anchor(
         instance=Instance(fields, id=text_in(row.get("id"))),
         hash=str(row["hash"]),
         said={
-            name: AnchorAnswer(str(one["verdict"]), _number(one.get("score")))
-            for name, one in said.items()
+            name: AnchorAnswer(str(answer["verdict"]), _number(answer.get("score")))
+            for name, answer in answers.items()
         },
     )
 
@@ -153,7 +154,7 @@ def _number(value: object) -> float | None:
 
 
 def anchors_from(folder: str | Path, most: int, seed: int) -> AnchorSet:
-    """Anchors drawn from a run, without a look at what was said of its rows."""
+    """Draw anchors from a run, without looking at the verdicts on its rows."""
     info = run_info(folder)
     questions = question_names((record.judge, record.criterion) for record in records_of(folder))
     scales = {
@@ -170,8 +171,8 @@ def anchors_from(folder: str | Path, most: int, seed: int) -> AnchorSet:
             row = rows.setdefault(record.identity, _Row(record))
             row.said[questions[record.judge, record.criterion]] = answer
     lengths = {identity: _length(row.record) for identity, row in rows.items()}
-    chosen = choose_anchors(lengths, most, seed)
-    if not chosen:
+    hashes = choose_anchors(lengths, most, seed)
+    if not hashes:
         raise RunError("{folder} has no judgment with a verdict to anchor on", folder=folder)
     return AnchorSet(
         run=Path(folder).name,
@@ -185,11 +186,11 @@ def anchors_from(folder: str | Path, most: int, seed: int) -> AnchorSet:
         scales=scales,
         anchors=tuple(
             Anchor(
-                instance=Instance(rows[one].record.fields, id=rows[one].record.id),
-                hash=one,
-                said=rows[one].said,
+                instance=Instance(rows[hash].record.fields, id=rows[hash].record.id),
+                hash=hash,
+                said=rows[hash].said,
             )
-            for one in chosen
+            for hash in hashes
         ),
     )
 
@@ -201,18 +202,19 @@ class _Row:
 
 
 def choose_anchors(lengths: Mapping[str, int], most: int, seed: int) -> list[str]:
-    """Rows of every length, drawn by a hash, whatever was said of them: a choice that looks at the
-    verdicts would keep those that chance had turned, and the next look would differ without any
-    change.
+    """Draw rows of every length by a hash, whatever their verdicts.
+
+    A choice by verdicts would prefer rows that chance had turned, and the next look would differ
+    without any change.
     """
-    by_length = sorted(lengths, key=lambda one: (lengths[one], one))
+    by_length = sorted(lengths, key=lambda identity: (lengths[identity], identity))
     count = min(most, len(by_length))
     bounds = [len(by_length) * number // count for number in range(count + 1)] if count else [0]
-    chosen = {
-        min(by_length[start:end], key=lambda one: content_hash((seed, one)))
+    drawn = {
+        min(by_length[start:end], key=lambda identity: content_hash((seed, identity)))
         for start, end in pairwise(bounds)
     }
-    return [one for one in lengths if one in chosen]
+    return [identity for identity in lengths if identity in drawn]
 
 
 def _length(record: JudgmentRecord) -> int:
@@ -223,30 +225,30 @@ def _length(record: JudgmentRecord) -> int:
 
 
 def question_names(pairs: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
-    """(judge, criterion) → what the question is called: the criterion, and the judge where several
-    have it.
+    """Map (judge, criterion) to the name of the question: the criterion, with the judge if several
+    judges have it.
     """
-    known = list(dict.fromkeys(pairs))
-    names = [criterion for _, criterion in known]
+    distinct = list(dict.fromkeys(pairs))
+    names = [criterion for _, criterion in distinct]
     return {
         (judge, criterion): criterion if names.count(criterion) == 1 else f"{judge}: {criterion}"
-        for judge, criterion in known
+        for judge, criterion in distinct
     }
 
 
 def _scale(configuration: JudgeConfiguration, criterion: str) -> tuple[float, float]:
-    """The lowest and the highest score of a criterion; from 0 to 1 where it does not say."""
-    for one in configuration.questions:
-        if one.get("name") == criterion:
-            scores = [_number(each.get("score")) for each in objects_in(one.get("options"))]
-            known = [each for each in scores if each is not None]
-            if len(known) == len(scores) and len(set(known)) > 1:
-                return min(known), max(known)
+    """Return the lowest and the highest score of a criterion; 0 and 1 if it gives none."""
+    for criteria in configuration.questions:
+        if criteria.get("name") == criterion:
+            scores = [_number(score.get("score")) for score in objects_in(criteria.get("options"))]
+            known_scores = [score for score in scores if score is not None]
+            if len(known_scores) == len(scores) and len(set(known_scores)) > 1:
+                return min(known_scores), max(known_scores)
     return 0.0, 1.0
 
 
 def answer_of(record: JudgmentRecord, scale: tuple[float, float]) -> AnchorAnswer | None:
-    """What a judgment says, its score from 0 to 1; None where it says nothing."""
+    """Return the verdict of a judgment, its score scaled to 0…1; None if there is no verdict."""
     if not record.scored:
         return None
     detail, score = record.detail, record.score
@@ -259,7 +261,7 @@ def answer_of(record: JudgmentRecord, scale: tuple[float, float]) -> AnchorAnswe
 
 
 def models_in(record: JudgmentRecord) -> dict[str, str]:
-    """Model that was asked → what its replies name, with the fingerprint."""
+    """Map each model that was asked to what its replies name, with the fingerprint."""
     return {
         vote.model: " ".join(filter(None, (vote.answered_by, vote.fingerprint)))
         for vote in record.votes or ()

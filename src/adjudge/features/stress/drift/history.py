@@ -1,4 +1,4 @@
-"""The history of anchors: what each look found, and whether the judge has changed."""
+"""The history of anchors: the verdicts at each look, and whether the judge has changed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _RISK = 0.05
 
 
 class DriftOutcome(StrEnum):
-    """What the history of one question says."""
+    """The conclusion about one question."""
 
     CHANGED = "changed"
     NOISE = "noise"
@@ -37,7 +37,7 @@ class DriftOutcome(StrEnum):
 
 @light_dataclass(frozen=True, kw_only=True)
 class AnchorLook:
-    """The anchors judged once."""
+    """The anchors, judged once."""
 
     number: int
     at: float
@@ -86,8 +86,8 @@ class QuestionDrift:
     """
 
     def options_at(self, look: AnchorLook) -> Counter[str]:
-        """Option → anchors, at a look."""
-        return Counter(str(each.option) for each in look.said.get(self.question, {}).values())
+        """Count the anchors of each option at a look."""
+        return Counter(str(answer.option) for answer in look.said.get(self.question, {}).values())
 
     def to_dict(self) -> JsonDict:
         return {
@@ -113,31 +113,33 @@ class DriftReport:
 
     @property
     def changed(self) -> bool:
-        return any(one.outcome is DriftOutcome.CHANGED for one in self.questions)
+        return any(question.outcome is DriftOutcome.CHANGED for question in self.questions)
 
     def changes(self, anchors: AnchorSet) -> dict[str, float]:
-        """Identity of a judge that changed, and is set up as it was → when that was found."""
-        found: dict[str, float] = {}
-        for one in self.questions:
-            identity = anchors.identities.get(one.question)
-            if one.itself is not None and identity is not None:
-                found[identity] = max(self.looks[one.itself].at, found.get(identity, 0.0))
-        return found
+        """Map the identity of each judge that changed, with its setup as it was, to when that was
+        found.
+        """
+        times: dict[str, float] = {}
+        for question in self.questions:
+            identity = anchors.identities.get(question.question)
+            if question.itself is not None and identity is not None:
+                times[identity] = max(self.looks[question.itself].at, times.get(identity, 0.0))
+        return times
 
     @property
     def cannot_tell(self) -> bool:
         return not self.questions or any(
-            one.outcome is DriftOutcome.CANNOT_TELL for one in self.questions
+            question.outcome is DriftOutcome.CANNOT_TELL for question in self.questions
         )
 
 
 def looks_of(anchors: Path) -> Path:
-    """The folder of the looks at anchors."""
+    """Return the folder of the looks at anchors."""
     return anchors.with_name(f"{anchors.stem}-looks")
 
 
 def anchors_of(look: Path) -> Path | None:
-    """The file of anchors that a run is a look at, where it lies beside the looks."""
+    """Return the file of anchors that a run is a look at, if it is next to the folder of looks."""
     name, ending, _ = look.absolute().parent.name.rpartition("-looks")
     path = look.absolute().parent.with_name(f"{name}.jsonl")
     return path if ending and path.is_file() else None
@@ -148,7 +150,7 @@ def look_folder(looks: Path, number: int) -> Path:
 
 
 def next_look(looks: Path) -> int:
-    """The number of the look that comes next, or is under way."""
+    """Return the number of the look that comes next, or is under way."""
     return next(number for number in range(1, 100_000) if not _is_whole(look_folder(looks, number)))
 
 
@@ -157,12 +159,14 @@ def _is_whole(folder: Path) -> bool:
 
 
 def look_plan(plan: Plan, anchors: AnchorSet, number: int) -> Plan:
-    """Return ``plan`` over the anchors that are intact, asked as a further sample each time."""
-    rows = tuple(one.instance for one in anchors.anchors if one.is_intact)
+    """Return ``plan`` over the intact anchors."""
+    rows = tuple(candidate.instance for candidate in anchors.anchors if candidate.is_intact)
     if not rows:
         raise RunError("no anchor is the row that was judged: make new anchors")
     judges = tuple(
-        replace(asked_again(one, number), name=one.name, label=one.label) for one in plan.judges
+        # a further sample each time, so that no answer comes from an earlier look
+        replace(asked_again(candidate, number), name=candidate.name, label=candidate.label)
+        for candidate in plan.judges
     )
     return replace(
         plan.over(replace(plan.file, rows=rows)),
@@ -172,61 +176,65 @@ def look_plan(plan: Plan, anchors: AnchorSet, number: int) -> Plan:
 
 
 def drift_report(anchors: AnchorSet, looks: Path) -> DriftReport:
-    """What all looks that are whole say."""
-    intact = {one.hash: one for one in anchors.anchors if one.is_intact}
-    names = list(dict.fromkeys(name for one in anchors.anchors for name in one.said))
-    first = AnchorLook(
+    """Compare all finished looks."""
+    intact = {anchor.hash: anchor for anchor in anchors.anchors if anchor.is_intact}
+    names = list(dict.fromkeys(name for anchor in anchors.anchors for name in anchor.said))
+    original = AnchorLook(
         number=0,
         at=anchors.made,
         said={
-            name: {hash: one.said[name] for hash, one in intact.items() if name in one.said}
+            name: {
+                hash: anchor.said[name] for hash, anchor in intact.items() if name in anchor.said
+            }
             for name in names
         },
         identities=anchors.identities,
         models=anchors.models,
     )
-    history = [first, *_looks(anchors, looks)]
+    history = [original, *_looks(anchors, looks)]
     last = history[-1]
     questions = [_question(name, history, len(names) / _RISK) for name in names]
     return DriftReport(
         anchors=len(anchors.anchors),
-        edited=tuple(one.instance.id or one.hash for one in anchors.anchors if not one.is_intact),
+        edited=tuple(
+            anchor.instance.id or anchor.hash for anchor in anchors.anchors if not anchor.is_intact
+        ),
         looks=tuple(history),
         questions=tuple(questions),
         renamed=tuple(
-            (model, before, now)
+            (model, model_then, now)
             for model, now in last.models.items()
-            if (before := first.models.get(model)) and before != now
+            if (model_then := original.models.get(model)) and model_then != now
         ),
         unscored=sum(
             hash not in last.said[name]
-            for name, each in first.said.items()
+            for name, answers in original.said.items()
             if name in last.said
-            for hash in each
+            for hash in answers
         ),
     )
 
 
 def _looks(anchors: AnchorSet, looks: Path) -> Iterator[AnchorLook]:
-    known = {one.hash for one in anchors.anchors if one.is_intact}
+    hashes = {anchor.hash for anchor in anchors.anchors if anchor.is_intact}
     for number in range(1, next_look(looks)):
         folder = look_folder(looks, number)
         info = run_info(folder)
         records = list(records_of(folder, votes=True))
-        names = question_names((one.judge, one.criterion) for one in records)
-        said: dict[str, dict[str, AnchorAnswer]] = {name: {} for name in names.values()}
+        names = question_names((record.judge, record.criterion) for record in records)
+        answers: dict[str, dict[str, AnchorAnswer]] = {name: {} for name in names.values()}
         models: dict[str, str] = {}
         for record in records:
             name = names[record.judge, record.criterion]
             answer = answer_of(record, anchors.scales.get(name, (0.0, 1.0)))
             models |= models_in(record)
-            if answer is not None and record.identity in known:
-                said[name][record.identity] = answer
+            if answer is not None and record.identity in hashes:
+                answers[name][record.identity] = answer
         started = info.facts.get("started")
         yield AnchorLook(
             number=number,
             at=float(started) if isinstance(started, int | float) else 0.0,
-            said=said,
+            said=answers,
             identities={
                 name: info.identities[judge]
                 for (judge, _), name in names.items()
@@ -237,25 +245,27 @@ def _looks(anchors: AnchorSet, looks: Path) -> Iterator[AnchorLook]:
 
 
 def _question(name: str, history: Sequence[AnchorLook], bar: float) -> QuestionDrift:
-    answers = [one.said.get(name, {}) for one in history]
-    first, last = answers[0], answers[-1]
-    both = [hash for hash in first if hash in last] if len(history) > 1 else []
-    before, now = history[0].identities.get(name), history[-1].identities.get(name)
-    judges = [one.identities.get(name, before) for one in history[1:]]
+    answers = [past.said.get(name, {}) for past in history]
+    original, latest = answers[0], answers[-1]
+    compared = [hash for hash in original if hash in latest] if len(history) > 1 else []
+    identity_then, identity_now = history[0].identities.get(name), history[-1].identities.get(name)
+    judges = [past.identities.get(name, identity_then) for past in history[1:]]
     by_judge = {
         judge: change_evidence(_answers_by(judge, name, history), bar)
-        for judge in (before, *judges)
+        for judge in (identity_then, *judges)
     }
     evidence = [by_judge[judge][place] for place, judge in enumerate(judges)]
-    itself = _reached(by_judge[before], bar)
-    own = by_judge[now or before]
-    since = _reached(own, bar)
-    only_first_changed = since is None and itself is not None
+    original_changed = _find_first_reaching(by_judge[identity_then], bar)
+    relevant = by_judge[identity_now or identity_then]
+    since = _find_first_reaching(relevant, bar)
+    only_first_changed = since is None and original_changed is not None
     if only_first_changed:  # a look at another judge does not undo a change
-        own, since = by_judge[before], itself
-    differ = sum(first[hash].option != last[hash].option for hash in both)
-    reconfigured = before is not None and now is not None and before != now
-    outcome = _outcome(own, bar, len(both))
+        relevant, since = by_judge[identity_then], original_changed
+    differ = sum(original[hash].option != latest[hash].option for hash in compared)
+    reconfigured = (
+        identity_then is not None and identity_now is not None and identity_then != identity_now
+    )
+    outcome = _outcome(relevant, bar, len(compared))
     if outcome is DriftOutcome.NOISE and reconfigured and differ:
         # how much this judge wavers is unknown: the first answers are another judge's
         outcome = DriftOutcome.CANNOT_TELL
@@ -263,45 +273,46 @@ def _question(name: str, history: Sequence[AnchorLook], bar: float) -> QuestionD
         question=name,
         outcome=outcome,
         evidence=tuple(evidence),
-        most=max(own, default=1.0),
+        most=max(relevant, default=1.0),
         since=since,
-        other_judge=tuple(look for look, judge in enumerate(judges, 1) if judge != before),
+        other_judge=tuple(look for look, judge in enumerate(judges, 1) if judge != identity_then),
         only_first_changed=only_first_changed,
         bar=bar,
-        compared=len(both),
+        compared=len(compared),
         differ=differ,
         means=tuple(map(_mean, answers)),
-        first=Counter(str(one.option) for one in first.values()),
-        last=Counter(str(one.option) for one in last.values()),
+        first=Counter(str(answer.option) for answer in original.values()),
+        last=Counter(str(answer.option) for answer in latest.values()),
         reconfigured=reconfigured,
-        itself=itself,
+        itself=original_changed,
     )
 
 
 def _answers_by(
     identity: str | None, name: str, history: Sequence[AnchorLook]
 ) -> list[Mapping[str, AnchorAnswer]]:
-    """What was said at first and by the judge with that identity: another judge that somebody
-    looked at in between says nothing of whether this one has changed.
+    """Return the original answers and those of looks at the judge with that identity, else
+    nothing.
     """
-    own = [one.identities.get(name, identity) == identity for one in history[1:]]
+    # a look at another judge in between says nothing about a change of this one
+    same_judge = [look.identities.get(name, identity) == identity for look in history[1:]]
     return [
-        one.said.get(name, {}) if is_own else {}
-        for one, is_own in zip(history, [True, *own], strict=True)
+        look.said.get(name, {}) if is_same else {}
+        for look, is_same in zip(history, [True, *same_judge], strict=True)
     ]
 
 
-def _reached(evidence: Sequence[float], bar: float) -> int | None:
-    """The first look with such evidence."""
-    return next((at for at, one in enumerate(evidence, 1) if one >= bar), None)
+def _find_first_reaching(evidence: Sequence[float], bar: float) -> int | None:
+    """Return the first look whose evidence reaches the bar."""
+    return next((at for at, value in enumerate(evidence, 1) if value >= bar), None)
 
 
 def _outcome(evidence: Sequence[float], bar: float, compared: int) -> DriftOutcome:
-    if any(one >= bar for one in evidence):
+    if any(value >= bar for value in evidence):
         return DriftOutcome.CHANGED
     return DriftOutcome.NOISE if compared >= FEWEST else DriftOutcome.CANNOT_TELL
 
 
 def _mean(answers: Mapping[str, AnchorAnswer]) -> float | None:
-    known = [one.score for one in answers.values() if one.score is not None]
-    return fmean(known) if known else None
+    scores = [answer.score for answer in answers.values() if answer.score is not None]
+    return fmean(scores) if scores else None
