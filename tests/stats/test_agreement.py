@@ -34,7 +34,7 @@ from adjudge.stats.agreement import (
     recall,
     rows_with_missing,
 )
-from adjudge.stats.bootstrap import Draws, binomial, bootstrap, redrawn
+from adjudge.stats.bootstrap import Draws, binomial, bootstrap, redraw
 from adjudge.stats.correlation import Correlation, correlation_of, kendall, pearson, spearman
 from adjudge.stats.estimate import Figure
 from adjudge.stats.probability import auc, brier, calibration_error
@@ -384,6 +384,6 @@ def test_rows_that_are_alike_are_drawn_at_once_and_give_the_same_interval(size: 
     """
     rows = [("a", "a")] * 3000 + [("a", "b")] * 1500 + [("b", "b")] * 1500
     clusters = None if size == 1 else [place // size for place in range(len(rows))]
-    drawn = [table["a", "b"] for table in redrawn(rows, clusters, Draws(400))]
-    assert all(sum(table.values()) == 6000 for table in redrawn(rows, clusters, Draws(3)))
+    drawn = [table["a", "b"] for table in redraw(rows, clusters, Draws(400))]
+    assert all(sum(table.values()) == 6000 for table in redraw(rows, clusters, Draws(3)))
     assert stdev(drawn) == pytest.approx(math.sqrt(6000 * 0.25 * 0.75 * size), rel=0.15)

@@ -38,9 +38,9 @@ from adjudge.stats.intervals import (
 from adjudge.stats.named_estimators import ppi_plus_plus, rogan_gladen
 from adjudge.stats.refusal import (
     chance_p_value,
+    describe_savings,
     doubts,
     labels_needed,
-    labels_saved,
     no_better_than_chance,
     too_few,
 )
@@ -494,12 +494,12 @@ def test_of_a_judge_at_chance_it_is_said_and_of_a_good_one_not() -> None:
 
 def test_it_is_said_how_many_labels_a_judge_saves() -> None:
     alone = Estimate(0.5, 0.4, 0.6, 100, "labels only")
-    found = labels_saved(Estimate(0.5, 0.42, 0.58, 100, "post-stratified"), alone)
+    found = describe_savings(Estimate(0.5, 0.42, 0.58, 100, "post-stratified"), alone)
     assert found == (
         "the judge saves about 56 labels: without it, so narrow an interval would take 156 labels "
         "instead of 100"
     )
-    found = labels_saved(Estimate(0.5, 0.404, 0.6, 100, "post-stratified"), alone)
+    found = describe_savings(Estimate(0.5, 0.404, 0.6, 100, "post-stratified"), alone)
     assert found == "the judge saves no labels: corrected ±0.098, the labels alone ±0.100"
 
 

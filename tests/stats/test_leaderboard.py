@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adjudge.stats.bootstrap import Draws, redrawn
+from adjudge.stats.bootstrap import Draws, redraw
 from adjudge.stats.controlled_ranking import controlled_ranking, relative_length
 from adjudge.stats.linear import solve
 from adjudge.stats.ranking import (
@@ -64,7 +64,7 @@ def test_limits_of_few_prompts_are_those_of_student(prompts: int) -> None:
     """
     contests = [NamedContest("a", "b", "ab"[n % 5 < 2]) for n in range(prompts)]
     drawn = []
-    for counts in redrawn(contests, None, Draws(300)):
+    for counts in redraw(contests, None, Draws(300)):
         won = sum(count for contest, count in counts.items() if contest.winner == "a")
         drawn.append(math.log(won / (prompts - won)) / 2)
     error = stdev(drawn) * math.sqrt(prompts / (prompts - 1))

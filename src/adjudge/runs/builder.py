@@ -21,7 +21,7 @@ from adjudge.core.gateway.prices import PriceTable
 from adjudge.core.judges.case import CaseJudge
 from adjudge.core.judges.judge import Judge
 from adjudge.core.reading.types import FilePath, Record, Schema, keys_of
-from adjudge.core.reading.user_code import beside, load_code
+from adjudge.core.reading.user_code import load_code, locate_code
 from adjudge.core.reading.values import Place, WrongValue
 from adjudge.errors import KeyMissing, ModelError, SetupError
 from adjudge.messages import Message
@@ -155,7 +155,7 @@ def _own_model(file: EvalFile, entry: ModelEntry) -> OpenModel:
     """Open a function of the user's, ``prompt -> text``, as a model. Its identity changes with its
     file.
     """
-    function = load_code(beside(entry.model, file.path.parent))
+    function = load_code(locate_code(entry.model, file.path.parent))
 
     @wraps(function)
     async def ask(prompt: str) -> str:

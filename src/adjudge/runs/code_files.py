@@ -16,7 +16,7 @@ from adjudge.core.aio.files import sha256
 from adjudge.core.domain.frozen_mapping import text_hash
 from adjudge.core.gateway.registry import is_known
 from adjudge.core.ledger.file import FILE as LEDGER
-from adjudge.core.reading.user_code import beside, is_reference, is_there
+from adjudge.core.reading.user_code import code_exists, is_reference, locate_code
 from adjudge.runs.project import ModelEntry
 
 if TYPE_CHECKING:
@@ -119,7 +119,9 @@ class CodeFiles:
     def _is_function(self, model: str) -> bool:
         """Return True if there is such code next to the eval file, or installed."""
         if model not in self._functions:
-            self._functions[model] = is_there(model, self.file.path.parent) and not is_known(model)
+            self._functions[model] = code_exists(model, self.file.path.parent) and not is_known(
+                model
+            )
         return self._functions[model]
 
     def _version(self, code: Iterable[str]) -> str:
@@ -162,7 +164,7 @@ def _paths_in(code: Iterable[str], file: EvalFile) -> Iterator[Path]:
     """Yield the paths that code names, even if they do not exist."""
     for text in code:
         if is_reference(text):
-            yield Path(beside(text, file.path.parent).rpartition(":")[0])
+            yield Path(locate_code(text, file.path.parent).rpartition(":")[0])
         else:
             yield from (file.beside(word) for word in text.split() if len(word) < _LONGEST_NAME)
 
@@ -172,7 +174,7 @@ def _installed_elsewhere(references: Iterable[str], folder: Path) -> Iterator[Pa
     ``python -m adjudge`` these may be in the working folder.
     """
     for reference in references:
-        place = beside(reference, folder).rpartition(":")[0]
+        place = locate_code(reference, folder).rpartition(":")[0]
         if place.endswith(".py"):
             continue
         try:

@@ -11,7 +11,7 @@ from adjudge.core.judges.attributes import mark_code
 from adjudge.core.judges.case import CaseJudge
 from adjudge.core.judges.custom import OwnJudge
 from adjudge.core.judges.judge import Judge
-from adjudge.core.reading.user_code import beside, is_reference, load_code
+from adjudge.core.reading.user_code import is_reference, load_code, locate_code
 from adjudge.errors import SetupError
 from adjudge.runs.eval_file import EvalFile, PythonEntry
 
@@ -27,7 +27,7 @@ def own_judge(
         raise SetupError(
             "a judge is named file.py:Class or module:Class, not {judge!r}", judge=entry.judge
         )
-    judge_class = load_code(beside(entry.judge, file.path.parent))
+    judge_class = load_code(locate_code(entry.judge, file.path.parent))
     if not (isinstance(judge_class, type) and issubclass(judge_class, Judge)):
         raise SetupError(
             "{judge} is not a judge: write a class below adjudge.BaseDirectJudge or "

@@ -29,7 +29,7 @@ from adjudge.core.gateway.registry import (
     our_providers,
 )
 from adjudge.core.reading.objects import ObjectFile
-from adjudge.core.reading.user_code import is_reference, is_there
+from adjudge.core.reading.user_code import code_exists, is_reference
 from adjudge.errors import SetupError
 from adjudge.messages import Message, term
 from adjudge.plugins import resolve
@@ -269,7 +269,7 @@ class _EvalNeeds:
 def _needs_of_model(entry: ModelEntry, folder: Path, root: Path) -> Iterator[tuple[Message, str]]:
     """Yield the needs of a model. ``folder``: the place of code that the model may name."""
     model = entry.model.strip()
-    if is_there(model, folder) and not is_known(model):
+    if code_exists(model, folder) and not is_known(model):
         yield RUNS, model
         return
     spec = _provider_of(model)

@@ -24,7 +24,7 @@ from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.gateway.prices import PriceTable
 from adjudge.core.gateway.registry import is_known
 from adjudge.core.reading.objects import ObjectFile
-from adjudge.core.reading.user_code import is_there
+from adjudge.core.reading.user_code import code_exists
 from adjudge.core.reading.values import Place, load_yaml
 from adjudge.errors import SetupError
 from adjudge.messages import Message, join
@@ -340,7 +340,7 @@ class _Opened:
 def _with_code_of_project(file: EvalFile, project: Project) -> EvalFile:
     """Return the file with the model of the project, if that is a function next to the file."""
     model = project.model or ""
-    if file.models or is_known(model) or not is_there(model, file.path.parent):
+    if file.models or is_known(model) or not code_exists(model, file.path.parent):
         return file
     return replace(file, models=(ModelEntry(model=model),))
 

@@ -11,7 +11,7 @@ from adjudge.core.gateway.targets.answer import AnswerPaths
 from adjudge.core.gateway.targets.target import Target
 from adjudge.core.gateway.targets.targets import CommandTarget, FunctionTarget, HttpCall, HttpTarget
 from adjudge.core.reading.places import places_in
-from adjudge.core.reading.user_code import beside, load_code
+from adjudge.core.reading.user_code import load_code, locate_code
 from adjudge.errors import SetupError
 from adjudge.messages import reason_of
 from adjudge.runs.eval_file import EvalFile
@@ -83,7 +83,7 @@ def _target(file: EvalFile, entry: TargetEntry) -> Target:
             url=entry.url, method=entry.method, headers=dict(entry.headers), body=entry.body
         )
         return HttpTarget(call, name=entry.title, paths=paths)
-    function = load_code(beside(entry.function or "", file.path.parent))
+    function = load_code(locate_code(entry.function or "", file.path.parent))
     return FunctionTarget(function, name=entry.title, reference=entry.function or "", paths=paths)
 
 

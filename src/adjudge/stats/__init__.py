@@ -1,6 +1,6 @@
-"""Pure arithmetic about many results."""
+"""Pure statistics over many results."""
 
 FEWEST = 8
-"""Fewer rows have no interval: whatever is computed of them is too narrow to be believed, or too
-wide to say anything.
+"""Minimum number of rows for an interval. With fewer it is too narrow to be reliable, or too wide
+to be useful.
 """

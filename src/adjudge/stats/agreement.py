@@ -1,8 +1,7 @@
-"""How well two raters agree: a judge and a person, or two people.
+"""Agreement of two raters: a judge and a person, or two people.
 
-Each figure is a function of a table: how often the first rater said this where the second said
-that. It is None, with a reason, exactly where its formula divides nothing by nothing; it is never
-NaN.
+Each figure is a function of a table of pairs of answers. It is None, with a reason, exactly if its
+formula divides zero by zero; it is never NaN.
 """
 
 from __future__ import annotations
@@ -29,12 +28,10 @@ from adjudge.stats.intervals import Clusters, Interval, clusters_at
 
 Option = str | int | float
 Table = Mapping[tuple[Option, Option], int]
-"""How often the first rater (the judge) said the one where the second (the
-truth) said the other.
-"""
+"""(answer of the judge, truth) → number of rows."""
 Missing = Literal["drop", "tie", "wrong"]
 NO_VERDICT = Message("(no verdict)")
-"""What a missing verdict counts as under the policy "wrong": an option that nobody else uses."""
+"""Option that stands for a missing verdict under the policy "wrong". No rater uses it."""
 
 
 def rows_with_missing(
@@ -43,67 +40,68 @@ def rows_with_missing(
     missing: Missing,
     tie: Option | None = None,
 ) -> list[tuple[Option, Option]]:
-    """The rows as pairs, with what the named policy makes of a missing verdict: leave the row out,
-    a tie, or a wrong answer.
+    """Return the rows as pairs of verdict and truth.
+
+    The policy decides about a missing verdict: leave the row out, count a tie, or count a wrong
+    answer.
     """
     if missing == "tie" and tie is None:
         raise ValueError(Message('the policy "tie" needs the option that means a tie'))
     stand_in = NO_VERDICT if tie is None or missing == "wrong" else tie
     return [
-        (stand_in if said is None else said, true)
-        for said, true in zip(judge, truth, strict=True)
-        if said is not None or missing != "drop"
+        (stand_in if verdict is None else verdict, label)
+        for verdict, label in zip(judge, truth, strict=True)
+        if verdict is not None or missing != "drop"
     ]
 
 
 def accuracy(table: Table) -> Figure:
-    """The share of rows on which the two agree."""
+    """Return the share of rows on which the two agree."""
     total = sum(table.values())
-    return Figure(_agreed(table) / total) if total else NO_ROWS
+    return Figure(_count_agreements(table) / total) if total else NO_ROWS
 
 
-def _agreed(table: Table) -> int:
-    return sum(count for (one, other), count in table.items() if one == other)
+def _count_agreements(table: Table) -> int:
+    return sum(count for (verdict, label), count in table.items() if verdict == label)
 
 
 def balanced_accuracy(table: Table) -> Figure:
-    """The mean recall over the options that the truth holds; of one option there is nothing to
-    balance.
-    """
-    _, true = _margins(table)
+    """Return the mean recall over the options that are ever the truth; None for a single one."""
+    _, true = _count_sides(table)
     shares = [table.get((option, option), 0) / count for option, count in true.items()]
     if len(shares) == 1:
         return Figure(None, Message("{option} is always the truth", option=next(iter(true))))
     return Figure(math.fsum(shares) / len(shares)) if shares else NO_ROWS
 
 
-def _margins(table: Table) -> tuple[Counter[Option], Counter[Option]]:
-    first: Counter[Option] = Counter()
-    second: Counter[Option] = Counter()
-    for (one, other), count in table.items():
+def _count_sides(table: Table) -> tuple[Counter[Option], Counter[Option]]:
+    """Count the answers of each rater."""
+    judge_counts: Counter[Option] = Counter()
+    truth_counts: Counter[Option] = Counter()
+    for (verdict, label), count in table.items():
         if count:
-            first[one] += count
-            second[other] += count
-    return first, second
+            judge_counts[verdict] += count
+            truth_counts[label] += count
+    return judge_counts, truth_counts
 
 
 def precision(table: Table, option: Option) -> Figure:
-    """Where the judge said ``option``, how often the truth did."""
+    """Return the share of right answers among the rows for which the judge said ``option``."""
     never = Message("the judge never said {option}", option=option)
-    return _share_of_option(table, option, _margins(table)[0][option], never)
+    return _share_of_option(table, option, _count_sides(table)[0][option], never)
 
 
 def recall(table: Table, option: Option) -> Figure:
-    """Where the truth said ``option``, how often the judge did."""
+    """Return the share of rows with the truth ``option`` that the judge found."""
     never = Message("{option} is never the truth", option=option)
-    return _share_of_option(table, option, _margins(table)[1][option], never)
+    return _share_of_option(table, option, _count_sides(table)[1][option], never)
 
 
 def f1(table: Table, option: Option) -> Figure:
-    """The harmonic mean of precision and recall."""
-    first, second = _margins(table)
+    """Return the harmonic mean of precision and recall."""
+    judge_counts, truth_counts = _count_sides(table)
     never = Message("nobody said {option}", option=option)
-    return _share_of_option(table, option, (first[option] + second[option]) / 2, never)
+    return _share_of_option(table, option, (judge_counts[option] + truth_counts[option]) / 2, never)
 
 
 def _share_of_option(table: Table, option: Option, of: float, never: Message) -> Figure:
@@ -113,12 +111,16 @@ def _share_of_option(table: Table, option: Option, of: float, never: Message) ->
 def macro(
     table: Table, figure: Callable[[Table, Option], Figure], options: Sequence[Option]
 ) -> Figure:
-    """The plain mean of a figure over the options."""
+    """Return the plain mean of a figure over the options."""
     if not options:
         return NO_ROWS
     figures = [figure(table, option) for option in options]
-    gone = next((one for one in figures if one.value is None), None)
-    return gone or Figure(math.fsum(one.value or 0.0 for one in figures) / len(figures))
+    missing = next(
+        (option_figure for option_figure in figures if option_figure.value is None), None
+    )
+    return missing or Figure(
+        math.fsum(option_figure.value or 0.0 for option_figure in figures) / len(figures)
+    )
 
 
 Weights = Literal["linear", "quadratic"] | None
@@ -127,20 +129,26 @@ Weights = Literal["linear", "quadratic"] | None
 def cohen_kappa(
     table: Table, weights: Weights = None, order: Sequence[Option] | None = None
 ) -> Figure:
-    """Cohen's kappa, plain or weighted by the distance of the options in ``order`` (that of their
-    values without one).
+    """Return Cohen's kappa, plain or weighted by distance in ``order`` (by default, that of the
+    values).
     """
-    first, second = _margins(table)
-    total = sum(first.values())
+    judge_counts, truth_counts = _count_sides(table)
+    total = sum(judge_counts.values())
     if not total:
         return NO_ROWS
-    chosen = sorted(first.keys() | second.keys(), key=_sort_key) if order is None else order
-    places = {option: float(place) for place, option in enumerate(chosen)}
+    ordered_options = (
+        sorted(judge_counts.keys() | truth_counts.keys(), key=_sort_key) if order is None else order
+    )
+    places = {option: float(place) for place, option in enumerate(ordered_options)}
     distance = partial(apart, distance=weights or "nominal", places=places)
-    observed = math.fsum(distance(one, other) * count for (one, other), count in table.items())
+    observed = math.fsum(
+        distance(verdict, label) * count for (verdict, label), count in table.items()
+    )
     expected = (
         math.fsum(
-            distance(one, other) * a * b for one, a in first.items() for other, b in second.items()
+            distance(verdict, label) * a * b
+            for verdict, a in judge_counts.items()
+            for label, b in truth_counts.items()
         )
         / total
     )
@@ -155,7 +163,7 @@ def _sort_key(option: Option) -> tuple[bool, float, str]:
 
 @dataclass(frozen=True, slots=True)
 class TwoRaters:
-    """Two raters over the rows that both rated."""
+    """Agreement of two raters over the rows that both rated."""
 
     count: int
     accuracy: Figure
@@ -163,7 +171,7 @@ class TwoRaters:
 
     @classmethod
     def of(cls, pairs: Sequence[tuple[Option, Option]]) -> TwoRaters:
-        """What both say of each row."""
+        """Compute the figures from the pairs of ratings."""
         table = Counter(pairs)
         return cls(len(pairs), accuracy(table), cohen_kappa(table))
 
@@ -178,7 +186,7 @@ class TwoRaters:
 
 @dataclass(frozen=True, slots=True)
 class ClassScores:
-    """One option: precision, recall and F1."""
+    """Precision, recall and F1 of one option."""
 
     precision: Estimate
     recall: Estimate
@@ -187,7 +195,7 @@ class ClassScores:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """What two raters' rows say of their agreement."""
+    """All figures of agreement between two raters."""
 
     count: int
     left_out: int
@@ -195,7 +203,7 @@ class Agreement:
     figures: dict[str, Estimate]
     classes: dict[Option, ClassScores]
     baselines: dict[str, Estimate]
-    """What the same rows give a judge that does not read them."""
+    """Accuracy of judges that do not read the rows."""
 
 
 def agreement(
@@ -210,20 +218,24 @@ def agreement(
     clusters: Clusters = None,
     level: float = 0.95,
 ) -> Agreement:
-    """Accuracy, balanced accuracy, kappas, macro and per-class figures, each with its interval, and
-    the baselines.
+    """Compute accuracy, balanced accuracy, kappas, macro and per-class figures with intervals, and
+    baselines.
 
-    ``order`` are the options from worst to best; with it the kappas are weighted too. ``offered``
-    are those that a guess may fall on, beside the ones that were seen. ``longest`` is what a judge
-    would say that always takes the longest response.
+    ``order``: the options from worst to best; it adds weighted kappas. ``offered``: options that a
+    random guess may pick, besides those in use. ``longest``: answers of a judge that always picks
+    the longest response.
+
+    Example: ``agreement(["PASS", "FAIL"], ["PASS", "PASS"]).figures["accuracy"].value``
     """
     rows = rows_with_missing(judge, truth, missing, tie)
-    kept = [place for place, said in enumerate(judge) if said is not None or missing != "drop"]
-    groups = clusters_at(clusters, kept)
+    counted_places = [
+        place for place, verdict in enumerate(judge) if verdict is not None or missing != "drop"
+    ]
+    groups = clusters_at(clusters, counted_places)
     options = _options(rows, order)
     figures = _figures(rows, options, order, groups, level)
     classes = {option: _class_scores(rows, option, groups, level) for option in options}
-    guesses = None if longest is None else [longest[place] for place in kept]
+    guesses = None if longest is None else [longest[place] for place in counted_places]
     return Agreement(
         len(rows),
         len(truth) - len(rows),
@@ -234,17 +246,17 @@ def agreement(
 
 
 def _options(rows: Sequence[tuple[Option, Option]], order: Sequence[Option] | None) -> list[Option]:
-    seen = {option for row in rows for option in row} - {NO_VERDICT}
+    used = {option for row in rows for option in row} - {NO_VERDICT}
     return (
-        [option for option in order if option in seen]
+        [option for option in order if option in used]
         if order is not None
-        else sorted(seen, key=_sort_key)
+        else sorted(used, key=_sort_key)
     )
 
 
 _Rows = Sequence[tuple[Option, Option]]
 _Hits = tuple[list[bool], Clusters]
-"""Whether judge and truth agree, on some rows, and the clusters of these."""
+"""For some rows, if judge and truth agree, and the clusters of these rows."""
 
 
 def _figures(
@@ -255,19 +267,19 @@ def _figures(
     level: float,
 ) -> dict[str, Estimate]:
     table = Counter(rows)
-    said, true, either = (
+    judge_hits, truth_hits, either_hits = (
         [_hits(rows, option, sides, clusters) for option in options]
         for sides in ((0,), (1,), (0, 1))
     )
     limits: dict[str, tuple[Figure, Interval | None]] = {
-        "balanced accuracy": (balanced_accuracy(table), _mean_share(true, level)),
+        "balanced accuracy": (balanced_accuracy(table), _mean_share(truth_hits, level)),
         "kappa": (
             cohen_kappa(table),
             above_chance(rows, clusters=clusters, level=level) if rows else None,
         ),
-        "macro precision": (macro(table, precision, options), _mean_share(said, level)),
-        "macro recall": (macro(table, recall, options), _mean_share(true, level)),
-        "macro F1": (macro(table, f1, options), _mean_f1(either, level)),
+        "macro precision": (macro(table, precision, options), _mean_share(judge_hits, level)),
+        "macro recall": (macro(table, recall, options), _mean_share(truth_hits, level)),
+        "macro F1": (macro(table, f1, options), _mean_f1(either_hits, level)),
     }
     scale = [*(order or ()), NO_VERDICT]
     places = {option: place / (len(scale) - 1 or 1) for place, option in enumerate(scale)}
@@ -278,7 +290,7 @@ def _figures(
             above_chance(rows, weights, places, clusters=clusters, level=level) if rows else None,
         )
     return {
-        "accuracy": share_of([one == other for one, other in rows], clusters, level),
+        "accuracy": share_of([verdict == label for verdict, label in rows], clusters, level),
         **{
             name: with_limits(figure, interval, len(rows), clusters, level)
             for name, (figure, interval) in limits.items()
@@ -287,31 +299,33 @@ def _figures(
 
 
 def _hits(rows: _Rows, option: Option, sides: Sequence[int], clusters: Clusters) -> _Hits:
-    """Of the rows where one of ``sides`` (the judge 0, the truth 1) said ``option``."""
+    """Select the rows in which one of ``sides`` (judge 0, truth 1) said ``option``."""
     places = [place for place, row in enumerate(rows) if any(row[side] == option for side in sides)]
     return [rows[place][0] == rows[place][1] for place in places], clusters_at(clusters, places)
 
 
 def _mean_share(parts: Sequence[_Hits], level: float) -> Interval | None:
-    """None where one option alone was seen: nobody knows what is true of the others."""
+    """Return the interval of a mean share; None for a single option, because nothing is known of
+    others.
+    """
     return mean_share_interval(parts, level=level) if len(parts) > 1 else None
 
 
 def _mean_f1(parts: Sequence[_Hits], level: float) -> Interval | None:
-    each = [f1_interval(hits, level=level, clusters=groups) for hits, groups in parts]
-    return mean_of_intervals(each, level=level) if len(parts) > 1 else None
+    intervals = [f1_interval(hits, level=level, clusters=groups) for hits, groups in parts]
+    return mean_of_intervals(intervals, level=level) if len(parts) > 1 else None
 
 
 def _class_scores(rows: _Rows, option: Option, clusters: Clusters, level: float) -> ClassScores:
-    (said, of_said), (true, of_true), (either, of_either) = (
+    (judge_hits, judge_clusters), (truth_hits, truth_clusters), (either, of_either) = (
         _hits(rows, option, sides, clusters) for sides in ((0,), (1,), (0, 1))
     )
     never_said = Message("the judge never said {option}", option=option)
     never_true = Message("{option} is never the truth", option=option)
     limits = f1_interval(either, level=level, clusters=of_either)
     return ClassScores(
-        share_of(said, of_said, level, never_said),
-        share_of(true, of_true, level, never_true),
+        share_of(judge_hits, judge_clusters, level, never_said),
+        share_of(truth_hits, truth_clusters, level, never_true),
         with_limits(f1(Counter(rows), option), limits, len(rows), clusters, level),
     )
 
@@ -319,7 +333,7 @@ def _class_scores(rows: _Rows, option: Option, clusters: Clusters, level: float)
 def share_of(
     hits: Sequence[bool], clusters: Clusters, level: float, reason: str = Message("no rows")
 ) -> Estimate:
-    """How many of the rows, with its interval."""
+    """Return the share of hits with its interval."""
     return estimate_mean([float(hit) for hit in hits], "share", reason, level, clusters)
 
 
@@ -329,15 +343,15 @@ def baselines(
     longest: Sequence[Option] | None,
     level: float,
 ) -> dict[str, Estimate]:
-    """The accuracy of judges that read nothing: the commonest answer, a guess, and the longest
-    response where it is known.
+    """Return the accuracy of judges that read nothing: the commonest answer, a random guess, and
+    the longest response if known.
     """
     if not truth:
         return {}
     commonest = Counter(truth).most_common(1)[0][0]
-    found = {"majority": share_of([true == commonest for true in truth], None, level)}
+    figures = {"majority": share_of([true == commonest for true in truth], None, level)}
     if options:
-        found["random"] = Estimate(
+        figures["random"] = Estimate(
             1 / len(options),
             None,
             None,
@@ -347,7 +361,9 @@ def baselines(
             Message("exact: nothing was drawn"),
         )
     if longest is not None:
-        found["longest"] = share_of(
-            [one == true for one, true in zip(longest, truth, strict=True)], None, level
+        figures["longest"] = share_of(
+            [longest_answer == true for longest_answer, true in zip(longest, truth, strict=True)],
+            None,
+            level,
         )
-    return found
+    return figures

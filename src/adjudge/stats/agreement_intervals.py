@@ -1,8 +1,8 @@
-"""How sure figures of agreement are: each is put together from shares and means, whose limits hold
-for few rows and for options that hardly anybody uses.
+"""Intervals of agreement figures. Each is combined from shares and means, whose limits hold for few
+rows and for rare options.
 
-Rows drawn anew (the bootstrap) say too little of them: where judge and people never differ, or an
-option was seen twice, every draw looks alike, and the interval has no width.
+The bootstrap fails here: if judge and people never differ, or an option was seen twice, every draw
+looks alike, and the interval has no width.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from adjudge.stats.intervals import (
 )
 
 LEAST_ROWS = 30
-"""Fewer rows (or clusters) have no interval of a figure of agreement."""
+"""Minimum number of rows (or clusters) for an interval."""
 Value = TypeVar("Value", bound=Hashable)
 Distance = Literal["nominal", "linear", "quadratic"]
 Pairs = Sequence[tuple[Value, Value]]
 
 
 def too_few_units(clusters: Clusters) -> Message:
-    """Why there is no interval: rows that belong together are one unit."""
+    """Return the reason why there is no interval. Rows of one cluster are one unit."""
     if clusters is None:
         return Message("fewer than {least} labelled rows have no interval", least=LEAST_ROWS)
     return Message("fewer than {least} groups of labelled rows have no interval", least=LEAST_ROWS)
@@ -42,7 +42,9 @@ def too_few_units(clusters: Clusters) -> Message:
 def with_limits(
     figure: Figure, limits: Interval | None, rows: int, clusters: Clusters, level: float
 ) -> Estimate:
-    """A figure with its limits; without, where it is undefined or there are too few rows."""
+    """Return a figure with its limits; without them if it is undefined or there are too
+    few rows.
+    """
     method = Message("from shares")
     units = rows if clusters is None else len(set(clusters))
     if figure.value is None or limits is None:
@@ -64,44 +66,53 @@ def above_chance(
     clusters: Clusters = None,
     level: float = 0.95,
 ) -> Interval:
-    """The limits of 1 less the observed disagreement over the expected one: Cohen's kappa, and with
-    ``pooled`` margins Krippendorff's alpha.
+    """Return the limits of 1 − observed / expected disagreement: Cohen's kappa, or Krippendorff's
+    alpha with ``pooled`` margins.
 
-    ``places``: where each value stands between 0 and 1, for distances that are not nominal.
+    ``places``: the position of each value between 0 and 1, for distances other than nominal.
     """
-    observed = [apart(one, other, distance, places) for one, other in pairs]
-    seen = label_interval(observed, level=level, clusters=clusters)
-    expected, around = _expected(pairs, distance, places, pooled, clusters, level)
-    ratio = ratio_interval((math.fsum(observed) / len(observed), seen), (expected, around))
+    observed = [apart(verdict, label, distance, places) for verdict, label in pairs]
+    observed_limits = label_interval(observed, level=level, clusters=clusters)
+    expected, expected_limits = _expected_distance(pairs, distance, places, pooled, clusters, level)
+    ratio = ratio_interval(
+        (math.fsum(observed) / len(observed), observed_limits), (expected, expected_limits)
+    )
     return Interval(max(-1.0, 1 - ratio.upper), 1 - ratio.lower, level)
 
 
 def above_even_chance(
     pairs: Pairs[Value], options: int, *, clusters: Clusters = None, level: float = 0.95
 ) -> Interval:
-    """The limits of Gwet's AC1: observed disagreement and what chance leaves vary together, so that
-    the ends of both are taken.
+    """Return the limits of Gwet's AC1.
+
+    Observed disagreement and chance vary together, so the ends of both are combined.
     """
     observed = share_interval(
-        [float(one != other) for one, other in pairs], level=level, clusters=clusters
+        [float(verdict != label) for verdict, label in pairs], level=level, clusters=clusters
     )
-    _, around = _expected(pairs, "nominal", None, True, clusters, level)
+    _, expected_limits = _expected_distance(pairs, "nominal", None, True, clusters, level)
     most = 1 - 1 / options
-    left = [1 - min(end, most) / (options - 1) for end in (around.lower, around.upper)]
-    return Interval(max(-1.0, 1 - observed.upper / left[1]), 1 - observed.lower / left[0], level)
+    beyond_chance = [
+        1 - min(end, most) / (options - 1) for end in (expected_limits.lower, expected_limits.upper)
+    ]
+    return Interval(
+        max(-1.0, 1 - observed.upper / beyond_chance[1]),
+        1 - observed.lower / beyond_chance[0],
+        level,
+    )
 
 
 def apart(
     one: Value, other: Value, distance: Distance, places: Mapping[Value, float] | None
 ) -> float:
-    """How far two ratings lie from each other."""
+    """Return the distance of two ratings."""
     if distance == "nominal" or places is None:
         return float(one != other)
     gap = abs(places[one] - places[other])
     return gap * gap if distance == "quadratic" else gap
 
 
-def _expected(
+def _expected_distance(
     pairs: Pairs[Value],
     distance: Distance,
     places: Mapping[Value, float] | None,
@@ -109,22 +120,25 @@ def _expected(
     clusters: Clusters,
     level: float,
 ) -> tuple[float, Interval]:
-    """How far two ratings lie apart that have nothing to do with each other, and its limits.
+    """Return the mean distance of two unrelated ratings, and its limits.
 
-    Each row says how far its ratings lie from everybody's; both sides of a distance vary, so that
-    the limits lie twice as far away as those of the mean of what rows say.
+    Each row contributes the distance of its ratings from all others. Both sides of a distance vary,
+    so the limits are twice as far away as those of the mean over rows.
     """
-    first, second = Counter(one for one, _ in pairs), Counter(other for _, other in pairs)
-    if pooled:
-        first = second = first + second
-    of_first, of_second = (
-        {one: _mean_distance(one, others, distance, places) for one in ones}
-        for ones, others in ((first, second), (second, first))
+    judge_counts, truth_counts = (
+        Counter(value for value, _ in pairs),
+        Counter(label for _, label in pairs),
     )
-    each = [(of_first[one] + of_second[other]) / 2 for one, other in pairs]
-    mean = math.fsum(each) / len(each)
+    if pooled:
+        judge_counts = truth_counts = judge_counts + truth_counts
+    of_first, of_second = (
+        {value: _mean_distance(value, opposite, distance, places) for value in counts}
+        for counts, opposite in ((judge_counts, truth_counts), (truth_counts, judge_counts))
+    )
+    row_means = [(of_first[value] + of_second[label]) / 2 for value, label in pairs]
+    mean = math.fsum(row_means) / len(row_means)
     limits = interval_with_both_ends(
-        [min(1.0, one) for one in each], level=level, clusters=clusters
+        [min(1.0, value) for value in row_means], level=level, clusters=clusters
     )
     lower, upper = mean - 2 * (mean - limits.lower), mean + 2 * (limits.upper - mean)
     return mean, Interval(min(mean, max(0.0, lower)), max(mean, min(1.0, upper)), level)
@@ -135,7 +149,9 @@ def _mean_distance(
 ) -> float:
     total = others.total()
     return (
-        math.fsum(apart(one, other, distance, places) * count for other, count in others.items())
+        math.fsum(
+            apart(one, opposite, distance, places) * count for opposite, count in others.items()
+        )
         / total
     )
 
@@ -143,27 +159,29 @@ def _mean_distance(
 def mean_share_interval(
     parts: Sequence[tuple[Sequence[bool], Clusters]], *, level: float
 ) -> Interval:
-    """The limits of the plain mean of shares of different rows: balanced accuracy, macro precision
-    and recall. Each part has its rows' hits and their clusters; of a part without rows nothing is
-    known.
+    """Return the limits of the mean of shares of different rows: balanced accuracy, macro precision
+    and recall.
+
+    Each part holds the hits of its rows and their clusters. The share of a part without rows is
+    unknown.
     """
-    known = [part for part in parts if part[0]]
-    found = [
+    rated_parts = [part for part in parts if part[0]]
+    weighted_intervals = [
         (
             1 / len(parts),
             sum(hits) / len(hits),
             share_interval([float(hit) for hit in hits], level=level, clusters=clusters),
         )
-        for hits, clusters in known
+        for hits, clusters in rated_parts
     ]
-    limits = mover(found, variance=0.0, level=level)
-    unknown = 1 - len(known) / len(parts)
+    limits = mover(weighted_intervals, variance=0.0, level=level)
+    unknown = 1 - len(rated_parts) / len(parts)
     return Interval(max(0.0, limits.lower), min(1.0, limits.upper + unknown), level)
 
 
 def f1_interval(hits: Sequence[bool], *, level: float, clusters: Clusters) -> Interval:
-    """The limits of F1, from the share of rows where both said an option among those where either
-    did.
+    """Return the limits of F1, from the share of rows in which both said an option among those in
+    which either did.
     """
     share = share_interval([float(hit) for hit in hits], level=level, clusters=clusters)
     lower, upper = (2 * end / (1 + end) for end in (share.lower, share.upper))
@@ -171,7 +189,7 @@ def f1_interval(hits: Sequence[bool], *, level: float, clusters: Clusters) -> In
 
 
 def mean_of_intervals(each: Sequence[Interval], *, level: float) -> Interval:
-    """The limits of the plain mean of figures that may all err together."""
+    """Return the limits of the mean of figures that may all err together."""
     return Interval(
         math.fsum(limits.lower for limits in each) / len(each),
         math.fsum(limits.upper for limits in each) / len(each),
@@ -180,8 +198,10 @@ def mean_of_intervals(each: Sequence[Interval], *, level: float) -> Interval:
 
 
 def fisher_interval(value: float, rows: int, *, level: float = 0.95) -> Interval:
-    """Fisher's interval of a correlation with Bonett and Wright's width, the correlation drawn in
-    by one more row without any: it has width also where all ranks agree.
+    """Return Fisher's interval of a correlation, with Bonett and Wright's width.
+
+    The correlation is shrunk by one more row without any, so that it has width even if all ranks
+    agree.
     """
     drawn_in = value * rows / (rows + 1)
     half = z_two_sided(level) * math.sqrt((1 + drawn_in**2 / 2) / (rows - 3))

@@ -1,5 +1,5 @@
-"""May this judge replace a person? The alternative annotator test of Calderon, Reichart and Dror
-(2025).
+"""The alternative annotator test of Calderon, Reichart and Dror (2025): may this judge replace a
+person?
 
 Each person is compared with the judge by how well either agrees with the other people. Needs
 several people on the same rows.
@@ -24,8 +24,8 @@ FEWEST_ROWS = 30
 FALSE_DISCOVERIES = 0.05
 PASSES_FROM = 0.5
 EPSILON = 0.15
-"""How much worse than a person the judge may be and still win, being cheaper. The paper takes 0.2
-for experts, 0.15 for skilled annotators and 0.1 for a crowd.
+"""How much worse than a person the judge may be and still win, because it is cheaper. The paper
+uses 0.2 for experts, 0.15 for skilled annotators and 0.1 for a crowd.
 """
 
 
@@ -43,9 +43,7 @@ class AnnotatorComparison:
 
 @dataclass(frozen=True, slots=True)
 class AltTest:
-    """What the test says; None with a reason where nobody labelled enough rows together with
-    others.
-    """
+    """Result of the test; None with a reason if no person shared enough rows with others."""
 
     winning_rate: float | None
     """ω: the share of people against whom the judge won."""
@@ -62,15 +60,13 @@ class AltTest:
 
 
 def share_alike(said: Hashable, others: Sequence[Hashable]) -> float:
-    """For options: the share of the others that said the same."""
-    return fmean(said == other for other in others)
+    """Return the share of the others with the same option."""
+    return fmean(said == answer for answer in others)
 
 
 def closeness(said: float, others: Sequence[float]) -> float:
-    """For numbers: the root mean square distance from the others, negative so
-    that more is closer.
-    """
-    return -math.sqrt(fmean((said - other) ** 2 for other in others))
+    """Return the negative root mean square distance of a number from the others: more is closer."""
+    return -math.sqrt(fmean((said - answer) ** 2 for answer in others))
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,15 +83,18 @@ def alt_test(
     epsilon: float = EPSILON,
     alignment: Alignment[Said] = share_alike,
 ) -> AltTest:
-    """Compare the judge's answers, by the identity of the row, with those of people; rows it did
-    not answer are left out.
+    """Compare the judge's answers with those of people, by row. Rows that the judge did not answer
+    are left out.
     """
     answers: dict[Identity, dict[str, Said]] = defaultdict(dict)
-    for name, own in people.items():
-        for row, said in own.items():
-            answers[row][name] = said
-    shared = {row: said for row, said in answers.items() if row in judge and len(said) > 1}
-    compared = [_compare(name, judge, own, shared, alignment) for name, own in people.items()]
+    for name, answers_of_person in people.items():
+        for row, answer in answers_of_person.items():
+            answers[row][name] = answer
+    shared = {row: answer for row, answer in answers.items() if row in judge and len(answer) > 1}
+    compared = [
+        _compare(name, judge, answers_of_person, shared, alignment)
+        for name, answers_of_person in people.items()
+    ]
     enough = [person for person in compared if len(person.differences) >= FEWEST_ROWS]
     skipped = tuple(person.name for person in compared if len(person.differences) < FEWEST_ROWS)
     if not enough:
@@ -116,7 +115,7 @@ def alt_test(
         round(epsilon + step, 6): _winning_rate(enough, epsilon + step) for step in (-0.05, 0.05)
     }
     rate = len(won) / len(enough)
-    advantage = fmean(one.advantage for one in comparisons)
+    advantage = fmean(comparison.advantage for comparison in comparisons)
     return AltTest(rate, advantage, rate >= PASSES_FROM, epsilon, comparisons, nearby, skipped)
 
 
@@ -132,19 +131,26 @@ def _compare(
     shared: Mapping[Identity, Mapping[str, Said]],
     alignment: Alignment[Said],
 ) -> _Person:
-    """``shared``: row → who said what of it, where several people did."""
+    """Compare the judge with one person. ``shared``: row → annotator → answer, for rows with
+    several people.
+    """
     person = _Person(name, [], [])
-    for row, said in own.items():
+    for row, own_answer in own.items():
         if row in shared:
-            others = [answer for other, answer in shared[row].items() if other != name]
-            ours, theirs = alignment(judge[row], others), alignment(said, others)
-            person.wins.append(int(ours >= theirs))
-            person.differences.append(int(theirs >= ours) - int(ours >= theirs))
+            other_answers = [
+                answer for annotator, answer in shared[row].items() if annotator != name
+            ]
+            judge_score = alignment(judge[row], other_answers)
+            person_score = alignment(own_answer, other_answers)
+            person.wins.append(int(judge_score >= person_score))
+            person.differences.append(
+                int(person_score >= judge_score) - int(judge_score >= person_score)
+            )
     return person
 
 
 def p_value_below(differences: Sequence[int], epsilon: float) -> float:
-    """One-sided, of a mean below ``epsilon``: Student's test."""
+    """Return the one-sided p-value of a mean below ``epsilon``, by Student's test."""
     if min(differences) == max(differences):
         return 0.0 if differences[0] < epsilon else 1.0
     error = stdev(differences) / math.sqrt(len(differences))
@@ -152,8 +158,8 @@ def p_value_below(differences: Sequence[int], epsilon: float) -> float:
 
 
 def benjamini_yekutieli(p_values: Sequence[float], risk: float) -> set[int]:
-    """The places of the hypotheses rejected at a false discovery rate of ``risk``, however they
-    depend on each other.
+    """Return the indexes of the rejected hypotheses at a false discovery rate of ``risk``, under
+    any dependence.
     """
     count = len(p_values)
     harmonic = math.fsum(1 / place for place in range(1, count + 1))

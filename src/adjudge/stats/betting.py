@@ -1,4 +1,6 @@
-"""Evidence that a mean has fallen or risen: it may be looked at after every row, and acted upon."""
+"""Evidence that a mean has fallen or risen. It may be inspected, and acted upon, after
+every row.
+"""
 
 from __future__ import annotations
 
@@ -7,62 +9,68 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 _STAKES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.7)
-"""Parts of the largest stake that no value can ruin."""
+"""Stakes, as parts of the largest one that no value can ruin."""
 _SURE = 100.0
-"""The logarithm of what a bet wins that could not be lost."""
+"""Log-gain of a bet that could not be lost."""
 _NEAREST = 0.999
-"""A bound that lies nearer to 1 is bet on with the stakes of this one."""
+"""Largest bound for stakes: a bound closer to 1 uses the stakes of this one."""
 
 
 @dataclass(frozen=True)
 class FallBets:
-    """Bets that values between 0 and 1 have a mean below ``bound``, begun anew now and then.
+    """Bets that values between 0 and 1 have a mean below ``bound``, restarted now and then.
 
     While the mean is at least the bound, each bet loses on average, so their weighted sum passes
-    ``1 / risk`` in no more than ``risk`` of all streams, however often it is looked at (Ville). A
-    bet that begins later has not lost what the earlier ones lost while all was well; the weights of
-    all beginnings sum to 1.
+    ``1 / risk`` in no more than ``risk`` of all streams, however often it is inspected (Ville). A
+    bet that starts later has not lost what the earlier ones lost while all was well; the weights of
+    all starts sum to 1.
     """
 
     bound: float
     logs: tuple[tuple[float, ...], ...] = ()
-    """The logarithm of the capital of each stake, by beginning."""
+    """Log-capital of each stake, by start."""
     largest: float = 0.0
-    """The largest evidence so far: it counts, since it may be acted upon at any time."""
+    """The largest evidence so far. It counts, because it may be acted upon at any time."""
     rises: bool = False
-    """Whether the bet is that counts, from 0 on and without a most, have a mean above the bound."""
+    """True to bet that counts, which start at 0 and have no maximum, have a mean above
+    the bound.
+    """
 
     def begin(self) -> FallBets:
-        """The same with one more beginning."""
+        """Return the bets with one more start."""
         return replace(self, logs=(*self.logs, (0.0,) * len(_STAKES)))
 
     def add(self, values: Sequence[float]) -> FallBets:
-        """The same after these values."""
+        """Return the bets after these values."""
         if not self.logs:
             return self.begin().add(values)
-        logs, largest = [list(one) for one in self.logs], self.largest
+        logs, largest = [list(capital) for capital in self.logs], self.largest
         for value in values:
-            won = self._won(value)
-            for one in logs:
-                one[:] = [log + gain for log, gain in zip(one, won, strict=True)]
+            gains = self._log_gains(value)
+            for capital in logs:
+                capital[:] = [log + gain for log, gain in zip(capital, gains, strict=True)]
             largest = max(largest, _evidence(logs))
         return replace(self, logs=tuple(map(tuple, logs)), largest=largest)
 
     @property
     def best(self) -> float:
-        """The value that speaks most against the bet; a missing value is taken as this one."""
+        """The value that speaks most against the bet; a missing value counts as this one."""
         return 0.0 if self.rises else 1.0
 
     def correct(self, value: float) -> FallBets:
-        """The bets after a value that was added as ``best`` turned out to be this one."""
-        gains = [new - old for new, old in zip(self._won(value), self._won(self.best), strict=True)]
+        """Return the bets after a value that was added as ``best`` turned out to be ``value``."""
+        gains = [
+            new - old
+            for new, old in zip(self._log_gains(value), self._log_gains(self.best), strict=True)
+        ]
         logs = tuple(
-            tuple(log + gain for log, gain in zip(one, gains, strict=True)) for one in self.logs
+            tuple(log + gain for log, gain in zip(capital, gains, strict=True))
+            for capital in self.logs
         )
         return replace(self, logs=logs, largest=max(self.largest, _evidence(logs)))
 
-    def _won(self, value: float) -> list[float]:
-        """What each stake wins by a value, as a logarithm."""
+    def _log_gains(self, value: float) -> list[float]:
+        """Return the gain of each stake from a value, as a logarithm."""
         if not self.rises:
             stakes = [part / (1 - min(self.bound, _NEAREST)) for part in _STAKES]
             return [math.log1p(stake * (self.bound - value)) for stake in stakes]
@@ -72,14 +80,14 @@ class FallBets:
 
     @property
     def evidence(self) -> float:
-        """How many times the stake was won, by all bets together."""
+        """Largest factor so far by which all bets together multiplied the stake."""
         return self.largest
 
 
 def _evidence(logs: Sequence[Sequence[float]]) -> float:
-    """Weighted by 6 / (π² n²), which sums to 1 over all beginnings."""
+    """Return the mean capital, weighted by 6 / (π² n²), which sums to 1 over all starts."""
     total = 0.0
-    for number, one in enumerate(logs, 1):
-        mean = sum(math.exp(min(log, 700.0)) for log in one) / len(one)
+    for number, capital in enumerate(logs, 1):
+        mean = sum(math.exp(min(log, 700.0)) for log in capital) / len(capital)
         total += 6 / (math.pi * number) ** 2 * mean
     return total

@@ -1,10 +1,9 @@
-"""Whether a judge goes by what is not quality: the order, the length, who wrote it, another
-criteria beside it.
+"""Biases of a judge: order, length, authorship, and other criteria in the same call.
 
 Order: a judge that answers by chance disagrees with itself in any order; that is noise. Bias is
 disagreement *between* orders beyond the disagreement *within* one. For an item whose answers have
 the probabilities p in one order and q in the other, the excess is half the squared distance of p
-and q: 0 without bias, 1 when every answer turns with the order.
+and q: 0 without bias, 1 if every answer turns with the order.
 """
 
 from __future__ import annotations
@@ -31,32 +30,32 @@ from adjudge.stats.student import t_cdf, t_quantile
 
 @dataclass(frozen=True, slots=True)
 class BiasReport:
-    """What many judgments in several orders say of a judge."""
+    """Position bias of a judge, from judgments in several orders."""
 
     flip_rate: float | None
     """Disagreement between orders: share of pairs of votes, mean over the items."""
     noise_rate: float | None
     """Disagreement within an order, likewise."""
     excess: float | None
-    """``flip_rate - noise_rate``: what the order alone does."""
+    """``flip_rate - noise_rate``: the effect of the order alone."""
     lower: float | None
     upper: float | None
     """The excess lies between these with probability ``1 - level``; it cannot lie below 0, so
     neither can ``upper``.
 
-    None below 8 items, which are too few for an interval that keeps its word.
+    None below 8 items, which are too few for a reliable interval.
     """
     p_value: float | None
-    """Of an excess as large as this in a judge without bias; one-sided."""
+    """Probability of an excess this large for a judge without bias; one-sided."""
     detected: bool
     """``p_value < level``: a judge without bias is called biased at this rate."""
     items: int
     left_out: int
-    """Judgments that have too few votes: no model gave two valid ones in each of two orders."""
+    """Judgments with too few votes: no model gave two valid ones in each of two orders."""
 
 
 class AskedInOrders(Protocol):
-    """A result, as far as the order of what was shown is concerned."""
+    """A result with answers in several orders."""
 
     def answers_by_order(self) -> Sequence[Sequence[Sequence[str]]]:
         """Return the answers, per question and order."""
@@ -64,13 +63,13 @@ class AskedInOrders(Protocol):
 
 
 def positional_bias(results: Iterable[AskedInOrders], level: float = 0.05) -> BiasReport:
-    """Judge the judge by ``results`` with ``check_positional_bias=True`` and at least two samples
-    an order.
+    """Measure position bias from ``results`` with ``check_positional_bias=True`` and at least two
+    samples per order.
 
-    The items are taken as independent, and their mean excess as normal (Student's t). Excesses are
-    skewed, which few items do not even out. Simulated with a judge that errs in a fifth of its
-    votes, at level 0.05: noise is called bias in 2 to 4% of runs over 30 to 200 items; an excess
-    of 0.09 lies outside its interval in 7% of runs over 30 items, in 5% over 100.
+    Items count as independent, and their mean excess as normal (Student's t). Excesses are skewed,
+    which few items do not even out. Simulated with a judge that errs in a fifth of its votes, at
+    level 0.05: noise is called bias in 2 to 4% of runs over 30 to 200 items; an excess of 0.09 lies
+    outside its interval in 7% of runs over 30 items, in 5% over 100.
     """
     return bias_of_rates([_item(result.answers_by_order()) for result in results], level)
 
@@ -78,8 +77,8 @@ def positional_bias(results: Iterable[AskedInOrders], level: float = 0.05) -> Bi
 def bias_of_rates(
     measured: Sequence[tuple[float, float] | None], level: float = 0.05
 ) -> BiasReport:
-    """The same by each item's disagreement between orders and within one; None of an item that has
-    too few votes.
+    """Like ``positional_bias``, from each item's disagreement between orders and within one; None
+    for an item with too few votes.
     """
     if not 0 < level < 1:
         raise SetupError("level must lie between 0 and 1, not {level!r}", level=level)
@@ -103,38 +102,42 @@ def bias_of_rates(
 
 
 def _p_value(mean: float, error: float, freedom: int) -> float:
-    """Items that are all alike leave no doubt."""
+    """Return the one-sided p-value. Equal items (no variance) give 0 or 1."""
     if error == 0:
         return 0.0 if mean > 0 else 1.0
     return t_cdf(-mean / error, freedom)
 
 
 def _item(questions: Sequence[Sequence[Sequence[str]]]) -> tuple[float, float] | None:
-    """Disagreement between and within orders, mean over the questions; None
-    without enough votes.
+    """Return the mean disagreement between and within orders over the questions; None without
+    enough votes.
     """
     rates = [rate for orders in questions if (rate := _question(orders)) is not None]
     return (fmean(flip for flip, _ in rates), fmean(noise for _, noise in rates)) if rates else None
 
 
 def _question(orders: Sequence[Sequence[str]]) -> tuple[float, float] | None:
-    enough = [said for said in orders if len(said) > 1]
+    enough = [answers for answers in orders if len(answers) > 1]
     if len(enough) < 2:
         return None
-    between = fmean(_disagreement(product(one, other)) for one, other in combinations(enough, 2))
-    within = fmean(_disagreement(combinations(one, 2)) for one in enough)
+    between = fmean(
+        _disagreement(product(answers_a, answers_b))
+        for answers_a, answers_b in combinations(enough, 2)
+    )
+    within = fmean(_disagreement(combinations(answers_a, 2)) for answers_a in enough)
     return between, within
 
 
 def _disagreement(pairs: Iterable[tuple[str, ...]]) -> float:
-    return fmean(one != other for one, other in pairs)
+    return fmean(answer_a != answer_b for answer_a, answer_b in pairs)
 
 
 def first_rate(
     picked_first: Sequence[bool], *, clusters: Clusters = None, level: float = 0.95
 ) -> Estimate:
-    """How often the response shown first is picked, of verdicts that picked one: half without a
-    leaning, in balanced orders.
+    """Return how often the response shown first is picked, among verdicts that picked one.
+
+    It is a half without bias, if the orders are balanced.
     """
     reason = Message("no verdict picked a response")
     return share_of(picked_first, clusters, level, reason)
@@ -143,8 +146,8 @@ def first_rate(
 def first_advantage(
     right_when_first: Sequence[bool], right_when_second: Sequence[bool]
 ) -> Estimate:
-    """With labels: how much more often the judge is right when the right answer is shown first than
-    when it is shown second.
+    """Return how much more often the judge is right if the right answer is shown first rather than
+    second. Needs labels.
     """
     return _difference_of_shares(
         right_when_first,
@@ -157,11 +160,11 @@ def first_advantage(
 
 
 def self_preference(own_upheld: Sequence[bool], others_upheld: Sequence[bool]) -> Estimate:
-    """How much more often the better answer is picked when the judge's own family wrote it (equal
-    opportunity).
+    """Return how much more often the better answer is picked if the judge's own family wrote it
+    (equal opportunity).
 
-    Each list holds, of rows whose better answer (by the labels) the judge's own family or another
-    wrote, whether it was picked.
+    The lists say for each row if the better answer (by the labels), written by the judge's own
+    family or by others, was picked.
     """
     return _difference_of_shares(
         own_upheld,
@@ -174,39 +177,40 @@ def self_preference(own_upheld: Sequence[bool], others_upheld: Sequence[bool]) -
 
 
 def preference_among_equals(picked_own: Sequence[bool]) -> Estimate:
-    """Without labels: of pairs that are equally good, how much oftener than half the judge picks
-    its own family's.
+    """Return how much more often than half the judge picks its own family's answer, among equally
+    good pairs. Needs no labels.
     """
     if not picked_own:
         return undefined(
             "share", 0, Message("no pair of equal quality with one answer by its own family")
         )
-    found = label_interval([float(own) for own in picked_own])
+    limits = label_interval([float(picked) for picked in picked_own])
     half = 0.5
     return Estimate(
-        fmean(picked_own) - half, found.lower - half, found.upper - half, len(picked_own), "share"
+        fmean(picked_own) - half, limits.lower - half, limits.upper - half, len(picked_own), "share"
     )
 
 
 def _difference_of_shares(
     one: Sequence[bool], other: Sequence[bool], missing: tuple[str, str]
 ) -> Estimate:
-    """Newcombe's way: the limits of both shares, joined."""
+    """Join the limits of both shares by Newcombe's method."""
     count = len(one) + len(other)
     for values, reason in zip((one, other), missing, strict=True):
         if not values:
             return undefined("Newcombe", count, reason)
     p, q = fmean(one), fmean(other)
-    mine, theirs = (share_limits(sum(each), len(each)) for each in (one, other))
-    below = math.sqrt((p - mine.lower) ** 2 + (theirs.upper - q) ** 2)
-    above = math.sqrt((mine.upper - p) ** 2 + (q - theirs.lower) ** 2)
+    limits_a, limits_b = (share_limits(sum(part), len(part)) for part in (one, other))
+    below = math.sqrt((p - limits_a.lower) ** 2 + (limits_b.upper - q) ** 2)
+    above = math.sqrt((limits_a.upper - p) ** 2 + (q - limits_b.lower) ** 2)
     return Estimate(p - q, p - q - below, p - q + above, count, "Newcombe")
 
 
 def verbosity_slope(errors: Sequence[float], lengths: Sequence[float]) -> Estimate:
-    """With labels: what an answer twice as long gains in the judge's eyes beyond what it deserves,
-    by the regression of the judge's error (verdict less label) on the logarithm of the length, with
-    HC3 errors.
+    """Return the judge's gain for an answer twice as long, beyond what it deserves. Needs labels.
+
+    The slope of the regression of the judge's error (verdict less label) on the logarithm of the
+    length, with HC3 errors.
     """
     points = [
         (math.log2(length), error)
@@ -228,8 +232,9 @@ def verbosity_slope(errors: Sequence[float], lengths: Sequence[float]) -> Estima
 
 
 def _hc3(xs: Sequence[float], ys: Sequence[float]) -> tuple[float, float | None]:
-    """The slope of a straight line and its standard error, each residual divided by one less its
-    leverage.
+    """Return the slope of a straight line and its standard error.
+
+    Each residual is divided by one less its leverage.
     """
     count, mean = len(xs), fmean(xs)
     spread = math.fsum((x - mean) ** 2 for x in xs)
@@ -250,8 +255,8 @@ def halo(
     joint: tuple[Sequence[float], Sequence[float]],
     separate: tuple[Sequence[float], Sequence[float]],
 ) -> Figure:
-    """How much more two criteria go together when they are judged in one call than when each is
-    judged alone.
+    """Return how much more two criteria correlate if judged in one call than if each is judged
+    alone.
     """
     together, apart = pearson(*joint), pearson(*separate)
     if together is None or apart is None:

@@ -1,7 +1,7 @@
-"""Intervals of figures that have no formula for theirs: the figure again, over rows drawn anew.
+"""Bootstrap intervals, for figures without a formula.
 
-A statistic is a function of counted rows (each distinct row, and how often it is there), so that
-drawing a thousand times over a thousand rows costs little more than counting them.
+A statistic is a function of counted rows (each distinct row and its count), so that a thousand
+draws of a thousand rows cost little more than counting them.
 """
 
 from __future__ import annotations
@@ -20,12 +20,14 @@ from adjudge.stats.intervals import Clusters, Interval, count_units
 Row = TypeVar("Row", bound=Hashable)
 Statistic = Callable[[Mapping[Row, int]], Figure]
 DEFINED = 0.9
-"""The least share of draws in which a figure must be defined to have an interval."""
+"""Minimum share of draws in which a figure must be defined to have an interval."""
 
 
 @dataclass(frozen=True, slots=True)
 class Draws:
-    """How the rows are drawn anew; printed beside the intervals, so that they can be had again."""
+    """Number and seed of the draws. Printed next to the intervals, so that they can be
+    reproduced.
+    """
 
     count: int = 2000
     seed: int = 0
@@ -33,20 +35,16 @@ class Draws:
 
 DRAWS = Draws()
 _MANY, _ALIKE = 5000, 20
-"""From so many rows on, of which so many are alike on average, those that are alike are drawn in
-one step.
-"""
+"""Number of rows, and mean count of equal rows, from which on equal rows are drawn in one step."""
 _MANY_HITS = 10
 
 
-def redrawn(rows: Sequence[Row], clusters: Clusters, draws: Draws) -> Iterator[Counter[Row]]:
-    """As many rows (or whole clusters) as there are, drawn with replacement, counted; once per
-    draw.
-    """
+def redraw(rows: Sequence[Row], clusters: Clusters, draws: Draws) -> Iterator[Counter[Row]]:
+    """Yield counted samples of as many rows (or whole clusters), drawn with replacement."""
     choice = random.Random(draws.seed)  # noqa: S311 - statistics, not secrets
     if len(rows) >= _MANY and len(alike := Counter(_units(rows, clusters))) * _ALIKE <= len(rows):
         for _ in range(draws.count):
-            yield _together(drawn_counts(choice, alike))
+            yield _merge_units(draw_counts(choice, alike))
     elif clusters is None:
         for _ in range(draws.count):
             yield Counter(choice.choices(rows, k=len(rows)))
@@ -57,7 +55,7 @@ def redrawn(rows: Sequence[Row], clusters: Clusters, draws: Draws) -> Iterator[C
 
 
 def _units(rows: Sequence[Row], clusters: Clusters) -> list[tuple[Row, ...]]:
-    """What is drawn as a whole."""
+    """Return the rows, or clusters of rows, that are drawn as a whole."""
     if clusters is None:
         return [(row,) for row in rows]
     members: dict[Hashable, list[Row]] = defaultdict(list)
@@ -66,28 +64,28 @@ def _units(rows: Sequence[Row], clusters: Clusters) -> list[tuple[Row, ...]]:
     return list(map(tuple, members.values()))
 
 
-def _together(units: Mapping[tuple[Row, ...], int]) -> Counter[Row]:
-    found: Counter[Row] = Counter()
+def _merge_units(units: Mapping[tuple[Row, ...], int]) -> Counter[Row]:
+    rows: Counter[Row] = Counter()
     for unit, count in units.items():
         for row in unit if count else ():
-            found[row] += count
-    return found
+            rows[row] += count
+    return rows
 
 
-def drawn_counts(choice: random.Random, counted: Mapping[Row, int]) -> dict[Row, int]:
-    """How often each would be there, if as many as there are were drawn with replacement: in one
-    step for all that are alike.
+def draw_counts(choice: random.Random, counted: Mapping[Row, int]) -> dict[Row, int]:
+    """Draw a count for each row, for a sample with replacement of the same size. Equal rows are
+    drawn in one step.
     """
-    left = weight = sum(counted.values())
-    found = {}
-    for one, count in counted.items():
-        found[one] = left if count == weight else binomial(choice, left, count / weight)
-        left, weight = left - found[one], weight - count
-    return found
+    remaining = weight = sum(counted.values())
+    counts = {}
+    for row, count in counted.items():
+        counts[row] = remaining if count == weight else binomial(choice, remaining, count / weight)
+        remaining, weight = remaining - counts[row], weight - count
+    return counts
 
 
 def binomial(choice: random.Random, tries: int, share: float) -> int:
-    """How many of so many tries hit; by their gaps where hits are few, else by Hörmann's rejection
+    """Draw from a binomial distribution: by gaps if hits are few, else by Hörmann's rejection
     (BTRS).
     """
     if share > 0.5:
@@ -133,20 +131,20 @@ def bootstrap(
     draws: Draws,
     level: float = 0.95,
 ) -> dict[str, Estimate]:
-    """Each statistic of the rows with its percentile interval; all of them over the same draws."""
-    seen: dict[str, list[float]] = {name: [] for name in statistics}
+    """Return each statistic with its percentile interval, all over the same draws."""
+    values_by_name: dict[str, list[float]] = {name: [] for name in statistics}
     figures = {name: statistic(Counter(rows)) for name, statistic in statistics.items()}
     defined = {
         name: statistics[name] for name, figure in figures.items() if figure.value is not None
     }
-    for table in redrawn(rows, clusters, draws) if defined else ():
+    for table in redraw(rows, clusters, draws) if defined else ():
         for name, statistic in defined.items():
             value = statistic(table).value
             if value is not None:
-                seen[name].append(value)
+                values_by_name[name].append(value)
     units = count_units(rows, clusters)
     return {
-        name: _estimate(figure, seen[name], len(rows), units, draws, level)
+        name: _estimate(figure, values_by_name[name], len(rows), units, draws, level)
         for name, figure in figures.items()
     }
 
@@ -171,7 +169,7 @@ def _estimate(
 
 
 def percentile_interval(values: Sequence[float], level: float) -> Interval:
-    """The middle of the values, ``level`` of them."""
+    """Return the middle ``level`` of the values."""
     ordered = sorted(values)
     return Interval(
         percentile(ordered, (1 - level) / 2), percentile(ordered, (1 + level) / 2), level
@@ -179,9 +177,7 @@ def percentile_interval(values: Sequence[float], level: float) -> Interval:
 
 
 def percentile(ordered: Sequence[float], share: float) -> float:
-    """The value below which ``share`` of the sorted values lie; between two of
-    them in proportion.
-    """
+    """Return the value below which ``share`` of the sorted values lie, interpolated."""
     place = share * (len(ordered) - 1)
     low = math.floor(place)
     high = min(low + 1, len(ordered) - 1)

@@ -1,4 +1,6 @@
-"""Evidence that repeated answers to the same questions have changed, however often one looks."""
+"""Evidence that repeated answers to the same questions have changed, valid however often
+one looks.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +14,12 @@ from typing import Generic, NamedTuple, TypeVar
 from adjudge.stats.distributions import z_quantile
 
 _SPANS = (1, 2, 4, 8, 16)
-"""How many looks the shorter side of a split holds: those since the change, or those before it."""
+"""Possible lengths of the shorter side of a split, in looks: since the change, or before it."""
 _EARLY = 10
 """Ten looks share half of the risk; the next twenty a sixth, and so on forever."""
 _KINDS = 4
-"""Scores are compared in quarters, and options that are not among the three most frequent ones of
-a question as one: so that all orders can be counted.
+"""Scores are compared in quarters, and all but the three most frequent options of a question are
+merged, so that all orders can be counted.
 """
 _YOUNG = 32
 """Looks up to which a change is also sought right after the first looks."""
@@ -38,15 +40,15 @@ _STEEPEST = 2.5
 
 @dataclass(frozen=True, slots=True)
 class AnchorAnswer:
-    """What was answered to one question."""
+    """The answer to one question."""
 
     option: Hashable
     score: float | None = None
-    """From 0 to 1, where the option has one."""
+    """From 0 to 1, if the option has one."""
 
 
 Look = Mapping[str, AnchorAnswer]
-"""Question → its answer, of those that were answered."""
+"""Question → its answer, for the answered questions."""
 
 
 def change_evidence(looks: Sequence[Look], bar: float) -> list[float]:
@@ -84,18 +86,18 @@ Answer = TypeVar("Answer", bound=Hashable)
 
 @dataclass(frozen=True, slots=True)
 class _Track(Generic[Answer]):
-    """One question over all looks."""
+    """The answers to one question over all looks."""
 
     answers: tuple[Answer, ...]
     """Its different answers."""
     counts: tuple[tuple[int, ...], ...]
-    """After each look, how often each of these was given so far."""
+    """Per look, the count of each answer so far."""
 
 
 def _tracks(
     looks: Sequence[Look], read: Callable[[AnchorAnswer], Answer]
 ) -> Iterator[_Track[Answer]]:
-    """The questions that were answered in two ways or more: others say nothing of a change."""
+    """Yield the questions with two or more different answers; others show no change."""
     for question in dict.fromkeys(name for look in looks for name in look):
         series = {
             number: read(look[question]) for number, look in enumerate(looks) if question in look
@@ -104,19 +106,19 @@ def _tracks(
         if len(answers) < 2:
             continue
         counts = dict.fromkeys(answers, 0)
-        after = []
+        running_counts = []
         for number in range(len(looks)):
             if number in series:
                 counts[series[number]] += 1
-            after.append(tuple(counts.values()))
-        yield _Track(tuple(answers), tuple(after))
+            running_counts.append(tuple(counts.values()))
+        yield _Track(tuple(answers), tuple(running_counts))
 
 
 def _comparisons(
     scores: Sequence[_Track[int | None]], options: Sequence[_Track[Hashable]], last: int
 ) -> Iterator[float]:
-    """The evidence of each comparison that a look makes: scores that are higher since a split,
-    or lower, and options that are rare before it.
+    """Yield the evidence of each comparison of a look: scores that are higher since a split, or
+    lower, and options that were rare before it.
     """
     risk = _EARLY / ((last + _EARLY - 1) * (last + _EARLY))  # sums to 1 over all looks
     splits = _splits(last)
@@ -140,7 +142,9 @@ def _comparisons(
 
 
 def _steps(track: _Track[int | None], last: int) -> tuple[int, ...] | None:
-    """The score of each answer; None if one without a score was given up to this look."""
+    """Return the score of each answer; None if an answer without a score was given up to
+    this look.
+    """
     counted = zip(track.answers, track.counts[last], strict=True)
     if any(step is None and count for step, count in counted):
         return None
@@ -148,7 +152,7 @@ def _steps(track: _Track[int | None], last: int) -> tuple[int, ...] | None:
 
 
 def _splits(last: int) -> dict[int, float]:
-    """The first look after each split → its weight: splits near either end weigh most."""
+    """Map the first look after each split to its weight. Splits near either end weigh most."""
     weights: dict[int, float] = {}
     for place, span in enumerate(_SPANS, 1):
         if span <= last:
@@ -158,17 +162,18 @@ def _splits(last: int) -> dict[int, float]:
 
 
 class _Side(NamedTuple):
-    """The shorter side of a split, of one question."""
+    """The answers to one question on the shorter side of a split."""
 
     own: tuple[int, ...]
-    """How often each answer was given there."""
+    """Count of each answer on this side."""
     is_late: bool
 
 
 @lru_cache(maxsize=100_000)
 def _shorter_side(every: tuple[int, ...], before: tuple[int, ...]) -> _Side | None:
-    """The shorter side, by how often each answer was given at all and before the split; None if a
-    side is empty, or all answers are alike.
+    """Return the shorter side, given the counts of all answers and of those before the split.
+
+    None if a side is empty, or all answers are equal.
     """
     since = tuple(late - early for late, early in zip(every, before, strict=True))
     if not any(before) or not any(since) or sum(map(bool, every)) < 2:
@@ -181,12 +186,12 @@ def _shorter_side(every: tuple[int, ...], before: tuple[int, ...]) -> _Side | No
 def _merge_rare(
     every: tuple[int, ...], own: tuple[int, ...]
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Order options by how often they were given, and make one of all but the first three."""
+    """Order options by frequency, and merge all but the first three."""
     # Ties stay in order: one that looked at the sides would not be alike for all orders.
     pairs = sorted(zip(every, own, strict=True), key=lambda pair: -pair[0])
-    first, rest = pairs[: _KINDS - 1], pairs[_KINDS - 1 :]
-    merged = [*first, (sum(one for one, _ in rest), sum(one for _, one in rest))]
-    return tuple(one for one, _ in merged), tuple(one for _, one in merged)
+    frequent, rare = pairs[: _KINDS - 1], pairs[_KINDS - 1 :]
+    merged = [*frequent, (sum(count for count, _ in rare), sum(count for _, count in rare))]
+    return tuple(count for count, _ in merged), tuple(count for _, count in merged)
 
 
 _Chances = tuple[tuple[int, float], ...]
@@ -197,14 +202,16 @@ class _Figure(NamedTuple):
     """A figure of the answers to one question on one side of a split."""
 
     values: tuple[int, ...] | None
-    """What each answer adds. None: the figure is how unlikely it is to draw these answers."""
+    """Contribution of each answer. None: the figure is the improbability of drawing these
+    answers.
+    """
     every: tuple[int, ...]
     own: tuple[int, ...]
     sign: int
 
 
-def _added(value: int | None, count: int, drawn: int) -> int:
-    """What answers of one kind add to a figure: ``drawn`` of the ``count`` that there are.
+def _contribution(value: int | None, count: int, drawn: int) -> int:
+    """Return the contribution of answers of one kind to a figure: ``drawn`` of ``count``.
 
     The probability of a draw is the product of the ways to choose from each kind, divided by a
     constant: in half bits, a draw that can be made in few ways has a high figure.
@@ -218,52 +225,61 @@ def _half_bits(count: int, drawn: int) -> int:
 
 
 @lru_cache(maxsize=100_000)
-def _standing(figure: _Figure) -> tuple[float, float]:
-    """How far a figure is above its mean over all orders of the answers, and its variance."""
-    values, every, own, sign = figure
-    size, total = sum(own), sum(every)
+def _distance_from_mean(figure: _Figure) -> tuple[float, float]:
+    """Return the distance of a figure from its mean over all orders of the answers, and its
+    variance.
+    """
+    values, every, side_counts, sign = figure
+    size, total = sum(side_counts), sum(every)
     kinds = [
         (count, values[place] if values else None) for place, count in enumerate(every) if count
     ]
     moments = [_moments(kind, size, total) for kind in kinds]
     variance = math.fsum(square - mean * mean for mean, square in moments)
     variance += 2 * math.fsum(
-        _mean_product(*sorted(pair), size, total) - first * second
-        for pair, ((first, _), (second, _)) in zip(
+        _mean_product(*sorted(pair), size, total) - mean_a * mean_b
+        for pair, ((mean_a, _), (mean_b, _)) in zip(
             combinations(kinds, 2), combinations(moments, 2), strict=True
         )
     )
     mean = math.fsum(mean for mean, _ in moments)
-    return sign * (_observed(figure) - mean), max(0.0, variance)
+    return sign * (_observed_value(figure) - mean), max(0.0, variance)
 
 
 _Kind = tuple[int, int | None]
-"""How many answers of one kind there are, and what each adds to a figure (``_Figure.values``)."""
+"""The number of answers of one kind, and the contribution of each (``_Figure.values``)."""
 
 
 @lru_cache(maxsize=10_000)
 def _moments(kind: _Kind, size: int, total: int) -> tuple[float, float]:
-    """Return the mean of what answers of a kind add if ``size`` of ``total`` are drawn, and of its
-    square.
+    """Return the mean contribution of a kind if ``size`` of ``total`` are drawn, and the mean of
+    its square.
     """
     count, value = kind
-    each = [(_added(value, count, drawn), chance) for drawn, chance in _drawn(count, size, total)]
-    mean = math.fsum(added * chance for added, chance in each)
-    return mean, math.fsum(added * added * chance for added, chance in each)
+    outcomes = [
+        (_contribution(value, count, drawn), chance)
+        for drawn, chance in _hypergeometric(count, size, total)
+    ]
+    mean = math.fsum(added * chance for added, chance in outcomes)
+    return mean, math.fsum(added * added * chance for added, chance in outcomes)
 
 
 @lru_cache(maxsize=100_000)
 def _mean_product(one: _Kind, other: _Kind, size: int, total: int) -> float:
-    """Return the mean product of what answers of two kinds add."""
+    """Return the mean product of the contributions of two kinds."""
     return math.fsum(
-        chance * _added(one[1], one[0], drawn) * _moments(other, size - drawn, total - one[0])[0]
-        for drawn, chance in _drawn(one[0], size, total)
+        chance
+        * _contribution(one[1], one[0], drawn)
+        * _moments(other, size - drawn, total - one[0])[0]
+        for drawn, chance in _hypergeometric(one[0], size, total)
     )
 
 
 @lru_cache(maxsize=10_000)
-def _drawn(count: int, size: int, total: int) -> _Chances:
-    """How many of ``count`` answers are among ``size`` that are drawn from ``total``."""
+def _hypergeometric(count: int, size: int, total: int) -> _Chances:
+    """Return the hypergeometric distribution: how many of ``count`` answers are among ``size`` of
+    ``total``.
+    """
     every = math.comb(total, size)
     return tuple(
         (drawn, math.comb(count, drawn) * math.comb(total - count, size - drawn) / every)
@@ -271,26 +287,26 @@ def _drawn(count: int, size: int, total: int) -> _Chances:
     )
 
 
-def _observed(figure: _Figure) -> int:
-    """The figure, without its sign."""
+def _observed_value(figure: _Figure) -> int:
+    """Return the figure without its sign."""
     return sum(
-        _added(figure.values[place] if figure.values else None, count, own)
-        for place, (count, own) in enumerate(zip(figure.every, figure.own, strict=True))
+        _contribution(figure.values[place] if figure.values else None, count, side_count)
+        for place, (count, side_count) in enumerate(zip(figure.every, figure.own, strict=True))
     )
 
 
 @lru_cache(maxsize=10_000)
 def _chances(values: tuple[int, ...] | None, counts: tuple[int, ...], size: int) -> _Chances:
-    """The distribution of a figure if ``size`` answers are drawn at random from all of them."""
+    """Return the distribution of a figure if ``size`` answers are drawn at random from all."""
     ways: dict[tuple[int, int], int] = {(0, 0): 1}
-    left = sum(counts)
+    remaining = sum(counts)
     for place, count in enumerate(counts):
         value = values[place] if values else None
-        left -= count
+        remaining -= count
         following: dict[tuple[int, int], int] = {}
         for (drawn, total), number in ways.items():
-            for more in range(max(0, size - drawn - left), min(count, size - drawn) + 1):
-                key = drawn + more, total + _added(value, count, more)
+            for more in range(max(0, size - drawn - remaining), min(count, size - drawn) + 1):
+                key = drawn + more, total + _contribution(value, count, more)
                 following[key] = following.get(key, 0) + number * math.comb(count, more)
         ways = following
     every = math.comb(sum(counts), size)
@@ -298,25 +314,25 @@ def _chances(values: tuple[int, ...] | None, counts: tuple[int, ...], size: int)
 
 
 def _tail(figures: Sequence[_Figure], least: float, sign: int = 1) -> float:
-    """The probability of a total as high as this one, over all orders of the answers; with a
-    ``sign`` of -1, as low.
+    """Return the probability of a total this high over all orders of the answers; with a ``sign``
+    of -1, this low.
 
     Returns 1 without counting if the total is less than ``least`` standard errors from its mean,
     and an upper limit if there is too much to count: both err on the safe side.
     """
-    places = [_standing(one) for one in figures]
-    above = sign * math.fsum(each for each, _ in places)
-    variance = math.fsum(each for _, each in places)
+    places = [_distance_from_mean(figure) for figure in figures]
+    above = sign * math.fsum(moment for moment, _ in places)
+    variance = math.fsum(moment for _, moment in places)
     if above <= 0 or above < least * math.sqrt(variance):
         return 1.0
     if _steps_to_count(figures) > _MOST_STEPS:
         return _tail_limit(figures, sign, min(above / variance, _STEEPEST))
-    total = sum(sign * one.sign * _observed(one) for one in figures)
+    total = sum(sign * figure.sign * _observed_value(figure) for figure in figures)
     sums = {0: 1.0}
-    for one in figures:
+    for figure in figures:
         chances = [
-            (sign * one.sign * value, chance)
-            for value, chance in _chances(one.values, one.every, sum(one.own))
+            (sign * figure.sign * value, chance)
+            for value, chance in _chances(figure.values, figure.every, sum(figure.own))
         ]
         following: dict[int, float] = {}
         for so_far, likely in sums.items():
@@ -329,15 +345,15 @@ def _tail(figures: Sequence[_Figure], least: float, sign: int = 1) -> float:
 def _steps_to_count(figures: Sequence[_Figure]) -> int:
     """Return an upper limit of the additions that counting all orders takes."""
     steps, sums = 0, 1
-    for one in figures:
-        size, total = sum(one.own), sum(one.every)
-        if one.values is None:
-            span = _half_bits(total, size) + len(one.every)
+    for figure in figures:
+        size, total = sum(figure.own), sum(figure.every)
+        if figure.values is None:
+            span = _half_bits(total, size) + len(figure.every)
         else:
-            least = min(one.values)
-            step = math.gcd(*(value - least for value in one.values))
-            span = size * (max(one.values) - least) // step
-        kinds = sum(map(bool, one.every))
+            least = min(figure.values)
+            step = math.gcd(*(value - least for value in figure.values))
+            span = size * (max(figure.values) - least) // step
+        kinds = sum(map(bool, figure.every))
         values = min(span + 1, math.comb(size + kinds - 1, kinds - 1))
         steps += (sums + kinds * size) * values  # the second part: the chances of this figure
         sums += span
@@ -345,43 +361,48 @@ def _steps_to_count(figures: Sequence[_Figure]) -> int:
 
 
 def _tail_limit(figures: Sequence[_Figure], sign: int, tilt: float) -> float:
-    """Return an upper limit of a tail: for any ``tilt`` above 0 no more than the mean of
-    exp(tilt × (total − this one)), which is a product over the questions (Chernoff).
+    """Return an upper limit of a tail (Chernoff): for any ``tilt`` above 0, the mean of exp(tilt ×
+    (total − this one)), which is a product over the questions.
 
-    A normal total has its least limit at ``tilt``, distance from the mean divided by variance. The
-    true one is close to that, so a few tilts around it are tried.
+    For a normal total the best tilt is the distance from the mean divided by the variance. The true
+    best is close to it, so a few tilts around it are tried.
     """
     return min(
         1.0,
         *(
             math.exp(
-                min(0.0, math.fsum(_log_mean_exp(one, sign * one.sign * each) for one in figures))
+                min(
+                    0.0,
+                    math.fsum(
+                        _log_mean_exp(figure, sign * figure.sign * try_tilt) for figure in figures
+                    ),
+                )
             )
-            for each in (0.7 * tilt, 0.85 * tilt, tilt, 1.2 * tilt)
+            for try_tilt in (0.7 * tilt, 0.85 * tilt, tilt, 1.2 * tilt)
         ),
     )
 
 
 @lru_cache(maxsize=10_000)
 def _log_mean_exp(figure: _Figure, tilt: float) -> float:
-    """Return the logarithm of the mean of exp(tilt × (figure − the one that was observed)).
+    """Return the logarithm of the mean of exp(tilt × (figure − the observed one)).
 
     The ways to draw from each kind of answer, weighted, are a polynomial in the number that is
     drawn; the coefficient of the product at ``size`` is the sum over all draws.
     """
-    values, every, own, _ = figure
-    size = sum(own)
+    values, every, side_counts, _ = figure
+    size = sum(side_counts)
     product = [1.0]
     for place, count in enumerate(every):
         value = values[place] if values else None
-        base = _added(value, count, own[place])
+        base = _contribution(value, count, side_counts[place])
         weights = [
-            math.comb(count, drawn) * math.exp(tilt * (_added(value, count, drawn) - base))
+            math.comb(count, drawn) * math.exp(tilt * (_contribution(value, count, drawn) - base))
             for drawn in range(min(count, size) + 1)
         ]
         following = [0.0] * min(size + 1, len(product) + len(weights) - 1)
-        for first, likely in enumerate(product):
-            for second, weight in enumerate(weights[: size + 1 - first], first):
-                following[second] += likely * weight
+        for index_a, likely in enumerate(product):
+            for index_b, weight in enumerate(weights[: size + 1 - index_a], index_a):
+                following[index_b] += likely * weight
         product = following
     return math.log(product[size]) - math.log(math.comb(sum(every), size))

@@ -1,4 +1,4 @@
-"""How far what people say lies from what the judge says, with a promise: split conformal
+"""Distance between people's scores and the judge's, with a guarantee: split conformal
 prediction.
 """
 
@@ -9,10 +9,10 @@ from collections.abc import Sequence
 
 
 def conformal_distance(distances: Sequence[float], *, level: float = 0.95) -> float | None:
-    """The distance that a further row keeps with probability ``level``, if it is like these; None
-    where they are too few.
+    """Return the distance that a further row keeps with probability ``level``, if it is like these;
+    None if there are too few.
 
-    The ⌈(n + 1) · level⌉-th smallest of n distances (Vovk et al.): no distribution is assumed, only
+    The ⌈(n + 1) · level⌉-th smallest of n distances (Vovk et al.). No distribution is assumed, only
     that the rows are exchangeable.
     """
     place = math.ceil((len(distances) + 1) * level - 1e-9)

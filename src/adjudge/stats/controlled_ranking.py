@@ -1,7 +1,7 @@
-"""A ranking with what should not matter held still: who was shown first, and who wrote more.
+"""Rankings controlled for order and length.
 
-The logit of a win of the first is their difference in strength plus the covariates of the contest
-times their effects (contextual Bradley–Terry, as arenas call it style control). A tie is half a win
+The logit of a win of the first is the difference in strength plus the covariates of the contest
+times their effects (contextual Bradley–Terry; arenas call it style control). A tie is half a win
 for each.
 """
 
@@ -16,25 +16,23 @@ from adjudge.stats.linear import solve
 from adjudge.stats.ranking import NamedContest, rating
 
 PENALTY = 1e-6
-"""On strengths: only differences between them matter, and this names the one solution whose mean is
-0.
-"""
+"""Penalty on strengths. Only their differences matter; this picks the solution with mean 0."""
 _ON_EFFECTS = 0.1
-"""Holds effects back that the contests hardly show (L2)."""
+"""L2 penalty on effects, against those with little support in the contests."""
 _STEPS, _CLOSE = 100, 1e-10
 
 
 @dataclass(frozen=True, slots=True)
 class Controlled:
-    """Ratings with the covariates held still, and what the covariates do."""
+    """Ratings adjusted for covariates, and the effects of these."""
 
     ratings: dict[str, float]
     effects: dict[str, float]
-    """In log-odds of a win: of being shown first, of being as much longer as one standard unit."""
+    """Log-odds of a win from being shown first, or from one standard unit of extra length."""
 
 
 def relative_length(first: float, second: float) -> float:
-    """How much longer the first is, from -1 to 1."""
+    """Return the relative excess length of the first, from -1 to 1."""
     return (first - second) / (first + second) if first + second else 0.0
 
 
@@ -44,11 +42,10 @@ def controlled_ranking(
     *,
     order_effect: bool = True,
 ) -> Controlled:
-    """Fit strengths and effects together; ``covariates`` holds a value per contest, ``first``
-    counting positive.
+    """Fit strengths and effects together.
 
-    With ``order_effect`` being shown first is a covariate too, so that the bias is estimated and
-    not averaged away.
+    ``covariates`` holds a value per contest; positive values favour ``first``. ``order_effect``
+    makes being shown first a covariate, so that the bias is estimated and not averaged away.
     """
     names = sorted({name for contest in contests for name in (contest.first, contest.second)})
     effects = [*([Message("shown first")] if order_effect else []), *covariates]
@@ -57,11 +54,11 @@ def controlled_ranking(
         _row(contest, names, [column[place] for column in columns])
         for place, contest in enumerate(contests)
     ]
-    found = _newton(rows, [PENALTY] * len(names) + [_ON_EFFECTS] * len(effects))
-    middle = math.fsum(found[: len(names)]) / max(1, len(names))
+    estimates = _newton(rows, [PENALTY] * len(names) + [_ON_EFFECTS] * len(effects))
+    middle = math.fsum(estimates[: len(names)]) / max(1, len(names))
     return Controlled(
-        {name: rating(found[place] - middle) for place, name in enumerate(names)},
-        dict(zip(effects, found[len(names) :], strict=True)),
+        {name: rating(estimates[place] - middle) for place, name in enumerate(names)},
+        dict(zip(effects, estimates[len(names) :], strict=True)),
     )
 
 
@@ -69,7 +66,7 @@ _Row = tuple[list[tuple[int, float]], float]
 
 
 def _row(contest: NamedContest, names: Sequence[str], values: Sequence[float]) -> _Row:
-    """The columns that are not 0, and the outcome for the first."""
+    """Return the non-zero columns, and the outcome for the first."""
     sides = [(names.index(contest.first), 1.0), (names.index(contest.second), -1.0)]
     return [
         *sides,
@@ -78,21 +75,23 @@ def _row(contest: NamedContest, names: Sequence[str], values: Sequence[float]) -
 
 
 def _newton(rows: Sequence[_Row], penalties: Sequence[float]) -> list[float]:
-    found = [0.0] * len(penalties)
+    estimates = [0.0] * len(penalties)
     for _ in range(_STEPS):
-        slope = [-penalty * value for penalty, value in zip(penalties, found, strict=True)]
+        slope = [-penalty * value for penalty, value in zip(penalties, estimates, strict=True)]
         curve = [
-            [penalty if at == place else 0.0 for at in range(len(found))]
+            [penalty if at == place else 0.0 for at in range(len(estimates))]
             for place, penalty in enumerate(penalties)
         ]
         for columns, outcome in rows:
-            chance = 1 / (1 + math.exp(-math.fsum(found[at] * value for at, value in columns)))
+            chance = 1 / (1 + math.exp(-math.fsum(estimates[at] * value for at, value in columns)))
             for at, value in columns:
                 slope[at] += value * (outcome - chance)
-                for other, weight in columns:
-                    curve[at][other] += value * weight * chance * (1 - chance)
+                for column, weight in columns:
+                    curve[at][column] += value * weight * chance * (1 - chance)
         step = solve(curve, slope)
-        found = [value + max(-2.0, min(2.0, move)) for value, move in zip(found, step, strict=True)]
+        estimates = [
+            value + max(-2.0, min(2.0, move)) for value, move in zip(estimates, step, strict=True)
+        ]
         if max(map(abs, step)) < _CLOSE:
             break
-    return found
+    return estimates

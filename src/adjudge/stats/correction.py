@@ -1,13 +1,13 @@
-"""A judge's mean, corrected by the labels that people gave to some of its rows.
+"""A judge's mean, corrected by human labels of some rows.
 
 The default is the post-stratified estimate: the mean label among the rows of each verdict, weighted
-by how many rows got that verdict. Its interval is that of a share with as many labels as these are
-worth together with the judge (Korn and Graubard 1998): the variance of the estimate says how many
-those are. PPI++ and Rogan and Gladen's estimate are printed on request for readers who know their
-names: the first is too narrow for rates near 0 or 1, the second too wide for weak judges.
+by the number of rows with that verdict. Its interval is that of a share, with the number of labels
+that would be as informative (Korn and Graubard 1998); the variance of the estimate yields that
+number. PPI++ and Rogan and Gladen's estimate are available for readers who know their names: the
+first is too narrow for rates near 0 or 1, the second too wide for weak judges.
 
-Values lie between 0 and 1 (a fail is 0, a pass is 1); scores of another scale are moved there by
-:func:`to_unit` and back by :func:`from_unit`. A judgment that failed has the verdict None: it is a
+Values lie between 0 and 1 (a fail is 0, a pass is 1). Scores of another scale are converted by
+:func:`to_unit` and back by :func:`from_unit`. A failed judgment has the verdict None: it is a
 stratum of its own, never left out.
 """
 
@@ -39,22 +39,22 @@ from adjudge.stats.intervals import (
 from adjudge.stats.student import t_two_sided
 
 FEW = 5
-"""A verdict that at least one row in twenty has needs as many labels."""
+"""Labels needed for a verdict that at least one row in twenty has."""
 ENDS = 3.0
-"""Labels at each end of the scale that the variance is computed with, divided among the verdicts: a
-verdict whose labels all agree would otherwise count as certain. With fewer the interval misses too
-often if one verdict was topped up (``benchmarks/coverage.py --only worth``).
+"""Extra labels at each end of the scale in the variance, divided among the verdicts. Without them a
+verdict whose labels all agree would count as certain. With fewer, the interval misses too often if
+one verdict was topped up (``benchmarks/coverage.py --only worth``).
 """
 METHOD = "post-stratified"
 NO_LABEL = Message("a verdict has no label: the mean may lie anywhere between")
 
 Options = Sequence[str | None]
-"""An option for each row, or None."""
+"""An option per row, or None."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stratum:
-    """All rows that got one verdict, and the labels of those that people labelled."""
+    """All rows with one verdict, and the labels of those that people labelled."""
 
     verdict: str | None
     """None: the judgment failed."""
@@ -63,37 +63,35 @@ class Stratum:
     clusters: tuple[Hashable, ...] | None = None
     """The cluster of each label; None if rows are independent."""
     skipped: tuple[Hashable, ...] = ()
-    """The cluster of each row that was drawn and that annotators skipped, its place if rows are
-    independent: its label may be anything.
+    """The cluster of each sampled row that annotators skipped, or its place if rows are
+    independent. Its label may be anything.
     """
     copies: int = 0
     """Labels that repeat the label of another row with the same text."""
 
     @property
     def texts(self) -> int:
-        """How many labels there are, those of copies counted once."""
+        """Number of labels; copies of one text count once."""
         return len(self.labels) - self.copies
 
     @property
     def possible(self) -> int:
-        """How many labels there would be if all rows were labelled, those of known copies counted
-        once.
-        """
+        """Number of labels if all rows were labelled; known copies count once."""
         return self.rows - self.copies
 
     @property
     def mean(self) -> float | None:
-        """The mean label, None without labels."""
+        """Mean label; None without labels."""
         return fmean(self.labels) if self.labels else None
 
     @property
     def count(self) -> int:
-        """How many labels there are."""
+        """Number of labels."""
         return len(self.labels)
 
     def expected_labels(self) -> ExpectedLabels:
-        """Return what further labels are expected to be: like those there are. Without any, half
-        of the rows are taken to be good.
+        """Return the expected further labels: like the present ones. Without any, half of the rows
+        count as good.
         """
         mean = self.mean
         if mean is None:
@@ -104,7 +102,7 @@ class Stratum:
 
 @dataclass(frozen=True, slots=True)
 class ExpectedLabels:
-    """Labels that a verdict will have: independent ones with this mean and variance."""
+    """Labels that a verdict will have: independent, with this mean and variance."""
 
     rows: int
     count: int
@@ -113,29 +111,26 @@ class ExpectedLabels:
 
 
 def to_unit(value: float, scale: tuple[float, float]) -> float:
-    """A score as a share of its scale."""
+    """Return a score as a share of its scale."""
     return (value - scale[0]) / (scale[1] - scale[0])
 
 
 def from_scale(share: float, scale: tuple[float, float]) -> float:
-    """A share of a scale as a score on it; none lies beyond its ends."""
+    """Return a share of a scale as a score, within its ends."""
     return scale[0] + min(1.0, max(0.0, share)) * (scale[1] - scale[0])
 
 
 def from_unit(estimate: Estimate, scale: tuple[float, float]) -> Estimate:
-    """An estimate between 0 and 1 as one on the scale.
+    """Return an estimate between 0 and 1 on the scale. Limits are cut off at its ends."""
 
-    No mean lies beyond its ends, whatever a method says of its limits.
-    """
-
-    def moved(value: float | None) -> float | None:
+    def rescale(value: float | None) -> float | None:
         return None if value is None else from_scale(value, scale)
 
     return replace(
         estimate,
-        value=moved(estimate.value),
-        lower=moved(estimate.lower),
-        upper=moved(estimate.upper),
+        value=rescale(estimate.value),
+        lower=rescale(estimate.lower),
+        upper=rescale(estimate.upper),
     )
 
 
@@ -147,9 +142,11 @@ def stratify(
     skipped: Collection[int] = (),
     copies: Collection[int] = (),
 ) -> list[Stratum]:
-    """Group the rows by verdict, in the given order of verdicts, failed ones last; a verdict that
-    no row got is left out. ``skipped``: the places of rows that annotators skipped. ``copies``: the
-    places of rows whose label repeats that of another row with the same text.
+    """Group the rows by verdict, in the given order, failed ones last. Verdicts without rows are
+    left out.
+
+    ``skipped``: places of rows that annotators skipped. ``copies``: places of rows whose label
+    repeats that of another row with the same text.
     """
     rows = Counter(verdicts)
     repeated = Counter(verdicts[place] for place in copies)
@@ -196,40 +193,47 @@ def corrected_mean(
     apart: Collection[int] = (),
 ) -> Estimate:
     """Return the post-stratified mean of rows; ``labels`` holds None for rows without one.
-    ``apart``: the places of rows that are not estimated by the labels of others (see
+
+    ``apart``: places of rows that are not estimated by the labels of others (see
     :func:`with_rows_apart`).
+
+    Example: ``corrected_mean(["PASS", "FAIL", "PASS"], [1.0, 0.0, None], ["PASS", "FAIL"])``
     """
-    kept = [place for place in range(len(verdicts)) if place not in apart]
-    own, groups = [verdicts[place] for place in kept], clusters_at(clusters, kept)
+    pooled_places = [place for place in range(len(verdicts)) if place not in apart]
+    pooled_verdicts, groups = (
+        [verdicts[place] for place in pooled_places],
+        clusters_at(clusters, pooled_places),
+    )
     skips = set(skipped)
-    passed_over = [number for number, place in enumerate(kept) if place in skips]
-    strata = stratify(own, [labels[place] for place in kept], order, groups, passed_over)
+    passed_over = [number for number, place in enumerate(pooled_places) if place in skips]
+    strata = stratify(
+        pooled_verdicts, [labels[place] for place in pooled_places], order, groups, passed_over
+    )
     means = {stratum.verdict: stratum.mean or 0.0 for stratum in strata}
-    effect = design_effect([means[verdict] for verdict in own], groups)
+    effect = design_effect([means[verdict] for verdict in pooled_verdicts], groups)
     estimate = post_stratified(strata, level=level, row_effect=effect, these_rows=these_rows)
     if apart:
         likely = {stratum.verdict: stratum.mean for stratum in strata}
         rows_apart = [(labels[place], likely.get(verdicts[place])) for place in sorted(apart)]
-        estimate = with_rows_apart(estimate, len(kept), rows_apart, these_rows=these_rows)
+        estimate = with_rows_apart(estimate, len(pooled_places), rows_apart, these_rows=these_rows)
     if not these_rows:
         return estimate
-    return within_possible(estimate, [one for one in labels if one is not None], len(labels))
+    return within_possible(estimate, [label for label in labels if label is not None], len(labels))
 
 
 LabelApart = tuple[float | None, float | None]
-"""The label of a row that is counted apart, None if it may be anything, and what it is taken for
-then; the mean of the other rows if that is None, too.
+"""The label of a row that is counted apart, or None if it may be anything; and the assumed label in
+that case, or None for the mean of the other rows.
 """
 
 
 def with_rows_apart(
     rest: Estimate, rows: int, apart: Sequence[LabelApart], *, these_rows: bool
 ) -> Estimate:
-    """Return the mean of the ``rows`` rows that ``rest`` is about and of those that are counted
-    apart.
+    """Return the mean of the ``rows`` rows of ``rest`` and of the rows that are counted apart.
 
-    The interval holds whatever rows without a label are. If rows like these are meant, how many of
-    them are among the rows apart is a sample, too.
+    The interval holds for any labels of unlabelled rows. If similar rows are meant, the number of
+    rows apart is a sample, too.
     """
     if rest.lower is None or rest.upper is None:
         if rows:
@@ -242,13 +246,13 @@ def with_rows_apart(
         return fmean(end if label is None else label for label, _ in apart)
 
     def limits(end: float, middle: float) -> Interval:
-        own = Interval(rest.lower or 0.0, rest.upper or 0.0, rest.level)
-        parts = [(share, middle, own), (1 - share, mean(end), Interval(mean(end), mean(end)))]
+        pooled = Interval(rest.lower or 0.0, rest.upper or 0.0, rest.level)
+        parts = [(share, middle, pooled), (1 - share, mean(end), Interval(mean(end), mean(end)))]
         value = share * middle + (1 - share) * mean(end)
-        among = share * (middle - value) ** 2 + math.fsum(
+        spread_sum = share * (middle - value) ** 2 + math.fsum(
             ((end if label is None else label) - value) ** 2 / total for label, _ in apart
         )
-        variance = 0.0 if these_rows else among / total
+        variance = 0.0 if these_rows else spread_sum / total
         return mover(parts, variance=variance, level=rest.level)
 
     low = limits(0.0, (rest.lower if rest.value is None else rest.value) or 0.0)
@@ -265,7 +269,7 @@ def with_rows_apart(
 
 
 def mean_with_apart(mean: float, rows: int, apart: Sequence[LabelApart]) -> float:
-    """Return the mean of ``rows`` rows with this ``mean`` and of those that are counted apart."""
+    """Return the mean of ``rows`` rows with this ``mean`` and of the rows counted apart."""
     filled = (
         label if label is not None else mean if likely is None else likely
         for label, likely in apart
@@ -274,13 +278,13 @@ def mean_with_apart(mean: float, rows: int, apart: Sequence[LabelApart]) -> floa
 
 
 def within_possible(estimate: Estimate, labels: Sequence[float], rows: int) -> Estimate:
-    """Return an estimate of exactly ``rows`` rows, cut off at what the labels of some of them leave
-    possible: the other rows are all 0 at the least and all 1 at the most.
+    """Cut off an estimate of exactly ``rows`` rows at what their labels leave possible: the other
+    rows are all 0, or all 1.
 
-    Rows that count as one have wide limits, since a unit may differ from all others. Its labelled
-    rows are known all the same.
+    Rows that count as one unit have wide limits, because a unit may differ from all others. Its
+    labelled rows are known all the same.
     """
-    # of whole sums, so that rounding does not cut off the mean of all rows
+    # From whole sums, so that rounding does not cut off the mean of all rows.
     lowest, highest = (
         math.fsum([*labels, open_rows]) / rows for open_rows in (0, rows - len(labels))
     )
@@ -311,8 +315,8 @@ def prevalences(
     """Return the corrected share of each option.
 
     ``labels`` holds the weight of each option per row, 1 in sum: several options have weight if
-    annotators are evenly split. ``order``: of ``verdicts``, if these are not the options but the
-    groups within which labels are random.
+    annotators are evenly split. ``order``: order of ``verdicts``, if these are not the options but
+    the groups within which labels are random.
     """
     return {
         option: corrected_mean(
@@ -338,17 +342,17 @@ def post_stratified(
 ) -> Estimate:
     """Return the mean label of each verdict, weighted by the rows of that verdict.
 
-    Labels must be random within each verdict; any split between the verdicts is allowed. Nothing is
-    borrowed: a verdict without labels (failed judgments too) may have any mean, so there is no
-    value but an interval that holds whatever it is, and it holds whatever skipped rows are.
-    ``row_effect`` is the design effect of clusters among all rows. ``these_rows``: the interval is
-    of the mean of exactly these rows, not of rows like them.
+    Labels must be random within each verdict; any split between the verdicts is allowed. A verdict
+    without labels (failed judgments too) may have any mean, so there is no value but an interval
+    that holds for all of them, and for all labels of skipped rows. ``row_effect``: design effect of
+    clusters among all rows. ``these_rows``: the interval is for the mean of exactly these rows, not
+    of similar ones.
     """
     labels = sum(len(stratum.labels) for stratum in strata)
     if not any(stratum.labels for stratum in strata if stratum.verdict is not None):
         return undefined(METHOD, labels, Message("no row with a verdict has a label"), level=level)
     (lowest, low), (highest, high) = (
-        _weighted([_filled(part, end) for part in strata], level, row_effect, these_rows)
+        _weighted_mean([_fill_skipped(part, end) for part in strata], level, row_effect, these_rows)
         for end in (0.0, 1.0)
     )
     # one unit of many rows can move the far limit more by its size than by its label
@@ -363,13 +367,13 @@ def post_stratified(
 
 @dataclass(frozen=True, slots=True)
 class _Assumed:
-    """A stratum without labels, and the mean that it is taken to have."""
+    """A stratum without labels, and its assumed mean."""
 
     rows: int
     mean: float
 
 
-def _filled(part: Stratum, end: float) -> Stratum | _Assumed:
+def _fill_skipped(part: Stratum, end: float) -> Stratum | _Assumed:
     """Return the stratum with its skipped rows labelled ``end``; without labels, all rows."""
     if not part.labels:
         return _Assumed(part.rows, end)
@@ -382,7 +386,7 @@ def _filled(part: Stratum, end: float) -> Stratum | _Assumed:
     )
 
 
-def _weighted(
+def _weighted_mean(
     parts: Sequence[Stratum | ExpectedLabels | _Assumed],
     level: float,
     row_effect: float,
@@ -398,14 +402,16 @@ def _weighted(
         weight = part.rows / rows
         ends = ENDS / len(labelled)
         mean, error = (
-            _with_ends(part, ends) if isinstance(part, Stratum) else _expected_with_ends(part, ends)
+            _mean_with_ends(part, ends)
+            if isinstance(part, Stratum)
+            else _expected_with_ends(part, ends)
         )
         # if these rows alone are meant, a verdict whose rows are all labelled is known
         unknown = max(0.0, 1 - part.count / part.rows) if these_rows else 1.0
         within += weight**2 * error * unknown
         likely += weight * (mean - (part.mean or 0.0))
-    among = math.fsum(part.rows / rows * ((part.mean or 0.0) - value) ** 2 for part in parts)
-    variance = _dependence(strata) * within + (0 if these_rows else among / rows * row_effect)
+    between = math.fsum(part.rows / rows * ((part.mean or 0.0) - value) ** 2 for part in parts)
+    variance = _dependence(strata) * within + (0 if these_rows else between / rows * row_effect)
     if variance <= 0:
         return value, Interval(value, value, level)
     worth = likely * (1 - likely) / variance * _fewness(strata, level)
@@ -413,8 +419,8 @@ def _weighted(
 
 
 def _fewness(parts: Sequence[Stratum], level: float) -> float:
-    """Return the part that labels are worth because clusters are few: 1 for independent labels,
-    less by Student's quantile for the variance of few clusters.
+    """Return the factor by which few clusters devalue labels, by Student's quantile; 1 for
+    independent labels.
     """
     clusters = [cluster for part in parts for cluster in part.clusters or ()]
     if not clusters:
@@ -424,10 +430,11 @@ def _fewness(parts: Sequence[Stratum], level: float) -> float:
     return (z_two_sided(level) / t_two_sided(level, freedom)) ** 2
 
 
-def _with_ends(part: Stratum, ends: float) -> tuple[float, float]:
-    """Return the mean and its squared standard error, of the labels and of ``ends`` more at 0 and
-    at 1 each. In clusters these are whole clusters: if nearly all labels are equal, they do not
-    show how alike a cluster is.
+def _mean_with_ends(part: Stratum, ends: float) -> tuple[float, float]:
+    """Return the mean and its squared standard error, with ``ends`` more labels at 0 and at 1 each.
+
+    In clusters these are whole clusters: if nearly all labels are equal, they do not show how alike
+    a cluster is.
     """
     labels, clusters = part.labels, part.clusters
     count = len(labels)
@@ -435,18 +442,18 @@ def _with_ends(part: Stratum, ends: float) -> tuple[float, float]:
     total = count + 2 * ends * size
     mean = (math.fsum(labels) + ends * size) / total
     sums = cluster_sums([label - mean for label in labels], clusters)
-    squares = math.fsum(one * one for one in sums)
+    squares = math.fsum(cluster_sum * cluster_sum for cluster_sum in sums)
     squares += ends * size * size * (mean * mean + (1 - mean) ** 2)
-    shown = squares / total / count
+    cluster_variance = squares / total / count
     if clusters is None:
-        return mean, shown
+        return mean, cluster_variance
     alone = math.fsum((label - mean) ** 2 for label in labels)
     alone = (alone + ends * size * (mean * mean + (1 - mean) ** 2)) / total / count
-    return mean, max(shown, alone * design_effect(labels, clusters))
+    return mean, max(cluster_variance, alone * design_effect(labels, clusters))
 
 
 def _expected_with_ends(part: ExpectedLabels, ends: float) -> tuple[float, float]:
-    """Like _with_ends, but for labels of which only the mean and the variance are known."""
+    """Like ``_with_ends``, but for labels known only by mean and variance."""
     total = part.count + 2 * ends
     mean = (part.count * part.mean + ends) / total
     squares = part.count * (part.variance + (part.mean - mean) ** 2)
@@ -455,20 +462,20 @@ def _expected_with_ends(part: ExpectedLabels, ends: float) -> tuple[float, float
 
 
 def _dependence(parts: Sequence[Stratum]) -> float:
-    """Return how much larger the variance is because clusters reach over several verdicts: 1 or
-    more.
+    """Return the factor, 1 or more, by which clusters that span several verdicts increase the
+    variance.
     """
-    whole: dict[Hashable, float] = defaultdict(float)
+    joint: dict[Hashable, float] = defaultdict(float)
     apart: dict[tuple[int, Hashable], float] = defaultdict(float)
     for place, part in enumerate(parts):
         if part.clusters is not None and part.mean is not None:
             for label, cluster in zip(part.labels, part.clusters, strict=True):
                 share = part.rows / len(part.labels) * (label - part.mean)
-                whole[cluster] += share
+                joint[cluster] += share
                 apart[place, cluster] += share
     separate = math.fsum(value * value for value in apart.values())
     return (
-        max(1.0, math.fsum(value * value for value in whole.values()) / separate)
+        max(1.0, math.fsum(value * value for value in joint.values()) / separate)
         if separate
         else 1.0
     )
@@ -477,7 +484,7 @@ def _dependence(parts: Sequence[Stratum]) -> float:
 def label_interval(
     labels: Sequence[float], *, level: float = 0.95, clusters: Clusters = None
 ) -> Interval:
-    """Of zeros and ones a share's interval, of anything between Student's with both ends added."""
+    """Return the interval of a share for zeros and ones, else Student's with both ends added."""
     interval = share_interval if set(labels) <= {0, 1} else interval_with_both_ends
     return interval(labels, level=level, clusters=clusters)
 
@@ -494,21 +501,21 @@ def _unlabelled_verdicts(parts: Sequence[Stratum], lowest: float, highest: float
             missing[None],
             **limits,
         )
-    named = (Message("failed") if verdict is None else verdict for verdict in missing)
+    names = (Message("failed") if verdict is None else verdict for verdict in missing)
     return plural(
         "{count} row with a verdict that has no label ({verdicts}): the mean lies between "
         "{lowest:.3f} (all of them 0) and {highest:.3f} (all of them 1)",
         "{count} rows with a verdict that has no label ({verdicts}): the mean lies between "
         "{lowest:.3f} (all of them 0) and {highest:.3f} (all of them 1)",
         sum(missing.values()),
-        verdicts=join(", ", named),
+        verdicts=join(", ", names),
         **limits,
     )
 
 
 def naive(values: Sequence[float], *, level: float = 0.95, clusters: Clusters = None) -> Estimate:
-    """What the judge says of all rows it judged, as if it were never wrong: with the interval that
-    reports give the same number.
+    """Return the judge's mean over all its rows, as if it were never wrong, with the interval of
+    reports.
     """
     if not values:
         return undefined("naive", 0, Message("no row has a verdict"), level=level)
@@ -527,11 +534,11 @@ def labels_only(
     skipped: Sequence[Hashable] = (),
     of_rows: int | None = None,
 ) -> Estimate:
-    """Estimate the mean by the labels without the judge.
+    """Estimate the mean by the labels alone, without the judge.
 
-    They must be a random sample of all rows, not of each verdict. ``skipped``: the cluster of each
-    row of the sample that has no label; the interval holds whatever these rows are. ``of_rows``:
-    how many rows there are, if the mean of exactly these is meant.
+    They must be a random sample of all rows, not of each verdict. ``skipped``: cluster of each
+    sampled row without a label; the interval holds for any labels of these. ``of_rows``: number of
+    rows, if the mean of exactly these is meant.
     """
     method = Message("labels only")
     if not labels or not (skipped or of_rows):
@@ -547,7 +554,7 @@ def labels_only(
 def estimate_mean(
     values: Sequence[float], method: str, reason: str, level: float, clusters: Clusters
 ) -> Estimate:
-    """The mean of values from 0 to 1 with its limits; without values, the reason."""
+    """Return the mean of values from 0 to 1 with its limits; without values, the reason."""
     if not values:
         return undefined(method, 0, reason, level=level)
     interval = label_interval(values, level=level, clusters=clusters)
@@ -557,15 +564,15 @@ def estimate_mean(
 def expected_width(
     parts: Sequence[ExpectedLabels], *, level: float, these_rows: bool = False
 ) -> float:
-    """Return the width that :func:`post_stratified` will give if the labels are these."""
-    _, limits = _weighted(parts, level, 1.0, these_rows)
+    """Return the expected width of :func:`post_stratified` with these labels."""
+    _, limits = _weighted_mean(parts, level, 1.0, these_rows)
     return limits.upper - limits.lower
 
 
 def expected_width_alone(
     labels: ExpectedLabels, *, shares: bool, level: float, these_rows: bool = False
 ) -> float:
-    """Return the width that :func:`labels_only` will give. ``shares``: all labels are 0 or 1."""
+    """Return the expected width of :func:`labels_only`. ``shares``: all labels are 0 or 1."""
     if these_rows:
         return expected_width([labels], level=level, these_rows=True)
     limits = (

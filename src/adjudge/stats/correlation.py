@@ -1,7 +1,7 @@
-"""Whether two series rise and fall together.
+"""Correlation of two series.
 
-Each function takes two series, and optionally how often each pair is there: a table of many equal
-pairs is then counted, not written out.
+Each function takes two series, and optionally a count per pair, so that equal pairs need not be
+repeated.
 """
 
 from __future__ import annotations
@@ -18,35 +18,33 @@ Correlation = Callable[[Sequence[float], Sequence[float], Counts], float | None]
 
 
 def pearson(first: Sequence[float], second: Sequence[float], counts: Counts = None) -> float | None:
-    """The correlation of the values; None where one of the series never varies, or there are fewer
-    than two.
+    """Return the correlation of the values; None if a series never varies or has fewer than two
+    values.
     """
     _check_lengths(first, second)
     if len(first) < 2:
         return None
     weights = counts or [1] * len(first)
-    one, other = _centred(first, weights), _centred(second, weights)
-    spread = math.sqrt(_sum_of_products(one, one, weights)) * math.sqrt(
-        _sum_of_products(other, other, weights)
+    centred_a, centred_b = _centre(first, weights), _centre(second, weights)
+    spread = math.sqrt(_sum_of_products(centred_a, centred_a, weights)) * math.sqrt(
+        _sum_of_products(centred_b, centred_b, weights)
     )
     if spread == 0:
         return None
-    return max(-1.0, min(1.0, _sum_of_products(one, other, weights) / spread))
+    return max(-1.0, min(1.0, _sum_of_products(centred_a, centred_b, weights) / spread))
 
 
 def spearman(
     first: Sequence[float], second: Sequence[float], counts: Counts = None
 ) -> float | None:
-    """The correlation of the ranks, which is what scores on a scale of words allow; equal values
-    share a rank.
+    """Return the correlation of the ranks, for scores on an ordinal scale. Equal values share a
+    rank.
     """
     return pearson(ranks(first, counts), ranks(second, counts), counts)
 
 
 def kendall(first: Sequence[float], second: Sequence[float], counts: Counts = None) -> float | None:
-    """Kendall's tau-b: pairs in the same order less pairs in the opposite one, with ties
-    discounted.
-    """
+    """Return Kendall's tau-b: concordant less discordant pairs, discounted for ties."""
     _check_lengths(first, second)
     weights = counts or [1] * len(first)
     total = sum(weights)
@@ -70,10 +68,10 @@ def _check_lengths(first: Sequence[float], second: Sequence[float]) -> None:
 
 
 def ranks(values: Sequence[float], counts: Counts = None) -> list[float]:
-    """The place of each value from 1 up; equal values get the mean of their places."""
+    """Return the rank of each value, from 1; equal values get their mean rank."""
     weights = counts or [1] * len(values)
     order = sorted(range(len(values)), key=values.__getitem__)
-    found = [0.0] * len(values)
+    places = [0.0] * len(values)
     start = below = 0
     while start < len(order):
         end = start
@@ -82,19 +80,21 @@ def ranks(values: Sequence[float], counts: Counts = None) -> list[float]:
         equal = order[start : end + 1]
         here = sum(weights[place] for place in equal)
         for place in equal:
-            found[place] = below + (here + 1) / 2
+            places[place] = below + (here + 1) / 2
         start, below = end + 1, below + here
-    return found
+    return places
 
 
 def correlation_of(method: Correlation) -> Callable[[Mapping[tuple[float, float], int]], Figure]:
-    """The method as a statistic of counted pairs, with a reason where it has no value."""
+    """Return the method as a statistic of counted pairs, with a reason if it is undefined."""
 
     def figure(table: Mapping[tuple[float, float], int]) -> Figure:
         if sum(table.values()) < 2:
             return Figure(None, Message("fewer than two rows"))
         value = method(
-            [one for one, _ in table], [other for _, other in table], list(table.values())
+            [value_a for value_a, _ in table],
+            [value_b for _, value_b in table],
+            list(table.values()),
         )
         if value is None:
             return Figure(None, Message("one of the series never varies"))
@@ -111,18 +111,18 @@ def _tied_pairs(values: Sequence[float], weights: Sequence[int]) -> int:
 
 
 def _concordance(first: Sequence[float], second: Sequence[float], weights: Sequence[int]) -> int:
-    """Concordant pairs less discordant ones, by a Fenwick tree over the second series."""
+    """Return concordant less discordant pairs, by a Fenwick tree over the second series."""
     place = {value: at + 1 for at, value in enumerate(sorted(set(second)))}
     tree = [0] * (len(place) + 1)
     rows: dict[float, list[tuple[int, int]]] = defaultdict(list)
-    for one, other, weight in zip(first, second, weights, strict=True):
-        rows[one].append((place[other], weight))
-    balance = seen = 0
+    for value_a, value_b, weight in zip(first, second, weights, strict=True):
+        rows[value_a].append((place[value_b], weight))
+    balance = counted = 0
     for value in sorted(rows):
         for at, weight in rows[value]:
-            balance += weight * (_sum_below(tree, at - 1) - (seen - _sum_below(tree, at)))
+            balance += weight * (_sum_below(tree, at - 1) - (counted - _sum_below(tree, at)))
         for at, weight in rows[value]:
-            seen += weight
+            counted += weight
             _add(tree, at, weight)
     return balance
 
@@ -141,7 +141,7 @@ def _add(tree: list[int], at: int, weight: int) -> None:
         at += at & -at
 
 
-def _centred(values: Sequence[float], weights: Sequence[int]) -> list[float]:
+def _centre(values: Sequence[float], weights: Sequence[int]) -> list[float]:
     if min(values) == max(values):
         return [0.0] * len(values)
     mean = math.fsum(value * weight for value, weight in zip(values, weights, strict=True)) / sum(

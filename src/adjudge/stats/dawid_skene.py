@@ -1,8 +1,8 @@
-"""What a panel says together, without labels: Dawid and Skene's model of members that each err in
-their own way.
+"""Dawid and Skene's model: the joint verdict of a panel, without labels, if members err
+independently.
 
-Members that err together make it confidently wrong; :func:`adjudge.stats.panels.alikeness` tells,
-and ``effective`` refuses.
+Members that err together make it confidently wrong; :func:`adjudge.stats.panels.alikeness` detects
+that, and ``effective`` refuses.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ class MemberVote(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Consensus:
-    """What the model makes of the votes."""
+    """Fitted probabilities of the options per row."""
 
     probabilities: dict[Hashable, dict[str, float]]
     priors: dict[str, float] = field(default_factory=dict)
     confusion: dict[str, dict[tuple[str, str], float]] = field(default_factory=dict)
-    """By member: the probability of saying the first where the second is true."""
+    """Member → (option said, true option) → probability."""
     reason: str = ""
 
     def option(self, row: Hashable) -> str:
-        """The likeliest option of a row."""
+        """Return the likeliest option of a row."""
         chances = self.probabilities[row]
         return max(chances, key=lambda option: chances[option])
 
@@ -52,10 +52,10 @@ def dawid_skene(
     votes: Sequence[MemberVote], *, effective: float | None = None, smoothing: float = SMOOTHING
 ) -> Consensus:
     """Fit the model by expectation and maximisation, from the shares of votes, until the bound of
-    the likelihood stands still.
+    the likelihood converges.
 
-    ``effective`` is the effective number of members: below 1.5 the model is refused. ``smoothing``
-    is added to each count of a member's confusion.
+    ``effective``: the effective number of members; below 1.5 the model is refused. ``smoothing``:
+    added to each count of a member's confusion.
     """
     if not votes:
         return Consensus({}, reason=Message("no votes"))
@@ -86,8 +86,8 @@ def _shares(votes: Sequence[MemberVote], options: Sequence[str]) -> _Chances:
     for vote in votes:
         counts[vote.row][vote.option] += 1
     return {
-        row: {option: said[option] / said.total() for option in options}
-        for row, said in counts.items()
+        row: {option: tally[option] / tally.total() for option in options}
+        for row, tally in counts.items()
     }
 
 
@@ -105,25 +105,25 @@ def _maximise(
         for true in options:
             counts[vote.member][vote.option, true] += chances[vote.row][true]
     return priors, {
-        member: _normalised(
+        member: _normalise_counts(
             counts[member], options, options if smoothing else used[member], smoothing
         )
         for member in counts
     }
 
 
-def _normalised(
+def _normalise_counts(
     counts: Mapping[tuple[str, str], float],
     options: Sequence[str],
     said: Sequence[str] | set[str],
     smoothing: float,
 ) -> dict[tuple[str, str], float]:
     raised = {
-        (one, true): max(_TINY, counts.get((one, true), 0.0) + smoothing)
-        for one in said
+        (option, true): max(_TINY, counts.get((option, true), 0.0) + smoothing)
+        for option in said
         for true in options
     }
-    totals = {true: math.fsum(raised[one, true] for one in said) for true in options}
+    totals = {true: math.fsum(raised[option, true] for option in said) for true in options}
     return {pair: value / totals[pair[1]] for pair, value in raised.items()}
 
 
@@ -155,14 +155,17 @@ def _bound(
     priors: Mapping[str, float],
     confusion: _Confusion,
 ) -> float:
-    """The lower bound of the likelihood as crowd-kit computes it (the prior counts with each vote),
-    so that both stop alike.
+    """Return the lower bound of the likelihood.
+
+    Like crowd-kit, it counts the prior with each vote, so that both stop at the same step.
     """
     total = 0.0
     for vote in votes:
-        said = confusion[vote.member]
+        member_confusion = confusion[vote.member]
         for true, chance in chances[vote.row].items():
-            total += chance * (math.log(said[vote.option, true]) + math.log(priors[true]))
+            total += chance * (
+                math.log(member_confusion[vote.option, true]) + math.log(priors[true])
+            )
     for row in chances.values():
         total -= math.fsum(
             max(_TINY, chance) * math.log(max(_TINY, chance)) for chance in row.values()

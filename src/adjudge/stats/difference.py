@@ -1,6 +1,4 @@
-"""Whether one run is better than another over the same rows: paired, clustered, and able to say
-"cannot tell".
-"""
+"""Comparison of two runs over the same rows: paired, clustered, and able to say "cannot tell"."""
 
 from __future__ import annotations
 
@@ -22,41 +20,41 @@ from adjudge.stats.named_estimators import BothClusters, ppi_plus_plus
 from adjudge.stats.sequence import ClusterSizes, sequential_difference
 
 POWER = 0.8
-"""How often the smallest detectable difference would be seen."""
+"""Probability of detecting the smallest detectable difference."""
 ENDS = (-1.0, 1.0)
-"""How far two scores between 0 and 1 can lie apart."""
+"""Extreme differences of two scores between 0 and 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The first run less the second one."""
+    """The first run minus the second one."""
 
     estimate: Estimate
     outcome: ComparisonOutcome
     p_value: float | None
-    """Of a difference as large as this between runs that are equally good; two-sided."""
+    """Probability of a difference this large between equally good runs; two-sided."""
     smallest: float | None
-    """The smallest difference that as many rows as these would show in 80% of comparisons."""
+    """The smallest difference that this number of rows would show in 80% of comparisons."""
     units: int
     """Rows, or clusters of rows, that are independent."""
     limits: DifferenceLimits | None = None
     """Limits at other levels; None if there are none, or if they hold at every look."""
     of_scored: Interval | None = None
-    """Limits over the rows with a score in both runs alone; None if there are none. The limits of
-    ``estimate`` also hold whatever the other rows are.
+    """Limits over the rows with a score in both runs only, or None. The limits of ``estimate`` also
+    hold for any scores of the other rows.
     """
 
 
 @dataclass(frozen=True, slots=True)
 class DifferenceLimits:
-    """The limits of a paired difference at any level."""
+    """Limits of a paired difference at any level."""
 
     low: Units
-    """The differences, those of rows without a score as low as they can be."""
+    """The differences, with the lowest possible ones for rows without a score."""
     high: Units
-    """The same, as high as they can be; equal to ``low`` if all rows have a score."""
+    """Like ``low``, with the highest possible ones; equal to ``low`` if all rows have a score."""
     reach: float
-    """How far two scores can lie apart."""
+    """Greatest possible distance of two scores."""
 
     def lower(self, level: float) -> float:
         """Return the lower limit of the two-sided interval."""
@@ -83,14 +81,14 @@ class DifferenceLimits:
         return min(1.0, 2 * beyond)
 
     def rows_to_decide(self, bar: float, level: float) -> int | None:
-        """Return about how many rows like these, all with a score, put all of the interval on one
-        side of ``bar``.
+        """Return about how many similar rows, all with a score, put the whole interval on one side
+        of ``bar``.
         """
         return self.low.rows_to_decide(bar, (-self.reach, self.reach), (1 - level) / 2)
 
 
 class ComparisonOutcome(StrEnum):
-    """What a comparison says of the first run."""
+    """Outcome of a comparison for the first run."""
 
     BETTER = "better"
     WORSE = "worse"
@@ -99,7 +97,7 @@ class ComparisonOutcome(StrEnum):
 
 @dataclass
 class _UnitSums:
-    """Differences by unit."""
+    """Sums of differences per unit."""
 
     spread: Units = field(default_factory=Units)
     rises: float = 0.0
@@ -110,7 +108,7 @@ class _UnitSums:
     """The rows of the largest unit."""
 
     def add(self, total: float, rows: int, units: int = 1) -> None:
-        """Add units that have this sum and so many rows each."""
+        """Add ``units`` units with this sum and ``rows`` rows each."""
         self.spread.add(total / rows, rows, units=units)
         self.rises += units * max(0.0, total)
         self.falls += units * max(0.0, -total)
@@ -126,11 +124,11 @@ class _UnitSums:
 
 
 PairOfScores = tuple[float, float] | tuple[float, float, float, float]
-"""The scores of two runs; with the ends of their difference if it is not sure."""
+"""The scores of two runs, and the ends of their difference if it is uncertain."""
 
 
 class UnknownPart(NamedTuple):
-    """A unit of which a part is not known."""
+    """A unit with rows that lack a score."""
 
     total: float
     """The sum of the differences of rows with scores."""
@@ -148,11 +146,11 @@ ANY_COUNT = Message("rows without a number in one of the runs could have any cou
 
 @dataclass
 class PairedScores:
-    """The scores of two runs for the same rows, taken unit by unit: rows that are independent, or
-    clusters of rows.
+    """Scores of two runs for the same rows, added unit by unit: independent rows, or clusters of
+    rows.
 
-    Memory grows only with clusters of which some rows have scores and others have none, so there
-    may be any number of rows.
+    Memory grows only with clusters in which some rows have scores and others do not, so there may
+    be any number of rows.
     """
 
     rows: int = 0
@@ -165,7 +163,7 @@ class PairedScores:
     complete: _UnitSums = field(default_factory=_UnitSums)
     """The differences, first less second, of units whose rows all have scores."""
     incomplete: Counter[UnknownPart] = field(default_factory=Counter)
-    """Units of which a part is not known → how many."""
+    """Unit with an unknown part → number of such units."""
     open: int = 0
     """Rows whose scores lost votes could change."""
     gains: int = 0
@@ -173,32 +171,33 @@ class PairedScores:
     least: float = math.inf
     most: float = -math.inf
     binary: bool = True
-    """Whether all scores are passes and fails."""
+    """True if all scores are passes and fails."""
 
     def add(self, unit: Iterable[PairOfScores | None]) -> None:
-        """Add the rows of one unit: the scores of the first run and the second one, or None for a
-        row that lacks one of them; if lost votes could change them, also the least and the most
-        that their difference would be.
+        """Add the rows of one unit: the scores of both runs, or None for a row that lacks one.
+
+        If lost votes could change the scores, the pair is followed by the least and greatest
+        possible difference.
         """
         count, total, lost, falls, rises = 0, 0.0, 0, 0.0, 0.0
         for pair in unit:
             if pair is None:
                 lost += 1
                 continue
-            one, two, *ends = pair
+            score_a, score_b, *ends = pair
             if ends:
-                falls += one - two - ends[0]
-                rises += ends[1] - (one - two)
+                falls += score_a - score_b - ends[0]
+                rises += ends[1] - (score_a - score_b)
                 self.open += 1
-            difference = one - two
+            difference = score_a - score_b
             count += 1
             total += difference
-            self.first += one
-            self.second += two
+            self.first += score_a
+            self.second += score_b
             self.least, self.most = min(self.least, difference), max(self.most, difference)
             self.gains += difference > 0
             self.losses += difference < 0
-            self.binary = self.binary and one in (0, 1) and two in (0, 1)
+            self.binary = self.binary and score_a in (0, 1) and score_b in (0, 1)
         self.rows += count
         self.units += count > 0
         if lost or falls or rises:
@@ -207,28 +206,28 @@ class PairedScores:
             self.complete.add(total, count)
 
     def add_units(self, pair: tuple[float, float] | None, units: int) -> None:
-        """Add units of one row that are alike, like ``add`` so many times."""
+        """Add ``units`` equal units of one row."""
         if pair is None:
             self.incomplete[UnknownPart(0.0, 0, 1)] += units
             return
-        one, two = pair
-        difference = one - two
-        self.first += units * one
-        self.second += units * two
+        score_a, score_b = pair
+        difference = score_a - score_b
+        self.first += units * score_a
+        self.second += units * score_b
         self.least, self.most = min(self.least, difference), max(self.most, difference)
         self.gains += units * (difference > 0)
         self.losses += units * (difference < 0)
-        self.binary = self.binary and one in (0, 1) and two in (0, 1)
+        self.binary = self.binary and score_a in (0, 1) and score_b in (0, 1)
         self.rows += units
         self.units += units
         self.complete.add(difference, 1, units)
 
     @property
     def lost(self) -> int:
-        """Rows that lack a score in one of the runs."""
+        """Number of rows that lack a score in one of the runs."""
         return sum(part.lost * units for part, units in self.incomplete.items())
 
-    def _scored(self) -> _UnitSums:
+    def _units_with_scores(self) -> _UnitSums:
         """Return the units without the rows that lack a score."""
         sums = replace(self.complete, spread=self.complete.spread.copy())
         for part, units in self.incomplete.items():
@@ -236,10 +235,10 @@ class PairedScores:
                 sums.add(part.total, part.rows, units)
         return sums
 
-    def _filled(self, end: float) -> _UnitSums:
-        """Return the units with a difference of ``end`` for each row that lacks a score: a lower
-        limit of differences that are as low as they can be holds whatever they are, and likewise
-        an upper limit.
+    def _units_filled_with(self, end: float) -> _UnitSums:
+        """Return the units with a difference of ``end`` for each row that lacks a score.
+
+        A lower limit with the lowest differences holds for any scores, and likewise an upper limit.
         """
         sums = replace(self.complete, spread=self.complete.spread.copy())
         for part, units in self.incomplete.items():
@@ -253,8 +252,8 @@ class PairedScores:
         sums, sizes = _UnitSums(), defaultdict[int, float](float)
         for (_, rows), units in self.complete.spread.counts.items():
             sizes[rows] += units  # parts of units, which are whole in sum
-        for rows, whole in sizes.items():
-            sums.add(0.0, rows, round(whole))
+        for rows, unit_count in sizes.items():
+            sums.add(0.0, rows, round(unit_count))
         for part, number in self.incomplete.items():
             sums.add(part.lost, part.rows + part.lost, number)
         if sequential:
@@ -268,8 +267,10 @@ class PairedScores:
     def compared(
         self, *, level: float = 0.95, margin: float = 0.0, reach: float = 1.0
     ) -> Difference:
-        """What ``compare`` says of them. ``reach``: how far two scores can lie apart; infinity if
-        they are counts, of which rows without one could have any.
+        """Return the comparison of the two runs.
+
+        ``reach``: greatest possible distance of two scores; infinity for counts, which have no
+        upper limit.
         """
         mean, units = self.mean, self.units
         if mean is None or units < FEWEST:
@@ -290,16 +291,19 @@ class PairedScores:
                     least=FEWEST,
                 )
             )
-            return self._undecided(level, reason)
+            return self._cannot_tell(level, reason)
         if math.isinf(reach) and self.lost:
-            return self._undecided(level, ANY_COUNT)
+            return self._cannot_tell(level, ANY_COUNT)
         reach = max(1.0 if math.isinf(reach) else reach, -self.least, self.most)
-        scored = self._scored().spread
+        scored = self._units_with_scores().spread
         alone = DifferenceLimits(scored, scored, reach)
         of_scored = Interval(alone.lower(level), alone.upper(level), level)
         limits, interval = alone, of_scored
         if self.incomplete:
-            low, high = self._filled(-reach).spread, self._filled(reach).spread
+            low, high = (
+                self._units_filled_with(-reach).spread,
+                self._units_filled_with(reach).spread,
+            )
             limits = DifferenceLimits(low, high, reach)
             interval = Interval(limits.lower(level), limits.upper(level), level)
         estimate = Estimate(mean, interval.lower, interval.upper, self.rows, "paired", level)
@@ -311,7 +315,7 @@ class PairedScores:
             smallest = smallest_detectable(error, level=level)
         return Difference(
             estimate,
-            three_valued(interval, margin),
+            decide_outcome(interval, margin),
             limits.chance_within(0.0),
             smallest,
             units,
@@ -319,7 +323,7 @@ class PairedScores:
             of_scored,
         )
 
-    def _undecided(self, level: float, reason: Message) -> Difference:
+    def _cannot_tell(self, level: float, reason: Message) -> Difference:
         return Difference(
             Estimate(self.mean, None, None, self.rows, "paired", level, reason),
             ComparisonOutcome.CANNOT_TELL,
@@ -331,19 +335,21 @@ class PairedScores:
     def looked_at_often(
         self, *, level: float, margin: float = 0.0, reach: float = 1.0
     ) -> Difference:
-        """The same with limits that hold at every look while rows are added, of any number of them;
-        there is no p-value.
+        """Like ``compared``, with limits that hold at every look while rows are added. There is no
+        p-value.
         """
         mean = self.mean
         if mean is None:
             return self.compared(level=level, reach=reach)
-        of_scored = limits = self._scored().sequential(level, reach)
+        of_scored = limits = self._units_with_scores().sequential(level, reach)
         if self.incomplete:
-            low, high = (self._filled(end).sequential(level, reach) for end in (-reach, reach))
+            low, high = (
+                self._units_filled_with(end).sequential(level, reach) for end in (-reach, reach)
+            )
             limits = Interval(low.lower, high.upper, level)
         method = Message("paired, sequential")
         estimate = Estimate(mean, limits.lower, limits.upper, self.rows, method, level)
-        outcome = three_valued(limits, margin)
+        outcome = decide_outcome(limits, margin)
         return Difference(estimate, outcome, None, None, self.units, of_scored=of_scored)
 
 
@@ -356,14 +362,16 @@ def compare(
     margin: float = 0.0,
     reach: float = 1.0,
 ) -> Difference:
-    """Compare two runs row by row: ``first`` and ``second`` hold the scores of the same rows in the
-    same order. ``reach``: how far two scores can lie apart.
+    """Compare two runs row by row; ``first`` and ``second`` hold the scores of the same rows in
+    order.
 
-    Each limit is that of :mod:`adjudge.stats.mean_bounds`, with the cluster as the unit: it reckons
-    with one more unit that changes as far as any can, since a jump that few rows would make may not
-    have been among them. Of passes and fails without clusters, whether the interval holds 0 is
-    McNemar's exact test. Better or worse is said only of differences that lie beyond ``margin``
-    with all of their interval.
+    Each limit is that of :mod:`adjudge.stats.mean_bounds`, with the cluster as the unit. It allows
+    for one more unit with the greatest change, because a rare jump may not have been sampled. For
+    passes and fails without clusters, the interval contains 0 exactly if McNemar's exact test is
+    not significant. The outcome is better or worse only if the whole interval lies beyond
+    ``margin``. ``reach``: greatest possible distance of two scores.
+
+    Example: ``compare([1, 1, 0, 1] * 5, [0, 1, 0, 1] * 5).outcome``
     """
     units: dict[Hashable, list[tuple[float, float]]] = defaultdict(list)
     for place, pair in enumerate(zip(first, second, strict=True)):
@@ -374,29 +382,29 @@ def compare(
     return scores.compared(level=level, margin=margin, reach=reach)
 
 
-def three_valued(interval: Interval, margin: float) -> ComparisonOutcome:
-    """Better or worse where the whole interval lies beyond the margin."""
+def decide_outcome(interval: Interval, margin: float) -> ComparisonOutcome:
+    """Return better or worse if the whole interval lies beyond the margin, else cannot tell."""
     if interval.lower > margin:
         return ComparisonOutcome.BETTER
     return ComparisonOutcome.WORSE if interval.upper < -margin else ComparisonOutcome.CANNOT_TELL
 
 
 def smallest_detectable(error: float, *, level: float = 0.95) -> float:
-    """The smallest difference that a comparison with this standard error shows with probability
-    ``POWER``.
+    """Return the smallest difference that a comparison with this standard error detects with
+    probability ``POWER``.
     """
     return (z_two_sided(level) + z_quantile(POWER)) * error
 
 
 def smallest_detectable_share(discordant: float, rows: float, *, level: float = 0.95) -> float:
-    """The same for passes and fails, from the share of rows on which the two runs differ (Connor
-    1987).
+    """Like ``smallest_detectable`` for passes and fails, from the share of rows on which the runs
+    differ (Connor 1987).
     """
 
     def too_small(difference: float) -> bool:
         share = max(discordant, difference)
-        rest = math.sqrt(max(0.0, share - difference**2))
-        reach = z_two_sided(level) * math.sqrt(share) + z_quantile(POWER) * rest
+        spread = math.sqrt(max(0.0, share - difference**2))
+        reach = z_two_sided(level) * math.sqrt(share) + z_quantile(POWER) * spread
         return (reach / difference) ** 2 > rows
 
     return bisect(too_small)
@@ -410,14 +418,14 @@ def corrected_difference(
     level: float = 0.95,
     clusters: BothClusters = (None, None),
 ) -> Estimate:
-    """The difference of two systems on the same rows, corrected by labels of both: PPI++ of the
-    paired difference, with t.
+    """Return the difference of two systems on the same rows, corrected by labels of both: PPI++ of
+    the paired differences, with Student's quantile.
 
-    All are differences, the first system less the second: ``labels`` what people said of the
-    labelled rows, ``judged`` what the judge says beside them, ``unlabelled`` what it says of the
-    rows that have no labels; all lie between -1 and 1. As in ``compare`` one more difference at
-    each end is reckoned with, so that no interval has width zero and none is withheld because few
-    labels differ. Where hardly a row is without a label, the labels alone are the answer.
+    All values are differences, the first system minus the second, between -1 and 1. ``labels``:
+    people's scores of the labelled rows; ``judged``: the judge's for the same rows; ``unlabelled``:
+    the judge's for rows without labels. As in ``compare``, one more difference at each end is
+    added, so that no interval has zero width and none is withheld because few labels differ. If
+    hardly a row is unlabelled, the labels alone are used.
     """
     if len(unlabelled) < 2 or count_units(labels, clusters[0]) < 2:
         return labelled_difference(labels, level=level, clusters=clusters[0])
@@ -428,19 +436,17 @@ def corrected_difference(
 
 @dataclass(frozen=True, slots=True)
 class VoteNoise:
-    """How much of the width comes from asking a model that does not always answer alike."""
+    """Part of the width that comes from a model that does not always answer alike."""
 
     share: float
-    """Of the variance of the mean."""
+    """Share of the variance of the mean."""
     half_width: float
     with_votes: dict[int, float]
-    """As it would be with so many votes a row."""
+    """Votes per row → half width."""
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """P-values adjusted so that all of them together are wrong no more often
-    than one alone (Holm).
-    """
+    """Adjust p-values so that all of them together err no more often than one alone (Holm)."""
     order = sorted(range(len(p_values)), key=p_values.__getitem__)
     adjusted, highest = [0.0] * len(p_values), 0.0
     for rank, place in enumerate(order):
@@ -452,7 +458,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
 def labelled_difference(
     differences: Sequence[float], *, level: float = 0.95, clusters: Clusters = None
 ) -> Estimate:
-    """The difference by the labels alone, for comparison with the corrected one."""
+    """Return the difference by the labels alone, for comparison with the corrected one."""
     if count_units(differences, clusters) < 2:
         return undefined(
             Message("labels only"), len(differences), Message("fewer than two labels"), level=level

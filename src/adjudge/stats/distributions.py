@@ -1,4 +1,4 @@
-"""The distributions that exact intervals and exact tests stand on."""
+"""Distributions for exact intervals and exact tests."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ _STEPS = 10_000
 
 @lru_cache(maxsize=64)
 def z_quantile(share: float) -> float:
-    """Where the normal distribution function reaches ``share``."""
+    """Return the quantile of the normal distribution."""
     return NormalDist().inv_cdf(share)
 
 
 def z_two_sided(level: float) -> float:
-    """How many standard errors an interval of this level reaches to each side."""
+    """Return how many standard errors an interval of this level extends to each side."""
     return z_quantile((1 + level) / 2)
 
 
 def beta_cdf(x: float, a: float, b: float) -> float:
-    """The regularised incomplete beta function, by its continued fraction."""
+    """Return the regularised incomplete beta function, by its continued fraction."""
     if x <= 0 or x >= 1:
         return 0.0 if x <= 0 else 1.0
     front = math.exp(
@@ -35,16 +35,16 @@ def beta_cdf(x: float, a: float, b: float) -> float:
 
 
 def _continued_fraction(x: float, a: float, b: float) -> float:
-    """The continued fraction of the incomplete beta function, by Lentz's method."""
+    """Evaluate the continued fraction of the incomplete beta function by Lentz's method."""
     c, d = 1.0, 1 / _away_from_zero(1 - (a + b) * x / (a + 1))
     value = d
     for step in range(1, _STEPS):
-        before = value
+        previous = value
         for factor in _factors(step, x, a, b):
             d = 1 / _away_from_zero(1 + factor * d)
             c = _away_from_zero(1 + factor / c)
             value *= c * d
-        if abs(value - before) <= 1e-16 * abs(value):
+        if abs(value - previous) <= 1e-16 * abs(value):
             break
     return value
 
@@ -60,12 +60,12 @@ def _away_from_zero(value: float) -> float:
 
 
 def beta_quantile(share: float, a: float, b: float) -> float:
-    """Where the beta distribution function reaches ``share``."""
+    """Return the quantile of the beta distribution."""
     return bisect(lambda x: beta_cdf(x, a, b) < share)
 
 
 def bisect(too_low: Callable[[float], bool]) -> float:
-    """The point between 0 and 1 from which on ``too_low`` no longer holds."""
+    """Return the point between 0 and 1 from which on ``too_low`` is False."""
     low, high = 0.0, 1.0
     while True:
         middle = (low + high) / 2
@@ -82,8 +82,10 @@ the whole numbers and against scipy. Exact sums take a time that grows with the 
 
 
 def sign_test(one: int, other: int) -> float:
-    """The two-sided p-value of ``one`` against ``other`` when each is as likely: McNemar's exact
-    test of discordant pairs, or its value to nine digits above ``LARGEST_EXACT`` pairs.
+    """Return the two-sided p-value of ``one`` against ``other`` if both are equally likely.
+
+    This is McNemar's exact test of discordant pairs; above ``LARGEST_EXACT`` pairs it is exact to
+    nine digits.
     """
     count, fewer = one + other, min(one, other)
     if 2 * fewer == count:
@@ -99,19 +101,26 @@ def sign_test(one: int, other: int) -> float:
 
 
 def fisher_greater(both: int, first_only: int, second_only: int, neither: int) -> float:
-    """Fisher's exact one-sided p-value: ``both`` as large as this or larger when the two traits are
-    unrelated; to nine digits if there are more than ``LARGEST_EXACT`` rows.
+    """Return Fisher's exact one-sided p-value: ``both`` this large or larger if the traits are
+    unrelated.
+
+    Above ``LARGEST_EXACT`` rows it is exact to nine digits.
     """
-    first, second = both + first_only, both + second_only
-    count, most = first + second_only + neither, min(first, second)
+    first_total, second_total = both + first_only, both + second_only
+    count, most = first_total + second_only + neither, min(first_total, second_total)
     if count > LARGEST_EXACT:
-        return _fisher_of_many(both, first, second, count)
-    ways = math.comb(first, both) * math.comb(count - first, second_only)
+        return _fisher_of_many(both, first_total, second_total, count)
+    ways = math.comb(first_total, both) * math.comb(count - first_total, second_only)
     tail = ways
     for k in range(both, most):
-        ways = ways * (first - k) * (second - k) // ((k + 1) * (count - first - second + k + 1))
+        ways = (
+            ways
+            * (first_total - k)
+            * (second_total - k)
+            // ((k + 1) * (count - first_total - second_total + k + 1))
+        )
         tail += ways
-    return tail / math.comb(count, second)
+    return tail / math.comb(count, second_total)
 
 
 def _fisher_of_many(both: int, first: int, second: int, count: int) -> float:
@@ -135,7 +144,7 @@ def _fisher_of_many(both: int, first: int, second: int, count: int) -> float:
 
 
 def _sum_of_ratios(ratios: Iterable[float]) -> float:
-    """1 + a + ab + abc + … for falling ratios a, b, c, up to where more change nothing."""
+    """Return 1 + a + ab + abc + … for falling ratios, until further terms change nothing."""
     total = term = 1.0
     for ratio in ratios:
         term *= ratio
@@ -146,8 +155,8 @@ def _sum_of_ratios(ratios: Iterable[float]) -> float:
 
 
 def _log_binomial(hits: int, count: int, share: float) -> float:
-    """The logarithm of the probability of so many hits, by Stirling's series and the deviance,
-    which lose no digits if counts are large (Loader 2000).
+    """Return the log-probability of ``hits``, by Stirling's series and the deviance, which lose no
+    digits for large counts (Loader 2000).
     """
     misses = count - hits
     if share in (0.0, 1.0):
@@ -156,12 +165,12 @@ def _log_binomial(hits: int, count: int, share: float) -> float:
         return count * (math.log(share) if hits else math.log1p(-share))
     above, missed = hits - count * share, count * (1 - share)
     deviance = hits * math.log1p(above / (count * share)) + misses * math.log1p(-above / missed)
-    rest = _stirling_rest(count) - _stirling_rest(hits) - _stirling_rest(misses)
-    return rest - deviance + 0.5 * math.log(count / (2 * math.pi * hits * misses))
+    correction = _stirling_rest(count) - _stirling_rest(hits) - _stirling_rest(misses)
+    return correction - deviance + 0.5 * math.log(count / (2 * math.pi * hits * misses))
 
 
 def _stirling_rest(number: int) -> float:
-    """What Stirling's formula lacks of the logarithm of a factorial."""
+    """Return the error of Stirling's formula for the logarithm of a factorial."""
     if number < 16:
         formula = (number + 0.5) * math.log(number) - number + 0.5 * math.log(2 * math.pi)
         return math.lgamma(number + 1) - formula

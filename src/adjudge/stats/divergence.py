@@ -1,4 +1,4 @@
-"""Evidence that two scores drift apart: it may be looked at after every sample, and acted upon."""
+"""Evidence that two scores drift apart. It may be inspected, and acted upon, after every sample."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ class GapBets:
     tolerated: float = 0.0
     risk: float = 0.05
     fading: float = 0.99
-    """What is left of a sample's part in the choice of stakes after the next one: below 1, a late
-    change is noticed sooner. The bound on false alarms does not depend on it.
+    """Factor by which a sample's weight in the choice of stakes shrinks with every further sample.
+    Below 1, a late change is noticed sooner. The bound on false alarms does not depend on it.
     """
     count: int = 0
     log_capital: float = 0.0
     largest: float = 0.0
-    """The largest logarithm of the capital so far: it counts, since it may be acted upon."""
+    """The largest log-capital so far. It counts, because it may be acted upon at any time."""
     weight: float = 0.0
-    """Samples so far, faded, as are the two sums."""
+    """Faded number of samples so far; the two sums below are faded, too."""
     weighted: float = 0.0
     squares: float = 0.0
 
@@ -73,7 +73,7 @@ class GapBets:
 
     @property
     def evidence(self) -> float:
-        """How many times its stake the capital was, at most."""
+        """Greatest factor so far by which the capital exceeded the stake."""
         return math.exp(min(self.largest, 700.0))
 
     @property

@@ -1,4 +1,4 @@
-"""A figure with its interval, or the reason why there is none."""
+"""Figures with their intervals, or the reason why there is none."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ JsonFigures = dict[str, float | str | None]
 
 @dataclass(frozen=True)
 class Figure:
-    """One number; None with a ``reason`` where the data do not define it. It is never NaN."""
+    """A number; None with a ``reason`` if the data do not define it. It is never NaN."""
 
     value: float | None
     reason: str = ""
@@ -23,24 +23,27 @@ NO_ROWS = Figure(None, Message("no rows"))
 
 @dataclass(frozen=True)
 class Estimate:
-    """A number and how sure it is. What is None has its ``reason``."""
+    """A number and its interval. Missing parts have a ``reason``.
+
+    Example: ``Estimate(0.8, 0.7, 0.9, 100, "share")``
+    """
 
     value: float | None
     lower: float | None
     upper: float | None
     count: int
-    """How many rows, labels or pairs it stands on."""
+    """Number of rows, labels or pairs behind it."""
     method: str
     level: float = 0.95
     reason: str = ""
 
     @property
     def width(self) -> float | None:
-        """From the lower limit to the upper one."""
+        """Distance of the limits, or None."""
         return None if self.lower is None or self.upper is None else self.upper - self.lower
 
     def say(self, sentence: Message, limits: Message) -> Message:
-        """The sentence with the value and its limits; why there are none, where there are none."""
+        """Return the sentence with the value and its limits, or the reason why there are none."""
         if self.value is None or self.width is None:
             return Message("not measured: {reason}", reason=self.reason)
         between = Message(limits, lower=self.lower, upper=self.upper, count=self.count)
@@ -57,5 +60,5 @@ class Estimate:
 
 
 def undefined(method: str, count: int, reason: str, *, level: float = 0.95) -> Estimate:
-    """An estimate without a number, with the reason."""
+    """Return an estimate without a number, with the reason."""
     return Estimate(None, None, None, count, method, level, reason)

@@ -1,4 +1,4 @@
-"""How sure a mean or a share is, from the values alone."""
+"""Intervals of means and shares."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from adjudge.stats.mean_bounds import Units
 from adjudge.stats.student import t_two_sided
 
 Clusters = Sequence[Hashable] | None
-"""The cluster of each value, in the order of the values; None where the values are independent."""
+"""The cluster of each value, in the order of the values; None if the values are independent."""
 
 
 def variance_of_mean(values: Sequence[float], clusters: Clusters = None) -> float:
-    """The squared standard error of the mean; clustered (Miller 2024, with the factor G/(G-1))
-    where clusters are given.
+    """Return the squared standard error of the mean; clustered (Miller 2024, with the factor
+    G/(G-1)) if clusters are given.
 
-    Two values, or two clusters, are the least it can be computed of.
+    Needs at least two values, or two clusters.
     """
     mean, count = fmean(values), len(values)
     units = cluster_sums([value - mean for value in values], clusters)
@@ -31,7 +31,7 @@ def variance_of_mean(values: Sequence[float], clusters: Clusters = None) -> floa
 
 
 def cluster_sums(values: Sequence[float], clusters: Clusters) -> Sequence[float]:
-    """The sum of the values of each cluster; without clusters each value is one."""
+    """Return the sum of the values per cluster; without clusters, the values themselves."""
     if clusters is None:
         return values
     sums: dict[Hashable, float] = defaultdict(float)
@@ -41,18 +41,18 @@ def cluster_sums(values: Sequence[float], clusters: Clusters) -> Sequence[float]
 
 
 def clusters_at(clusters: Clusters, places: Iterable[int]) -> list[Hashable] | None:
-    """The clusters of the values at these places."""
+    """Return the clusters of the values at these places."""
     return None if clusters is None else [clusters[place] for place in places]
 
 
 def count_units(values: Sized, clusters: Clusters) -> int:
-    """How many independent things the values come from."""
+    """Return the number of independent units."""
     return len(values) if clusters is None else len(set(clusters))
 
 
 def effective_units(values: Sequence[float], clusters: Clusters) -> int:
-    """How many clusters of one size would say as much (Kish): fewer than there are, where a few of
-    them hold most of the values.
+    """Return the number of equal clusters with the same information (Kish): fewer than there are if
+    a few of them hold most values.
     """
     if clusters is None:
         return len(values)
@@ -60,12 +60,12 @@ def effective_units(values: Sequence[float], clusters: Clusters) -> int:
 
 
 def design_effect(values: Sequence[float], clusters: Clusters) -> float:
-    """How many times larger the clusters make the variance of the mean: 1 or more.
+    """Return the factor, 1 or more, by which clusters increase the variance of the mean.
 
-    It is the larger one of what the clusters' sums show and of what their sizes make of how alike
-    the values of a cluster are: large clusters that happen to lie near the mean say little of
-    others. Values that are all equal do not show how alike a cluster is: then a cluster counts as
-    one value.
+    It is the larger of what the clusters' sums show and of what their sizes and the likeness of
+    values within clusters imply: large clusters that happen to lie near the mean say little about
+    others. If all values are equal, they do not show how alike a cluster is, and a cluster counts
+    as one value.
     """
     if clusters is None or not values:
         return 1.0
@@ -79,14 +79,17 @@ def design_effect(values: Sequence[float], clusters: Clusters) -> float:
     sums: dict[Hashable, float] = defaultdict(float)
     for value, cluster in zip(values, clusters, strict=True):
         sums[cluster] += value - mean
-    between = math.fsum(own * own / sizes[cluster] for cluster, own in sums.items())
+    between = math.fsum(
+        cluster_sum * cluster_sum / sizes[cluster] for cluster, cluster_sum in sums.items()
+    )
     alike = likeness(between, total, len(values), len(sizes), largest)
-    shown = variance_of_mean(values, clusters) / independent
-    return max(1.0, shown, 1 + (largest - 1) * alike)
+    observed = variance_of_mean(values, clusters) / independent
+    return max(1.0, observed, 1 + (largest - 1) * alike)
 
 
 def likeness(between: float, total: float, count: int, units: int, largest: float) -> float:
-    """The correlation of two values of one cluster, from 0 to 1, by the analysis of variance:
+    """Return the intraclass correlation, from 0 to 1, by analysis of variance.
+
     ``between`` and ``total`` are sums of squares, ``largest`` the mean size of a value's cluster.
     """
     if count <= units:
@@ -107,26 +110,26 @@ def units_of(values: Sequence[float], clusters: Clusters) -> Units:
     members: dict[Hashable, list[float]] = defaultdict(list)
     for value, cluster in zip(values, clusters, strict=True):
         members[cluster].append(value)
-    for own in members.values():
-        units.add(fmean(own), len(own))
+    for cluster_values in members.values():
+        units.add(fmean(cluster_values), len(cluster_values))
     return units
 
 
 @dataclass(frozen=True)
 class Interval:
-    """Where the true value lies, with a certain confidence."""
+    """Limits of a true value at a level of confidence."""
 
     lower: float
     upper: float
     level: float = 0.95
 
 
-def _widened_by_clusters(alone: Interval, values: Sequence[float], clusters: Clusters) -> Interval:
-    """``alone``, the interval of independent values between 0 and 1, widened on each side to the
-    one that has the cluster as the unit (:mod:`adjudge.stats.mean_bounds`).
+def _widen_by_clusters(alone: Interval, values: Sequence[float], clusters: Clusters) -> Interval:
+    """Widen ``alone``, the interval of independent values between 0 and 1, to the one with the
+    cluster as the unit (:mod:`adjudge.stats.mean_bounds`).
 
-    How alike the values of a cluster are is not estimated: if nearly all values are equal, a sample
-    hardly shows it. One more cluster that lies wholly at the end is reckoned with instead.
+    The likeness within clusters is not estimated: if nearly all values are equal, a sample hardly
+    shows it. One more cluster that lies wholly at the end is assumed instead.
     """
     if clusters is None:
         return alone
@@ -146,12 +149,12 @@ def _check_scale(values: Sequence[float]) -> None:
 def mean_interval(
     values: Sequence[float], *, level: float = 0.95, clusters: Clusters = None
 ) -> Interval | None:
-    """The interval of the mean of scores between 0 and 1: Student's, each limit with one more value
-    at the end it looks at, and moved further out on the side that the values are skewed to.
+    """Return the interval of the mean of scores between 0 and 1: Student's, with one more value at
+    each end, and a shift towards the skewed side.
 
-    So a rare bad score that was not among good ones is reckoned with, and either limit misses no
-    more often than ``(1 - level) / 2``. None below 8 values, or 8 clusters if ``clusters`` says
-    which values belong together. ``benchmarks/coverage.py`` measures it.
+    This allows for a rare bad score that was not sampled, and either limit misses no more often
+    than ``(1 - level) / 2``. None below 8 values, or 8 clusters. ``benchmarks/coverage.py``
+    measures it.
     """
     if count_units(values, clusters) < FEWEST:
         return None
@@ -166,7 +169,7 @@ def mean_interval(
         min(1.0, above + reach * high + max(0.0, shift)),
         level,
     )
-    return _widened_by_clusters(alone, values, clusters)
+    return _widen_by_clusters(alone, values, clusters)
 
 
 def _squares(values: Sequence[float], mean: float) -> float:
@@ -174,7 +177,7 @@ def _squares(values: Sequence[float], mean: float) -> float:
 
 
 def _skew(values: Sequence[float]) -> float:
-    """The third moment over the variance; 0 where all values are equal."""
+    """Return the third moment over the variance; 0 if all values are equal."""
     mean = fmean(values)
     spread = _squares(values, mean)
     cubes = math.fsum((value - mean) ** 3 for value in values)
@@ -182,15 +185,15 @@ def _skew(values: Sequence[float]) -> float:
 
 
 def _weight_of_unseen(count: int, reach: float, risk: float) -> float:
-    """How much the one more value counts, 1 or more: as much as moves the limit of equal values to
-    the exact one of a share that may have gone unseen.
+    """Return the weight of the extra value, 1 or more: it moves the limit of equal values to the
+    exact limit of a share that may have gone unseen.
     """
     unseen = count * (1 - risk ** (1 / count))
     return max(1.0, (math.sqrt(reach * reach + 4 * unseen) - reach) / 2) ** 2
 
 
 def _with_one_more(values: Sequence[float], end: float, weight: float) -> tuple[float, float]:
-    """The mean of the values and of one more at an end of the scale that counts as ``weight``, and
+    """Return the mean of the values and of one more at an end of the scale with this weight, and
     its standard error.
     """
     count = len(values) + weight
@@ -202,18 +205,18 @@ def _with_one_more(values: Sequence[float], end: float, weight: float) -> tuple[
 def interval_with_both_ends(
     values: Sequence[float], *, level: float = 0.95, clusters: Clusters = None
 ) -> Interval:
-    """Student's interval of the mean with one 0 and one 1 added: for any number of values, as a
-    part of an estimate needs.
+    """Return Student's interval of the mean with one 0 and one 1 added, for any number of values,
+    as parts of an estimate need.
     """
     _check_scale(values)
     mean = fmean(values) if values else 0.5
     variance = _squares(values, mean) / max(1, len(values))
     alone = limits_with_both_ends(mean, variance, len(values), level=level)
-    return _widened_by_clusters(alone, values, clusters)
+    return _widen_by_clusters(alone, values, clusters)
 
 
 def limits_with_both_ends(mean: float, variance: float, count: int, *, level: float) -> Interval:
-    """Like interval_with_both_ends, but for ``count`` values of this mean and variance."""
+    """Like ``interval_with_both_ends``, but for ``count`` values of this mean and variance."""
     total = count + 2
     middle = (count * mean + 1) / total
     squares = count * (variance + (mean - middle) ** 2) + middle**2 + (1 - middle) ** 2
@@ -224,11 +227,11 @@ def limits_with_both_ends(mean: float, variance: float, count: int, *, level: fl
 def rows_interval(
     values: Sequence[float], *, level: float = 0.95, clusters: Clusters = None
 ) -> Interval | None:
-    """The interval of the mean of rows, for gates and headlines alike: None below 8 rows (or
+    """Return the interval of the mean of rows, for gates and headlines; None below 8 rows (or
     clusters).
 
-    Of passes and fails it is :func:`share_interval`, of scores :func:`mean_interval`: a gate at
-    ``level`` errs in no more than ``(1 - level) / 2`` of runs on either side.
+    Passes and fails use :func:`share_interval`, scores :func:`mean_interval`: a gate at ``level``
+    errs in no more than ``(1 - level) / 2`` of runs on either side.
     """
     if count_units(values, clusters) < FEWEST:
         return None
@@ -243,14 +246,16 @@ def scaled_interval(
     level: float = 0.95,
     clusters: Clusters = None,
 ) -> Interval | None:
-    """Like :func:`rows_interval`, but for values on any scale; None also if one is outside it."""
+    """Like :func:`rows_interval`, but for values on any scale; None also if a value is
+    outside it.
+    """
     low, high = scale
     shares = [(value - low) / (high - low) for value in values]
     if not all(0 <= share <= 1 for share in shares):
         return None
-    if (found := rows_interval(shares, level=level, clusters=clusters)) is None:
+    if (limits := rows_interval(shares, level=level, clusters=clusters)) is None:
         return None
-    return Interval(low + found.lower * (high - low), low + found.upper * (high - low), level)
+    return Interval(low + limits.lower * (high - low), low + limits.upper * (high - low), level)
 
 
 def interval_of_bounds(
@@ -258,12 +263,12 @@ def interval_of_bounds(
     lows: Sequence[float],
     highs: Sequence[float],
 ) -> Interval | None:
-    """Return the interval of a mean that holds whatever the values without a score are.
+    """Return the interval of a mean that holds for any values of rows without a score.
 
     ``lows`` and ``highs`` hold every value at its least and at its most; they differ only for rows
     without a score. The rows with ``lows`` are a sample of a mean that is no higher than the true
-    one, so its lower limit is one of the true mean, and likewise the upper limit of ``highs``.
-    None if ``limits`` gives none.
+    one, so its lower limit is valid for the true mean, and likewise the upper limit of ``highs``.
+    None if ``limits`` returns None.
     """
     lowest = limits(lows)
     highest = lowest if lows == highs else limits(highs)
@@ -273,8 +278,8 @@ def interval_of_bounds(
 
 
 def agresti_coull(share: float, of: float, critical: float, level: float) -> Interval:
-    """Wilson's middle with the width of its own share: never narrower than Wilson's, and without
-    his dips near 0 and 1.
+    """Return Wilson's middle with the width of its own share: never narrower than Wilson's, and
+    without its dips near 0 and 1.
     """
     count = of + critical**2
     middle = (share * of + critical**2 / 2) / count
@@ -288,7 +293,9 @@ def _check_share(hits: float, of: float) -> None:
 
 
 def wilson(hits: float, of: float, *, level: float = 0.95) -> Interval:
-    """Wilson's interval of a share: holds for few cases and for shares near 0 or 1 too."""
+    """Return Wilson's interval of a share, which holds for few cases and for shares near 0 or 1,
+    too.
+    """
     _check_share(hits, of)
     z, share = z_two_sided(level), hits / of
     middle = (share + z * z / (2 * of)) / (1 + z * z / of)
@@ -299,18 +306,18 @@ def wilson(hits: float, of: float, *, level: float = 0.95) -> Interval:
 def share_interval(
     values: Sequence[float], *, level: float = 0.95, clusters: Clusters = None
 ) -> Interval:
-    """:func:`share_limits` of zeros and ones, widened if they belong together in clusters."""
+    """Return :func:`share_limits` of zeros and ones, widened for clusters."""
     alone = share_limits(sum(values), len(values), level=level)
-    return _widened_by_clusters(alone, values, clusters)
+    return _widen_by_clusters(alone, values, clusters)
 
 
 @lru_cache(maxsize=4096)
 def share_limits(hits: float, of: float, *, level: float = 0.95) -> Interval:
-    """On each side the wider one of Clopper and Pearson's exact limit and Agresti and Coull's.
+    """Return on each side the wider limit of Clopper and Pearson's and of Agresti and Coull's.
 
     Each limit misses no more often than ``(1 - level) / 2``, and several of them joined by
-    :func:`mover` hold where Wilson's dip (rates near 0 and 1). Both numbers may be fractions (cases
-    that count less because they belong together).
+    :func:`mover` hold where Wilson's dip (rates near 0 and 1). Both numbers may be fractions
+    (dependent cases count less).
     """
     _check_share(hits, of)
     missed, risk = of - hits, (1 - level) / 2
@@ -323,8 +330,8 @@ def share_limits(hits: float, of: float, *, level: float = 0.95) -> Interval:
 
 
 def upper_limit(hits: int, of: int, *, risk: float) -> float:
-    """Clopper and Pearson's upper limit of a share: the true one lies above it with probability
-    ``risk`` at most.
+    """Return Clopper and Pearson's upper limit of a share: the true one lies above it with
+    probability ``risk`` at most.
     """
     _check_share(hits, of)
     return 1.0 if hits == of else beta_quantile(1 - risk, hits + 1, of - hits)
@@ -337,11 +344,11 @@ def mover(
     level: float,
     dependence: float = 1.0,
 ) -> Interval:
-    """The interval of a weighted sum from the intervals of its parts (weight, mean, interval):
+    """Return the interval of a weighted sum from those of its parts (weight, mean, interval):
     Donner and Zou's MOVER.
 
-    ``variance`` is what the weights themselves add; ``dependence`` how much larger the variance of
-    the sum is than that of its parts, where they are not independent.
+    ``variance``: added by the weights themselves. ``dependence``: factor by which the variance of
+    the sum exceeds that of its parts, if they are not independent.
     """
     total, below, above = 0.0, 0.0, 0.0
     for weight, mean, interval in parts:
@@ -354,17 +361,19 @@ def mover(
 
 
 def ratio_interval(first: tuple[float, Interval], second: tuple[float, Interval]) -> Interval:
-    """The interval of one mean over another from the intervals of both (Donner and Zou's MOVER for
-    ratios): valid for means that do not vary against each other.
+    """Return the interval of a ratio of means from those of both (Donner and Zou's MOVER for
+    ratios).
+
+    Valid for means that do not vary against each other.
     """
-    (one, limits), (other, below) = first, second
-    product = one * other
+    (numerator, limits), (denominator, below) = first, second
+    product = numerator * denominator
 
     def end(mine: float, theirs: float, sign: int) -> float:
-        scale = theirs * (2 * other - theirs)
+        scale = theirs * (2 * denominator - theirs)
         if scale <= 0:
             return 0.0 if sign < 0 else math.inf
-        root = math.sqrt(max(0.0, product**2 - mine * (2 * one - mine) * scale))
+        root = math.sqrt(max(0.0, product**2 - mine * (2 * numerator - mine) * scale))
         return max(0.0, (product + sign * root) / scale)
 
     return Interval(

@@ -8,8 +8,8 @@ from adjudge.messages import Message
 
 
 def solve(matrix: Sequence[Sequence[float]], values: Sequence[float]) -> list[float]:
-    """The x with ``matrix`` x = ``values``, by Gauss's elimination with pivots; ValueError where
-    there is not one x.
+    """Solve ``matrix`` x = ``values`` by Gaussian elimination with pivots; ValueError without a
+    unique solution.
     """
     rows = [[*row, value] for row, value in zip(matrix, values, strict=True)]
     size = len(rows)
@@ -23,9 +23,9 @@ def solve(matrix: Sequence[Sequence[float]], values: Sequence[float]) -> list[fl
             rows[at] = [
                 value - factor * above for value, above in zip(rows[at], rows[column], strict=True)
             ]
-    found = [0.0] * size
+    solution = [0.0] * size
     for at in reversed(range(size)):
-        found[at] = (
-            rows[at][size] - sum(rows[at][k] * found[k] for k in range(at + 1, size))
+        solution[at] = (
+            rows[at][size] - sum(rows[at][k] * solution[k] for k in range(at + 1, size))
         ) / rows[at][at]
-    return found
+    return solution

@@ -1,9 +1,9 @@
 """Bounds of a mean of values on a bounded scale, from independent units of one or more rows.
 
 A bound is the quantile of the mean under random weights: each unit gets an exponential weight, and
-so does one more unit at the end of the scale that the bound looks at (Gaffke 2005; Learned-Miller
-and Thomas 2019). Of passes and fails it is Clopper and Pearson's limit. For other values no proof
-is published that it never misses too often, and no counterexample; ``benchmarks/coverage.py``
+so does one more unit at the end of the scale in question (Gaffke 2005; Learned-Miller and Thomas
+2019). For passes and fails it is Clopper and Pearson's limit. For other values there is no
+published proof that it never misses too often, and no counterexample; ``benchmarks/coverage.py``
 enumerates every sample of paired passes and fails, and draws clusters and scores.
 """
 
@@ -19,11 +19,11 @@ from statistics import NormalDist
 from adjudge.stats.distributions import z_quantile
 
 GRID = 100
-"""Steps of the grid that means of units are kept on, per 1. A mean between two steps is divided
-between them, which keeps the mean of all units and widens the bounds by next to nothing.
+"""Grid steps per 1 for means of units. A mean between two steps is divided between them, which
+keeps the mean of all units and hardly widens the bounds.
 """
 MOST_ROWS = 1_000_000
-"""Rows that it is worth naming as enough to decide."""
+"""Largest number of rows that is worth suggesting."""
 
 
 def search_rows(is_enough: Callable[[int], bool], rows: int) -> int | None:
@@ -43,7 +43,7 @@ def search_rows(is_enough: Callable[[int], bool], rows: int) -> int | None:
 
 @dataclass(slots=True)
 class Units:
-    """Rows, or clusters of rows, that are independent of each other."""
+    """Independent rows, or clusters of rows."""
 
     counts: dict[tuple[int, int], float] = field(default_factory=lambda: defaultdict(float))
     """(mean in steps of the grid, rows) → units."""
@@ -53,7 +53,7 @@ class Units:
     """The sum of the squared numbers of rows."""
 
     def add(self, mean: float, rows: int = 1, *, units: int = 1) -> None:
-        """Add units that have this mean and so many rows each."""
+        """Add ``units`` units with this mean and ``rows`` rows each."""
         place = mean * GRID
         below = round(place) if abs(place - round(place)) < 1e-9 else math.floor(place)
         above = max(0.0, place - below)
@@ -65,7 +65,7 @@ class Units:
         self.squares += rows * rows * units
 
     def copy(self) -> Units:
-        """Return units that can be added to without a change here."""
+        """Return an independent copy."""
         counts = defaultdict(float, self.counts)
         return Units(counts, self.rows, self.total, self.squares)
 
@@ -74,28 +74,28 @@ class Units:
         return self.total / self.rows
 
     def lower(self, end: float, risk: float) -> float:
-        """The lower bound: the true mean is below it with probability ``risk`` at most. ``end``:
-        the least that a value can be.
+        """Return the lower bound: the true mean is below it with probability ``risk`` at most.
+        ``end``: least possible value.
         """
         return self._bound(end, risk, 1)
 
     def upper(self, end: float, risk: float) -> float:
-        """The upper bound; ``end``: the most that a value can be."""
+        """Return the upper bound. ``end``: greatest possible value."""
         return -self._bound(end, risk, -1)
 
     def chance_below(self, value: float, end: float) -> float:
-        """The risk at which the lower bound is ``value``: the p-value of a true mean that is no
-        higher.
+        """Return the risk at which the lower bound is ``value``: the p-value of a true mean that is
+        no higher.
         """
         return _chance_at_most_zero(list(self._terms(value, end, 1)))
 
     def chance_above(self, value: float, end: float) -> float:
-        """The risk at which the upper bound is ``value``."""
+        """Return the risk at which the upper bound is ``value``."""
         return _chance_at_most_zero(list(self._terms(value, end, -1)))
 
     def rows_to_decide(self, bar: float, ends: tuple[float, float], risk: float) -> int | None:
-        """About how many rows like these put one of the bounds on the far side of ``bar``; None if
-        a million would not.
+        """Return about how many similar rows put one of the bounds beyond ``bar``; None if a
+        million do not.
         """
         sign, end = (1, ends[0]) if self.mean > bar else (-1, ends[1])
 
@@ -108,15 +108,20 @@ class Units:
     def _terms(
         self, value: float, end: float, sign: int, times: float = 1.0
     ) -> Iterator[tuple[float, float]]:
-        """(distance from ``value``, units) of the units and of the one more at the end; ``times``:
-        as if there were so many times as many units.
+        """Yield (distance from ``value``, units) of the units and of the one more at the end.
+
+        ``times``: as if there were that many times as many units.
         """
-        for (place, rows), count in sorted(self.counts.items()):  # whatever the order of the rows
+        for (place, rows), count in sorted(
+            self.counts.items()
+        ):  # sorted: independent of the row order
             yield sign * rows * (place / GRID - value), times * count
         yield sign * self.squares / self.rows * (end - value), 1.0
 
     def _bound(self, end: float, risk: float, sign: int) -> float:
-        """The lower bound of the values times ``sign``."""
+        """Return the lower bound of the values times ``sign``, by the secant method with bisection
+        as a fallback.
+        """
         low, high = sign * end, sign * self.mean
         if high <= low:
             return low
@@ -124,9 +129,9 @@ class Units:
         weight = math.fsum(rows * count for (_, rows), count in self.counts.items())
         weight += self.squares / self.rows
         middle = high + math.fsum(distance * count for distance, count in terms) / weight
-        error = math.sqrt(math.fsum(count * own * own for own, count in terms)) / weight
-        wanted = z_quantile(risk)
-        guess, before = middle + wanted * error, (math.inf, 0.0)
+        error = math.sqrt(math.fsum(count * gap * gap for gap, count in terms)) / weight
+        target = z_quantile(risk)
+        guess, previous = middle + target * error, (math.inf, 0.0)
         for _ in range(100):
             if not low < guess < high:
                 guess = (low + high) / 2
@@ -137,21 +142,21 @@ class Units:
             else:
                 low = guess
             slope = 1 / error
-            if before[0] < math.inf and guess != before[0] and reached != before[1]:
-                slope = (reached - before[1]) / (guess - before[0])
-            before = guess, reached
-            if high - low < 1e-10 or abs(reached - wanted) < 1e-7:
+            if previous[0] < math.inf and guess != previous[0] and reached != previous[1]:
+                slope = (reached - previous[1]) / (guess - previous[0])
+            previous = guess, reached
+            if high - low < 1e-10 or abs(reached - target) < 1e-7:
                 break
-            guess = guess + (wanted - reached) / slope
+            guess = guess + (target - reached) / slope
         return low if high - low < 1e-10 else guess
 
 
 def _chance_at_most_zero(terms: Sequence[tuple[float, float]]) -> float:
-    """The probability that a sum of gamma variables, each times its distance, is 0 or less;
-    ``terms`` holds (distance, shape).
+    """Return the probability that a sum of gamma variables, each times its distance, is 0 or less.
 
-    It is the integral of the moment generating function over its argument, along the vertical line
-    through the saddle point, by the trapezoidal rule (relative error about 1e-7).
+    ``terms`` holds (distance, shape). It is the integral of the moment generating function over its
+    argument, along the vertical line through the saddle point, by the trapezoidal rule (relative
+    error about 1e-7).
     """
     used = [(distance, shape) for distance, shape in terms if distance != 0 and shape > 0]
     least = min((distance for distance, _ in used), default=0.0)
@@ -176,16 +181,16 @@ def _chance_at_most_zero(terms: Sequence[tuple[float, float]]) -> float:
 
 
 def _saddle_point(terms: Sequence[tuple[float, float]], most: float) -> tuple[float, float]:
-    """The point between 0 and ``most`` at which the integrand is least along the real line, and the
-    curvature of its logarithm there.
+    """Return the point between 0 and ``most`` at which the integrand is least along the real line,
+    and the curvature of its logarithm there.
     """
     low, high, point = 0.0, most, most / 2
     for _ in range(100):
         slope, curvature = -1 / point, 1 / point**2
         for distance, shape in terms:
-            own = distance / (1 + point * distance)
-            slope -= shape * own
-            curvature += shape * own * own
+            ratio = distance / (1 + point * distance)
+            slope -= shape * ratio
+            curvature += shape * ratio * ratio
         low, high = (point, high) if slope < 0 else (low, point)
         step = -slope / curvature
         if abs(step) < 1e-3 * min(point, most - point):

@@ -1,4 +1,4 @@
-"""Two corrections that readers know by name, for printing beside the default.
+"""Two corrections that readers know by name, for printing next to the default.
 
 Measured over 36 settings at a nominal 95%: PPI++ holds the true rate in as few as 53% of draws
 (rates near 1, few labels); Rogan and Gladen's holds it everywhere, with an interval that a weak
@@ -39,20 +39,19 @@ def ppi_plus_plus(
     ends: tuple[float, float] | None = None,
     these_rows: bool = False,
 ) -> Estimate:
-    """PPI++ as ``ppi_py`` computes it: ``judged`` is the verdict beside each label, ``unlabelled``
-    those of the other rows.
+    """Compute PPI++ like ``ppi_py``: ``judged`` holds the verdict of each labelled row,
+    ``unlabelled`` those of the other rows.
 
-    ``with_t``: with n-1 and Student's quantile, for differences and scores, which lie far from the
-    ends that break it. With ``clusters``, which ``ppi_py`` does not know, the variance is that of
-    whole clusters. ``ends``: the limits are computed with one more label at either end of the scale
-    beside a mean verdict, which ``ppi_py`` does not do. ``these_rows``: the mean is that of exactly
-    these rows, not of rows like them, which ``ppi_py`` does not know either.
+    Unlike ``ppi_py`` it supports ``clusters`` (the variance is that of whole clusters), ``ends``
+    (the limits include one more label at either end of the scale, next to a mean verdict) and
+    ``these_rows`` (the mean of exactly these rows, not of similar ones). ``with_t``: with n-1 and
+    Student's quantile, for differences and scores, which lie far from the ends that break it.
     """
     method = Message("PPI++ with t") if with_t else "PPI++"
-    count, rest, units = len(labels), len(unlabelled), count_units(labels, clusters[0])
+    count, other_count, units = len(labels), len(unlabelled), count_units(labels, clusters[0])
     if units < 2:
         return undefined(method, count, Message("fewer than two labels"), level=level)
-    if rest < 2:
+    if other_count < 2:
         return undefined(
             method,
             count,
@@ -60,24 +59,28 @@ def ppi_plus_plus(
             level=level,
         )
     weight = power_tuning(labels, judged, unlabelled)
-    left = [label - weight * verdict for label, verdict in zip(labels, judged, strict=True)]
+    residuals = [label - weight * verdict for label, verdict in zip(labels, judged, strict=True)]
     rest_mean = weight * fmean([*judged, *unlabelled] if these_rows else unlabelled)
-    value = rest_mean + fmean(left)
+    value = rest_mean + fmean(residuals)
     if ends is not None:
         typical = weight * fmean([*judged, *unlabelled])
-        each = max(1, round(count / units))  # as many rows as a cluster has
+        copies = max(1, round(count / units))  # as many rows as a cluster has
         if clusters[0] is not None:
-            own = [*clusters[0], *["one end"] * each, *["the other end"] * each]
-            clusters = (own, clusters[1])
-        left = [*left, *(end - typical for end in ends for _ in range(each))]
-    middle = rest_mean + fmean(left)
-    shrinks = (1.0, 1.0) if with_t else ((count - 1) / count, (rest - 1) / rest)
+            labelled_clusters = [*clusters[0], *["one end"] * copies, *["the other end"] * copies]
+            clusters = (labelled_clusters, clusters[1])
+        residuals = [*residuals, *(end - typical for end in ends for _ in range(copies))]
+    middle = rest_mean + fmean(residuals)
+    shrinks = (1.0, 1.0) if with_t else ((count - 1) / count, (other_count - 1) / other_count)
     if these_rows:
-        effect = design_effect(left, clusters[0])
-        variance = variance_of_mean(left) * effect * shrinks[0] * rest / (count + rest)
+        effect = design_effect(residuals, clusters[0])
+        variance = (
+            variance_of_mean(residuals) * effect * shrinks[0] * other_count / (count + other_count)
+        )
     else:
-        variance = _variance(left, [weight * verdict for verdict in unlabelled], clusters, shrinks)
-    freedom = max(1, effective_units(left, clusters[0]) - 1)
+        variance = _variance(
+            residuals, [weight * verdict for verdict in unlabelled], clusters, shrinks
+        )
+    freedom = max(1, effective_units(residuals, clusters[0]) - 1)
     critical = t_two_sided(level, freedom) if with_t else z_two_sided(level)
     reach = critical * math.sqrt(variance)
     return Estimate(value, middle - reach, middle + reach, count, method, level)
@@ -89,7 +92,9 @@ def _variance(
     clusters: BothClusters,
     shrinks: tuple[float, float],
 ) -> float:
-    """Of the sum of both means. A cluster may have rows on both sides: then they vary together."""
+    """Return the variance of the sum of both means. If a cluster has rows on both sides, they vary
+    together.
+    """
     if clusters[0] is None or clusters[1] is None:
         return (
             variance_of_mean(left, clusters[0]) * shrinks[0]
@@ -100,19 +105,23 @@ def _variance(
         mean = fmean(values)
         for value, group in zip(values, groups or (), strict=True):
             sums[group] += (value - mean) / len(values)
-    shown = len(sums) / (len(sums) - 1) * math.fsum(one * one for one in sums.values())
+    joint = (
+        len(sums)
+        / (len(sums) - 1)
+        * math.fsum(group_sum * group_sum for group_sum in sums.values())
+    )
     apart = (
         variance_of_mean(values) * design_effect(values, groups)
         for values, groups in zip((left, others), clusters, strict=True)
     )
-    return max(shown, math.fsum(apart))
+    return max(joint, math.fsum(apart))
 
 
 def power_tuning(
     labels: Sequence[float], judged: Sequence[float], unlabelled: Sequence[float]
 ) -> float:
-    """PPI++'s λ: how far the verdicts are trusted, from 0 (not at all) to 1."""
-    count, rest = len(labels), len(unlabelled)
+    """Return PPI++'s λ: the trust in the verdicts, from 0 to 1."""
+    count, other_count = len(labels), len(unlabelled)
     mean_label, mean_judged = fmean(labels), fmean(judged)
     together = (
         math.fsum((y - mean_label) * (f - mean_judged) for y, f in zip(labels, judged, strict=True))
@@ -120,7 +129,9 @@ def power_tuning(
     )
     everything = [*judged, *unlabelled]
     spread = variance_of_mean(everything) * len(everything)
-    return min(1.0, max(0.0, together / (spread * (1 + count / rest)))) if spread > 0 else 0.0
+    return (
+        min(1.0, max(0.0, together / (spread * (1 + count / other_count)))) if spread > 0 else 0.0
+    )
 
 
 def rogan_gladen(
@@ -133,9 +144,9 @@ def rogan_gladen(
     *,
     level: float = 0.95,
 ) -> Estimate:
-    """Rogan and Gladen's estimate with the limits of Lee et al. (2025).
+    """Return Rogan and Gladen's estimate with the limits of Lee et al. (2025).
 
-    ``passed`` of ``rows`` rows got a pass; of the labelled rows people passed ``passes``, of which
+    ``passed`` of ``rows`` rows got a pass. Of the labelled rows, people passed ``passes``, of which
     the judge passed ``true_passes``, and failed ``fails``, of which the judge failed
     ``true_fails``.
     """
@@ -152,7 +163,7 @@ def rogan_gladen(
         return undefined(
             method, labels, Message("sensitivity and specificity add up to 1 or less"), level=level
         )
-    value = _clipped((rate + specificity - 1) / (sensitivity + specificity - 1))
+    value = _clip((rate + specificity - 1) / (sensitivity + specificity - 1))
     limits = _lee_limits(
         (passed, rows), (true_passes, passes), (true_fails, fails), z_two_sided(level)
     )
@@ -169,7 +180,7 @@ def rogan_gladen(
     return Estimate(value, *limits, labels, method, level)
 
 
-def _clipped(value: float) -> float:
+def _clip(value: float) -> float:
     return min(1.0, max(0.0, value))
 
 
@@ -181,10 +192,10 @@ def _lee_limits(
     gain = q0 + q1 - 1
     if gain <= 0:
         return None
-    value = _clipped((rate + q0 - 1) / gain)
+    value = _clip((rate + q0 - 1) / gain)
     noise0, noise1 = q0 * (1 - q0) / wrong, q1 * (1 - q1) / right
     shift = 2 * z * z * (-(1 - value) * noise0 + value * noise1)
     error = (
         math.sqrt(rate * (1 - rate) / rows + (1 - value) ** 2 * noise0 + value**2 * noise1) / gain
     )
-    return _clipped(value + shift - z * error), _clipped(value + shift + z * error)
+    return _clip(value + shift - z * error), _clip(value + shift + z * error)

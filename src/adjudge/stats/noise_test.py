@@ -1,4 +1,4 @@
-"""Whether something moves verdicts more than asking the same row again does."""
+"""Test if a change moves verdicts more than asking the same row again does."""
 
 from __future__ import annotations
 
@@ -11,13 +11,11 @@ from adjudge.stats.estimate import Estimate
 
 @dataclass(frozen=True, slots=True)
 class BeyondNoise:
-    """The share of rows moved, less the share that noise moves."""
+    """Share of moved rows, minus the share that noise moves."""
 
     estimate: Estimate
     p_value: float | None
-    """Of as many rows moved or more by a judge that is moved by noise alone; one-sided. None where
-    there are too few rows.
-    """
+    """Probability of this many moved rows by noise alone; one-sided. None with too few rows."""
 
 
 def beyond_noise(
@@ -25,12 +23,12 @@ def beyond_noise(
 ) -> BeyondNoise:
     """Compare, row by row, how often a change moved the verdict with how often a second asking did.
 
-    Given a row's first verdict, a judge that does not heed the change is as likely to leave it in
-    the second asking as under the change: the differences have mean zero, whatever the noise of
-    each row. With one change a row the test is McNemar's exact one.
+    Given a row's first verdict, a judge that ignores the change is as likely to leave it in the
+    second asking as under the change: the differences have mean zero, whatever the noise of each
+    row. With one change per row the test is McNemar's exact one.
     """
-    found = compare(moved, noise, level=level)
-    estimate = found.estimate
-    if found.p_value is None or estimate.value is None:
+    comparison = compare(moved, noise, level=level)
+    estimate = comparison.estimate
+    if comparison.p_value is None or estimate.value is None:
         return BeyondNoise(estimate, None)
-    return BeyondNoise(estimate, found.p_value / 2 if estimate.value > 0 else 1.0)
+    return BeyondNoise(estimate, comparison.p_value / 2 if estimate.value > 0 else 1.0)

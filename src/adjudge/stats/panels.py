@@ -1,9 +1,8 @@
-"""What a panel of judges is worth: whether its members err together, how to weigh them, and what
-they say together.
+"""Value of a panel of judges: common errors, weights, and joint votes.
 
 Members that make the same mistakes are one member: ten votes of one opinion. The effective number
-of members says how many independent ones the panel amounts to; where it is small, neither a
-majority nor Dawid and Skene's model can be trusted.
+of members says how many independent ones the panel amounts to. If it is small, neither a majority
+nor Dawid and Skene's model can be trusted.
 """
 
 from __future__ import annotations
@@ -22,43 +21,43 @@ from adjudge.stats.difference import ComparisonOutcome, compare
 from adjudge.stats.linear import solve
 
 ENOUGH_LABELS = 20
-"""Fewer labels than these leave the weights partly equal."""
+"""With fewer labels, the weights are partly equal."""
 LEAST_EFFECTIVE = 1.5
-"""Fewer effective members than these are one opinion, and Dawid and Skene's model is refused."""
+"""Fewer effective members are one opinion, and Dawid and Skene's model is refused."""
 
 PENALTY = 3.0
-"""Holds weights back that the labels hardly support. Picked from 0.3, 1 and 3 on splits of LLMBar
-with 50 labels, so figures from that set flatter it; ``benchmarks/panels.py`` measures it on sets
-that had no part in it.
+"""Ridge penalty on weights with little support in the labels. Picked from 0.3, 1 and 3 on splits of
+LLMBar with 50 labels, so figures from that set flatter it; ``benchmarks/panels.py`` measures it on
+other sets.
 """
 _STEPS, _CLOSE = 30, 1e-8
 
 Votes = Mapping[str, Sequence[str | None]]
-"""What each member said of each row, None where it failed."""
+"""Member → its vote per row, None if it failed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Alikeness:
-    """How much the members err together, over labelled rows."""
+    """Correlation of the members' errors over labelled rows."""
 
     correlations: dict[tuple[str, str], float | None]
-    """Of their errors, for each two members; None where one of them never erred, or always."""
+    """Correlation of errors per pair of members; None if one of them never erred, or always."""
     effective: float
-    """How many independent members the panel amounts to (Kish)."""
+    """Equivalent number of independent members (Kish)."""
 
 
 def alikeness(votes: Votes, truth: Sequence[str]) -> Alikeness:
-    """The correlation of errors, and the effective number of members; a pair without a correlation
-    counts as unrelated.
+    """Return the correlations of errors, and the effective number of members. A pair without a
+    correlation counts as unrelated.
     """
-    found = {
-        (one, other): _error_correlation(votes[one], votes[other], truth)
-        for one, other in combinations(votes, 2)
+    correlations = {
+        (member_a, member_b): _error_correlation(votes[member_a], votes[member_b], truth)
+        for member_a, member_b in combinations(votes, 2)
     }
     members = float(len(votes))
-    worth = members + 2 * math.fsum(value or 0.0 for value in found.values())
+    worth = members + 2 * math.fsum(value or 0.0 for value in correlations.values())
     effective = members**2 / worth if worth > 0 else members
-    return Alikeness(found, min(members, max(1.0, effective)))
+    return Alikeness(correlations, min(members, max(1.0, effective)))
 
 
 def _error_correlation(
@@ -74,24 +73,24 @@ def _error_correlation(
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """How much each member's vote counts."""
+    """Weight of each member's vote."""
 
     by_member: dict[str, float]
     shrunk: float
-    """How far they were drawn to equal weights: 1 without labels, 0 from 20 labels on."""
+    """Degree of shrinkage to equal weights: 1 without labels, 0 from 20 labels on."""
 
 
 def weights_from_labels(
     votes: Votes, truth: Sequence[str | None], options: Sequence[str]
 ) -> Weights:
-    """The weights under which the panel's votes best explain the labels, held back by a penalty;
+    """Return the weights under which the panel's votes best explain the labels, with a penalty;
     equal until there are labels.
 
     All members are fitted together (a conditional logit with ridge), so that members who err
-    together share one weight instead of outvoting a better one: log-odds of each member alone lose
-    to the best member there.
+    together share one weight instead of outvoting a better one. Log-odds of each member alone lose
+    to the best member in that case.
     """
-    fitted = _fitted(votes, truth, options)
+    fitted = _fit_weights(votes, truth, options)
     labels = sum(true is not None for true in truth)
     shrunk = max(0.0, 1 - labels / ENOUGH_LABELS)
     middle = fmean(fitted.values())
@@ -100,13 +99,17 @@ def weights_from_labels(
     return Weights(mixed, shrunk)
 
 
-def _fitted(votes: Votes, truth: Sequence[str | None], options: Sequence[str]) -> dict[str, float]:
-    """Newton's method; the chance of an option is the exponential of the weights of those who voted
-    for it.
+def _fit_weights(
+    votes: Votes, truth: Sequence[str | None], options: Sequence[str]
+) -> dict[str, float]:
+    """Fit by Newton's method. The log-odds of an option are the sum of the weights of its
+    voters.
     """
     weights = [0.0] * len(votes)
     rows = [
-        (true, said) for true, *said in zip(truth, *votes.values(), strict=True) if true is not None
+        (true, row_votes)
+        for true, *row_votes in zip(truth, *votes.values(), strict=True)
+        if true is not None
     ]
     for _ in range(_STEPS):
         slope = [-PENALTY * weight for weight in weights]
@@ -114,8 +117,8 @@ def _fitted(votes: Votes, truth: Sequence[str | None], options: Sequence[str]) -
             [PENALTY if at == place else 0.0 for at in range(len(weights))]
             for place in range(len(weights))
         ]
-        for true, said in rows:
-            _add_row(true, said, _chances(said, weights, options), slope, curve)
+        for true, row_votes in rows:
+            _add_row(true, row_votes, _chances(row_votes, weights, options), slope, curve)
         step = solve(curve, slope)
         weights = [
             weight + max(-2.0, min(2.0, move)) for weight, move in zip(weights, step, strict=True)
@@ -129,7 +132,7 @@ def _chances(
     said: Sequence[str | None], weights: Sequence[float], options: Sequence[str]
 ) -> dict[str | None, float]:
     sums = {
-        option: math.fsum(w for w, one in zip(weights, said, strict=True) if one == option)
+        option: math.fsum(w for w, vote in zip(weights, said, strict=True) if vote == option)
         for option in options
     }
     highest = max(sums.values())
@@ -144,17 +147,17 @@ def _add_row(
     slope: list[float],
     curve: list[list[float]],
 ) -> None:
-    voted = [(place, option) for place, option in enumerate(said) if option is not None]
-    for place, option in voted:
+    cast = [(place, option) for place, option in enumerate(said) if option is not None]
+    for place, option in cast:
         slope[place] += (option == true) - chances[option]
-        for other, theirs in voted:
-            curve[place][other] += chances[option] * ((option == theirs) - chances[theirs])
+        for other_place, other_option in cast:
+            curve[place][other_place] += chances[option] * (
+                (option == other_option) - chances[other_option]
+            )
 
 
 def weighted_vote(said: Mapping[str, str | None], weights: Weights) -> str | None:
-    """The option with the greatest sum of weights; None where nobody voted or two options are
-    level.
-    """
+    """Return the option with the greatest sum of weights; None without votes or on a tie."""
     totals: dict[str, float] = defaultdict(float)
     for member, option in said.items():
         if option is not None:
@@ -169,14 +172,14 @@ def weighted_vote(said: Mapping[str, str | None], weights: Weights) -> str | Non
 
 @dataclass(frozen=True, slots=True)
 class PanelCheck:
-    """The panel against its best member, on labelled rows."""
+    """Comparison of the panel with its best member, on labelled rows."""
 
     best: str
     warning: str = ""
 
 
 class RightAnswers(NamedTuple):
-    """How often answers are right."""
+    """Share of right answers."""
 
     share: float | None
     """None if no answer counts."""
@@ -188,12 +191,12 @@ def right_answers(
     answers: Sequence[str | None], truth: Sequence[str], *, drop_missing: bool
 ) -> RightAnswers:
     """Return the share of right answers; a missing one is left out, or wrong."""
-    known = [
-        said == true
-        for said, true in zip(answers, truth, strict=True)
-        if said is not None or not drop_missing
+    is_right = [
+        answer == true
+        for answer, true in zip(answers, truth, strict=True)
+        if answer is not None or not drop_missing
     ]
-    return RightAnswers(fmean(known) if known else None, len(truth) - len(known))
+    return RightAnswers(fmean(is_right) if is_right else None, len(truth) - len(is_right))
 
 
 def against_best_member(
@@ -205,35 +208,38 @@ def against_best_member(
     drop_missing: bool = False,
     clusters: Sequence[Hashable] | None = None,
 ) -> PanelCheck:
-    """Name the best member, and warn if the panel is surely worse than it.
+    """Name the best member, and warn if the panel is significantly worse.
 
-    A missing verdict is a wrong one. ``drop_missing``: it is left out, and the two are compared on
-    the rows that both decide. ``clusters``: that of each row; rows of one are not independent.
+    A missing verdict is wrong. ``drop_missing``: it is left out, and the two are compared on the
+    rows that both decide. ``clusters``: cluster of each row; rows of one are not independent.
     """
     shares = {
-        name: right_answers(said, truth, drop_missing=drop_missing).share
-        for name, said in votes.items()
+        name: right_answers(answer, truth, drop_missing=drop_missing).share
+        for name, answer in votes.items()
     }
     best = max(votes, key=lambda name: -1.0 if (share := shares[name]) is None else share)
-    own = range(len(truth)) if clusters is None else clusters
+    row_clusters = range(len(truth)) if clusters is None else clusters
     both = [
-        (float(said == true), float(its == true), cluster)
-        for said, its, true, cluster in zip(panel, votes[best], truth, own, strict=True)
-        if not drop_missing or (said is not None and its is not None)
+        (float(answer == true), float(member_answer == true), cluster)
+        for answer, member_answer, true, cluster in zip(
+            panel, votes[best], truth, row_clusters, strict=True
+        )
+        if not drop_missing or (answer is not None and member_answer is not None)
     ]
-    ours, alone = [one for one, _, _ in both], [one for _, one, _ in both]
-    kept = [cluster for _, _, cluster in both]
-    together = kept if len(set(kept)) < len(kept) else None
+    panel_hits, alone = [hit for hit, _, _ in both], [hit for _, hit, _ in both]
+    both_clusters = [cluster for _, _, cluster in both]
+    together = both_clusters if len(set(both_clusters)) < len(both_clusters) else None
     if (
         not both
-        or compare(ours, alone, clusters=together, level=level).outcome != ComparisonOutcome.WORSE
+        or compare(panel_hits, alone, clusters=together, level=level).outcome
+        != ComparisonOutcome.WORSE
     ):
         return PanelCheck(best)
     text = Message(
         "the panel is worse than {best} alone: {panel:.1%} against {alone:.1%} of {count} "
         "labelled rows",
         best=best,
-        panel=fmean(ours),
+        panel=fmean(panel_hits),
         alone=fmean(alone),
         count=len(both),
     )

@@ -1,6 +1,4 @@
-"""How many rows or labels a wanted precision or power takes, by drawing samples and computing what
-would be shown of them.
-"""
+"""Number of rows or labels for a precision or power, by simulation."""
 
 from __future__ import annotations
 
@@ -20,14 +18,14 @@ from adjudge.stats.refusal import too_few
 from adjudge.stats.sequence import Stream, sequential_interval
 
 DRAWS = 400
-"""Samples drawn at each size that is tried."""
+"""Simulated samples per size."""
 MOST = 100_000
-"""Larger plans are not searched."""
+"""Largest size that is searched."""
 
 
 @dataclass(frozen=True, slots=True)
 class JudgeQuality:
-    """How often a judge passes what people pass, and fails what they fail."""
+    """Agreement of a judge with people, on passes and on fails."""
 
     sensitivity: float
     specificity: float
@@ -35,14 +33,14 @@ class JudgeQuality:
 
 @dataclass(frozen=True, slots=True)
 class SampleSize:
-    """The least number that does, and what samples of it showed."""
+    """The least sufficient number, and what its simulations showed."""
 
     count: int | None
-    """None where even the most that may be tried does not do."""
+    """None if even the greatest allowed size does not suffice."""
     reached: float
     """The median width, or the share of samples that were decided: at ``count``, or at the most."""
     error: float
-    """The standard error of ``reached``, since it comes of draws."""
+    """The standard error of ``reached``, which is simulated."""
     most: int
 
 
@@ -55,14 +53,15 @@ def labels_for_width(
     level: float = 0.95,
     seed: int = 0,
 ) -> SampleSize:
-    """How many labels make the median interval of a rate no wider than ``width``: of the labels
-    alone, or corrected by them where a judge has judged ``rows`` rows.
+    """Return how many labels make the median interval of a rate no wider than ``width``.
+
+    Labels alone, or corrected by a judge of ``rows`` rows.
     """
 
     def draw(choice: random.Random, labels: int) -> float:
         if judge is None:
-            found = share_limits(_hits(choice, labels, rate), labels, level=level)
-            return found.upper - found.lower
+            limits = share_limits(_hits(choice, labels, rate), labels, level=level)
+            return limits.upper - limits.lower
         return _corrected_width(choice, rate, judge, labels, rows, level)
 
     def measure(labels: int) -> tuple[float, float]:
@@ -83,8 +82,8 @@ def rows_for_gate(
     sequential: bool = False,
     seed: int = 0,
 ) -> SampleSize:
-    """How many rows a gate at ``bar`` needs to be decided, rightly, in ``power`` of runs whose true
-    rate is ``rate``.
+    """Return how many rows a gate at ``bar`` needs to decide correctly in ``power`` of runs with
+    the true ``rate``.
     """
 
     def limits(hits: int, rows: int) -> Interval:
@@ -93,15 +92,15 @@ def rows_for_gate(
         return share_limits(hits, rows, level=level)
 
     def right(hits: int, rows: int) -> bool:
-        found = limits(hits, rows)
-        return found.lower >= bar if rate >= bar else found.upper < bar
+        interval = limits(hits, rows)
+        return interval.lower >= bar if rate >= bar else interval.upper < bar
 
     def measure(rows: int) -> tuple[float, float]:
         hits = Binomial(rows, rate)
         choice = random.Random(f"{seed} {rows}")  # noqa: S311
         drawn = [hits.draw(choice) for _ in range(DRAWS)]
-        known = {one: right(one, rows) for one in set(drawn)}
-        return _share(sum(known[one] for one in drawn))
+        outcomes = {count: right(count, rows) for count in set(drawn)}
+        return _share(sum(outcomes[count] for count in drawn))
 
     return _least(measure, lambda found: found >= power, MOST)
 
@@ -115,33 +114,32 @@ def rows_for_comparison(
     level: float = 0.95,
     seed: int = 0,
 ) -> SampleSize:
-    """How many rows two systems must both answer for one to be called better in ``power`` of
-    comparisons, where they pass ``rate`` and ``rate + difference``.
+    """Return how many common rows two systems need for one to be called better in ``power`` of
+    comparisons, if they pass ``rate`` and ``rate + difference``.
 
-    ``discordant``: the share of rows that one passes and the other fails; None: as if it were by
-    chance which rows each of them passes.
+    ``discordant``: the share of rows that one passes and the other fails; None: independent.
     """
-    other = rate + difference
-    apart = rate * (1 - other) + other * (1 - rate) if discordant is None else discordant
+    other_rate = rate + difference
+    apart = rate * (1 - other_rate) + other_rate * (1 - rate) if discordant is None else discordant
     gains = (apart + difference) / 2
 
     def measure(rows: int) -> tuple[float, float]:
         choice = random.Random(f"{seed} {rows}")  # noqa: S311
         differing, better = Binomial(rows, apart), ComparisonOutcome.BETTER
-        found = 0
+        decided = 0
         for _ in range(DRAWS):
             changed = differing.draw(choice)
-            won = _hits(choice, changed, gains / apart)
-            found += _comparison(won, changed - won, level) is (
+            wins = _hits(choice, changed, gains / apart)
+            decided += _comparison(wins, changed - wins, level) is (
                 better if difference > 0 else ComparisonOutcome.WORSE
             )
-        return _share(found)
+        return _share(decided)
 
     return _least(measure, lambda found: found >= power, MOST)
 
 
 def _comparison(won: int, lost: int, level: float) -> ComparisonOutcome:
-    """As ``compare`` says of passes and fails: McNemar's exact test."""
+    """Return the outcome of McNemar's exact test, as ``compare`` does for passes and fails."""
     if sign_test(won, lost) > 1 - level:
         return ComparisonOutcome.CANNOT_TELL
     return ComparisonOutcome.BETTER if won > lost else ComparisonOutcome.WORSE
@@ -150,7 +148,9 @@ def _comparison(won: int, lost: int, level: float) -> ComparisonOutcome:
 def _corrected_width(
     choice: random.Random, rate: float, judge: JudgeQuality, labels: int, rows: int, level: float
 ) -> float:
-    """Of one sample: ``labels`` of ``rows`` rows have a label too. 1 where it would be refused."""
+    """Return the corrected width of one simulated sample with ``labels`` of ``rows`` rows labelled;
+    1 if it would be refused.
+    """
     true = _hits(choice, labels, rate)
     passed_good = _hits(choice, true, judge.sensitivity)
     passed_bad = _hits(choice, labels - true, 1 - judge.specificity)
@@ -162,14 +162,14 @@ def _corrected_width(
         Stratum("FAIL", rows - passed, (1.0,) * failed_good + (0.0,) * failed_bad),
         Stratum("PASS", passed, (1.0,) * passed_good + (0.0,) * passed_bad),
     ]
-    held = [one for one in strata if one.rows]
-    if too_few(held):
+    present = [stratum for stratum in strata if stratum.rows]
+    if too_few(present):
         return 1.0
-    return post_stratified(held, level=level).width or 1.0
+    return post_stratified(present, level=level).width or 1.0
 
 
 def _hits(choice: random.Random, count: int, share: float) -> int:
-    """A draw of a binomial distribution; of very many, of the normal one that it comes to."""
+    """Draw from a binomial distribution; for a large count from its normal limit."""
     if count > 2000:
         spread = math.sqrt(count * share * (1 - share))
         return min(count, max(0, round(choice.gauss(count * share, spread))))
@@ -177,7 +177,7 @@ def _hits(choice: random.Random, count: int, share: float) -> int:
 
 
 class Binomial:
-    """Draws of a binomial distribution, from its table."""
+    """Draws from a binomial distribution, by its table."""
 
     def __init__(self, count: int, share: float) -> None:
         if share in (0, 1):
@@ -205,19 +205,21 @@ def _share(hits: int) -> tuple[float, float]:
 def _least(
     measure: Callable[[int], tuple[float, float]], enough: Callable[[float], bool], most: int
 ) -> SampleSize:
-    """By doubling, then by halving, to within a hundredth: the draws leave more open than that."""
-    known: dict[int, tuple[float, float]] = {}
+    """Search by doubling, then by halving, to within a hundredth: the simulation is less precise
+    than that.
+    """
+    measured: dict[int, tuple[float, float]] = {}
 
     def try_out(count: int) -> bool:
-        known.setdefault(count, measure(count))
-        return enough(known[count][0])
+        measured.setdefault(count, measure(count))
+        return enough(measured[count][0])
 
     low, high = 0, min(8, most)
     while not try_out(high):
         if high == most:
-            return SampleSize(None, *known[high], most)
+            return SampleSize(None, *measured[high], most)
         low, high = high, min(2 * high, most)
     while high - low > max(1, high // 100):
         middle = (low + high) // 2
         low, high = (low, middle) if try_out(middle) else (middle, high)
-    return SampleSize(high, *known[high], most)
+    return SampleSize(high, *measured[high], most)

@@ -1,4 +1,4 @@
-"""How good stated probabilities are, against what was true (0 or 1)."""
+"""Quality of stated probabilities, against a truth of 0 or 1."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from adjudge.stats.estimate import NO_ROWS, Estimate, Figure, undefined
 from adjudge.stats.intervals import Interval, interval_with_both_ends, share_limits
 
 Stated = Mapping[tuple[float, int], int]
-"""How often a probability was stated of a row whose truth is 0 or 1."""
+"""(stated probability, truth 0 or 1) → number of rows."""
 
 
 def auc(rows: Stated) -> Figure:
-    """How often a true row got a higher probability than a false one; half for a tie."""
+    """Return how often a true row got a higher probability than a false one; a tie counts half."""
     by_truth: tuple[Counter[float], Counter[float]] = (Counter(), Counter())
     for (probability, true), count in rows.items():
         by_truth[true][probability] += count
@@ -33,7 +33,7 @@ def auc(rows: Stated) -> Figure:
 
 
 def brier(rows: Stated) -> Figure:
-    """The mean squared distance from the truth: 0 is perfect, 0.25 is a coin."""
+    """Return the mean squared distance from the truth: 0 is perfect, 0.25 is a coin."""
     total = sum(rows.values())
     if not total:
         return NO_ROWS
@@ -44,8 +44,8 @@ def brier(rows: Stated) -> Figure:
 
 
 def auc_interval(rows: Stated, level: float) -> Interval | None:
-    """The limits of the area: as sure as a share of the rarer kind of rows at the least, since its
-    variance is never larger than that.
+    """Return the limits of the area: those of a share of the rarer kind of rows, whose variance is
+    never smaller.
     """
     area, kinds = auc(rows).value, Counter[int]()
     for (_, true), count in rows.items():
@@ -56,15 +56,15 @@ def auc_interval(rows: Stated, level: float) -> Interval | None:
 
 BINS = 10
 _EXACT = 200
-"""Rows of a bin, beyond which the sum of what may come true is taken as normal."""
+"""Rows of a bin up to which the number of true ones is computed exactly; above, as normal."""
 
 
 def calibration_error(rows: Stated, *, level: float = 0.95) -> tuple[Estimate, Estimate]:
-    """How far stated probabilities are from what comes true, mean over ten bins of equal width
-    (ECE), less what chance makes of it; and what chance makes of it.
+    """Return the expected calibration error (ECE) over ten bins of equal width, less its
+    expectation by chance; and that expectation.
 
-    Even a judge whose probabilities are right shows an error, which shrinks only with the number of
-    rows. The limits reckon with all of that and with none of it.
+    Even a judge with correct probabilities shows an error, which shrinks only with the number of
+    rows. The limits allow for all of that and for none of it.
     """
     bins: dict[int, list[tuple[float, int]]] = defaultdict(list)
     for (probability, true), count in rows.items():
@@ -73,19 +73,24 @@ def calibration_error(rows: Stated, *, level: float = 0.95) -> tuple[Estimate, E
     if not total:
         none = undefined("ECE", 0, Message("no rows"), level=level)
         return none, none
-    seen = math.fsum(abs(math.fsum(p - true for p, true in one)) for one in bins.values()) / total
-    shares = [(sum(true for _, true in one) + 1) / (len(one) + 2) for one in bins.values()]
-    noise = math.fsum(_chance_gap([p for p, _ in one]) for one in bins.values()) / total
+    gap = (
+        math.fsum(abs(math.fsum(p - true for p, true in members)) for members in bins.values())
+        / total
+    )
+    shares = [
+        (sum(true for _, true in members) + 1) / (len(members) + 2) for members in bins.values()
+    ]
+    noise = math.fsum(_chance_gap([p for p, _ in members]) for members in bins.values()) / total
     spread = math.sqrt(
         math.fsum(
             max(share * (1 - share), p * (1 - p))
-            for share, one in zip(shares, bins.values(), strict=True)
-            for p, _ in one
+            for share, members in zip(shares, bins.values(), strict=True)
+            for p, _ in members
         )
     )
     most = max(noise, math.sqrt(2 / math.pi * len(bins)) * spread / total)
     spread /= total
-    reach, value = z_two_sided(level) * spread, max(0.0, seen - noise)
+    reach, value = z_two_sided(level) * spread, max(0.0, gap - noise)
     by_chance = Estimate(
         noise, None, None, total, "expected", level, Message("exact: nothing was drawn")
     )
@@ -93,15 +98,15 @@ def calibration_error(rows: Stated, *, level: float = 0.95) -> tuple[Estimate, E
     if total < LEAST_ROWS:
         reason = Message("fewer than {least} labelled rows have no interval", least=LEAST_ROWS)
         return Estimate(value, None, None, total, method, level, reason), by_chance
-    lower, upper = max(0.0, seen - most - reach), min(1.0, seen + reach)
+    lower, upper = max(0.0, gap - most - reach), min(1.0, gap + reach)
     return Estimate(value, min(lower, value), upper, total, method, level), by_chance
 
 
 def _chance_gap(probabilities: Sequence[float]) -> float:
-    """How far the number that comes true lies from the one that was stated, on average, where every
+    """Return the mean distance of the number of true rows from the expected one, if every
     probability is right.
     """
-    wanted, count = math.fsum(probabilities), len(probabilities)
+    expected, count = math.fsum(probabilities), len(probabilities)
     if count > _EXACT:
         return math.sqrt(2 / math.pi * math.fsum(p * (1 - p) for p in probabilities))
     chances = [1.0]
@@ -111,22 +116,20 @@ def _chance_gap(probabilities: Sequence[float]) -> float:
             + (chances[hits - 1] * p if hits else 0.0)
             for hits in range(len(chances) + 1)
         ]
-    return math.fsum(chance * abs(hits - wanted) for hits, chance in enumerate(chances))
+    return math.fsum(chance * abs(hits - expected) for hits, chance in enumerate(chances))
 
 
 def probability_figures(
     stated: Sequence[tuple[float, int]], level: float = 0.95
 ) -> dict[str, Estimate]:
-    """AUC, Brier's score and the calibration error of stated probabilities, each with its limits;
-    the error also as chance makes it.
-    """
+    """Return AUC, Brier's score and the calibration error with limits, and the error by chance."""
     rows = Counter(stated)
     error, by_chance = calibration_error(rows, level=level)
     distances = [(probability - true) ** 2 for probability, true in stated]
-    around = interval_with_both_ends(distances, level=level) if stated else None
+    brier_limits = interval_with_both_ends(distances, level=level) if stated else None
     return {
         "AUC": with_limits(auc(rows), auc_interval(rows, level), len(stated), None, level),
-        "Brier": with_limits(brier(rows), around, len(stated), None, level),
+        "Brier": with_limits(brier(rows), brier_limits, len(stated), None, level),
         "ECE": error,
         "ECE by chance": by_chance,
     }

@@ -1,10 +1,10 @@
-"""Who is best, from comparisons of two at a time: Davidson's model of wins and ties.
+"""Rankings from pairwise comparisons: Davidson's model of wins and ties.
 
 With strengths p and q the first wins with probability p/D and the two tie with ν√(pq)/D, where D =
-p + q + ν√(pq). Without ties it is the model of Bradley and Terry. Where a judge states how likely
-the first is the better one, that is the share of a win that each gets. Strengths are identified
-only where everybody can be reached from everybody by a chain of wins; elsewhere a tenth of a win
-each way is added to every pair, and the ranking says so.
+p + q + ν√(pq). Without ties it is the model of Bradley and Terry. If a judge states a probability
+that the first is better, that is the share of a win that each gets. Strengths are identified only
+if every name can be reached from every other by a chain of wins; else a tenth of a win each way is
+added to every pair, and the ranking says so.
 """
 
 from __future__ import annotations
@@ -17,34 +17,34 @@ from itertools import combinations
 from statistics import stdev
 
 from adjudge.messages import Message
-from adjudge.stats.bootstrap import Draws, percentile_interval, redrawn
+from adjudge.stats.bootstrap import Draws, percentile_interval, redraw
 from adjudge.stats.distributions import sign_test, z_two_sided
 from adjudge.stats.intervals import Clusters, Interval, count_units
 from adjudge.stats.student import t_two_sided
 
 PSEUDO = 0.1
-"""Wins that are added each way to every pair where the comparisons alone do not rank everybody."""
+"""Wins added each way to every pair if the comparisons alone do not rank all names."""
 SCALE, OFFSET = 400 / math.log(10), 1000
 """Ratings as chess and arenas print them: 400 points are odds of ten to one."""
 DRAWS = Draws(1000)
 LEAST_PROMPTS = 30
-"""Prompts drawn anew say too little of others where they are fewer."""
+"""Minimum number of prompts for limits: fewer, redrawn, say too little about others."""
 _STEPS, _CLOSE = 10_000, 1e-10
 
 
 @dataclass(frozen=True, slots=True)
 class NamedContest:
-    """One comparison. The order in which the two were shown does not matter here."""
+    """One comparison. The order of presentation does not matter here."""
 
     first: str
     second: str
     winner: str | None
     stated: float | None = None
-    """How likely the first is the better one, where the judge says so."""
+    """The judge's probability that the first is better, if it states one."""
 
     @property
     def outcome(self) -> float:
-        """For the first: 1 won, 0 lost, a half tied, or what was stated."""
+        """Outcome for the first: 1 won, 0 lost, a half tied, or the stated probability."""
         if self.stated is not None:
             return self.stated
         return 0.5 if self.winner is None else float(self.winner == self.first)
@@ -52,30 +52,34 @@ class NamedContest:
 
 @dataclass(frozen=True, slots=True)
 class Strengths:
+    """Fitted strengths of Davidson's model."""
+
     log_strengths: dict[str, float]
     ties: float
-    """ν: how readily two equals tie; 0 where nobody did."""
+    """ν: the tendency of equals to tie; 0 without ties."""
     padded: bool
-    """A tenth of a win each way was added to every pair: the comparisons alone rank nobody."""
+    """True if a tenth of a win each way was added to every pair, because the comparisons alone do
+    not rank all names.
+    """
     unbounded: frozenset[str] = frozenset()
-    """Those whose strength nothing but that addition holds: all their contests with any other go
-    one way.
+    """Names whose strength only that addition limits: all their contests with any other
+    go one way.
     """
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """One line of a leaderboard."""
+    """A line of a leaderboard."""
 
     name: str
     rating: float
     lower: float | None
     upper: float | None
-    """None where the draws do not bound it: see ``Strengths.unbounded``."""
+    """None if the draws do not bound it: see ``Strengths.unbounded``."""
     rank: int
     best_rank: int
     worst_rank: int
-    """The ranks that all differences leave open. Those of all systems hold together at ``level``:
+    """The ranks that the differences leave open. They hold jointly for all systems at ``level``:
     every pair of systems is allowed for.
     """
     wins: int
@@ -89,7 +93,7 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Standings:
-    """A leaderboard, and what stands against believing it."""
+    """A leaderboard, and reasons to doubt it."""
 
     places: tuple[Standing, ...]
     ties: float
@@ -100,7 +104,7 @@ class Standings:
     level: float
     reason: str = ""
     prompts: int = 0
-    """How many prompts the contests are about; below ``LEAST_PROMPTS`` there are no limits."""
+    """Number of prompts of the contests; below ``LEAST_PROMPTS`` there are no limits."""
 
 
 _Counts = Mapping[tuple[str, str], float]
@@ -108,7 +112,7 @@ _Counts = Mapping[tuple[str, str], float]
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """Wins of one over the other by name, and ties by pair in the order of the names."""
+    """Wins of one over another by name, and ties by pair in the order of the names."""
 
     names: tuple[str, ...]
     wins: _Counts
@@ -142,7 +146,7 @@ def _tabulate(contests: Mapping[NamedContest, int], names: Sequence[str]) -> _Ta
 
 
 def strengths(contests: Mapping[NamedContest, int]) -> Strengths:
-    """Fit Davidson's model to counted contests by its fixed point."""
+    """Fit Davidson's model to counted contests by fixed-point iteration."""
     return _fit(_tabulate(contests, _names(contests)))
 
 
@@ -154,7 +158,9 @@ def _fit(table: _Table, start: Strengths | None = None, close: float = _CLOSE) -
     groups = components(table.names, [pair for pair, count in table.wins.items() if count])
     padded, alone = len(groups) > 1, frozenset(group[0] for group in groups if len(group) == 1)
     if padded:
-        pairs = ((one, other) for one in table.names for other in table.names if one != other)
+        pairs = (
+            (name_a, name_b) for name_a in table.names for name_b in table.names if name_a != name_b
+        )
         table = _Table(
             table.names, {pair: table.wins.get(pair, 0) + PSEUDO for pair in pairs}, table.ties
         )
@@ -163,10 +169,10 @@ def _fit(table: _Table, start: Strengths | None = None, close: float = _CLOSE) -
     strength = {name: math.exp(start.log_strengths[name]) if start else 1.0 for name in table.names}
     ties = (start.ties if start and start.ties else 1.0) if tied else 0.0
     for _ in range(_STEPS):
-        updated = _normalised(
+        updated = _normalise(
             {name: _update(name, scores[name], strength, ties, games[name]) for name in strength}
         )
-        eager = tied / _expected(updated, ties, games) if tied else 0.0
+        eager = tied / _expected_ties(updated, ties, games) if tied else 0.0
         moved = max(abs(math.log(updated[name] / strength[name])) for name in strength)
         settled = moved < close and abs(eager - ties) <= close * eager
         strength, ties = updated, eager
@@ -189,9 +195,9 @@ def _scores(table: _Table) -> dict[str, float]:
 def _games(table: _Table) -> dict[str, list[tuple[str, float]]]:
     return {
         name: [
-            (other, played)
-            for other in table.names
-            if other != name and (played := table.games(name, other))
+            (rival, played)
+            for rival in table.names
+            if rival != name and (played := table.games(name, rival))
         ]
         for name in table.names
     }
@@ -204,56 +210,62 @@ def _update(
     ties: float,
     games: Sequence[tuple[str, float]],
 ) -> float:
-    own, total = strength[name], 0.0
-    for other, played in games:
-        between = math.sqrt(own * strength[other])
-        total += played * (1 + ties / 2 * between / own) / (own + strength[other] + ties * between)
+    own_strength, total = strength[name], 0.0
+    for rival, played in games:
+        between = math.sqrt(own_strength * strength[rival])
+        total += (
+            played
+            * (1 + ties / 2 * between / own_strength)
+            / (own_strength + strength[rival] + ties * between)
+        )
     return score / total
 
 
-def _expected(
+def _expected_ties(
     strength: Mapping[str, float], ties: float, games: Mapping[str, Sequence[tuple[str, float]]]
 ) -> float:
-    """Σ n√(pq)/D over the pairs, each of which stands in the games twice."""
+    """Return Σ n√(pq)/D over the pairs. Each pair is in the games twice."""
     total = 0.0
-    for name, others in games.items():
-        for other, played in others:
-            between = math.sqrt(strength[name] * strength[other])
-            total += played * between / (strength[name] + strength[other] + ties * between)
+    for name, rivals in games.items():
+        for rival, played in rivals:
+            between = math.sqrt(strength[name] * strength[rival])
+            total += played * between / (strength[name] + strength[rival] + ties * between)
     return total / 2
 
 
-def _normalised(strength: Mapping[str, float]) -> dict[str, float]:
+def _normalise(strength: Mapping[str, float]) -> dict[str, float]:
     middle = math.exp(math.fsum(math.log(value) for value in strength.values()) / len(strength))
     return {name: value / middle for name, value in strength.items()}
 
 
 def components(names: Iterable[str], edges: Iterable[tuple[str, str]]) -> list[tuple[str, ...]]:
-    """The groups whose members all reach each other along the edges (Kosaraju's algorithm)."""
+    """Return the groups whose members all reach each other along the edges (Kosaraju's
+    algorithm).
+    """
     onward, backward = defaultdict(list), defaultdict(list)
-    for one, other in edges:
-        onward[one].append(other)
-        backward[other].append(one)
+    for source, target in edges:
+        onward[source].append(target)
+        backward[target].append(source)
     finished: list[str] = []
-    seen: set[str] = set()
+    visited: set[str] = set()
     for name in names:
-        finished += _finish_order(name, onward, seen)
-    seen, groups = set(), []
+        finished += _finish_order(name, onward, visited)
+    visited, groups = set(), []
     for name in reversed(finished):
-        if name not in seen:
-            groups.append(tuple(sorted(_finish_order(name, backward, seen))))
+        if name not in visited:
+            groups.append(tuple(sorted(_finish_order(name, backward, visited))))
     return groups
 
 
 def _finish_order(start: str, edges: Mapping[str, Sequence[str]], seen: set[str]) -> list[str]:
-    """Everything reachable that was not seen, each after what it leads to."""
+    """Return all unvisited nodes reachable from ``start``, each after the nodes it leads to."""
     if start in seen:
         return []
     seen.add(start)
     finished, path = [], [(start, iter(edges.get(start, ())))]
     while path:
         name, onward = path[-1]
-        following = next((other for other in onward if other not in seen), None)
+        following = next((target for target in onward if target not in seen), None)
         if following is None:
             finished.append(name)
             path.pop()
@@ -266,15 +278,18 @@ def _finish_order(start: str, edges: Mapping[str, Sequence[str]], seen: set[str]
 def cycles(
     contests: Mapping[NamedContest, int], *, level: float = 0.95
 ) -> tuple[tuple[str, ...], ...]:
-    """Groups of three or more that beat each other in a circle, each win significant by the sign
-    test.
+    """Return groups of three or more that beat each other in a circle, each win significant by the
+    sign test.
     """
     table = _tabulate(contests, _names(contests))
     beats = []
-    for one, other in combinations(table.names, 2):
-        won, lost = round(table.wins.get((one, other), 0)), round(table.wins.get((other, one), 0))
+    for name_a, name_b in combinations(table.names, 2):
+        won, lost = (
+            round(table.wins.get((name_a, name_b), 0)),
+            round(table.wins.get((name_b, name_a), 0)),
+        )
         if sign_test(won, lost) < 1 - level:
-            beats.append((one, other) if won > lost else (other, one))
+            beats.append((name_a, name_b) if won > lost else (name_b, name_a))
     return tuple(group for group in components(table.names, beats) if len(group) > 1)
 
 
@@ -285,37 +300,43 @@ def rank(
     draws: Draws = DRAWS,
     level: float = 0.95,
 ) -> Standings:
-    """The leaderboard, best first.
+    """Return the leaderboard, best first.
 
     ``prompts`` names the prompt of each contest: whole prompts are drawn for the intervals.
+
+    Example: ``rank([NamedContest("a", "b", "a")] * 40).places[0].name``
     """
     counted = Counter(contests)
     if len(_names(contests)) < 2:
         return Standings((), 0.0, False, (), draws, level, Message("no two were compared"))
-    found = strengths(counted)
+    fitted = strengths(counted)
     units = count_units(contests, prompts)
-    few = found.padded or units < LEAST_PROMPTS
-    drawn = [] if few else _drawn(contests, prompts, draws, found)
-    ordered = sorted(found.log_strengths, key=lambda name: (-found.log_strengths[name], name))
+    few = fitted.padded or units < LEAST_PROMPTS
+    drawn = [] if few else _fit_draws(contests, prompts, draws, fitted)
+    ordered = sorted(fitted.log_strengths, key=lambda name: (-fitted.log_strengths[name], name))
     bounded = {
         name
         for name in ordered
-        if drawn and sum(name in one.unbounded for one in drawn) <= (1 - level) / 2 * len(drawn)
+        if drawn and sum(name in draw.unbounded for draw in drawn) <= (1 - level) / 2 * len(drawn)
     }
     # Every pair is compared: all ranks hold together only if all pairs share the risk.
-    each = 1 - (1 - level) / math.comb(len(ordered), 2)
+    pair_level = 1 - (1 - level) / math.comb(len(ordered), 2)
     apart = {
-        *(pair for pair in _beaten(contests, prompts, each) if not bounded.issuperset(pair)),
-        *_apart(found, drawn, bounded, each, units),
+        *(
+            pair
+            for pair in _significant_pairs(contests, prompts, pair_level)
+            if not bounded.issuperset(pair)
+        ),
+        *_distinct_pairs(fitted, drawn, bounded, pair_level, units),
     }
     places = tuple(
-        _place(name, found, drawn if name in bounded else (), counted, apart, level, units)
+        _place(name, fitted, drawn if name in bounded else (), counted, apart, level, units)
         for name in ordered
     )
     return Standings(
         places,
-        found.ties,
-        found.padded,
+        fitted.ties,
+        fitted.padded,
         cycles(counted, level=level),
         draws,
         level,
@@ -323,49 +344,53 @@ def rank(
     )
 
 
-def _drawn(
+def _fit_draws(
     contests: Sequence[NamedContest], prompts: Clusters, draws: Draws, start: Strengths
 ) -> list[Strengths]:
     names = list(start.log_strengths)
     return [
         _fit(_tabulate(table, names), start, close=1e-5)
-        for table in redrawn(contests, prompts, draws)
+        for table in redraw(contests, prompts, draws)
     ]
 
 
-def _beaten(
+def _significant_pairs(
     contests: Sequence[NamedContest], prompts: Clusters, level: float
 ) -> set[tuple[str, str]]:
-    """(better, worse) of every two of whom one wins significantly by the sign test, each prompt
-    counted once.
+    """Return (better, worse) for pairs with a significant winner by the sign test. Each prompt
+    counts once.
     """
     leads: dict[tuple[str, str], dict[Hashable, float]] = defaultdict(lambda: defaultdict(float))
     for contest, prompt in zip(contests, prompts or range(len(contests)), strict=True):
         pair = _pair(contest.first, contest.second)
         leads[pair][prompt] += (contest.outcome - 0.5) * (1 if pair[0] == contest.first else -1)
-    found = set()
-    for (one, other), each in leads.items():
-        won, lost = sum(lead > 0 for lead in each.values()), sum(lead < 0 for lead in each.values())
+    pairs = set()
+    for (name_a, name_b), prompt_leads in leads.items():
+        won, lost = (
+            sum(lead > 0 for lead in prompt_leads.values()),
+            sum(lead < 0 for lead in prompt_leads.values()),
+        )
         if sign_test(won, lost) < 1 - level:
-            found.add((one, other) if won > lost else (other, one))
-    return found
+            pairs.add((name_a, name_b) if won > lost else (name_b, name_a))
+    return pairs
 
 
-def _apart(
+def _distinct_pairs(
     found: Strengths,
     drawn: Sequence[Strengths],
     bounded: Collection[str],
     level: float,
     prompts: int,
 ) -> Iterator[tuple[str, str]]:
-    """(better, worse) of every two whose strengths differ by more than the draws let expect. The
-    share of draws in which one is ahead would not do: of equals it shuts out true ranks too often.
+    """Yield (better, worse) for pairs whose strengths differ significantly over the draws.
+
+    The share of draws with one ahead would not do: for equals it excludes true ranks too often.
     """
-    for one, other in combinations(sorted(bounded), 2):
-        gap = found.log_strengths[one] - found.log_strengths[other]
-        error = stdev(each.log_strengths[one] - each.log_strengths[other] for each in drawn)
+    for name_a, name_b in combinations(sorted(bounded), 2):
+        gap = found.log_strengths[name_a] - found.log_strengths[name_b]
+        error = stdev(draw.log_strengths[name_a] - draw.log_strengths[name_b] for draw in drawn)
         if abs(gap) > _wider(level, prompts) * z_two_sided(level) * error:
-            yield (one, other) if gap > 0 else (other, one)
+            yield (name_a, name_b) if gap > 0 else (name_b, name_a)
 
 
 def _place(
@@ -377,32 +402,34 @@ def _place(
     level: float,
     prompts: int,
 ) -> Standing:
-    own = found.log_strengths
+    log_strengths = found.log_strengths
     limits = (
-        _widened([one.log_strengths[name] for one in drawn], own[name], prompts, level)
+        _widen([draw.log_strengths[name] for draw in drawn], log_strengths[name], prompts, level)
         if drawn
         else None
     )
-    mine = [
+    contests_of_name = [
         (contest, count)
         for contest, count in counted.items()
         if name in (contest.first, contest.second)
     ]
     wins, ties = (
-        sum(count for contest, count in mine if contest.winner == who) for who in (name, None)
+        sum(count for contest, count in contests_of_name if contest.winner == who)
+        for who in (name, None)
     )
-    played = sum(count for _, count in mine)
+    played = sum(count for _, count in contests_of_name)
     won = math.fsum(
-        count * (one.outcome if one.first == name else 1 - one.outcome) for one, count in mine
+        count * (contest.outcome if contest.first == name else 1 - contest.outcome)
+        for contest, count in contests_of_name
     )
     return Standing(
         name,
-        rating(own[name]),
+        rating(log_strengths[name]),
         rating(limits.lower) if limits else None,
         rating(limits.upper) if limits else None,
-        1 + sum(value > own[name] + 1e-9 for value in own.values()),
+        1 + sum(value > log_strengths[name] + 1e-9 for value in log_strengths.values()),
         1 + sum(worse == name for _, worse in apart),
-        len(own) - sum(better == name for better, _ in apart),
+        len(log_strengths) - sum(better == name for better, _ in apart),
         wins,
         played - wins - ties,
         ties,
@@ -410,13 +437,13 @@ def _place(
     )
 
 
-def _widened(drawn: Sequence[float], middle: float, prompts: int, level: float) -> Interval:
-    """On each side the wider one of what the draws reach and of their standard error's interval,
-    as Student's interval of so many prompts is wider than a normal one.
+def _widen(drawn: Sequence[float], middle: float, prompts: int, level: float) -> Interval:
+    """Return on each side the wider limit: percentiles of the draws, or their standard error; with
+    few prompts wider by Student's quantile.
     """
-    found, wider = percentile_interval(drawn, level), _wider(level, prompts)
+    limits, wider = percentile_interval(drawn, level), _wider(level, prompts)
     usual = z_two_sided(level) * stdev(drawn)
-    below, above = max(usual, middle - found.lower), max(usual, found.upper - middle)
+    below, above = max(usual, middle - limits.lower), max(usual, limits.upper - middle)
     return Interval(middle - wider * below, middle + wider * above, level)
 
 
@@ -426,5 +453,5 @@ def _wider(level: float, prompts: int) -> float:
 
 
 def rating(log_strength: float) -> float:
-    """A log-strength on the scale of chess."""
+    """Return a log-strength on the chess scale."""
     return OFFSET + SCALE * log_strength

@@ -1,7 +1,6 @@
-"""Agreement of any number of raters, some of whom left rows out.
+"""Agreement of any number of raters, with gaps.
 
-A row is the tuple of what its raters said, None where one said nothing; figures are functions of
-counted rows.
+A row is the tuple of its ratings, None for a missing one; figures are functions of counted rows.
 """
 
 from __future__ import annotations
@@ -20,9 +19,7 @@ Metric = Literal["nominal", "ordinal", "interval"]
 
 
 def gwet_ac1(rows: Mapping[Ratings, int], options: int | None = None) -> Figure:
-    """Gwet's AC1; ``options`` is how many there are to choose from, those that were used where it
-    is left out.
-    """
+    """Return Gwet's AC1. ``options``: number of possible options; by default those in use."""
     units = [(_counts(row), count) for row, count in rows.items()]
     rated = [(counts, count) for counts, count in units if counts]
     paired = [(counts, count) for counts, count in rated if counts.total() > 1]
@@ -56,7 +53,7 @@ def _pairs_alike(counts: Counter[Rating]) -> float:
 def krippendorff_alpha(
     rows: Mapping[Ratings, int], metric: Metric = "nominal", order: Sequence[Rating] | None = None
 ) -> Figure:
-    """Krippendorff's alpha; rows with fewer than two ratings do not count.
+    """Return Krippendorff's alpha. Rows with fewer than two ratings do not count.
 
     "ordinal" and "interval" need numbers, or an ``order`` of the options from lowest to highest.
     """
@@ -77,7 +74,7 @@ def krippendorff_alpha(
 
 
 def _spread(counts: Counter[Rating], places: Mapping[Rating, float] | None) -> float:
-    """The sum of distances over all ordered pairs of the values counted: squared ones of places,
+    """Return the sum of distances over all ordered pairs of values: squared distances of places,
     else 1 for two that differ.
     """
     total = counts.total()
@@ -94,7 +91,7 @@ def _spread(counts: Counter[Rating], places: Mapping[Rating, float] | None) -> f
 def rating_places(
     totals: Counter[Rating], metric: Metric, order: Sequence[Rating] | None
 ) -> dict[Rating, float] | None:
-    """Where each rating stands for its distance to others; None: two differ or they do not."""
+    """Return the position of each rating for distances; None for nominal ratings."""
     if metric == "nominal":
         return None
     ordered = (
@@ -110,7 +107,7 @@ def rating_places(
 
 
 def _ordinal_places(ordered: Iterable[Rating], totals: Counter[Rating]) -> dict[Rating, float]:
-    """The middle of each value's ranks: the ordinal distance is the difference of these."""
+    """Return the middle of each value's ranks: the ordinal distance is their difference."""
     places: dict[Rating, float] = {}
     below = 0
     for value in ordered:

@@ -1,7 +1,7 @@
-"""When no corrected number is given, in words; what is said beside one; how many labels would do.
+"""Reasons to refuse a corrected number, remarks next to one, and the number of labels needed.
 
-A number is refused only for how many labels there are, never for what they say: a tool that looks
-at the labels before it shows a number keeps the samples that were lucky.
+A number is refused only for the number of labels, never for what they say: a tool that looks at the
+labels first would keep the lucky samples.
 """
 
 from __future__ import annotations
@@ -26,24 +26,22 @@ from adjudge.stats.intervals import Clusters, cluster_sums
 from adjudge.stats.student import t_cdf
 
 LEAST_LABELS = 20
-"""Fewer labels correct nothing."""
+"""Minimum number of labels for a correction."""
 FIRST_LABELS = 50
-"""How many to label at random before anything is topped up."""
+"""Labels to collect at random before any verdict is topped up."""
 FLOOR = 15
-"""How many labels each verdict is topped up to."""
+"""Labels to which each verdict is topped up."""
 HELD = 0.05
-"""A verdict held by a smaller share of the rows than this may have few labels."""
+"""Share of the rows below which a verdict may have few labels."""
 RISK = 0.05
-"""How often a judge that knows nothing may pass for one that does."""
+"""Probability with which an uninformative judge may pass for an informative one."""
 NO_GAIN = 0.95
-"""A corrected interval that is no narrower than this share of the labels' own
-saves no labels worth naming.
-"""
+"""Share of the labels' own width above which a corrected interval counts as no saving."""
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why there is no corrected number."""
+    """The reason why there is no corrected number."""
 
     code: str
     text: Message
@@ -56,74 +54,80 @@ def doubts(
     alone: Estimate,
     clusters: Clusters = None,
 ) -> list[Message]:
-    """Return what is said next to a corrected number: that the labels do not show the judge to be
-    better than chance, and how many labels it saves. The number stands: to withhold it for what the
-    labels say would leave the lucky samples.
+    """Return remarks next to a corrected number: a judge no better than chance, and the labels it
+    saves.
 
-    ``verdicts`` and ``labels`` are the judge's and the people's values of the labelled rows, side
-    by side, and ``clusters`` which of them belong together.
+    The number is shown anyway: withholding it because of the labels would keep the lucky samples.
+    ``verdicts`` and ``labels`` are the judge's and the people's values of the labelled rows,
+    ``clusters`` the units they belong to.
     """
-    found = no_better_than_chance(verdicts, labels, clusters), labels_saved(corrected, alone)
-    return [one for one in found if one is not None]
+    remarks = no_better_than_chance(verdicts, labels, clusters), describe_savings(corrected, alone)
+    return [remark for remark in remarks if remark is not None]
 
 
 def too_few(strata: Sequence[Stratum], *, every: bool = False) -> Refusal | None:
-    """Fewer than 20 labels, or fewer than 5 in a verdict that at least one row in twenty got, or
-    none of a row with a verdict. ``every``: or none in any of the others. The labels of copies of
-    one text count once.
+    """Return a refusal for too few labels.
+
+    Needed are 20 labels, 5 for each verdict that at least one row in twenty got, and one for a row
+    with a verdict. ``every``: also one for each other verdict. Labels of copies of one text count
+    once.
     """
-    labels, rows = sum(one.texts for one in strata), sum(one.rows for one in strata)
-    possible = sum(one.possible for one in strata)
+    labels, rows = sum(stratum.texts for stratum in strata), sum(stratum.rows for stratum in strata)
+    possible = sum(stratum.possible for stratum in strata)
     is_enough = labels >= min(LEAST_LABELS, possible)
-    judged = [one for one in strata if one.verdict is not None]
-    held = [one for one in judged if one.rows >= HELD * rows or (every and not one.labels)]
-    is_short = any(one.texts < min(FEW, one.possible) for one in held)
-    if is_enough and not any(one.labels for one in judged):
+    verdict_strata = [stratum for stratum in strata if stratum.verdict is not None]
+    counted = [
+        stratum
+        for stratum in verdict_strata
+        if stratum.rows >= HELD * rows or (every and not stratum.labels)
+    ]
+    is_short = any(stratum.texts < min(FEW, stratum.possible) for stratum in counted)
+    if is_enough and not any(stratum.labels for stratum in verdict_strata):
         return Refusal("no_verdicts", Message("no labelled row has a verdict; no corrected rate"))
     if is_enough and not is_short:
         return None
-    missing = {one: min(FLOOR, one.possible) - one.texts for one in held}
+    missing = {stratum: min(FLOOR, stratum.possible) - stratum.texts for stratum in counted}
     more = max(
         min(FIRST_LABELS, possible) - labels, sum(max(0, count) for count in missing.values())
     )
-    wanted = {
-        str(one.verdict): count
-        for one, count in missing.items()
-        if count > max(0, more * one.rows / rows)
+    missing_by_verdict = {
+        str(stratum.verdict): count
+        for stratum, count in missing.items()
+        if count > max(0, more * stratum.rows / rows)
     }
-    shortage = _shortage(labels, more, wanted)
-    if any(one.copies for one in strata):
+    shortage = _shortage(labels, more, missing_by_verdict)
+    if any(stratum.copies for stratum in strata):
         shortage = Message("{shortage} (the label of copies counts once)", shortage=shortage)
     return Refusal("too_few_labels", shortage)
 
 
 def _shortage(labels: int, more: int, wanted: dict[str, int]) -> Message:
-    among = join(
+    verdict_counts = join(
         Message(" and "),
         (
             Message("{count} among {verdict}", count=count, verdict=verdict)
             for verdict, count in wanted.items()
         ),
     )
-    if not among:
+    if not verdict_counts:
         return Message("too few labels: {labels}; {more} more would do", labels=labels, more=more)
     if sum(wanted.values()) == more:
         return Message(
-            "too few labels: {labels}; {among} more would do", labels=labels, among=among
+            "too few labels: {labels}; {among} more would do", labels=labels, among=verdict_counts
         )
     return Message(
         "too few labels: {labels}; {more} more, of which {among}, would do",
         labels=labels,
         more=more,
-        among=among,
+        among=verdict_counts,
     )
 
 
 def no_better_than_chance(
     verdicts: Sequence[float], labels: Sequence[float], clusters: Clusters = None
 ) -> Message | None:
-    """The labels do not show that the verdict knows anything about the truth, or show that it says
-    the opposite.
+    """Return a remark if the labels do not show that the verdict is informative, or show the
+    opposite.
     """
     if not labels or chance_p_value(verdicts, labels, clusters) <= RISK:
         return None
@@ -131,40 +135,43 @@ def no_better_than_chance(
     if {*verdicts, *labels} <= {0, 1}:
         agreement = fmean(verdict == label for verdict, label in zip(verdicts, labels, strict=True))
         passed, true = fmean(verdicts), fmean(labels)
-        shown = Message(
+        figures = Message(
             "agreement {agreement:.2f}, chance {chance:.2f}",
             agreement=agreement,
             chance=passed * true + (1 - passed) * (1 - true),
         )
     else:
-        found = pearson(verdicts, labels)
-        shown = (
+        correlation = pearson(verdicts, labels)
+        figures = (
             Message("one of them never varies")
-            if found is None
+            if correlation is None
             else Message(
-                "correlation {correlation:.2f}, chance {chance:.2f}", correlation=found, chance=0.0
+                "correlation {correlation:.2f}, chance {chance:.2f}",
+                correlation=correlation,
+                chance=0.0,
             )
         )
     if chance_p_value(opposite, labels, clusters) <= RISK:
         return Message(
             "on your labels the verdict says the opposite of the truth ({figures}): are the "
             "options the right way round? The corrected number holds all the same",
-            figures=shown,
+            figures=figures,
         )
     return Message(
         "on your labels the verdict says nothing about the truth ({figures}): the corrected number "
         "stands on the labels, and a better criterion would help",
-        figures=shown,
+        figures=figures,
     )
 
 
 def chance_p_value(
     verdicts: Sequence[float], labels: Sequence[float], clusters: Clusters = None
 ) -> float:
-    """One-sided: of verdicts that go with the labels as well as these when the two are unrelated.
+    """Return the one-sided p-value of verdicts that fit the labels this well if the two are
+    unrelated.
 
-    Fisher's exact test of passes and fails, the test of Pearson's correlation of anything else;
-    where rows belong together, Student's test of what each cluster adds to the covariance.
+    Fisher's exact test for passes and fails, the test of Pearson's correlation for anything else;
+    with clusters, Student's test of each cluster's part of the covariance.
     """
     if clusters is not None:
         return _clustered_p_value(verdicts, labels, clusters)
@@ -177,31 +184,33 @@ def chance_p_value(
             for cell in ((True, True), (True, False), (False, True), (False, False))
         )
         return fisher_greater(both, passed, true, neither)
-    found, count = pearson(verdicts, labels), len(labels)
-    if found is None or count < 3:
+    correlation, count = pearson(verdicts, labels), len(labels)
+    if correlation is None or count < 3:
         return 1.0
-    if abs(found) == 1:
-        return 0.0 if found > 0 else 1.0
-    return t_cdf(-found * math.sqrt((count - 2) / (1 - found * found)), count - 2)
+    if abs(correlation) == 1:
+        return 0.0 if correlation > 0 else 1.0
+    return t_cdf(-correlation * math.sqrt((count - 2) / (1 - correlation * correlation)), count - 2)
 
 
 def _clustered_p_value(
     verdicts: Sequence[float], labels: Sequence[float], clusters: Sequence[Hashable]
 ) -> float:
-    said, true = fmean(verdicts), fmean(labels)
+    mean_verdict, mean_label = fmean(verdicts), fmean(labels)
     products = [
-        (verdict - said) * (label - true) for verdict, label in zip(verdicts, labels, strict=True)
+        (verdict - mean_verdict) * (label - mean_label)
+        for verdict, label in zip(verdicts, labels, strict=True)
     ]
     sums = cluster_sums(products, clusters)
-    total, squares = math.fsum(sums), math.fsum(one * one for one in sums)
+    total, squares = math.fsum(sums), math.fsum(cluster_sum * cluster_sum for cluster_sum in sums)
     if len(sums) < 3 or squares == 0:
         return 1.0
     error = math.sqrt(squares * len(sums) / (len(sums) - 1))
     return t_cdf(-total / error, len(sums) - 1)
 
 
-def labels_saved(corrected: Estimate, alone: Estimate) -> Message | None:
-    """Say how many labels the judge saves: how many more would give as narrow an interval alone.
+def describe_savings(corrected: Estimate, alone: Estimate) -> Message | None:
+    """Return how many labels the judge saves: how many more would give as narrow an interval alone.
+
     Widths shrink with the square root of the number of labels.
     """
     if not corrected.width or not alone.width:
@@ -227,22 +236,23 @@ NOTHING_TO_PLAN_WITH = Message("no labels to plan with: label a few rows at rand
 
 @dataclass(frozen=True, slots=True)
 class Needed:
-    """How many labels would make the corrected interval as narrow as wanted."""
+    """The number of labels for a corrected interval of some width."""
 
     target_width: float
     labels: int | None
-    """In all; None where no number of labels would do."""
+    """In total; None if no number of labels suffices."""
     more: int | None
     by_verdict: dict[str, int] = field(default_factory=dict)
-    """How many of those still missing are of which verdict."""
+    """Verdict → labels still missing."""
     labels_alone: int | None = None
-    """How many it would take without the judge."""
+    """Labels needed without the judge."""
     reason: str = ""
 
 
 def out_of_reach(target_width: float, rows: int, width: float, *, of_scale: bool) -> Needed:
-    """Say that the interval is wider than wanted even if all rows are labelled. ``of_scale``: the
-    widths are shares of a scale that does not end at 0 and 1.
+    """Return the result for a width that is too narrow even with all rows labelled.
+
+    ``of_scale``: widths are shares of a scale that does not end at 0 and 1.
     """
     values = {"target": target_width, "rows": rows, "width": width}
     reason = (
@@ -262,7 +272,7 @@ def out_of_reach(target_width: float, rows: int, width: float, *, of_scale: bool
 
 
 def cannot_plan(target_width: float, why: Message, *, of_scale: bool) -> Needed:
-    """Say that the number of labels is unknown."""
+    """Return the result for an unknown number of labels."""
     reason = (
         Message(
             "how many labels an interval {target:g} of the scale wide needs cannot be told: {why}",
@@ -288,42 +298,45 @@ def labels_needed(
     of_scale: bool = False,
     like_labels: bool = False,
 ) -> Needed:
-    """Return how many labels make the width of the corrected interval (upper limit less lower
-    limit) ``target_width``.
+    """Return how many labels make the corrected interval ``target_width`` wide (upper limit minus
+    lower limit).
 
-    The labels there are serve as a pilot: the labels of each verdict are taken to keep their mean
-    and variance, and a verdict without labels to be good in half of its rows. Failed judgments
-    without labels are left out of the plan: they need labels of their own. Further labels are
-    spread like the rows, or ``like_labels``: like those there are.
+    The present labels are a pilot: the labels of each verdict keep their mean and variance, and a
+    verdict without labels is good in half of its rows. Failed judgments without labels are not
+    planned: they need labels of their own. Further labels are spread like the rows, or with
+    ``like_labels`` like the present ones.
     """
-    parts = [one for one in strata if one.verdict is not None or one.labels]
+    parts = [stratum for stratum in strata if stratum.verdict is not None or stratum.labels]
     rows, have = sum(part.rows for part in parts), sum(part.count for part in parts)
     if not rows or not have:
         return Needed(target_width, None, None, reason=NOTHING_TO_PLAN_WITH)
 
     pilot = [part.expected_labels() for part in parts]
     weights = [max(1, part.count) if like_labels else part.rows for part in parts]
-    whole = sum(weights)
+    total_weight = sum(weights)
 
-    def planned(count: int) -> list[ExpectedLabels]:
+    def plan(count: int) -> list[ExpectedLabels]:
         return [
-            replace(part, count=max(part.count, min(part.rows, _share_up(count, weight, whole))))
+            replace(
+                part, count=max(part.count, min(part.rows, _share_up(count, weight, total_weight)))
+            )
             for part, weight in zip(pilot, weights, strict=True)
         ]
 
     def width(count: int) -> float:
-        return expected_width(planned(count), level=level, these_rows=these_rows)
+        return expected_width(plan(count), level=level, these_rows=these_rows)
 
-    # spread like the labels, a verdict with few of them is fully labelled last
+    # Spread like the labels, a verdict with few of them is fully labelled last.
     most = max(
-        _share_up(whole, part.rows, weight) for part, weight in zip(parts, weights, strict=True)
+        _share_up(total_weight, part.rows, weight)
+        for part, weight in zip(parts, weights, strict=True)
     )
     count = least_labels(width, target_width, most)
     if count is None:
         return out_of_reach(target_width, rows, width(most), of_scale=of_scale)
     missing = {
         _named(part): later.count - part.count
-        for part, later in zip(parts, planned(count), strict=True)
+        for part, later in zip(parts, plan(count), strict=True)
     }
     more = sum(missing.values())
     by_verdict = {} if like_labels else {name: number for name, number in missing.items() if number}
@@ -364,8 +377,10 @@ def _named(part: Stratum) -> str:
 
 
 def least_labels(width: Callable[[int], float], target: float, most: int) -> int | None:
-    """Return the least number of labels whose width is the target or less; None if even ``most``
-    are too few. Wider intervals never come of more labels.
+    """Return the least number of labels with the target width or less; None if even ``most`` are
+    too few.
+
+    Assumes that more labels never make an interval wider.
     """
     if width(most) > target:
         return None

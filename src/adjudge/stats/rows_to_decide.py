@@ -1,4 +1,4 @@
-"""How many rows would decide a gate that its limits leave undecided."""
+"""Number of rows that would decide an undecided gate."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from adjudge.stats.sequence import Stream, sequential_interval
 def rows_to_decide(
     mean: float, rows: int, limits: Interval, bar: float, *, sequential: bool = False
 ) -> int | None:
-    """Return about how many rows decide whether ``mean`` is below ``bar``, if it stays what it is:
-    the upper limit must fall below the bar if the mean is below it, otherwise the lower limit must
-    rise to it. None if a million rows would not do.
+    """Return about how many rows decide if ``mean`` is below ``bar``, provided it stays the same;
+    None if a million do not.
 
-    ``limits`` are those of ``rows`` rows. If they are limits of passes and fails, they are computed
-    for more rows at the same rate. Those of scores and clusters depend on more than the mean: their
-    distance from it is taken to shrink with the root of the number of rows.
+    If the mean is below the bar, the upper limit must fall below it; otherwise the lower limit must
+    rise to it. ``limits`` are those of ``rows`` rows. Limits of passes and fails are recomputed for
+    more rows at the same rate. Those of scores and clusters depend on more than the mean: their
+    distance from it is assumed to shrink with the root of the number of rows.
     """
     is_below = mean < bar
 

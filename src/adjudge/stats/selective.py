@@ -1,10 +1,10 @@
-"""From which confidence on a judge's verdict may be accepted, with a promise about the errors among
-those accepted.
+"""Confidence thresholds above which a judge's verdicts may be accepted, with a guarantee about
+their errors.
 
 Fixed-sequence testing with Clopper and Pearson's limits (Jung, Brahman and Choi 2025): go down from
 the highest confidence while the upper limit of the error rate among the rows above stays within the
-risk. Where already the first step fails there is no such confidence: the judge is never accepted.
-All of it holds for rows like those it was learnt from.
+risk. If the first step already fails there is no threshold: the judge is never accepted. All of it
+holds for rows like those of the fit.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from adjudge.stats.intervals import upper_limit
 from adjudge.stats.threshold import Threshold
 
 FEWEST_ACCEPTED = 30
-"""The first step has at least so many rows: fewer show nothing about an error rate."""
+"""Minimum number of rows in the first step: fewer show nothing about an error rate."""
 
 
 def threshold(
     confidences: Sequence[float], right: Sequence[bool], *, risk: float, doubt: float = 0.05
 ) -> Threshold:
-    """The lowest confidence from which on at most ``risk`` of the verdicts are wrong, except with
-    probability ``doubt``.
+    """Return the lowest confidence from which on at most ``risk`` of the verdicts are wrong, except
+    with probability ``doubt``.
     """
     ordered = sorted(zip(confidences, right, strict=True), key=lambda row: -row[0])
     least = max(FEWEST_ACCEPTED, _rows_to_show(0, risk, doubt))
@@ -38,27 +38,27 @@ def threshold(
             risk=risk,
         )
         return Threshold(confidence=None, rows=len(ordered), reason=reason)
-    first = min(len(ordered), max(least, _rows_to_show(1, risk, doubt)))
-    held: tuple[int, int] | None = None
+    start = min(len(ordered), max(least, _rows_to_show(1, risk, doubt)))
+    passed: tuple[int, int] | None = None
     errors = 0
     for count, (confidence, correct) in enumerate(ordered, 1):
         errors += not correct
-        if count < first or (count < len(ordered) and ordered[count][0] == confidence):
+        if count < start or (count < len(ordered) and ordered[count][0] == confidence):
             continue
         if not _within(errors, count, risk, doubt):
             break
-        held = count, errors
+        passed = count, errors
     return (
-        _accepting(ordered[held[0] - 1][0], held, len(ordered), doubt)
-        if held
+        _accepting(ordered[passed[0] - 1][0], passed, len(ordered), doubt)
+        if passed
         else _never(errors, count, len(ordered), risk, doubt)
     )
 
 
 def _rows_to_show(errors: int, risk: float, doubt: float) -> int:
-    """The fewest rows with so many errors that still show the risk.
+    """Return the fewest rows with that many errors that still show the risk.
 
-    Starting there, one early error does not end it all.
+    Starting there, one early error does not end the sequence.
     """
     count = errors + 1
     while not _within(errors, count, risk, doubt):
@@ -67,8 +67,8 @@ def _rows_to_show(errors: int, risk: float, doubt: float) -> int:
 
 
 def _within(errors: int, count: int, risk: float, doubt: float) -> bool:
-    """Whether the upper limit of the error rate is the risk or less, without
-    computing the limit.
+    """Return True if the upper limit of the error rate is at most the risk, without computing the
+    limit.
     """
     return errors < count and beta_cdf(risk, errors + 1, count - errors) >= 1 - doubt
 
@@ -97,8 +97,8 @@ def _never(errors: int, count: int, rows: int, risk: float, doubt: float) -> Thr
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One judge of a cascade, on the labelled rows: its confidence in each and whether it was
-    right; None where it failed.
+    """One judge of a cascade on the labelled rows: its confidences and correctness; None if it
+    failed.
     """
 
     confidences: Sequence[float | None]
@@ -108,23 +108,25 @@ class Stage:
 def cascade_thresholds(
     stages: Sequence[Stage], *, risk: float, doubt: float = 0.05
 ) -> list[Threshold]:
-    """A threshold for each judge, learnt on the rows that the former ones left, with the doubt
-    split evenly among them.
+    """Return a threshold per judge, fitted on the rows that the former ones left, with the doubt
+    split evenly.
 
-    Each judge keeps its own promise, so the cascade keeps it too, whatever share each accepts.
+    Each judge keeps its own guarantee, so the cascade keeps it too, whatever share each accepts.
     """
-    found: list[Threshold] = []
-    left = list(range(len(stages[0].confidences))) if stages else []
+    thresholds: list[Threshold] = []
+    remaining = list(range(len(stages[0].confidences))) if stages else []
     for stage in stages:
-        known = [
+        confident = [
             (place, confidence)
-            for place in left
+            for place in remaining
             if (confidence := stage.confidences[place]) is not None
         ]
-        right = [stage.right[place] for place, _ in known]
-        one = threshold(
-            [confidence for _, confidence in known], right, risk=risk, doubt=doubt / len(stages)
+        right = [stage.right[place] for place, _ in confident]
+        stage_threshold = threshold(
+            [confidence for _, confidence in confident], right, risk=risk, doubt=doubt / len(stages)
         )
-        found.append(one)
-        left = [place for place in left if not one.accepts(stage.confidences[place])]
-    return found
+        thresholds.append(stage_threshold)
+        remaining = [
+            place for place in remaining if not stage_threshold.accepts(stage.confidences[place])
+        ]
+    return thresholds

@@ -1,6 +1,6 @@
-"""Intervals that may be looked at after every label, and acted upon.
+"""Intervals that may be inspected, and acted upon, after every label.
 
-The capital of somebody who bets against a share, with stakes mixed over all of them by a Beta(½, ½)
+The capital of a bettor against a share, with stakes mixed over all of them by a Beta(½, ½)
 (Robbins): against the true share it does not grow on average, so that it ever reaches 1/α in no
 more than α of streams. Shares at which it did not are the interval. A value between 0 and 1 counts
 as that part of a hit; the capital of several streams is multiplied.
@@ -17,15 +17,13 @@ from adjudge.stats.distributions import z_two_sided
 from adjudge.stats.intervals import Clusters, Interval
 
 OF_ROWS = 0.1
-"""The part of the risk that is kept for which rows there are; the rest is for the labels."""
+"""Part of the risk for the sampling of rows; the rest is for the labels."""
 _MOST = 1e12
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterSizes:
-    """Rows that are not independent of each other: how many there are, in how many clusters, and
-    how many the largest one has.
-    """
+    """Number of dependent rows, of their clusters, and of the rows in the largest one."""
 
     rows: int
     units: int
@@ -34,7 +32,7 @@ class ClusterSizes:
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """Labels of one verdict as they came in, and the share of the rows that it has."""
+    """Labels of one verdict in the order of arrival, and its share of the rows."""
 
     weight: float
     hits: float
@@ -59,12 +57,12 @@ class Stream:
 
     @property
     def mean(self) -> float | None:
-        """None where there are no labels."""
+        """Mean label; None without labels."""
         count = self.hits + self.misses
         return self.hits / count if count else None
 
     def log_capital(self, share: float) -> float:
-        """Of the bets against ``share``."""
+        """Return the log-capital of the bets against ``share``."""
         count = self.hits + self.misses
         hits = self.fill * self.hits + (1 - self.fill) * count * share
         hits = min(max(hits, 0.0), count)
@@ -73,29 +71,32 @@ class Stream:
         return mixed - _times_log(hits, share) - _times_log(misses, 1 - share)
 
     def share_at(self, slope: float) -> float:
-        """Where the capital grows by ``slope`` times the weight with the share."""
+        """Return the share at which the capital grows by ``slope`` times the weight."""
         rise, count = slope * self.weight, self.hits + self.misses
         if self.fill < 1 and count:
             return self._searched_share_at(rise)
-        left = count - rise
-        root = math.sqrt(max(0.0, left * left + 4 * rise * self.hits))
-        if left > 0:
-            return 2 * self.hits / (left + root)
-        return min(1.0, (root - left) / (2 * rise))
+        remaining = count - rise
+        root = math.sqrt(max(0.0, remaining * remaining + 4 * rise * self.hits))
+        if remaining > 0:
+            return 2 * self.hits / (remaining + root)
+        return min(1.0, (root - remaining) / (2 * rise))
 
     def _searched_share_at(self, rise: float) -> float:
-        """Like ``share_at`` for clusters of unequal size, whose capital has no such formula.
+        """Like ``share_at``, for clusters of unequal size, whose capital has no such formula.
 
-        The capital is convex, so the share is where the capital less the rise is least.
+        The capital is convex, so the share minimises the capital less the rise.
         """
         mean = self.mean or 0.0
         low, high = (mean, 1.0) if rise > 0 else (0.0, mean)
         for _ in range(60):
-            left, right = (2 * low + high) / 3, (low + 2 * high) / 3
-            if self.log_capital(left) - rise * left < self.log_capital(right) - rise * right:
-                high = right
+            lower_third, upper_third = (2 * low + high) / 3, (low + 2 * high) / 3
+            if (
+                self.log_capital(lower_third) - rise * lower_third
+                < self.log_capital(upper_third) - rise * upper_third
+            ):
+                high = upper_third
             else:
-                low = left
+                low = lower_third
         return (low + high) / 2
 
 
@@ -110,21 +111,20 @@ def _times_log(count: float, share: float) -> float:
 
 
 def confidence_sequence(values: Iterable[float], *, level: float = 0.95) -> Interval:
-    """An interval of the mean of values between 0 and 1 that may be looked at after every one of
-    them, and acted upon: all of its intervals together miss the mean in no more than ``1 - level``
-    of streams.
+    """Return an interval of the mean of values between 0 and 1 that may be inspected after every
+    one of them.
+
+    All such intervals together miss the mean in no more than ``1 - level`` of streams.
     """
-    known = list(values)
-    hits = math.fsum(known)
-    return sequential_interval([Stream(1.0, hits, len(known) - hits)], level=level)
+    seen_values = list(values)
+    hits = math.fsum(seen_values)
+    return sequential_interval([Stream(1.0, hits, len(seen_values) - hits)], level=level)
 
 
 def sequential_mean(
     values: Sequence[float], *, level: float = 0.95, clusters: Clusters = None
 ) -> Interval | None:
-    """The same for a gate: of the mean of all rows, of which those of one cluster belong together.
-    None without values.
-    """
+    """Like ``confidence_sequence``, for a gate over clustered rows; None without values."""
     if not values:
         return None
     if clusters is None:
@@ -135,7 +135,7 @@ def sequential_mean(
 
 
 def _mean_of_clusters(total: float, sizes: ClusterSizes, level: float) -> Interval:
-    """Return the sequential interval of the mean over rows of values between 0 and 1, whose sum is
+    """Return the sequential interval of the mean over rows of values between 0 and 1 with the sum
     ``total``.
     """
     stream = Stream.of_clusters(1.0, total, sizes)
@@ -163,10 +163,11 @@ def sequential_difference(
     level: float = 0.95,
     clusters: ClusterSizes | None = None,
 ) -> Interval:
-    """The same of the mean of ``count`` differences between -1 and 1, from the sum of those above 0
-    and of those below. Rows that are alike in both cost next to nothing of its width.
+    """Like ``confidence_sequence``, for the mean of ``count`` differences between -1 and 1, from
+    the sums of those above 0 and below.
 
-    ``clusters``: the sums are over clusters' sums of differences, above 0 and below.
+    Rows that are equal in both cost next to nothing in width. ``clusters``: the sums are over
+    clusters' sums of differences.
     """
     sizes = clusters or ClusterSizes(count, count, 1)
     up, down = (_mean_of_clusters(part, sizes, (1 + level) / 2) for part in (rises, falls))
@@ -174,13 +175,13 @@ def sequential_difference(
 
 
 def sequential_interval(streams: Sequence[Stream], *, level: float = 0.95) -> Interval:
-    """The same of a weighted sum of means: the least and the greatest sum at which the capital of
-    all streams together has not reached its bound.
+    """Return the interval of a weighted sum of means: the sums at which the joint capital has not
+    reached its bound.
     """
     bound = math.log(1 / (1 - level))
 
     def capital(slope: float) -> float:
-        return math.fsum(one.log_capital(one.share_at(slope)) for one in streams)
+        return math.fsum(stream.log_capital(stream.share_at(slope)) for stream in streams)
 
     def end(sign: int) -> float:
         far = 1.0
@@ -190,7 +191,7 @@ def sequential_interval(streams: Sequence[Stream], *, level: float = 0.95) -> In
         for _ in range(100):
             middle = (near + far) / 2
             near, far = (near, middle) if capital(sign * middle) >= bound else (middle, far)
-        return math.fsum(one.weight * one.share_at(sign * far) for one in streams)
+        return math.fsum(stream.weight * stream.share_at(sign * far) for stream in streams)
 
     return Interval(max(0.0, end(-1)), min(1.0, end(1)), level)
 
@@ -198,17 +199,18 @@ def sequential_interval(streams: Sequence[Stream], *, level: float = 0.95) -> In
 def sequential_rate(
     streams: Sequence[Stream], rows: int, *, level: float = 0.95, apart: Sequence[float] = ()
 ) -> Interval:
-    """Like sequential_interval, but for rows like these, of which there are ``rows``: which rows
-    there are is a sample too, and takes a tenth of the risk. ``apart``: the values of rows that no
-    stream is about; all others have the weights of the streams.
+    """Like ``sequential_interval``, but for a population of rows, of which there are ``rows``.
+
+    The rows are a sample too, which takes a tenth of the risk. ``apart``: values of rows outside of
+    all streams; all others have the weights of the streams.
     """
     risk = 1 - level
     of_labels = sequential_interval(streams, level=1 - (1 - OF_ROWS) * risk)
-    means = [(one.weight, one.mean if one.mean is not None else 0.5) for one in streams]
+    means = [(stream.weight, stream.mean if stream.mean is not None else 0.5) for stream in streams]
     means += [(1 / rows, value) for value in apart]
     value = math.fsum(weight * mean for weight, mean in means)
     spread = math.fsum(weight * (mean - value) ** 2 for weight, mean in means)
     reach = z_two_sided(1 - OF_ROWS * risk) * math.sqrt(spread / rows) if rows else 0.0
-    known = math.fsum(apart) / rows if apart else 0.0
-    lower, upper = of_labels.lower + known - reach, of_labels.upper + known + reach
+    fixed_part = math.fsum(apart) / rows if apart else 0.0
+    lower, upper = of_labels.lower + fixed_part - reach, of_labels.upper + fixed_part + reach
     return Interval(max(0.0, lower), min(1.0, upper), level)

@@ -1,4 +1,4 @@
-"""Slices of one whole: how sure all of them are together, and what small ones take from it."""
+"""Slices of one whole: joint levels, and shrinkage of small slices."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from adjudge.stats.distributions import bisect
 from adjudge.stats.refusal import HELD, LEAST_LABELS
 
 LEAST_SLICES = 3
-"""Fewer slices do not show how much slices differ."""
+"""Minimum number of slices that show how much slices differ."""
 
 
 class PooledValue(NamedTuple):
-    """A slice's value, moved towards what the whole lets expect of it."""
+    """A slice's value, shrunk towards what the whole lets expect."""
 
     value: float
     from_whole: float
-    """How much of it is what the whole lets expect, from 0 to 1."""
+    """Weight of the expectation from the whole, from 0 to 1."""
 
 
 class OwnValue(NamedTuple):
-    """What a slice says by itself, and what the whole lets expect of it."""
+    """A slice's own value, and its expectation from the whole."""
 
     value: float | None
     error: float | None
@@ -32,34 +32,39 @@ class OwnValue(NamedTuple):
 
 
 def level_of_each(level: float, count: int) -> float:
-    """The level of each of ``count`` intervals that all hold together at ``level`` (Bonferroni)."""
+    """Return the level of each of ``count`` intervals that hold together at ``level``
+    (Bonferroni).
+    """
     return 1 - (1 - level) / max(1, count)
 
 
 def pool(slices: Sequence[OwnValue]) -> list[PooledValue | None]:
-    """Each slice's value pulled towards its expected one, the more the less sure it is by itself.
+    """Shrink each slice's value towards its expected one, the more the less certain it is.
 
-    How far slices lie from what the whole lets expect is taken from all of them (the empirical
-    Bayes estimate of Fay and Herriot's model); None where fewer than three have a value.
+    The spread of the slices around their expectation is estimated from all of them (the empirical
+    Bayes estimate of Fay and Herriot's model); None if fewer than three have a value.
     """
-    known = [
-        (one.value - one.expected, one.error)
-        for one in slices
-        if one.value is not None and one.error
+    gaps = [
+        (part.value - part.expected, part.error)
+        for part in slices
+        if part.value is not None and part.error
     ]
-    if len(known) < LEAST_SLICES:
+    if len(gaps) < LEAST_SLICES:
         return [None] * len(slices)
-    spread = _spread([(gap, error * error) for gap, error in known])
-    return [_pooled(one, spread) for one in slices]
+    spread = _spread([(gap, error * error) for gap, error in gaps])
+    return [_pooled(part, spread) for part in slices]
 
 
 def _spread(known: Sequence[tuple[float, float]]) -> float:
-    """The variance between slices, beyond what their errors make of it: where as much is left of
-    the gaps as chance would leave.
+    """Return the variance between slices beyond their errors: the one at which the gaps are as
+    large as chance makes them.
     """
 
     def too_small(variance: float) -> bool:
-        return math.fsum(gap * gap / (variance + own) for gap, own in known) > len(known) - 1
+        return (
+            math.fsum(gap * gap / (variance + error_variance) for gap, error_variance in known)
+            > len(known) - 1
+        )
 
     return bisect(too_small) if too_small(0.0) else 0.0
 
@@ -72,16 +77,20 @@ def _pooled(one: OwnValue, spread: float) -> PooledValue:
 
 
 def labels_missing(strata: Sequence[Stratum], *, every: bool = False) -> int:
-    """How many labels a slice lacks for a number of its own: 20, and 5 in each verdict that one row
-    in twenty has, as for the whole. It depends on how many labels there are, not on what they say,
-    and the labels of copies of one text count once.
+    """Return how many labels a slice lacks for its own number: 20, and 5 for each verdict that one
+    row in twenty has, as for the whole.
 
-    ``every``: also one in each of the others.
+    It depends on the number of labels, not on what they say; labels of copies of one text count
+    once. ``every``: also one for each of the others.
     """
-    rows, labels = sum(one.rows for one in strata), sum(one.texts for one in strata)
+    rows, labels = sum(stratum.rows for stratum in strata), sum(stratum.texts for stratum in strata)
     short = sum(
-        max(0, min(FEW if one.rows >= HELD * rows else int(every), one.possible) - one.texts)
-        for one in strata
-        if one.verdict is not None
+        max(
+            0,
+            min(FEW if stratum.rows >= HELD * rows else int(every), stratum.possible)
+            - stratum.texts,
+        )
+        for stratum in strata
+        if stratum.verdict is not None
     )
-    return max(min(LEAST_LABELS, sum(one.possible for one in strata)) - labels, short)
+    return max(min(LEAST_LABELS, sum(stratum.possible for stratum in strata)) - labels, short)

@@ -12,8 +12,8 @@ _MANY = 200
 
 
 def t_cdf(t: float, freedom: int) -> float:
-    """Student's distribution function, by its finite series (Abramowitz and Stegun 26.7.3 and
-    26.7.4).
+    """Return Student's distribution function, by its finite series (Abramowitz and Stegun 26.7.3
+    and 26.7.4).
     """
     if freedom > _MANY:
         tail = beta_cdf(freedom / (freedom + t * t), freedom / 2, 0.5) / 2
@@ -30,7 +30,7 @@ def t_cdf(t: float, freedom: int) -> float:
 
 @lru_cache(maxsize=256)
 def t_quantile(share: float, freedom: int) -> float:
-    """Where Student's distribution function reaches ``share``."""
+    """Return the quantile of Student's distribution."""
     low, high = -1.0, 1.0
     while t_cdf(low, freedom) > share:
         low *= 2
@@ -45,5 +45,5 @@ def t_quantile(share: float, freedom: int) -> float:
 
 
 def t_two_sided(level: float, freedom: int) -> float:
-    """How many standard errors an interval of this level reaches to each side."""
+    """Return how many standard errors an interval of this level extends to each side."""
     return t_quantile((1 + level) / 2, freedom)

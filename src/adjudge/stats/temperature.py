@@ -1,5 +1,5 @@
-"""Temperature scaling: one number that makes stated probabilities as sure as they are right (Guo et
-al. 2017). It changes how sure a judge is, and hardly ever what it chooses.
+"""Temperature scaling: one number that calibrates stated probabilities (Guo et al. 2017). It
+changes how confident a judge is, and hardly ever its choice.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from adjudge.stats.probability import calibration_error
 
 Shares = Mapping[str, float]
 FEWEST = 30
-"""Rows with a label that a temperature is fitted to at the least."""
+"""Minimum number of labelled rows for a temperature."""
 _RANGE = (math.log(0.05), math.log(20.0))
 _STEPS = 60
 _GOLDEN = (math.sqrt(5) - 1) / 2
 _DECIMALS = 2
-"""Servers round to two decimals at the coarsest: a stated 0 or 1 is held half a step away."""
+"""Coarsest rounding of servers. A stated 0 or 1 is moved half a step inside."""
 
 
 @dataclass(frozen=True, slots=True)
 class Temperature:
-    """A temperature and how far probabilities are from what comes true, without it and with it, on
-    rows that it was not fitted to.
+    """A temperature, and the calibration error without and with it, on rows that it was not fitted
+    to.
     """
 
     value: float | None
@@ -34,12 +34,12 @@ class Temperature:
     before: Estimate | None = None
     after: Estimate | None = None
     reason: str = ""
-    """Why there is none."""
+    """The reason if there is none."""
 
 
 def at_temperature(shares: Shares, temperature: float) -> dict[str, float]:
-    """The probabilities at another temperature: below 1 they become surer, above 1 less sure."""
-    logs = {name: math.log(share) / temperature for name, share in _held(shares).items()}
+    """Return the probabilities at another temperature: below 1 more confident, above 1 less."""
+    logs = {name: math.log(share) / temperature for name, share in _keep_inside(shares).items()}
     top = max(logs.values())
     weights = {name: math.exp(value - top) for name, value in logs.items()}
     total = math.fsum(weights.values())
@@ -47,37 +47,39 @@ def at_temperature(shares: Shares, temperature: float) -> dict[str, float]:
 
 
 def fit_temperature(rows: Sequence[tuple[Shares, str]]) -> float:
-    """The temperature at which the labels are likeliest; ``rows``: probabilities and the label."""
+    """Return the temperature at which the labels are likeliest; ``rows``: probabilities and the
+    label.
+    """
     logs = [
-        ([math.log(share) for share in held.values()], math.log(held[label]))
+        ([math.log(share) for share in bounded.values()], math.log(bounded[label]))
         for shares, label in rows
-        for held in (_held(shares),)
+        for bounded in (_keep_inside(shares),)
     ]
 
     def loss(log_temperature: float) -> float:
         beta = math.exp(-log_temperature)
-        return math.fsum(_log_sum(values, beta) - beta * own for values, own in logs)
+        return math.fsum(_log_sum(values, beta) - beta * label_log for values, label_log in logs)
 
     low, high = _RANGE
-    left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
-    at_left, at_right = loss(left), loss(right)
+    lower_point, upper_point = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
+    at_left, at_right = loss(lower_point), loss(upper_point)
     for _ in range(_STEPS):
         if at_left <= at_right:
-            high, right, at_right = right, left, at_left
-            left = high - _GOLDEN * (high - low)
-            at_left = loss(left)
+            high, upper_point, at_right = upper_point, lower_point, at_left
+            lower_point = high - _GOLDEN * (high - low)
+            at_left = loss(lower_point)
         else:
-            low, left, at_left = left, right, at_right
-            right = low + _GOLDEN * (high - low)
-            at_right = loss(right)
+            low, lower_point, at_left = lower_point, upper_point, at_right
+            upper_point = low + _GOLDEN * (high - low)
+            at_right = loss(upper_point)
     return math.exp((low + high) / 2)
 
 
 def calibrate(rows: Sequence[tuple[Shares, str]], *, level: float = 0.95) -> Temperature:
-    """Fit a temperature to all rows; say what it does by fitting it to each half of them and
-    looking at the other half.
+    """Fit a temperature to all rows; measure its effect by fitting it to each half and testing on
+    the other.
 
-    Rows whose label is not one of the options are the caller's to leave out.
+    Rows whose label is not an option must be left out by the caller.
     """
     if len(rows) < FEWEST:
         reason = Message(
@@ -87,22 +89,25 @@ def calibrate(rows: Sequence[tuple[Shares, str]], *, level: float = 0.95) -> Tem
         )
         return Temperature(None, len(rows), reason=reason)
     halves = rows[::2], rows[1::2]
-    before: list[tuple[float, int]] = []
-    after: list[tuple[float, int]] = []
+    raw_pairs: list[tuple[float, int]] = []
+    scaled_pairs: list[tuple[float, int]] = []
     for fitted, held_out in (halves, halves[::-1]):
         temperature = fit_temperature(fitted)
-        before += [_stated(shares, label) for shares, label in held_out]
-        after += [_stated(at_temperature(shares, temperature), label) for shares, label in held_out]
+        raw_pairs += [_confidence_and_hit(shares, label) for shares, label in held_out]
+        scaled_pairs += [
+            _confidence_and_hit(at_temperature(shares, temperature), label)
+            for shares, label in held_out
+        ]
     return Temperature(
         fit_temperature(rows),
         len(rows),
-        calibration_error(Counter(before), level=level)[0],
-        calibration_error(Counter(after), level=level)[0],
+        calibration_error(Counter(raw_pairs), level=level)[0],
+        calibration_error(Counter(scaled_pairs), level=level)[0],
     )
 
 
-def _stated(shares: Shares, label: str) -> tuple[float, int]:
-    """How sure the judge is of its choice, and whether that is right."""
+def _confidence_and_hit(shares: Shares, label: str) -> tuple[float, int]:
+    """Return the judge's confidence in its choice, and if that is right."""
     choice = max(shares, key=lambda name: shares[name])
     return shares[choice], int(choice == label)
 
@@ -112,10 +117,10 @@ def _log_sum(values: Sequence[float], beta: float) -> float:
     return top + math.log(math.fsum(math.exp(beta * value - top) for value in values))
 
 
-def _held(shares: Shares) -> dict[str, float]:
-    """The probabilities, none of them 0 or 1: a rounded 0 is not impossible."""
+def _keep_inside(shares: Shares) -> dict[str, float]:
+    """Return the probabilities, none of them 0 or 1: a rounded 0 is not impossible."""
     rounded = all(abs(share - round(share, _DECIMALS)) < 1e-12 for share in shares.values())
     least = 0.5 * 10.0**-_DECIMALS if rounded else 1e-6
-    held = {name: min(max(share, least), 1 - least) for name, share in shares.items()}
-    total = math.fsum(held.values())
-    return {name: share / total for name, share in held.items()}
+    bounded = {name: min(max(share, least), 1 - least) for name, share in shares.items()}
+    total = math.fsum(bounded.values())
+    return {name: share / total for name, share in bounded.items()}

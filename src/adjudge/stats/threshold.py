@@ -1,4 +1,4 @@
-"""From which confidence on a judge's verdicts may stand."""
+"""Confidence thresholds for a judge's verdicts."""
 
 from __future__ import annotations
 
@@ -7,16 +7,18 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class Threshold:
-    """What labelled rows allow one judge, such as a step of a cascade."""
+    """The confidence from which on labelled rows allow a judge's verdicts, such as those of a
+    cascade step.
+    """
 
     step: str = ""
-    """Its model, where it is such a step."""
+    """Model of the cascade step, if it is one."""
     identity: str = ""
-    """Of the judge that this was learnt of."""
+    """Identity of the judge."""
     confidence: float | None
     """Accept from here on; None: never accept, for the reason given."""
     rows: int
-    """Labelled rows that it was learnt on: those that earlier steps left."""
+    """Labelled rows of the fit: those that earlier steps left."""
     accepted: int = 0
     errors: int = 0
     limit: float | None = None
@@ -24,7 +26,9 @@ class Threshold:
     reason: str = ""
 
     def accepts(self, confidence: float | None) -> bool:
-        """Whether a verdict of this confidence may stand; one without a confidence never does."""
+        """Return True if a verdict of this confidence may be accepted; never without a
+        confidence.
+        """
         return (
             self.confidence is not None and confidence is not None and confidence >= self.confidence
         )

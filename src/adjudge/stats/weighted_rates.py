@@ -1,4 +1,4 @@
-"""Rates of a population from a sample whose rows had different chances to be drawn."""
+"""Rates of a population from a sample with unequal chances to be drawn."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from adjudge.stats.student import t_two_sided
 
 
 def weighted_mean(values: Sequence[float], weights: Sequence[float]) -> float:
-    """The mean of the population that the rows stand for."""
+    """Return the mean of the population that the rows represent."""
     return math.fsum(w * v for w, v in zip(weights, values, strict=True)) / math.fsum(weights)
 
 
 def weighted_interval(values: Sequence[float], weights: Sequence[float]) -> Interval | None:
-    """The interval of the same, of values between 0 and 1; None below 8 rows.
+    """Return the interval of the weighted mean of values between 0 and 1; None below 8 rows.
 
-    Korn and Graubard's: Clopper and Pearson's limits for as many rows as the sample is worth, which
-    is what its weights leave of it (Kish) or its spread over the rows, whichever is less.
+    Korn and Graubard's: Clopper and Pearson's limits for the effective number of rows, from the
+    weights (Kish) or from the spread, whichever is less.
     """
     count, level = len(values), 0.95
     if count < FEWEST:

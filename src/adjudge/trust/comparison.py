@@ -32,8 +32,8 @@ from adjudge.stats.difference import (
     PairedScores,
     VoteNoise,
     corrected_difference,
+    decide_outcome,
     holm,
-    three_valued,
 )
 from adjudge.stats.distributions import z_two_sided
 from adjudge.stats.estimate import Estimate
@@ -556,7 +556,7 @@ def _outcome(found: RunComparison) -> ComparisonOutcome:
     shown = found.shown
     if shown.lower is None or shown.upper is None:
         return ComparisonOutcome.CANNOT_TELL
-    return three_valued(Interval(shown.lower, shown.upper), found.margin)
+    return decide_outcome(Interval(shown.lower, shown.upper), found.margin)
 
 
 def _corrected(

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from adjudge.core.domain.message import Reply
 from adjudge.core.domain.vote import Outcome
-from adjudge.core.verdicts.text import read_persona, read_text, unwrapped
+from adjudge.core.verdicts.text import read_persona, read_text, unwrap
 
 TEXT = "Dear friend,\n\nthank you."
 
@@ -63,15 +63,15 @@ def test_what_belongs_to_the_text_stays(text: str) -> None:
 
 def test_what_the_original_has_is_left_in_the_new_text() -> None:
     fenced = "```python\nprint(1)\n```"
-    assert unwrapped(fenced, original="```python\nprint(0)\n```") == fenced
+    assert unwrap(fenced, original="```python\nprint(0)\n```") == fenced
     assert (
-        unwrapped("Improved text: is a label.", original="Improved text: was one.")
+        unwrap("Improved text: is a label.", original="Improved text: was one.")
         == "Improved text: is a label."
     )
-    declined = read_text(
+    says_no_answer = read_text(
         Reply("I'm sorry, but I can't help with that today."), "I can't help with that."
     )
-    assert declined.outcome is Outcome.OK
+    assert says_no_answer.outcome is Outcome.OK
 
 
 @pytest.mark.parametrize(

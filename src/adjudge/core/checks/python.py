@@ -18,7 +18,7 @@ from adjudge.core.checks.words import short
 from adjudge.core.domain.instance import Instance
 from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.reading.types import Number, Text, key
-from adjudge.core.reading.user_code import beside, is_reference, load_code
+from adjudge.core.reading.user_code import is_reference, load_code, locate_code
 from adjudge.errors import SetupError
 from adjudge.messages import Message
 
@@ -70,7 +70,7 @@ class Python(Check):
         _ = self._function if is_reference(self.code) else self._expression
 
     def look(self, text: str, row: Instance) -> Observation:
-        code = beside(self.code, self.folder) if is_reference(self.code) else self.code
+        code = locate_code(self.code, self.folder) if is_reference(self.code) else self.code
         call = CheckCall(code, text, row, float(self.timeout))
         try:
             answer = json.loads(_CALLER.ask(call.to_line(), call.seconds))
@@ -110,7 +110,7 @@ class Python(Check):
 
     @cached_property
     def _function(self) -> Function:
-        found = load_code(beside(self.code, self.folder))
+        found = load_code(locate_code(self.code, self.folder))
         if inspect.iscoroutinefunction(found):
             raise SetupError("{code} is async: a check is a plain function", code=self.code)
         return found

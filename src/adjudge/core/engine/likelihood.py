@@ -140,7 +140,7 @@ def likelihood_requests(ballot: Ballot) -> list[tuple[Labels, Request]]:
 
 def _orders(ballot: Ballot) -> Sequence[Labels]:
     labels = labels_for(ballot.question)
-    if labels.own:
+    if labels.fixes_order:
         return [labels]
     return [labels, replace(labels, options=labels.options[::-1])]
 

@@ -9,7 +9,7 @@ import json
 from adjudge.core.domain.message import ChatMessage, Prompt
 from adjudge.core.domain.vote import Ballot
 from adjudge.core.prompts.fence import neutral
-from adjudge.core.reading.places import filled_text
+from adjudge.core.reading.places import fill_text
 
 ROW, PROMPT, CHAT = "target_row", "target_prompt", "target_chat"
 """What ballots to targets are filed under."""
@@ -30,5 +30,5 @@ def render_target(ballot: Ballot) -> Prompt:
         chat = json.loads(row)
         turns = [ChatMessage(one["role"], neutral(one["content"])) for one in chat[MESSAGES]]
         return Prompt((ChatMessage("system", chat[SYSTEM]), *turns))
-    text = filled_text(ballot.criteria.description, json.loads(row))
+    text = fill_text(ballot.criteria.description, json.loads(row))
     return Prompt((ChatMessage("user", text if ballot.template == PROMPT else row),))

@@ -1,1 +1,1 @@
-"""Values out of YAML with their place: file, line and key."""
+"""Typed reading of YAML, TOML and JSON, with file, line and key in every error."""

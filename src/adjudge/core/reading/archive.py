@@ -1,5 +1,5 @@
-"""ZIP archives from anybody: entries are read into memory one by one, never unpacked to the disk,
-and never without a limit.
+"""ZIP archives from untrusted sources. Entries are read into memory one by one, within limits, and
+never unpacked to the disk.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from adjudge.errors import RunError, SetupError
 LARGEST_ENTRY = 100_000_000
 """Bytes of one entry, unpacked."""
 _SUSPICIOUS, _EXPANSION = 1_000_000_000, 200
-"""An archive that unpacks to more bytes than the first may be so many times as
-large as its file.
+"""An archive that unpacks to more bytes than the first number may grow by at most the second as a
+factor.
 """
 _CHUNK = 1 << 20
 _ZSTD = 93
@@ -28,20 +28,22 @@ _BACK_SLASH = "\\"
 
 
 class Unpacker(Protocol):
+    """A decompressor with a limit per call."""
+
     def decompress(self, data: bytes, max_length: int) -> bytes: ...
 
 
 def entry_names(path: Path) -> tuple[str, ...]:
-    """What an archive holds. A RunError says why it is not used."""
-    with _opened(path) as archive:
-        return tuple(info.filename for info in _checked(archive, path))
+    """Return the names in an archive, or raise RunError if it is not safe."""
+    with _open_archive(path) as archive:
+        return tuple(info.filename for info in _safe_entries(archive, path))
 
 
 def entries(path: Path, wanted: Callable[[str], bool]) -> Iterator[tuple[str, bytes]]:
-    """(name, content) of the entries whose names are wanted, in their order."""
+    """Yield (name, content) of the wanted entries, in order."""
     total = 0
-    with _opened(path) as archive, path.open("rb") as file:
-        for info in _checked(archive, path):
+    with _open_archive(path) as archive, path.open("rb") as file:
+        for info in _safe_entries(archive, path):
             if not wanted(info.filename) or info.is_dir():
                 continue
             content = _content(file, info, path)
@@ -51,7 +53,7 @@ def entries(path: Path, wanted: Callable[[str], bool]) -> Iterator[tuple[str, by
 
 
 def unpacked_size(path: Path) -> int:
-    """How many bytes a file that is packed with gzip unpacks to."""
+    """Return the unpacked size of a gzip file in bytes."""
     total = 0
     try:
         with gzip.open(path) as file:
@@ -75,7 +77,7 @@ def _check_expansion(path: Path, unpacked: int) -> None:
         )
 
 
-def _opened(path: Path) -> zipfile.ZipFile:
+def _open_archive(path: Path) -> zipfile.ZipFile:
     try:
         return zipfile.ZipFile(path)
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
@@ -84,7 +86,7 @@ def _opened(path: Path) -> zipfile.ZipFile:
         ) from error
 
 
-def _checked(archive: zipfile.ZipFile, path: Path) -> list[zipfile.ZipInfo]:
+def _safe_entries(archive: zipfile.ZipFile, path: Path) -> list[zipfile.ZipInfo]:
     for info in archive.infolist():
         name = info.filename
         if (
@@ -114,8 +116,8 @@ def _content(file: BinaryIO, info: zipfile.ZipInfo, path: Path) -> bytes:
         raise RunError("{where}: the archive is damaged", where=where)
     file.seek(int.from_bytes(header[26:28], "little") + int.from_bytes(header[28:30], "little"), 1)
     try:
-        content = _unpacked(file, info, where)
-    except SetupError:  # what would unpack it is not installed
+        content = _unpack(file, info, where)
+    except SetupError:  # the unpacker is not installed
         raise
     except (zlib.error, EOFError, ValueError) as error:
         raise RunError("{where} is damaged: {error}", where=where, error=error) from error
@@ -124,23 +126,29 @@ def _content(file: BinaryIO, info: zipfile.ZipInfo, path: Path) -> bytes:
     return content
 
 
-def _unpacked(file: BinaryIO, info: zipfile.ZipInfo, where: str) -> bytes:
-    """Whatever the archive says of its size: no more than the limit is ever in memory."""
-    unpacker, left, found = _unpacker(info.compress_type, where), info.compress_size, bytearray()
-    while left > 0 and (chunk := file.read(min(_CHUNK, left))):
-        left -= len(chunk)
-        found += (
+def _unpack(file: BinaryIO, info: zipfile.ZipInfo, where: str) -> bytes:
+    """Unpack an entry. The sizes in the archive may be false, so never more than the limit is in
+    memory.
+    """
+    unpacker, remaining, content = (
+        _unpacker(info.compress_type, where),
+        info.compress_size,
+        bytearray(),
+    )
+    while remaining > 0 and (chunk := file.read(min(_CHUNK, remaining))):
+        remaining -= len(chunk)
+        content += (
             chunk
             if unpacker is None
-            else unpacker.decompress(chunk, LARGEST_ENTRY + 1 - len(found))
+            else unpacker.decompress(chunk, LARGEST_ENTRY + 1 - len(content))
         )
-        if len(found) > LARGEST_ENTRY:
+        if len(content) > LARGEST_ENTRY:
             raise RunError(
                 "{where} unpacks to more than {most:,} bytes: it is not used",
                 where=where,
                 most=LARGEST_ENTRY,
             )
-    return bytes(found)
+    return bytes(content)
 
 
 def _unpacker(method: int, where: str) -> Unpacker | None:
@@ -169,12 +177,12 @@ def _zstd() -> Unpacker:
 
 
 def zstd_unpacker() -> Unpacker | None:
-    """An unpacker of zstd; None if this Python has none."""
+    """Return an unpacker of zstd; None if this Python has none."""
     try:
         module = import_module(
             "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
         )
     except ImportError:
         return None
-    made: Unpacker = module.ZstdDecompressor()
-    return made
+    unpacker: Unpacker = module.ZstdDecompressor()
+    return unpacker

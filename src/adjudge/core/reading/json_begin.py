@@ -1,4 +1,4 @@
-"""The beginning of an object in JSON: as much as a text that may break off holds of it."""
+"""The beginning of a JSON object in a text that may break off."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _LONGEST_CUT = 1000
 
 
 def begin_object(text: str) -> JsonDict:
-    """Its members up to where the text breaks off; there of a list the first items, and of a text
-    the beginning.
+    """Return the members before the break. The broken value is read in part: the first items of a
+    list, the start of a text.
     """
     try:
-        found = json.loads(text)
+        data = json.loads(text)
     except (ValueError, RecursionError):
-        found = dict(_members(text))
-    return found if isinstance(found, dict) else {}
+        data = dict(_members(text))
+    return data if isinstance(data, dict) else {}
 
 
 def _members(text: str) -> Iterator[tuple[str, JsonValue]]:
@@ -43,8 +43,8 @@ def _members(text: str) -> Iterator[tuple[str, JsonValue]]:
 
 def _cut_value(text: str, at: int) -> JsonValue:
     if text.startswith('"', at):
-        said = _CHARACTERS.match(text, at + 1, at + 1 + _LONGEST_CUT)
-        return str(_decode(f'"{said[0] if said else ""}"')[0])
+        match = _CHARACTERS.match(text, at + 1, at + 1 + _LONGEST_CUT)
+        return str(_decode(f'"{match[0] if match else ""}"')[0])
     return list(_items(text, at + 1)) if text.startswith("[", at) else None
 
 
@@ -58,5 +58,5 @@ def _items(text: str, at: int) -> Iterator[JsonValue]:
 
 
 def _after(text: str, at: int) -> int:
-    found = _BETWEEN.match(text, at)
-    return found.end() if found else at
+    match = _BETWEEN.match(text, at)
+    return match.end() if match else at

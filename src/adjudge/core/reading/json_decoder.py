@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _LEAST, _MOST = -(2**63), 2**63 - 1
 """Whole numbers that a C long holds; ``read_as`` decides about others."""
 _UNREADABLE = (RecursionError, UnicodeEncodeError)
-"""Besides its own errors, what msgspec raises for texts that are nested too deep, or no UTF-8."""
+"""Errors that msgspec raises, besides its own, for texts nested too deep or without UTF-8."""
 
 
 class JsonDecoder:
@@ -39,7 +39,7 @@ class JsonDecoder:
         refused: Iterable[str] = (),
         tag: tuple[str, str] | None = None,
     ) -> None:
-        import msgspec  # not loaded by commands that read no ledger
+        import msgspec  # heavy: only for commands that read a ledger
 
         self._errors = (msgspec.DecodeError, WrongType, *_UNREADABLE)
         self._readers: list[tuple[str, Reader, object]] = []
@@ -66,20 +66,20 @@ class JsonDecoder:
         if not isinstance(text, str):
             return None
         try:
-            found = self._decode(text)
+            decoded_object = self._decode(text)
             for name, read, default in self._readers:
-                if (value := getattr(found, name)) is not default:
-                    setattr(found, name, read(value))
+                if (value := getattr(decoded_object, name)) is not default:
+                    setattr(decoded_object, name, read(value))
         except self._errors:
             return None
-        return found
+        return decoded_object
 
 
 def text_decoder(kind: object) -> Callable[[object], Any | None]:
     """Return a function that decodes a text as ``kind``, such as a mapping of texts; None if
     ``read_as`` has to read it.
     """
-    import msgspec  # not loaded by commands that read no ledger
+    import msgspec  # heavy: only for commands that read a ledger
 
     native = _native(kind)
     if native is None:
@@ -87,22 +87,26 @@ def text_decoder(kind: object) -> Callable[[object], Any | None]:
     decode = msgspec.json.Decoder(native).decode
     errors = (msgspec.DecodeError, *_UNREADABLE)
 
-    def decoded(text: object) -> Any | None:
+    def decode_text(text: object) -> Any | None:
         try:
             return decode(text) if isinstance(text, str) else None
         except errors:
             return None
 
-    return decoded
+    return decode_text
 
 
 def hints_and_defaults(kind: type) -> tuple[dict[str, object], dict[str, object]]:
     """Return the annotations of a dataclass, and the defaults of the fields that have one."""
     hints = type_hints(kind)
-    own = fields(cast(Any, kind))
+    own_fields = fields(cast(Any, kind))
     return (
-        {one.name: hints[one.name] for one in own},
-        {one.name: one.default for one in own if one.default is not MISSING},
+        {own_field.name: hints[own_field.name] for own_field in own_fields},
+        {
+            own_field.name: own_field.default
+            for own_field in own_fields
+            if own_field.default is not MISSING
+        },
     )
 
 
@@ -110,6 +114,7 @@ def _default(value: object) -> Any:
     """Return a default as msgspec takes it: empty collections must be made."""
     import msgspec
 
+    # An empty mapping as a default would be shared; msgspec refuses it.
     if isinstance(value, dict):
         return msgspec.field(default_factory=lambda: value)
     return value
@@ -159,12 +164,12 @@ def _union(parts: Sequence[object]) -> Any | None:
     import msgspec
 
     inner = [_native(part) for part in parts if part is not type(None)]
-    if any(one is None or one is Any for one in inner):
+    if any(native is None or native is Any for native in inner):
         return None
     nothing = [None] if type(None) in parts else []
-    made: Any = functools.reduce(operator.or_, [*nothing, *inner])
+    union: Any = functools.reduce(operator.or_, [*nothing, *inner])
     try:
-        msgspec.json.Decoder(made)
+        msgspec.json.Decoder(union)
     except TypeError:
         return None
-    return made
+    return union

@@ -1,4 +1,4 @@
-"""JSON as others write it, and where in it something stands: ``a.b[0]``."""
+"""Paths into foreign JSON: ``a.b[0]``."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ _STEP = re.compile(r"\.?([^.\[\]]+)|\[(-?\d+)\]|\[\"([^\"]*)\"\]")
 
 
 class NotThere(Exception):
-    """Nothing stands at a path."""
+    """Raised if a path leads nowhere."""
 
 
 def steps_of(path: str) -> list[str | int]:
-    """``a.b[0]["c d"]`` as keys and places; a SetupError where it is written otherwise."""
+    """Split ``a.b[0]["c d"]`` into keys and indexes; SetupError if it is written otherwise."""
     steps: list[str | int] = []
     at = 1 if path.startswith("$") else 0
     while at < len(path):
-        found = _STEP.match(path, at)
-        if not found:
+        match = _STEP.match(path, at)
+        if not match:
             raise SetupError("the path {path!r} is not written as a.b[0]", path=path)
-        name, place, quoted = found.groups()
+        name, place, quoted = match.groups()
         steps.append(int(place) if place is not None else name if name is not None else quoted)
-        at = found.end()
+        at = match.end()
     return steps
 
 
 def value_at(found: JsonValue, path: str) -> JsonValue:
-    """What stands at a path; raises NotThere where nothing does."""
+    """Return the value at a path, or raise NotThere."""
     for step in steps_of(path):
         if isinstance(step, int) and isinstance(found, Sequence) and not isinstance(found, str):
             if not -len(found) <= step < len(found):

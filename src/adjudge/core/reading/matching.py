@@ -1,4 +1,4 @@
-"""A program of its own, which knows nothing of adjudge: it matches regular expressions, one a line,
+"""A separate program without any import of adjudge. It matches regular expressions, one per line,
 until its input ends. It may be killed at any time.
 """
 
@@ -47,15 +47,15 @@ def ending_with_parent(seconds: float) -> Iterator[None]:
 def match(
     pattern: str, flags: int, texts: list[str], whole: bool, most: int
 ) -> list[list[tuple[int, int]]]:
-    """Where each text matches: as a whole, or the first places."""
-    found = re.compile(pattern, flags)
+    """Return where each text matches: as a whole, or the first places."""
+    regex = re.compile(pattern, flags)
     if whole:
-        return [[one.span()] if (one := found.fullmatch(text)) else [] for text in texts]
-    return [[one.span() for one in islice(found.finditer(text), most)] for text in texts]
+        return [[hit.span()] if (hit := regex.fullmatch(text)) else [] for text in texts]
+    return [[hit.span() for hit in islice(regex.finditer(text), most)] for text in texts]
 
 
 def answer(line: str) -> list[list[tuple[int, int]]] | dict[str, str | int]:
-    """What is found, or why the expression is none and where."""
+    """Return the matches, or why the expression is invalid and where."""
     try:
         return match(*json.loads(line))
     except (re.error, ValueError, OverflowError, RecursionError) as error:
@@ -64,16 +64,17 @@ def answer(line: str) -> list[list[tuple[int, int]]] | dict[str, str | int]:
 
 
 def main() -> None:
-    """Say that it is there, then answer each line by a line. The argument says how many seconds
-    the parent waits for that.
+    """Report that the program is ready, then answer each line with a line.
+
+    The argument is the number of seconds that the parent waits for an answer.
     """
     seconds = float(sys.argv[1])
     sys.stdout.write("ready\n")
     sys.stdout.flush()
     for line in sys.stdin:
         with ending_with_parent(seconds):
-            found = answer(line)
-        sys.stdout.write(json.dumps(found) + "\n")
+            result = answer(line)
+        sys.stdout.write(json.dumps(result) + "\n")
         sys.stdout.flush()
 
 

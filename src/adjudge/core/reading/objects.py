@@ -1,6 +1,6 @@
-"""Files in object stores, behind addresses such as ``s3://bucket/rows.csv``, by obstore.
+"""Files in object stores, by addresses such as ``s3://bucket/rows.csv``, read with obstore.
 
-Credentials are those of the environment, as the provider's own tools read them.
+Credentials come from the environment, as the provider's own tools read them.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from adjudge.messages import Message
 T = TypeVar("T")
 SCHEMES = ("s3", "gs", "az", "abfs", "abfss")
 _AT_ONCE = 4 * 2**20
-"""Bytes that are fetched, or sent, by one request."""
+"""Bytes per request."""
 _PATIENCE = timedelta(seconds=30)
-"""How long a server that cannot be reached, or cannot answer, is asked again."""
+"""Time for retries if a server cannot be reached or fails."""
 _NO_BUCKET = re.compile("NoSuchBucket|ContainerNotFound")
 _TROUBLES = (
     (
@@ -61,13 +61,16 @@ _TROUBLES = (
         Message("its server cannot be reached: check the endpoint and the network"),
     ),
 )
-"""How an object store says what is wrong, and what a user can do."""
+"""Error of an object store → advice for the user."""
 _HOW_IT_ASKED = re.compile(r"Error performing \S+ \S+ in \S+(?:, after .*?)? +- ")
 
 
 @light_dataclass(frozen=True)
 class ObjectFile:
-    """A file that is not on this machine. Whatever goes wrong with it is an OSError."""
+    """A file in an object store. Every failure is an OSError.
+
+    Example: ``location_of("s3://bucket/rows.csv", Path()).read_bytes()``
+    """
 
     address: str
 
@@ -76,7 +79,7 @@ class ObjectFile:
 
     @property
     def name(self) -> str:
-        """Its own, without where it lies."""
+        """Name of the file without its folder."""
         return PurePosixPath(unquote(urlsplit(self.address).path)).name
 
     @property
@@ -84,13 +87,11 @@ class ObjectFile:
         return PurePosixPath(self.name).suffix
 
     def absolute(self) -> ObjectFile:
-        """As an address always is."""
+        """Return the file itself: an address is always absolute."""
         return self
 
-    def open(self, mode: str = "rb") -> BinaryIO:  # noqa: ARG002 - as that of a Path
-        """To be read from any place, however long that takes: every few megabytes are a request of
-        their own.
-        """
+    def open(self, mode: str = "rb") -> BinaryIO:  # noqa: ARG002 - like Path.open
+        """Open for reading with seeks. Every few megabytes are one request."""
         return io.BufferedReader(_Ranges(self._folder(), self.name), _AT_ONCE)
 
     def read_bytes(self) -> bytes:
@@ -98,33 +99,33 @@ class ObjectFile:
             return file.read()
 
     def version(self) -> str:
-        """Another one as soon as it holds something else."""
+        """Return a tag that changes with the content."""
         folder = self._folder()
         import obstore
 
-        return str(told(lambda: obstore.head(folder, self.name))["e_tag"])
+        return str(raise_os_errors(lambda: obstore.head(folder, self.name))["e_tag"])
 
     def check(self) -> None:
-        """That its bucket is there, and lets us in."""
+        """Raise OSError if the bucket is missing or denies access."""
         folder = self._folder()
         import obstore
 
-        told(lambda: obstore.list_with_delimiter(folder, self.name))
+        raise_os_errors(lambda: obstore.list_with_delimiter(folder, self.name))
 
     def replace_by(self, file: Path) -> None:
-        """Put what a file holds there: all of it, or nothing."""
+        """Upload a file in place of this one: all of it, or nothing."""
         folder = self._folder()
         import obstore
 
-        told(lambda: obstore.put(folder, self.name, file, chunk_size=2 * _AT_ONCE))
+        raise_os_errors(lambda: obstore.put(folder, self.name, file, chunk_size=2 * _AT_ONCE))
 
     def _folder(self) -> Any:
         return open_objects(self.address.rpartition("/")[0])
 
 
 def location_of(text: str, folder: Path) -> Path | ObjectFile:
-    """A path, seen from ``folder``, or what an address leads to. A SetupError where that is nothing
-    that we know.
+    """Return a path relative to ``folder``, or the file at an address. SetupError for an unknown
+    kind of address.
     """
     if "://" not in text:
         return folder / text
@@ -147,18 +148,18 @@ def location_of(text: str, folder: Path) -> Path | ObjectFile:
 
 
 def open_objects(address: str) -> Any:
-    """The store of obstore behind an address."""
+    """Return obstore's store at an address."""
     if find_spec("obstore") is None:
         raise SetupError(
             "what lies in a bucket is read and written by obstore: pip install 'adjudge[objects]'"
         )
     from obstore.store import from_url
 
-    return told(lambda: from_url(address, retry_config={"retry_timeout": _PATIENCE}))
+    return raise_os_errors(lambda: from_url(address, retry_config={"retry_timeout": _PATIENCE}))
 
 
-def told(work: Callable[[], T]) -> T:
-    """What goes wrong, as an OSError in one line."""
+def raise_os_errors(work: Callable[[], T]) -> T:
+    """Run ``work``, and turn its errors into OSErrors of one line."""
     from obstore.exceptions import AlreadyExistsError, BaseError
 
     try:
@@ -167,33 +168,31 @@ def told(work: Callable[[], T]) -> T:
         raise FileExistsError(str(error).splitlines()[0]) from error
     except FileNotFoundError as error:
         if _NO_BUCKET.search(str(error)):
-            raise OSError(_words(error)) from error
+            raise OSError(_advise(error)) from error
         raise FileNotFoundError(str(error).splitlines()[0]) from error
     except (BaseError, ValueError) as error:
-        raise OSError(_words(error)) from error
+        raise OSError(_advise(error)) from error
 
 
-def _words(error: Exception) -> str:
-    """What to do about it, where that is known; else what the library says,
-    without how it asked.
-    """
+def _advise(error: Exception) -> str:
+    """Return the advice for a known error; else the library's message without the request."""
     text = str(error)
-    known = (words for pattern, words in _TROUBLES if pattern.search(text))
-    return next(known, _HOW_IT_ASKED.sub("", text.splitlines()[0]))
+    advice = (words for pattern, words in _TROUBLES if pattern.search(text))
+    return next(advice, _HOW_IT_ASKED.sub("", text.splitlines()[0]))
 
 
 class _Ranges(io.RawIOBase):
-    """An object, a range at a time; one that was replaced meanwhile is not read on."""
+    """An object, read in ranges. Reading stops with an error if it is replaced meanwhile."""
 
     def __init__(self, folder: Any, name: str) -> None:
         import obstore
 
         self._folder, self._name, self._at = folder, name, 0
         try:
-            found = told(lambda: obstore.head(folder, name))
+            head = raise_os_errors(lambda: obstore.head(folder, name))
         except FileNotFoundError:
             raise FileNotFoundError(Message("there is no such object")) from None
-        self._size, self._version = found["size"], found["e_tag"]
+        self._size, self._version = head["size"], head["e_tag"]
 
     def readable(self) -> bool:
         return True
@@ -215,8 +214,10 @@ class _Ranges(io.RawIOBase):
         end = min(self._at + len(buffer), self._size)
         if end <= self._at:
             return 0
-        wanted = {"range": (self._at, end), "if_match": self._version}
-        found = told(lambda: obstore.get(self._folder, self._name, options=wanted).bytes())
-        buffer[: len(found)] = found
-        self._at += len(found)
-        return len(found)
+        options = {"range": (self._at, end), "if_match": self._version}
+        content = raise_os_errors(
+            lambda: obstore.get(self._folder, self._name, options=options).bytes()
+        )
+        buffer[: len(content)] = content
+        self._at += len(content)
+        return len(content)

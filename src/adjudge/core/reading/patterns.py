@@ -1,5 +1,5 @@
-"""Regular expressions on texts that anybody may have written: in a process of their own, which is
-stopped where an expression takes too long.
+"""Regular expressions of users on any text. They run in a separate process, which is killed if an
+expression takes too long.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from adjudge.core.domain.span import Span
 from adjudge.messages import Message
 
 SECONDS = 5.0
-"""What an expression may take for what it is asked at once."""
+"""Time limit per request."""
 _MOST = 20
 _Found = list[list[tuple[int, int]]]
 _PROGRAM = Path(__file__).with_name("matching.py")
 
 
 class CannotMatch(Exception):
-    """Whether an expression matches a text cannot be told."""
+    """Raised if an expression gives no result."""
 
     def __init__(self, message: Message) -> None:
         self.message = message
@@ -31,7 +31,7 @@ class CannotMatch(Exception):
 
 
 class WrongPattern(CannotMatch):
-    """A text that is not a regular expression, and where it stops being one."""
+    """Raised for a text that is not a regular expression; ``at``: where it breaks the syntax."""
 
     def __init__(self, why: str, at: int) -> None:
         super().__init__(Message("this regular expression cannot be read: {why}", why=why))
@@ -44,28 +44,30 @@ def _matcher() -> SideProcess:
 
 
 _IDLE: LifoQueue[SideProcess] = LifoQueue()
-"""One more is started where a slow expression holds the others."""
+"""Idle processes: several, so that a slow expression does not hold up the others."""
 for _ in range(4):
     _IDLE.put(_matcher())
 
 
 def find_all(pattern: str, flags: int, text: str, *, whole: bool) -> tuple[Span, ...]:
-    """Where the expression matches: the first places, or all of the text. Raises CannotMatch where
-    that takes too long.
+    """Return the first matches, or the match of the whole text. Raises CannotMatch after
+    SECONDS.
     """
-    (found,) = _ask(pattern, flags, [text], whole, _MOST)
-    return tuple(Span(*one) for one in found)
+    (places,) = _ask(pattern, flags, [text], whole, _MOST)
+    return tuple(Span(*place) for place in places)
 
 
 def which_match(pattern: str, flags: int, texts: Sequence[str]) -> list[bool]:
-    """Whether the expression is found in each text. Raises CannotMatch where all of them take too
-    long.
+    """Return for each text if the expression is found in it. Raises CannotMatch after SECONDS for
+    all.
     """
-    return [bool(found) for found in _ask(pattern, flags, texts, False, 1)]
+    return [bool(places) for places in _ask(pattern, flags, texts, False, 1)]
 
 
 def check_pattern(pattern: str, flags: int) -> None:
-    """Refuse what is not a regular expression: even to read one may take long."""
+    """Raise WrongPattern if the text is not a regular expression. Compiling runs in the process,
+    too: it may take long.
+    """
     _ask(pattern, flags, (), False, 1)
 
 

@@ -1,4 +1,4 @@
-"""Places in a command, a body or a prompt that a row's fields fill: ``{question}``."""
+"""Placeholders for a row's fields in a command, a body or a prompt: ``{question}``."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ Row = Mapping[str, JsonValue]
 
 
 def places_in(template: JsonValue) -> Iterator[str]:
-    """The names of the fields that a template takes."""
+    """Yield the names of the fields that a template uses."""
     if isinstance(template, str):
-        yield from (found[1].strip() for found in _PLACE.finditer(template) if found[1])
+        yield from (match[1].strip() for match in _PLACE.finditer(template) if match[1])
     elif isinstance(template, Mapping):
         for value in template.values():
             yield from places_in(value)
@@ -24,22 +24,23 @@ def places_in(template: JsonValue) -> Iterator[str]:
             yield from places_in(value)
 
 
-def filled(template: JsonValue, row: Row) -> JsonValue:
-    """The template with a row's values. A text that is one place and nothing else is the value
-    itself, so that a list stays a list; ``{{`` and ``}}`` are braces.
+def fill(template: JsonValue, row: Row) -> JsonValue:
+    """Return the template with a row's values; ``{{`` and ``}}`` are braces.
+
+    A text that is a single placeholder becomes the value itself, so that a list stays a list.
     """
     if isinstance(template, str):
-        whole = _PLACE.fullmatch(template)
-        return _value(row, whole[1]) if whole and whole[1] else filled_text(template, row)
+        match = _PLACE.fullmatch(template)
+        return _value(row, match[1]) if match and match[1] else fill_text(template, row)
     if isinstance(template, Mapping):
-        return {name: filled(value, row) for name, value in template.items()}
+        return {name: fill(value, row) for name, value in template.items()}
     if isinstance(template, Sequence):
-        return [filled(value, row) for value in template]
+        return [fill(value, row) for value in template]
     return template
 
 
-def filled_text(template: str, row: Row) -> str:
-    """A text with the values of the row put in."""
+def fill_text(template: str, row: Row) -> str:
+    """Return a text with the values of the row."""
 
     def put(found: re.Match[str]) -> str:
         if not found[1]:

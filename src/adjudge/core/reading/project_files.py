@@ -1,4 +1,4 @@
-"""Where a project's settings may stand; light, since every command looks there."""
+"""Files that may hold a project's settings. Light, because every command searches them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _HEADING = re.compile(r"""\[\s*tool\s*\.\s*["']?adjudge\b""")
 
 
 def project_files(folder: Path) -> Iterator[Path]:
-    """The files from ``folder`` up the tree that say something, the nearest first."""
+    """Yield the settings files from ``folder`` upwards, the nearest first."""
     for above in (folder, *folder.parents):
         for path in (above / FILE, above / PYPROJECT):
             if _is_there(path) and (path.name == FILE or _has_table(path)):
@@ -20,7 +20,9 @@ def project_files(folder: Path) -> Iterator[Path]:
 
 
 def _is_there(path: Path) -> bool:
-    """What is not a file may be named, too, but a pipe or a device is never waited for."""
+    """Return True for files and folders. A pipe or device is never opened: it could block
+    forever.
+    """
     try:
         mode = path.stat().st_mode
     except OSError:
@@ -32,4 +34,4 @@ def _has_table(path: Path) -> bool:
     try:
         return bool(_HEADING.search(path.read_text(encoding="utf-8", errors="replace")))
     except OSError:
-        return True  # who reads it says what is wrong
+        return True  # reading it later reports the error

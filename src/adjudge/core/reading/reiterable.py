@@ -1,4 +1,4 @@
-"""An iterable that is made anew for every iteration, so that nothing is held."""
+"""An iterable that is regenerated for every iteration, so that nothing is held."""
 
 from __future__ import annotations
 
@@ -9,6 +9,11 @@ T = TypeVar("T")
 
 
 class Reiterable(Generic[T]):
+    """Calls a function for a new iterable whenever it is iterated.
+
+    Example: ``Reiterable(lambda: read_instances("rows.csv"))``
+    """
+
     def __init__(self, make: Callable[[], Iterable[T]]) -> None:
         self._make = make
 

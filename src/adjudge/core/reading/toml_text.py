@@ -1,4 +1,4 @@
-"""TOML whose values know their lines, as those of YAML do."""
+"""TOML whose values know their lines, like those of YAML."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _Lines = Mapping[tuple[str, ...], int]
 
 
 def load_toml(content: str, place: Place, table: Sequence[str] = ()) -> Place | None:
-    """``place`` with the table of that name in ``content`` as its value, or None where there is no
-    such table.
+    """Return ``place`` with the named table of ``content`` as its value, or None without such a
+    table.
     """
     import tomllib  # most projects have no such table
 
     try:
-        found: object = tomllib.loads(content)
+        data: object = tomllib.loads(content)
     except tomllib.TOMLDecodeError as error:
         line = _AT_LINE.search(str(error))
         raise replace(place, line=int(line[1]) if line else 1).wrong(
@@ -33,18 +33,18 @@ def load_toml(content: str, place: Place, table: Sequence[str] = ()) -> Place | 
         raise replace(place, line=1).wrong("is nested too deep") from None
     lines = _lines(content)
     for name in table:
-        if not isinstance(found, Mapping) or name not in found:
+        if not isinstance(data, Mapping) or name not in data:
             return None
-        found = found[name]
+        data = data[name]
     return replace(
-        place, line=lines.get(tuple(table), 1), value=with_lines(found, tuple(table), lines)
+        place, line=lines.get(tuple(table), 1), value=with_lines(data, tuple(table), lines)
     )
 
 
 def _lines(content: str) -> _Lines:
-    """The line of each key and table.
+    """Map keys and tables to their lines.
 
-    A line inside a long text may look like one: its key is never asked for.
+    A line inside a long text may look like a key; nothing asks for such a key.
     """
     lines: dict[tuple[str, ...], int] = {}
     table: tuple[str, ...] = ()
@@ -58,22 +58,22 @@ def _lines(content: str) -> _Lines:
 
 
 def _parts(dotted: str) -> tuple[str, ...]:
-    return tuple("".join(found) for found in _PART.findall(dotted))
+    return tuple("".join(groups) for groups in _PART.findall(dotted))
 
 
 def with_lines(value: object, path: tuple[str, ...] = (), lines: _Lines | None = None) -> JsonValue:
-    """``value``, which a parser made, as the types of files read it."""
+    """Convert a parser's ``value`` to the types that files are read as."""
     lines = lines or {}
     if isinstance(value, Mapping):
-        made = YamlMapping(
+        values = YamlMapping(
             (str(name), with_lines(below, (*path, str(name)), lines))
             for name, below in value.items()
         )
-        made.lines = {name: _line((*path, name), lines) for name in made}
-        made.key_lines = dict(made.lines)
-        return made
+        values.lines = {name: _line((*path, name), lines) for name in values}
+        values.key_lines = dict(values.lines)
+        return values
     if isinstance(value, list):
-        items = Items(with_lines(one, path, lines) for one in value)
+        items = Items(with_lines(item, path, lines) for item in value)
         items.lines = [_line(path, lines)] * len(value)
         return items
     if isinstance(value, bool):
@@ -82,5 +82,5 @@ def with_lines(value: object, path: tuple[str, ...] = (), lines: _Lines | None =
 
 
 def _line(path: tuple[str, ...], lines: _Lines) -> int:
-    """Of the key itself, or of what it stands in."""
+    """Return the line of a key, or of the table around it."""
     return next((lines[path[:end]] for end in range(len(path), 0, -1) if path[:end] in lines), 1)

@@ -1,5 +1,5 @@
-"""JSON → dataclasses, by their annotations: strict, so that what a file from anybody says is
-checked once, where it is read.
+"""JSON → dataclasses, by their annotations. Strict, so that a file from an untrusted source is
+checked once, when it is read.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from adjudge.messages import Message, StoredMessage, join
 
 T = TypeVar("T")
 Reader = Callable[[object], Any]
-"""Gives the value, checked, or raises a WrongType."""
+"""Returns the checked value, or raises a WrongType."""
 _SCALARS: Mapping[object, tuple[type, ...]] = {
     str: (str, StoredMessage),
     int: (int,),
@@ -33,7 +33,7 @@ _SCALARS: Mapping[object, tuple[type, ...]] = {
     bool: (bool,),
     type(None): (type(None),),
 }
-"""Annotation → what JSON gives for it."""
+"""Annotation → its types in JSON."""
 _MOST = int(sys.float_info.max)
 
 
@@ -47,14 +47,14 @@ _NAMES = {
 
 
 class WrongType(ValueError):
-    """A value that its annotation does not allow."""
+    """Raised for a value that its annotation does not allow."""
 
     def __init__(self, wanted: str, value: object, place: str = "") -> None:
         super().__init__(wanted, value, place)
         self.wanted, self.value, self.place = wanted, value, place
 
     def inside(self, name: object) -> WrongType:
-        """The same, seen from the object or the list around it."""
+        """Return this error with the name of the object or list around it."""
         return WrongType(
             self.wanted, self.value, f"{name}.{self.place}" if self.place else str(name)
         )
@@ -71,16 +71,19 @@ class WrongType(ValueError):
 
 
 def read_as(kind: type[T], value: object, **given: object) -> T:
-    """``value``, as ``json.loads`` gives it, as a ``kind``: a TypedDict or a dataclass with plain
-    annotations; ``given``: the members that are not looked for in it.
+    """Read ``value``, as ``json.loads`` returns it, as a TypedDict or dataclass with plain
+    annotations.
 
-    Keys that it does not have are left alone; where it is wrong, a WrongType says where.
+    ``given``: members that are not read from it. Unknown keys are ignored. A WrongType names the
+    place of an error.
+
+    Example: ``read_as(Usage, {"calls": 1, "prompt_tokens": 20})``
     """
     if given:
-        known: T = _members(cast(type, kind), tuple(given))(value, **given)
-        return known
-    found: T = reader_of(cast(object, kind))(value)
-    return found
+        record: T = _members(cast(type, kind), tuple(given))(value, **given)
+        return record
+    result: T = reader_of(cast(object, kind))(value)
+    return result
 
 
 @cache
@@ -106,28 +109,29 @@ def reader_of(kind: object) -> Reader:
 
 
 def is_json(kind: object) -> bool:
-    """Whether it is ``JsonValue``: the one union with a sequence in it."""
+    """Return True for ``JsonValue``: the only union with a sequence in it."""
     union = get_origin(kind) in (typing.Union, types.UnionType)
     return union and any(get_origin(part) is Sequence for part in get_args(kind))
 
 
 def _one_of(kinds: Collection[type], words: Collection[object]) -> Reader:
-    allowed, wanted = frozenset(kinds), _wanted(kinds, words)
+    allowed, description = frozenset(kinds), _describe_kinds(kinds, words)
 
     def read(value: object) -> object:
         if type(value) in allowed or (words and type(value) in (str, int) and value in words):
             return value
         if type(value) is int and float in allowed and -_MOST <= value <= _MOST:
-            return value  # a whole number stays one, also where a fraction may stand
-        raise WrongType(wanted, value)
+            return value  # an int stays one in a float field, so that it is written back as 1
+        raise WrongType(description, value)
 
     return read
 
 
+# NaN and too large numbers would not survive as floats.
+
+
 def _any_of(parts: Sequence[object]) -> Reader:
-    """Scalars and words at once; beside them at most one kind that is an object and one that is a
-    list.
-    """
+    """Read a union of scalars and words, with at most one kind that is an object or a list."""
     plain = [part for part in parts if part in _SCALARS or get_origin(part) is typing.Literal]
     words = frozenset(
         word for part in plain if get_origin(part) is typing.Literal for word in get_args(part)
@@ -152,13 +156,13 @@ def _items(kind: object, make: Callable[[Iterable[object]], object]) -> Reader:
             raise WrongType("a list", value)
         if kinds.issuperset(map(type, value)):
             return make(value)
-        found: list[object] = []
+        items: list[object] = []
         try:
             for item in value:
-                found.append(read_item(item))
+                items.append(read_item(item))
         except WrongType as error:
-            raise error.inside(len(found)) from None
-        return make(found)
+            raise error.inside(len(items)) from None
+        return make(items)
 
     return read
 
@@ -183,56 +187,59 @@ def _values(kind: object) -> Reader:
         if kinds.issuperset(map(type, value.values())):
             return value
         name = ""
-        found: dict[str, object] = {}
+        values: dict[str, object] = {}
         try:
             for name, item in value.items():
-                found[name] = read_value(item)
+                values[name] = read_value(item)
         except WrongType as error:
             raise error.inside(name) from None
-        return found
+        return values
 
     return read
 
 
 type_hints = partial(get_type_hints, localns={"JsonValue": JsonValue}, include_extras=True)
-"""Of the members of a class. Types of JSON hold themselves by name, which not every module that
-uses them knows.
+"""Return the annotations of a class. ``JsonValue`` refers to itself by name, which not every module
+that uses it imports.
 """
 
 
 @cache
 def _members(kind: type, known: tuple[str, ...] = ()) -> Callable[..., Any]:
     hints = type_hints(kind)
-    own = {one.name: one for one in fields(kind)} if is_dataclass(kind) else {}
-    names = [name for name in own or hints if name not in known]
-    optional = {name for name, one in own.items() if one.default is not MISSING}
+    own_fields = (
+        {own_field.name: own_field for own_field in fields(kind)} if is_dataclass(kind) else {}
+    )
+    names = [name for name in own_fields or hints if name not in known]
+    optional = {name for name, own_field in own_fields.items() if own_field.default is not MISSING}
     plan: list[tuple[str, frozenset[type], Reader]] = []
 
     def read(value: object, **given: object) -> object:
-        if not plan:  # only now, since a kind may hold itself; at once, for the other threads
+        # Lazy, because a class may contain itself. One assignment, because of other threads.
+        if not plan:
             plan[:] = [(name, _kinds(hints[name]), reader_of(hints[name])) for name in names]
         if type(value) is not dict:
             raise WrongType(Message("an object"), value)
-        found = {}
+        members = {}
         for name, kinds, read_member in plan:
             member = value.get(name, MISSING)
             if type(member) in kinds:
-                found[name] = member
+                members[name] = member
             elif member is not MISSING:
                 try:
-                    found[name] = read_member(member)
+                    members[name] = read_member(member)
                 except WrongType as error:
                     raise error.inside(name) from None
             elif name not in optional:
                 raise WrongType("", MISSING, name)
-        return kind(**found, **given)
+        return kind(**members, **given)
 
     return read
 
 
 @cache
 def _kinds(kind: object) -> frozenset[type]:
-    """What JSON may give for it that needs no further look."""
+    """Return the JSON types that need no further check."""
     if get_origin(kind) is typing.Annotated:
         return _kinds(get_args(kind)[0])
     if get_origin(kind) in (typing.Union, types.UnionType):
@@ -240,6 +247,6 @@ def _kinds(kind: object) -> frozenset[type]:
     return frozenset(_SCALARS.get(kind, ()))
 
 
-def _wanted(kinds: Collection[type], words: Collection[object]) -> str:
-    shown = [name for kind, name in _NAMES.items() if kind in kinds]
-    return join(Message(" or "), [*map(repr, sorted(words, key=str)), *shown])
+def _describe_kinds(kinds: Collection[type], words: Collection[object]) -> str:
+    names = [name for kind, name in _NAMES.items() if kind in kinds]
+    return join(Message(" or "), [*map(repr, sorted(words, key=str)), *names])

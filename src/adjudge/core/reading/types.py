@@ -1,6 +1,4 @@
-"""What a value of a file may be: each type reads one, and says the same to
-editors as JSON schema.
-"""
+"""Types of values in a file. Each reads one, and describes it as JSON schema for editors."""
 
 from __future__ import annotations
 
@@ -26,12 +24,14 @@ Schema = dict[str, object]
 _COMMA = Message("a text with a comma in it needs quotes between brackets")
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 _LARGEST = 2**63 - 1
-"""What counters and clocks can hold; no setting means more."""
+"""Largest value of counters and clocks; no setting needs more."""
 
 
 class Type(Protocol[T_co]):
+    """Reads values of one type, and describes them as JSON schema."""
+
     def read(self, value: object, place: Place) -> T_co:
-        """The value, or a WrongValue raised that says where it is wrong."""
+        """Return the value, or raise a WrongValue that names its place."""
         ...
 
     def schema(self) -> Schema: ...
@@ -62,12 +62,14 @@ def key(
     bare: str | None = None,
     metavar: str = "",
 ) -> T:
-    """A field of a dataclass that is a key of the file; without a default it must be there.
+    """Declare a dataclass field as a key of the file; without a default it is required.
 
-    Commands that offer the key as an option take type, default and help from here. ``option``: what
-    it is called there, if not ``--`` and the name of the field. ``aliases``: older names of the
-    key, and with ``--`` of the option, which are read and not listed. ``bare``: the value of an
-    option that is typed without one. ``metavar``: how help writes its value.
+    Commands that offer the key as an option take type, default and help from here. ``option``: its
+    name there, if not ``--`` and the name of the field. ``aliases``: older names of the key, and
+    with ``--`` of the option, which are read but not listed. ``bare``: the value of an option that
+    is typed without one. ``metavar``: placeholder for the value in help.
+
+    Example: ``limit: int | None = key(WholeNumber(least=1), "Rows to judge", None)``
     """
     names = (option,) if isinstance(option, str) else tuple(option)
     about = {
@@ -83,23 +85,23 @@ def key(
 
 @light_dataclass(frozen=True)
 class Text:
-    """Any text; a number or a date is one as it is written."""
+    """Any text. A number or a date is read as it is written."""
 
     endings: Sequence[str] = ()
 
     def read(self, value: object, place: Place) -> str:
-        said = _scalar(value, place, "a text").strip()
-        if not said:
+        text = _scalar(value, place, "a text").strip()
+        if not text:
             raise place.wrong("is empty")
-        if _UNSTORABLE.search(said):
+        if _UNSTORABLE.search(text):
             raise place.wrong("holds a character that no file can: NUL, or half of an emoji")
-        if self.endings and not said.endswith(tuple(self.endings)):
+        if self.endings and not text.endswith(tuple(self.endings)):
             raise place.wrong(
                 "must end in {endings}, not {said!r}",
                 endings=join(Message(" or "), self.endings),
-                said=said,
+                said=text,
             )
-        return said
+        return text
 
     def schema(self) -> Schema:
         if self.endings:
@@ -109,13 +111,13 @@ class Text:
 
 
 class FilePath(Text):
-    """The path of a file that is read: relative to the eval file, or to the working folder if it is
-    typed.
-    """
+    """The path of an input file: relative to the eval file, or to the working folder if typed."""
 
 
 @light_dataclass(frozen=True)
 class Word(Generic[W]):
+    """One of a few words."""
+
     allowed: Sequence[W]
 
     def read(self, value: object, place: Place) -> W:
@@ -138,6 +140,11 @@ class Word(Generic[W]):
 
 @light_dataclass(frozen=True)
 class Number:
+    """A number within limits.
+
+    Example: ``Number(least=0, most=1)``
+    """
+
     kind = Message("a number")
 
     least: float | None = None
@@ -146,19 +153,23 @@ class Number:
     below: float | None = None
 
     def read(self, value: object, place: Place) -> float:
-        meant = _meant(value)
-        if isinstance(meant, bool) or not isinstance(meant, int | float):
-            raise place.wrong("must be {wanted}, not {what}", wanted=self._wanted, what=what(value))
-        return float(self._checked(meant, value, place))
+        yaml_value = _yaml_value(value)
+        if isinstance(yaml_value, bool) or not isinstance(yaml_value, int | float):
+            raise place.wrong(
+                "must be {wanted}, not {what}", wanted=self._description, what=what(value)
+            )
+        return float(self._check_limits(yaml_value, value, place))
 
     def schema(self) -> Schema:
         return {"type": "number", **self._limits()}
 
-    def _checked(self, number: N, value: object, place: Place) -> N:
+    def _check_limits(self, number: N, value: object, place: Place) -> N:
         if number not in (math.inf, -math.inf) and abs(number) > _LARGEST:
             raise place.wrong("is too large a number: {what}", what=what(value))
         if not math.isfinite(number) or not self._within(number):
-            raise place.wrong("must be {wanted}, not {what}", wanted=self._wanted, what=what(value))
+            raise place.wrong(
+                "must be {wanted}, not {what}", wanted=self._description, what=what(value)
+            )
         return number
 
     def _limits(self) -> Schema:
@@ -179,7 +190,7 @@ class Number:
         )
 
     @property
-    def _wanted(self) -> Message:
+    def _description(self) -> Message:
         limits = [self.kind]
         if self.least is not None:
             limits.append(Message("from {least:g}", least=self.least))
@@ -196,10 +207,12 @@ class WholeNumber(Number):
     """A number without a fraction."""
 
     def read(self, value: object, place: Place) -> int:
-        meant = _meant(value)
-        if isinstance(meant, bool) or not isinstance(meant, int):
-            raise place.wrong("must be {wanted}, not {what}", wanted=self._wanted, what=what(value))
-        return self._checked(meant, value, place)
+        yaml_value = _yaml_value(value)
+        if isinstance(yaml_value, bool) or not isinstance(yaml_value, int):
+            raise place.wrong(
+                "must be {wanted}, not {what}", wanted=self._description, what=what(value)
+            )
+        return self._check_limits(yaml_value, value, place)
 
     def schema(self) -> Schema:
         return {"type": "integer", **self._limits()}
@@ -208,11 +221,13 @@ class WholeNumber(Number):
 
 
 class Flag:
+    """True or false."""
+
     def read(self, value: object, place: Place) -> bool:
-        meant = _meant(value)
-        if not isinstance(meant, bool):
+        yaml_value = _yaml_value(value)
+        if not isinstance(yaml_value, bool):
             raise place.wrong("must be true or false, not {what}", what=what(value))
-        return meant
+        return yaml_value
 
     def schema(self) -> Schema:
         return {"type": "boolean"}
@@ -220,7 +235,7 @@ class Flag:
 
 @light_dataclass(frozen=True)
 class Many(Generic[T]):
-    """One or several of a type; one by itself needs no list."""
+    """One value or a list of a type."""
 
     item: Type[T]
     commas: bool = False
@@ -231,7 +246,7 @@ class Many(Generic[T]):
             return (self.item.read(value, place),)
         if not value:
             raise place.wrong("is an empty list: give it at least one item, or leave the key out")
-        return tuple(read_value(self.item, each, at) for at, each in list_of(value, place))
+        return tuple(read_value(self.item, item, at) for at, item in list_of(value, place))
 
     def schema(self) -> Schema:
         item = self.item.schema()
@@ -239,10 +254,12 @@ class Many(Generic[T]):
 
 
 class Names:
+    """Texts by name."""
+
     def read(self, value: object, place: Place) -> tuple[tuple[str, str], ...]:
-        given = mapping(value, place)
+        entries = mapping(value, place)
         return tuple(
-            (name, read_value(Text(), each, place.at(name))) for name, each in given.items()
+            (name, read_value(Text(), text, place.at(name))) for name, text in entries.items()
         )
 
     def schema(self) -> Schema:
@@ -251,14 +268,15 @@ class Names:
 
 @light_dataclass(frozen=True)
 class Numbers:
-    """Several numbers with a name each."""
+    """Numbers by name."""
 
     number: Number
 
     def read(self, value: object, place: Place) -> tuple[tuple[str, float], ...]:
-        given = mapping(value, place)
+        entries = mapping(value, place)
         return tuple(
-            (name, read_value(self.number, each, place.at(name))) for name, each in given.items()
+            (name, read_value(self.number, number, place.at(name)))
+            for name, number in entries.items()
         )
 
     def schema(self) -> Schema:
@@ -267,7 +285,7 @@ class Numbers:
 
 @light_dataclass(frozen=True)
 class NumberOrNamed:
-    """A number, or several with a name each."""
+    """A number, or numbers by name."""
 
     number: Number
 
@@ -282,48 +300,49 @@ class NumberOrNamed:
 
 @light_dataclass(frozen=True)
 class Record(Generic[T]):
-    """A dataclass whose fields are the keys."""
+    """A dataclass whose fields are the keys.
+
+    Example: ``Record(ModelEntry, short="model")``
+    """
 
     made: type[T]
     short: str | None = None
-    """The key that a text by itself stands for."""
+    """The key that a bare text sets."""
 
     def read(self, value: object, place: Place) -> T:
-        made: type = self.made
-        known = _names_of(made)
-        given: dict[str, object] = {"line": place.line} if hasattr(made, "line") else {}
+        kind: type = self.made
+        fields_by_name = _names_of(kind)
+        members: dict[str, object] = {"line": place.line} if hasattr(kind, "line") else {}
         if self.short and isinstance(value, str):
-            given[self.short] = known[self.short].metadata["type"].read(value, place)
-            return self.made(**given)
-        for name, each in mapping(value, place).items():
-            if name not in known:
-                in_text = each is None and " " in name
-                hint = _COMMA if in_text else self._unknown(name, keys_of(made))
+            members[self.short] = fields_by_name[self.short].metadata["type"].read(value, place)
+            return self.made(**members)
+        for name, member in mapping(value, place).items():
+            if name not in fields_by_name:
+                in_text = member is None and " " in name
+                hint = _COMMA if in_text else self._unknown(name, keys_of(kind))
                 raise replace(place.at_key(name), field="").wrong(hint)
-            one = known[name]
-            if one.name in given:
+            key_field = fields_by_name[name]
+            if key_field.name in members:
                 raise place.at_key(name).wrong(
-                    "is there twice, by two names: keep {name!r}", name=one.name
+                    "is there twice, by two names: keep {name!r}", name=key_field.name
                 )
-            given[one.name] = read_value(one.metadata["type"], each, place.at(name))
-        for name, one in keys_of(made).items():
-            if one.default is MISSING and one.name not in given:
+            members[key_field.name] = read_value(key_field.metadata["type"], member, place.at(name))
+        for name, key_field in keys_of(kind).items():
+            if key_field.default is MISSING and key_field.name not in members:
                 raise place.wrong("the key {name!r} is missing", name=name)
-        return self.made(**given)
+        return self.made(**members)
 
     def schema(self) -> Schema:
-        made: type = self.made
-        known = keys_of(made)
+        kind: type = self.made
+        keys = keys_of(kind)
         properties = {
-            name: {"description": one.metadata["help"], **one.metadata["type"].schema()}
-            for name, one in _names_of(made).items()
+            name: {"description": key_field.metadata["help"], **key_field.metadata["type"].schema()}
+            for name, key_field in _names_of(kind).items()
         }
-        required = [name for name, one in known.items() if one.default is MISSING]
-        whole: Schema = {"type": "object", "properties": properties, "additionalProperties": False}
-        whole |= {"required": required} if required else {}
-        return (
-            {"anyOf": [known[self.short].metadata["type"].schema(), whole]} if self.short else whole
-        )
+        required = [name for name, key_field in keys.items() if key_field.default is MISSING]
+        full: Schema = {"type": "object", "properties": properties, "additionalProperties": False}
+        full |= {"required": required} if required else {}
+        return {"anyOf": [keys[self.short].metadata["type"].schema(), full]} if self.short else full
 
     def _unknown(self, name: str, known: Mapping[str, object]) -> str:
         refused = getattr(self.made, "REFUSED", {}).get(name)
@@ -342,11 +361,13 @@ class Kinds(Generic[T]):
     records: Mapping[str, Type[T]]
 
     def read(self, value: object, place: Place) -> T:
-        given, at = mapping(value, place), place.at(self.by)
-        if self.by in given:
-            found = self.records.get(str(given[self.by]))
-            known = found or self.records[read_value(Word(list(self.records)), given[self.by], at)]
-            return known.read(value, place)
+        entries, at = mapping(value, place), place.at(self.by)
+        if self.by in entries:
+            match = self.records.get(str(entries[self.by]))
+            record = (
+                match or self.records[read_value(Word(list(self.records)), entries[self.by], at)]
+            )
+            return record.read(value, place)
         raise place.wrong(
             "the key {by!r} is missing: it is one of {records}",
             by=self.by,
@@ -380,24 +401,27 @@ class LazyType:
         return self._type().read(value, place)
 
     def schema(self) -> Schema:
-        found: Schema = self._type().schema()
-        return found
+        type_schema: Schema = self._type().schema()
+        return type_schema
 
 
 class Json:
-    """Any JSON, as YAML writes it."""
+    """Any JSON, written as YAML."""
 
     def read(self, value: object, place: Place) -> JsonValue:
         if isinstance(value, Mapping):
-            return {str(name): self.read(one, place.at(str(name))) for name, one in value.items()}
+            return {
+                str(name): self.read(child, place.at(str(name))) for name, child in value.items()
+            }
         if isinstance(value, list):
-            return [self.read(one, place) for one in value]
-        meant = getattr(value, "meant", value)
+            return [self.read(child, place) for child in value]
+        yaml_value = getattr(value, "meant", value)
         is_word = isinstance(value, str) and value not in ("true", "false")  # such as no
-        if meant is None or (
-            isinstance(meant, bool | int | float) and not (isinstance(meant, bool) and is_word)
+        if yaml_value is None or (
+            isinstance(yaml_value, bool | int | float)
+            and not (isinstance(yaml_value, bool) and is_word)
         ):
-            return meant
+            return yaml_value
         return str(value)
 
     def schema(self) -> Schema:
@@ -405,11 +429,11 @@ class Json:
 
 
 class JsonNames:
-    """An object whose values are any JSON."""
+    """Any JSON values by name."""
 
     def read(self, value: object, place: Place) -> tuple[tuple[str, JsonValue], ...]:
-        given = mapping(value, place)
-        return tuple((name, Json().read(each, place.at(name))) for name, each in given.items())
+        entries = mapping(value, place)
+        return tuple((name, Json().read(child, place.at(name))) for name, child in entries.items())
 
     def schema(self) -> Schema:
         return {"type": "object"}
@@ -417,22 +441,26 @@ class JsonNames:
 
 @cache
 def keys_of(made: type) -> dict[str, Field[object]]:
-    """The fields of a dataclass that are keys of the file, by what the file calls them: ``as_`` is
+    """Return the fields of a dataclass that are keys of the file, by the names there: ``as_`` is
     written ``as``.
     """
-    return {one.name.removesuffix("_"): one for one in fields(made) if "type" in one.metadata}
+    return {
+        key_field.name.removesuffix("_"): key_field
+        for key_field in fields(made)
+        if "type" in key_field.metadata
+    }
 
 
 @cache
 def _names_of(made: type) -> dict[str, Field[object]]:
-    """Like ``keys_of``, with the older names of each key, too."""
+    """Like ``keys_of``, but also by older names."""
     keys = keys_of(made)
     older = {name: key for key in keys.values() for name in key.metadata["aliases"]}
     return {**keys, **older}
 
 
 def read_value(kind: Type[T], value: object, place: Place) -> T:
-    """What ``kind`` reads; nothing is a value only where it is JSON."""
+    """Read a value. An empty one is only allowed for ``Json``."""
     if value is None and not isinstance(kind, Json):
         raise place.wrong("has no value: give it one, or leave it out")
     return kind.read(value, place)
@@ -444,5 +472,5 @@ def _scalar(value: object, place: Place, wanted: str) -> str:
     return str(value)
 
 
-def _meant(value: object) -> object:
+def _yaml_value(value: object) -> object:
     return value.meant if isinstance(value, Scalar) else None

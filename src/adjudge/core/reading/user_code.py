@@ -1,4 +1,4 @@
-"""Code of the user's that an eval file names: a function or a class of a file, or of a module."""
+"""The user's code that an eval file names: a function or class in a file or a module."""
 
 from __future__ import annotations
 
@@ -24,22 +24,20 @@ from typing import NoReturn
 from adjudge.errors import SetupError
 
 UserCode = Callable[..., object]
-"""A function, or a class that is made by being called."""
+"""A function or a class."""
 _one_at_a_time = threading.RLock()
-"""Between threads that need a file for the first time: it is run once."""
+"""Held while a file is loaded, so that several threads run it only once."""
 
 
 def is_reference(code: str) -> bool:
-    """Whether it names something: ``file.py:name`` or ``module:name``."""
+    """Return True for ``file.py:name`` or ``module:name``."""
     module, colon, name = code.rpartition(":")
     names_module = module.endswith(".py") or all(part.isidentifier() for part in module.split("."))
     return bool(colon and module and name.isidentifier() and names_module)
 
 
-def beside(reference: str, folder: Path) -> str:
-    """The same, of a file in ``folder`` where there is one, else of a module that can be
-    imported.
-    """
+def locate_code(reference: str, folder: Path) -> str:
+    """Return the reference to a file in ``folder`` if it exists, else to an importable module."""
     place, _, name = reference.rpartition(":")
     if place.endswith(".py"):
         return f"{folder / place}:{name}"
@@ -47,11 +45,11 @@ def beside(reference: str, folder: Path) -> str:
     return f"{file}:{name}" if file.is_file() else reference
 
 
-def is_there(reference: str, folder: Path) -> bool:
-    """Whether there is such a file in ``folder``, or such a module; nothing is run."""
+def code_exists(reference: str, folder: Path) -> bool:
+    """Return True if the file in ``folder`` or the module exists. Nothing is run."""
     if not is_reference(reference):
         return False
-    place, _, _ = beside(reference, folder).rpartition(":")
+    place, _, _ = locate_code(reference, folder).rpartition(":")
     if place.endswith(".py"):
         return Path(place).is_file()
     try:
@@ -61,8 +59,9 @@ def is_there(reference: str, folder: Path) -> bool:
 
 
 def load_code(reference: str) -> UserCode:
-    """What ``file.py:name`` or ``module:name`` means; a SetupError says what is not there. Loading
-    runs it: whoever reads a file of somebody else's asks before.
+    """Return the object that ``file.py:name`` or ``module:name`` names, or raise SetupError.
+
+    Loading runs the code: callers must ask first if the file comes from someone else.
     """
     place, _, name = reference.rpartition(":")
     try:
@@ -80,17 +79,19 @@ def load_code(reference: str) -> UserCode:
             name=type(error).__name__,
             error=str(error),
         ) from error
-    found = getattr(module, name, None)
-    if not callable(found):
+    candidate = getattr(module, name, None)
+    if not callable(candidate):
         raise SetupError("{place} has no function {name!r}", name=name, place=place)
-    code: UserCode = found
+    code: UserCode = candidate
     return code
 
 
 class _AsItIs(SourceFileLoader):
-    """Reads the source itself: an edit of the same length within the same second would leave
-    Python's compiled file in its place, and old code would pass for new. A compiled file may also
-    have come with the folder, and hold other code than the source that the user has seen.
+    """Loads from source, never from compiled files.
+
+    After an edit of the same length within the same second, Python would use the old compiled file.
+    A compiled file may also have come with the folder and differ from the source that the user has
+    read.
     """
 
     def path_stats(self, path: str) -> NoReturn:  # noqa: ARG002
@@ -98,11 +99,11 @@ class _AsItIs(SourceFileLoader):
 
 
 _folders: set[Path] = set()
-"""Those that code was loaded from."""
+"""Folders from which code was loaded."""
 
 
 def _import_as_it_is(folder: Path) -> None:
-    """Have modules below ``folder`` imported from their source, also later ones."""
+    """Make modules below ``folder`` load from their source, also those imported later."""
     if not _folders:
         sys.path_hooks.insert(0, _find_below)
     _folders.add(folder.resolve())
@@ -112,7 +113,7 @@ def _import_as_it_is(folder: Path) -> None:
 
 
 def _find_below(place: str) -> FileFinder:
-    """Like Python's finder, but for the user's folders, and without their compiled files."""
+    """Like Python's finder, but for the user's folders, and without compiled files."""
     if not _is_below(place) or not Path(place).is_dir():
         raise ImportError(place)
     return FileFinder(
@@ -124,7 +125,7 @@ def _find_below(place: str) -> FileFinder:
 
 
 def _is_below(place: str) -> bool:
-    """Return True of the user's folders, but not of an environment in them: it is large."""
+    """Return True for the user's folders, but not for an environment inside: it is large."""
     real, environment = Path(place).resolve(), Path(sys.prefix).resolve()
     return any(
         real.is_relative_to(folder)
@@ -135,7 +136,7 @@ def _is_below(place: str) -> bool:
 
 @cache
 def _load_file(path: Path) -> ModuleType:
-    """A file as a module: once for all that name it; what lies beside it can be imported."""
+    """Load a file as a module, once per path. It can import its neighbours."""
     if not path.is_file():
         raise SetupError("{path} is not a file", path=path)
     name = f"adjudge_user_{path.stem}"
@@ -143,11 +144,11 @@ def _load_file(path: Path) -> ModuleType:
     if spec is None or spec.loader is None:
         raise SetupError("{path} cannot be loaded as Python", path=path)
     module = importlib.util.module_from_spec(spec)
-    beside = str(path.absolute().parent)
+    folder = str(path.absolute().parent)
     _import_as_it_is(path.parent)
-    sys.path.insert(0, beside)
+    sys.path.insert(0, folder)
     try:
         spec.loader.exec_module(module)
     finally:
-        sys.path.remove(beside)
+        sys.path.remove(folder)
     return module

@@ -1,4 +1,4 @@
-"""Values of a file as what they should be, or an error that says where they are not."""
+"""Typed values of a file, or an error that says where one is wrong."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _TAGS = "tag:yaml.org,2002:"
 _DEEPEST = 100
-"""Brackets within brackets in a file of somebody's."""
+"""Nested brackets in an untrusted file."""
 _LONGEST_YAML = 4_000_000
 """Characters. PyYAML reads about 100,000 of them per second."""
 _MOST_MERGED = 100_000
@@ -29,12 +29,12 @@ _HINT = Message("a text with : ? # or brackets in it needs quotes")
 
 
 def load_yaml(content: str, place: Place, *, trusted: bool = False) -> Place:
-    """``place`` with the one document in ``content`` as its value. A WrongValue says what is wrong
-    with it, and on which line.
+    """Return ``place`` with the document in ``content`` as its value. A WrongValue names the line
+    of an error.
 
-    Scalars are texts, since ``Yes`` and ``1.10`` may be names of options: see ``Scalar``. A key
-    that stands twice is an error. What is ``trusted`` is read by libyaml: fast, but nesting without
-    end would bring the process down.
+    Scalars are texts, because ``Yes`` and ``1.10`` may be names of options: see ``Scalar``. A
+    repeated key is an error. ``trusted`` content is read by libyaml: fast, but endless nesting
+    would crash the process.
     """
     if len(content) > _LONGEST_YAML:
         raise replace(place, line=1).wrong(
@@ -47,12 +47,12 @@ def load_yaml(content: str, place: Place, *, trusted: bool = False) -> Place:
             return replace(place, line=1, value=None)
         line = node.start_mark.line + 1
         return replace(place, line=line, value=_Reader().value(node, place))
-    except RecursionError:  # also by what holds itself
+    except RecursionError:  # also raised for a node that contains itself
         raise replace(place, line=1).wrong("is nested too deep") from None
 
 
 def our_yaml(module: str, name: str) -> tuple[JsonObject, Place]:
-    """What ``data/name`` says, beside the file of a module of ours, and where that is."""
+    """Return the content of ``data/name`` next to one of our modules, and its place."""
     folder = Path(module).parent
     text = (folder / "data" / name).read_text(encoding="utf-8")
     place = load_yaml(text, Place(f"{folder.name}/data/{name}", Message("the file")), trusted=True)
@@ -60,21 +60,23 @@ def our_yaml(module: str, name: str) -> tuple[JsonObject, Place]:
 
 
 def unique_keys(pairs: Sequence[tuple[str, JsonValue]]) -> JsonObject:
-    """An object of JSON; a ValueError where a key stands there twice: one of them would be lost."""
-    found: dict[str, JsonValue] = {}
+    """Return a JSON object, or raise ValueError for a repeated key, whose first value would be
+    lost.
+    """
+    members: dict[str, JsonValue] = {}
     for name, value in pairs:
-        if name in found:
+        if name in members:
             raise ValueError(Message("the key {name!r} stands there twice", name=name))
-        found[name] = value
-    return found
+        members[name] = value
+    return members
 
 
 def plain_yaml(file: Path) -> Any:
-    """The values in a file of ours, read by libyaml where that is there."""
+    """Return the values in one of our files, read by libyaml if available."""
     import yaml
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    return yaml.load(file.read_text(encoding="utf-8"), loader)  # noqa: S506 - safe, both of them
+    return yaml.load(file.read_text(encoding="utf-8"), loader)  # noqa: S506 - both are safe
 
 
 def merging_once(base: type[Any]) -> type[Any]:
@@ -93,12 +95,12 @@ def merging_once(base: type[Any]) -> type[Any]:
             merges = [below for key, below in node.value if key.tag == f"{_TAGS}merge"]
             if not merges:
                 return
-            own = [pair for pair in node.value if pair[0].tag != f"{_TAGS}merge"]
-            node.value = own  # also what merges itself comes to an end
+            own_pairs = [pair for pair in node.value if pair[0].tag != f"{_TAGS}merge"]
+            node.value = own_pairs  # set now, so that a node that merges itself ends
             pairs: dict[object, tuple[Node, Node]] = {}
             for value in merges:
                 parts = [value] if isinstance(value, MappingNode) else value.value
-                for part in reversed(parts):  # of two, the first counts
+                for part in reversed(parts):  # the first of two equal keys counts
                     if not isinstance(part, MappingNode):
                         raise ConstructorError(
                             problem="<< needs keys with values", problem_mark=node.start_mark
@@ -111,7 +113,7 @@ def merging_once(base: type[Any]) -> type[Any]:
                             problem_mark=node.start_mark,
                         )
                     pairs |= {_key(key): (key, below) for key, below in part.value}
-            pairs |= {_key(key): (key, below) for key, below in own}
+            pairs |= {_key(key): (key, below) for key, below in own_pairs}
             node.value = list(pairs.values())
 
     return MergingOnce
@@ -127,7 +129,7 @@ def _compose(content: str, place: Place, trusted: bool) -> Node | None:
     import yaml
 
     class Shallow(yaml.SafeLoader):
-        """YAML's own reader takes time by the square of the depth before it gives up."""
+        """Refuses deep nesting early: PyYAML's time grows with the square of the depth."""
 
         def fetch_flow_collection_start(self, kind: type) -> None:
             if self.flow_level > _DEEPEST:
@@ -144,9 +146,9 @@ def _compose(content: str, place: Place, trusted: bool) -> Node | None:
             raise replace(place, line=line).wrong(
                 "a line of YAML begins with spaces, not with a tab: replace the tab by spaces"
             ) from error
-        said = ", ".join(filter(None, (error.context, error.problem)))
+        problem = ", ".join(filter(None, (error.context, error.problem)))
         raise replace(place, line=line).wrong(
-            "is not YAML: {said}; {hint}", said=said, hint=_HINT
+            "is not YAML: {said}; {hint}", said=problem, hint=_HINT
         ) from error
     except yaml.YAMLError as error:
         raise replace(place, line=1).wrong(
@@ -155,7 +157,7 @@ def _compose(content: str, place: Place, trusted: bool) -> Node | None:
 
 
 class _Reader:
-    """Makes values of YAML's nodes; what is referred to several times is made once."""
+    """Turns YAML nodes into values. A node with several references is converted once."""
 
     def __init__(self) -> None:
         import yaml
@@ -173,17 +175,19 @@ class _Reader:
             raise replace(place, line=node.start_mark.line + 1).wrong(
                 "is not YAML: could not determine a constructor for the tag {tag!r}", tag=node.tag
             )
-        made: JsonValue
+        converted: JsonValue
         if isinstance(node, MappingNode):
-            made = self._keys(node, place)
+            converted = self._keys(node, place)
         elif isinstance(node, SequenceNode):
-            made = self._items(node, place)
+            converted = self._items(node, place)
         elif kind == "null":
-            made = None
+            converted = None
         else:
-            made = Scalar(node.value, node.value if kind == "str" else self._meant(node, kind))
-        self._made[id(node)] = made
-        return made
+            converted = Scalar(
+                node.value, node.value if kind == "str" else self._construct_scalar(node, kind)
+            )
+        self._made[id(node)] = converted
+        return converted
 
     def _keys(self, node: MappingNode, place: Place) -> YamlMapping:
         from yaml.constructor import ConstructorError
@@ -196,28 +200,26 @@ class _Reader:
             raise replace(place, line=line).wrong(
                 "is not YAML: {said}", said=error.problem
             ) from None
-        made = YamlMapping()
-        for written, below in node.value:
-            made.key_lines[written.value] = written.start_mark.line + 1
-            made.lines[written.value] = below.start_mark.line + 1
-            made[written.value] = self.value(
-                below, place if below.id == "scalar" else place.at(written.value)
+        values = YamlMapping()
+        for key_node, below in node.value:
+            values.key_lines[key_node.value] = key_node.start_mark.line + 1
+            values.lines[key_node.value] = below.start_mark.line + 1
+            values[key_node.value] = self.value(
+                below, place if below.id == "scalar" else place.at(key_node.value)
             )
-        return made
+        return values
 
     def _items(self, node: SequenceNode, place: Place) -> Items:
         places = (
             place if below.id == "scalar" else place.item(number)
             for number, below in enumerate(node.value, 1)
         )
-        made = Items(map(self.value, node.value, places))
-        made.lines = [below.start_mark.line + 1 for below in node.value]
-        return made
+        items = Items(map(self.value, node.value, places))
+        items.lines = [below.start_mark.line + 1 for below in node.value]
+        return items
 
-    def _meant(self, node: Node, kind: str) -> object:
-        """What YAML takes a scalar for that is not a text; None where a tag says what it is not:
-        ``!!int abc``.
-        """
+    def _construct_scalar(self, node: Node, kind: str) -> object:
+        """Return the number or boolean that YAML reads; None if the tag is wrong: ``!!int abc``."""
         if kind not in ("int", "float", "bool"):
             return None
         try:
@@ -227,27 +229,29 @@ class _Reader:
 
 
 def _refuse_repeats(node: MappingNode, place: Place) -> None:
-    """Of two values for one key, one would be lost."""
-    first: dict[str, int] = {}
-    for written, _ in node.value:
-        line = written.start_mark.line + 1
-        if written.id != "scalar":
+    """Raise an error for a repeated key: one of its values would be lost."""
+    first_lines: dict[str, int] = {}
+    for key_node, _ in node.value:
+        line = key_node.start_mark.line + 1
+        if key_node.id != "scalar":
             raise replace(place, line=line).wrong(
                 "must be a key, not {what}",
-                what=Message("a list") if written.id == "sequence" else Message("keys with values"),
+                what=Message("a list")
+                if key_node.id == "sequence"
+                else Message("keys with values"),
             )
-        if written.value in first:
+        if key_node.value in first_lines:
             raise replace(place, line=line).wrong(
                 "the key {value!r} stands twice; the first is on line {first}",
-                value=written.value,
-                first=first[written.value],
+                value=key_node.value,
+                first=first_lines[key_node.value],
             )
-        first[written.value] = line
+        first_lines[key_node.value] = line
 
 
 def text_in(path: Path, *, as_written: bool = False) -> str:
-    """The text of a file, which must be UTF-8; ``as_written``, with the mark at its start and its
-    own ends of lines.
+    """Return the text of a UTF-8 file. ``as_written`` keeps the byte order mark and the
+    line ends.
     """
     try:
         return path.read_bytes().decode() if as_written else path.read_text(encoding="utf-8-sig")
@@ -264,19 +268,23 @@ def text_in(path: Path, *, as_written: bool = False) -> str:
 
 
 class Scalar(str):
-    """A text as it is written in a YAML file, which may mean something else there."""
+    """A text as it is written in a YAML file, with its meaning there.
+
+    >>> Scalar("1.10", 1.1).meant
+    1.1
+    """
 
     meant: object
-    """What YAML takes it for; None where that is not a text, a number, true or false."""
+    """The value that YAML reads; None if that is not a text, a number, true or false."""
 
     def __new__(cls, written: str, meant: object = None) -> Scalar:
-        made = super().__new__(cls, written)
-        made.meant = meant
-        return made
+        scalar = super().__new__(cls, written)
+        scalar.meant = meant
+        return scalar
 
 
 class YamlMapping(dict[str, JsonValue]):
-    """Keys with values that know their lines."""
+    """Keys and values with their lines."""
 
     def __init__(self, *given: Iterable[tuple[str, JsonValue]]) -> None:
         super().__init__(*given)
@@ -285,54 +293,60 @@ class YamlMapping(dict[str, JsonValue]):
 
 
 class Items(list[JsonValue]):
-    """A list whose items know their lines."""
+    """A list with the lines of its items."""
 
     lines: Sequence[int] = ()
 
 
 @light_dataclass(frozen=True)
 class Place:
+    """The place of a value in a file, for errors.
+
+    Example: ``raise place.at("limit").wrong("must be above zero")``
+    """
+
     file: str
     entry: str = ""
     field: str = ""
     line: int = 0
-    """Counted from one; 0 where it is not known."""
+    """Counted from one; 0 if unknown."""
     value: JsonValue = dataclass_field(default=None, compare=False, repr=False)
-    """What stands there: those below it have their lines from it."""
+    """The value there, which knows the lines of the values below it."""
 
     def at(self, field: str) -> Place:
-        whole = f"{self.field}.{field}" if self.field else field
+        """Return the place of a value below this one."""
+        path = f"{self.field}.{field}" if self.field else field
         if not isinstance(self.value, YamlMapping):
-            return Place(self.file, self.entry, whole, self.line)
+            return Place(self.file, self.entry, path, self.line)
         return Place(
             self.file,
             self.entry,
-            whole,
+            path,
             self.value.lines.get(field, self.line),
             self.value.get(field),
         )
 
     def at_key(self, key: str) -> Place:
-        """The same as ``at``, on the line of the key itself."""
+        """Like ``at``, but on the line of the key itself."""
         lines = self.value.key_lines if isinstance(self.value, YamlMapping) else {}
         return replace(self.at(key), line=lines.get(key, self.line))
 
     def item(self, number: int) -> Place:
-        """An item of this list, counted from one."""
-        whole = f"{self.field}[{number}]"
+        """Return the place of an item of this list, counted from one."""
+        path = f"{self.field}[{number}]"
         if isinstance(self.value, Items) and number <= len(self.value.lines):
             return replace(
-                self, field=whole, line=self.value.lines[number - 1], value=self.value[number - 1]
+                self, field=path, line=self.value.lines[number - 1], value=self.value[number - 1]
             )
-        return replace(self, field=whole, value=None)
+        return replace(self, field=path, value=None)
 
     def wrong(self, message: str, /, **values: object) -> WrongValue:
-        """What to raise when the value is not what it should be."""
+        """Return the error for a wrong value here."""
         return WrongValue(self, message, **values)
 
 
 class WrongValue(SetupError):
-    """A value of a file is not what it should be."""
+    """Raised for a wrong value of a file."""
 
     def __init__(self, place: Place, message: str, /, **values: object) -> None:
         super().__init__(message, **values)
@@ -349,7 +363,7 @@ class WrongValue(SetupError):
 
     @property
     def full_message(self) -> Message:
-        """Where it stands, and what is wrong with it."""
+        """The place, and the problem there."""
         place = self.place
         line = Message("line {line}", line=place.line) if place.line else ""
         where = join(", ", filter(None, (place.file, line, place.entry, place.field)))
@@ -359,28 +373,30 @@ class WrongValue(SetupError):
 def mapping(
     value: object, place: Place, valid: Sequence[str] | None = None, required: Iterable[str] = ()
 ) -> JsonObject:
-    """Keys with values; a key that is not ``valid`` is refused with the nearest that is."""
+    """Return keys and values. A key that is not ``valid`` is refused, with the nearest
+    valid one.
+    """
     if not isinstance(value, Mapping):
         raise place.wrong("must be keys with values, not {what}", what=what(value))
-    given = {str(key): item for key, item in value.items()}
-    for key in given:
+    entries = {str(key): item for key, item in value.items()}
+    for key in entries:
         if valid is not None and key not in valid:
             raise place.at_key(key).wrong("is not a key here; {hint}", hint=nearest(key, valid))
     for key in required:
-        if given.get(key) is None:
+        if entries.get(key) is None:
             raise place.at(key).wrong("is missing")
-    return given
+    return entries
 
 
 def list_of(value: object, place: Place) -> list[tuple[Place, JsonValue]]:
-    """The items of a list, each with its place."""
+    """Return the items of a list, each with its place."""
     if not isinstance(value, list):
         raise place.wrong("must be a list, not {what}", what=what(value))
     return [(place.item(number), item) for number, item in enumerate(value, 1)]
 
 
 def text(value: object, place: Place) -> str:
-    """A text; a number is one as it is written."""
+    """Return a text; a number is one as it is written."""
     if isinstance(value, str):
         return str(value)
     if isinstance(value, int | float) and not isinstance(value, bool):
@@ -389,7 +405,7 @@ def text(value: object, place: Place) -> str:
 
 
 def phrase(value: object, place: Place) -> str:
-    """A text that blanks around it do not belong to."""
+    """Return a text without blanks around it."""
     return text(value, place).strip()
 
 
@@ -398,30 +414,32 @@ def texts(value: object, place: Place) -> list[str]:
 
 
 def number(value: object, place: Place) -> float:
+    """Return a finite number, also from a text."""
     try:
-        found = (
+        result = (
             math.nan
             if isinstance(value, bool) or not isinstance(value, str | int | float)
             else float(value)
         )
     except (ValueError, OverflowError):
-        found = math.nan
-    if not math.isfinite(found):
+        result = math.nan
+    if not math.isfinite(result):
         raise place.wrong("must be a number, not {what}", what=what(value))
-    return found
+    return result
 
 
 def flag(value: object, place: Place) -> bool:
-    said = value.lower() if isinstance(value, str) else value
-    if said in ("true", "yes") or said is True:
+    """Return True or False, also for yes and no."""
+    word = value.lower() if isinstance(value, str) else value
+    if word in ("true", "yes") or word is True:
         return True
-    if said in ("false", "no") or said is False:
+    if word in ("false", "no") or word is False:
         return False
     raise place.wrong("must be true or false, not {what}", what=what(value))
 
 
 def one_of(value: object, allowed: Sequence[str], place: Place) -> str:
-    """One of the allowed words."""
+    """Return one of the allowed words."""
     if isinstance(value, str) and value in allowed:
         return value
     raise place.wrong(
@@ -432,7 +450,7 @@ def one_of(value: object, allowed: Sequence[str], place: Place) -> str:
 
 
 def nearest(word: str, valid: Sequence[str]) -> str:
-    """A hint at what may have been meant."""
+    """Suggest the nearest valid word, or list all."""
     near = get_close_matches(word.lower(), valid, n=1, cutoff=0.5)
     return (
         Message("did you mean {near!r}?", near=near[0])
@@ -442,7 +460,7 @@ def nearest(word: str, valid: Sequence[str]) -> str:
 
 
 def what(value: object) -> str:
-    """What stands there instead."""
+    """Describe the value that was read instead."""
     if value is None:
         return Message("nothing")
     if isinstance(value, Mapping):
@@ -458,7 +476,7 @@ def what(value: object) -> str:
 
 
 def unfolded_size(value: object, known: dict[int, int] | None = None) -> int:
-    """How many values there are once every alias stands for what it means."""
+    """Count the values after every YAML alias is expanded."""
     known = {} if known is None else known
     if not isinstance(value, Mapping | list):
         return 1

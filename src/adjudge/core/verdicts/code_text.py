@@ -1,4 +1,4 @@
-"""The code in a reply: what stands in its fences, else the reply itself."""
+"""Code in a reply: the content of its fences, else the whole reply."""
 
 from __future__ import annotations
 
@@ -18,19 +18,18 @@ _PYTHON = frozenset({"python", "py", "python3", "py3", "pycon", "ipython"})
 
 
 def extract_code(text: str) -> str:
-    """The fenced code in ``text``: the blocks marked as Python, else those without a mark, else
-    all; several are one program.
+    """Return the fenced code: blocks marked as Python, else unmarked ones, else all, joined.
 
-    A fence that is never closed ends with the text. Without any fence the whole text is taken for
-    code. What all of its lines are indented by is not part of it.
+    A fence that is never closed ends with the text. Without any fence, the whole text is code.
+    Common indentation is removed.
     """
     text = _THINKING.sub("", text.replace("\r\n", "\n"))
     blocks = [
-        (found["tag"].lower(), textwrap.dedent(found["code"]).strip("\n"))
-        for found in _FENCED.finditer(text)
+        (fence["tag"].lower(), textwrap.dedent(fence["code"]).strip("\n"))
+        for fence in _FENCED.finditer(text)
     ]
-    for wanted in (_PYTHON, frozenset({""}), {tag for tag, _ in blocks}):
-        chosen = [code for tag, code in blocks if tag in wanted and code.strip()]
-        if chosen:
-            return "\n\n".join(chosen)
+    for tags in (_PYTHON, frozenset({""}), {tag for tag, _ in blocks}):
+        programs = [code for tag, code in blocks if tag in tags and code.strip()]
+        if programs:
+            return "\n\n".join(programs)
     return textwrap.dedent(text).strip("\n")

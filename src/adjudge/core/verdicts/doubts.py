@@ -111,33 +111,33 @@ def find_doubt(
     ``stated``: the statements that give this verdict; ``lines``: all lines of the reply. ``cut``:
     its explanation was cut off, and may be short for that reason.
     """
-    last = max((each.line for each in stated), default=-1)
-    after = [line for line in lines if line.number > last and not _FORM.match(line.text)]
-    if stated and not cut and _is_brief_remark(after, question):
-        return after[0].text
+    last = max((statement.line for statement in stated), default=-1)
+    later_lines = [line for line in lines if line.number > last and not _FORM.match(line.text)]
+    if stated and not cut and _is_brief_remark(later_lines, question):
+        return later_lines[0].text
     return next(_doubts(verdict, stated, lines, question), None)
 
 
 def _doubts(
     verdict: Verdict, stated: Sequence[Statement], lines: Sequence[Line], question: Question
 ) -> Iterator[str]:
-    held = {statement.line: statement.words for statement in stated}
-    last = max(held, default=-1)
+    words_by_line = {statement.line: statement.words for statement in stated}
+    last = max(words_by_line, default=-1)
     for statement in stated:
         if statement.note and (
             grows_into_other(verdict, statement.note, question)
             or _is_doubtful_note(statement.note, verdict, question)
         ):
             yield statement.words
-    after = [line for line in lines if line.number > last and not _FORM.match(line.text)]
-    yield from _doubts_after(after, last if stated else None, verdict, question)
+    later_lines = [line for line in lines if line.number > last and not _FORM.match(line.text)]
+    yield from _doubts_after(later_lines, last if stated else None, verdict, question)
     for line in lines:
-        if line.own and (_cannot_judge(line.text) or _is_on_other_scale(line.text, question)):
+        if line.is_own and (_cannot_judge(line.text) or _is_on_other_scale(line.text, question)):
             yield line.text
-        if line.own and line.number <= last:
-            statement_text = held.get(line.number)
-            before = line.text.partition(statement_text)[0] if statement_text else line.text
-            yield from _doubts_before(before, verdict, question)  # "Good. [RESULT] 4"
+        if line.is_own and line.number <= last:
+            statement_text = words_by_line.get(line.number)
+            lead = line.text.partition(statement_text)[0] if statement_text else line.text
+            yield from _doubts_before(lead, verdict, question)  # "Good. [RESULT] 4"
     yield from _better_scores(lines, verdict, question)
 
 
@@ -156,7 +156,7 @@ def _doubts_after(
     for line in lines:
         if _contradicts(line, verdict, question):
             yield line.text
-        for sentence in _sentences(line.text) if line.own else ():
+        for sentence in _sentences(line.text) if line.is_own else ():
             if _takes_back(sentence, verdict, question):
                 yield sentence
 
@@ -165,14 +165,16 @@ def _better_scores(lines: Sequence[Line], verdict: Verdict, question: Question) 
     """Yield "A: 8" if every response is scored and this one, not the winner, is the best."""
     if not isinstance(question, Comparison):
         return
-    scored = [match for line in lines if line.own for match in _SCORED_LETTER.finditer(line.text)]
+    scored = [
+        match for line in lines if line.is_own for match in _SCORED_LETTER.finditer(line.text)
+    ]
     scores = {match["name"]: float(match["number"]) for match in scored}
     best = max(scores.values(), default=0.0)
     if scores.keys() != set(question.letters) or [*scores.values()].count(best) > 1:
         return
     for match in scored:
-        named = question.match(match["name"])
-        if float(match["number"]) == best and named and named.option != verdict.option:
+        winner = question.match(match["name"])
+        if float(match["number"]) == best and winner and winner.option != verdict.option:
             yield match.group()
 
 
@@ -181,8 +183,8 @@ def _doubts_before(text: str, verdict: Verdict, question: Question) -> Iterator[
     answers = False  # "Is it short? Yes." answers a question of the judge's own
     for sentence in _sentences(text):
         is_statement = sentence.endswith((".", "!")) and not question.numeric
-        other = match_value(sentence, question) if is_statement and not answers else None
-        is_other = other is not None and other.option != verdict.option
+        stated_verdict = match_value(sentence, question) if is_statement and not answers else None
+        is_other = stated_verdict is not None and stated_verdict.option != verdict.option
         if is_other or states_other(sentence, verdict, question):
             yield sentence
         answers = is_question(sentence)
@@ -193,7 +195,7 @@ def _is_brief_remark(lines: Sequence[Line], question: Question) -> bool:
 
     It is too short for an explanation, and may take the verdict back in any words.
     """
-    text = " ".join(line.text for line in lines if line.own)
+    text = " ".join(line.text for line in lines if line.is_own)
     if ":" in text or "：" in text or OBJECT in text or _COURTESY.match(text):
         return False
     if any(match_value(line.text, question) for line in lines):  # a statement itself
@@ -239,7 +241,9 @@ def _contradicts(line: Line, verdict: Verdict, question: Question) -> bool:
         return True
     bare = line.text.strip("\"'“”„«» ")
     quoted = read_labels([Line(line.number, bare, bare)], question) if bare != line.text else ()
-    return any(each.verdict and each.verdict.option != verdict.option for each in quoted)
+    return any(
+        statement.verdict and statement.verdict.option != verdict.option for statement in quoted
+    )
 
 
 def _takes_back(sentence: str, verdict: Verdict, question: Question) -> bool:
@@ -250,7 +254,7 @@ def _takes_back(sentence: str, verdict: Verdict, question: Question) -> bool:
         return True
     if is_question(sentence) or _COURTESY.match(sentence):
         return False
-    if _TURNS_ROUND.match(sentence) or any(each.search(sentence) for each in _ABOUT_VERDICT):
+    if _TURNS_ROUND.match(sentence) or any(pattern.search(sentence) for pattern in _ABOUT_VERDICT):
         return True
     if question.numeric and _SCALES.search(sentence):
         return True
@@ -264,16 +268,16 @@ def _mentions_other(sentence: str, verdict: Verdict, question: Question) -> bool
     """
     is_short = len(_WORDS.findall(sentence)) <= _SHORT_SENTENCE
     if isinstance(question, Comparison):
-        named = _named_responses(sentence, question)
+        responses = _named_responses(sentence, question)
         if _COMPARES.search(sentence):
-            return not named or named[0] != verdict.option
+            return not responses or responses[0] != verdict.option
         is_short = len(sentence.split()) <= _SHORTEST_NOTE or verdict.option == TIE
-        return is_short and bool(named) and verdict.option not in named
+        return is_short and bool(responses) and verdict.option not in responses
     if question.numeric:
-        if not is_short and not any(each.search(sentence) for each in _RATES):
+        if not is_short and not any(pattern.search(sentence) for pattern in _RATES):
             return False
-        written = re.sub(r"(\d)/\d+", r"\1", sentence)
-        numbers = (question.match(number) for number in _NUMBER.findall(written))
+        plain_sentence = re.sub(r"(\d)/\d+", r"\1", sentence)
+        numbers = (question.match(number) for number in _NUMBER.findall(plain_sentence))
         return any(number and number.option != verdict.option for number in numbers)
     spoken = _echo(question.labels).sub(" ", sentence)
     return any(
@@ -292,12 +296,12 @@ def _named_responses(sentence: str, question: Comparison) -> list[str]:
 def _mentions(labels: tuple[str, ...], is_short: bool) -> re.Pattern[str]:
     """Return a pattern for the options as words; short names only as they are written."""
     names = sorted(filter(None, labels), key=len, reverse=True)
-    each = "|".join(
+    alternatives = "|".join(
         f"(?i:{re.escape(name)})" if is_short or len(name) >= _LONG_NAME else re.escape(name)
         for name in names
     )
     endings = "(?:s|ed|es)?" if is_short else ""
-    return re.compile(rf"(?<![^\W{CJK}])({each or '(?!)'}){endings}(?![^\W{CJK}])")
+    return re.compile(rf"(?<![^\W{CJK}])({alternatives or '(?!)'}){endings}(?![^\W{CJK}])")
 
 
 @lru_cache(maxsize=256)
@@ -312,9 +316,9 @@ def grows_into_other(verdict: Verdict, note: str, question: Question) -> bool:
 
     "Correct. But incomplete." is not the option "Correct" if there is a "Correct, but incomplete".
     """
-    own = _content(verdict.option)
-    spoken = own | _content(sentences_of(note)[0])
-    return any(own < _content(label) <= spoken for label in question.labels)
+    option_words = _content(verdict.option)
+    spoken = option_words | _content(sentences_of(note)[0])
+    return any(option_words < _content(label) <= spoken for label in question.labels)
 
 
 def _content(text: str) -> set[str]:
@@ -330,12 +334,12 @@ def explains_otherwise(text: str, verdict: Verdict, question: Question) -> bool:
         return True
     beginning, ending = text[:_ENDING], text[-_ENDING:]
     is_long = len(text) > _ENDING  # the parts may begin or end within a sentence
-    shown = f"{beginning} {ending}" if is_long else text
-    may_answer, may_conclude = _may_answer(shown, question), _may_conclude(shown, question)
+    edges = f"{beginning} {ending}" if is_long else text
+    may_answer, may_conclude = _may_answer(edges, question), _may_conclude(edges, question)
     if not may_answer and not may_conclude:
         return False
-    first, *others = sentences_of(beginning)
-    checked = [first] if others or not is_long else []
+    first_sentence, *more_sentences = sentences_of(beginning)
+    checked = [first_sentence] if more_sentences or not is_long else []
     checked += sentences_of(ending)[1:][-1:]
     return any(
         (may_answer and _answers_otherwise(sentence, verdict))
@@ -347,8 +351,8 @@ def explains_otherwise(text: str, verdict: Verdict, question: Question) -> bool:
 def _leads_with_other(text: str, verdict: Verdict, question: Comparison) -> bool:
     """Return True for "B: it is shorter" if A was chosen, and A is not described in turn."""
     lead = _LEADING_LETTER.match(text)
-    named = _named_responses(text, question) if lead else []
-    return bool(named) and verdict.option not in named
+    responses = _named_responses(text, question) if lead else []
+    return bool(responses) and verdict.option not in responses
 
 
 def _may_answer(text: str, question: Question) -> bool:
@@ -374,8 +378,8 @@ def _concludes_otherwise(sentence: str, verdict: Verdict, question: Question) ->
 
 def _answers_otherwise(sentence: str, verdict: Verdict) -> bool:
     """Return True if a sentence is a yes or no, in any language, and the verdict is the other."""
-    own = polarity(verdict.option)
-    if own is None or _QUOTING.search(sentence):
+    verdict_polarity = polarity(verdict.option)
+    if verdict_polarity is None or _QUOTING.search(sentence):
         return False
     is_yes_or_no = as_pass(verdict.option) != verdict.option  # and not PASS or FAIL
     word = (_FIRST_WORD if is_yes_or_no else _WORD_AND_COMMA).match(sentence)
@@ -383,9 +387,13 @@ def _answers_otherwise(sentence: str, verdict: Verdict) -> bool:
     answers = [sentence, _TAIL.split(sentence)[-1], closing["said"] if closing else ""]
     if word:
         answers.append(word[0])
-    if own == "pass" and _ENDS_IN_NO.search(sentence) and not _CONTRASTS.search(sentence[:-4]):
+    if (
+        verdict_polarity == "pass"
+        and _ENDS_IN_NO.search(sentence)
+        and not _CONTRASTS.search(sentence[:-4])
+    ):
         return True
-    return any(_polarity(answer) not in (None, own) for answer in answers)
+    return any(_polarity(answer) not in (None, verdict_polarity) for answer in answers)
 
 
 def _polarity(answer: str) -> str | None:
@@ -406,8 +414,8 @@ def _ends_in_other(sentence: str, verdict: Verdict, question: Question) -> bool:
     sentence = _with_letters(sentence, question)
     if _CONTRASTS.search(sentence):
         return False
-    named = _named_responses(sentence, question)
-    if verdict.option == TIE or not named or named[0] == verdict.option:
+    responses = _named_responses(sentence, question)
+    if verdict.option == TIE or not responses or responses[0] == verdict.option:
         return False
     is_chosen = _CHOSEN_LETTER.match(sentence) and not _SPARES.search(sentence)
     return any((is_chosen, _COMPARES.search(sentence), _RATED_ABOVE.search(sentence)))
@@ -423,13 +431,13 @@ def _names_other(sentence: str, verdict: Verdict, question: Question) -> bool:
         return False
     spoken = _echo(question.labels).sub(" ", without_quotations(sentence))
     is_short = count_words(spoken) <= _LONGEST_REMARK
-    named = {
+    options = {
         mention[1].casefold()
         for mention in _mentions(question.labels, False).finditer(spoken)
         if _is_name(mention, spoken, question) or (is_short and _is_word(mention, spoken))
     }
     # "Excellent structure, Acceptable length" grades the parts
-    return len(named) == 1 and verdict.option.casefold() not in named
+    return len(options) == 1 and verdict.option.casefold() not in options
 
 
 def _is_word(mention: re.Match[str], spoken: str) -> bool:
@@ -440,13 +448,13 @@ def _is_word(mention: re.Match[str], spoken: str) -> bool:
 
 def _is_name(mention: re.Match[str], spoken: str, question: Question) -> bool:
     """Return True if a mention is written as the option, is not denied and is no plain word."""
-    name, before = mention[1], spoken[: mention.start()]
+    name, lead = mention[1], spoken[: mention.start()]
     if name not in question.labels or name == name.casefold() or len(name) < _LONG_NAME:
         return False
-    is_first = not _WORDS.search(before) and not name.isupper()
+    is_first = not _WORDS.search(lead) and not name.isupper()
     if is_first and not _SUBJECT.match(spoken[mention.end() :]):
         return False
-    return not _DENIES_NEXT.search(before[-60:])
+    return not _DENIES_NEXT.search(lead[-60:])
 
 
 def _grades_other(sentence: str, verdict: Verdict, question: Question) -> bool:
@@ -459,7 +467,7 @@ def _grades_other(sentence: str, verdict: Verdict, question: Question) -> bool:
         match[1] for match in _GRADE.finditer(sentence) if float(match[2]) == highest(question)
     ]
     matched = (question.match(grade) for grade in grades)
-    return any(other is not None and other.option != verdict.option for other in matched)
+    return any(graded is not None and graded.option != verdict.option for graded in matched)
 
 
 def _has_other_at_edge(sentence: str, verdict: Verdict, question: Question) -> bool:
@@ -476,14 +484,16 @@ def _edges(labels: tuple[str, ...], option: str) -> re.Pattern[str]:
     "Yes" is found in any case, "no" only at the beginning («Ошибок нет.» says nothing), other
     names in capitals.
     """
-    others = [label for label in labels if label != option and len(labels) == len(("yes", "no"))]
-    words_for = {label: as_pass(label) for label in others if as_pass(label) != label}
-    capitals = [re.escape(label) for label in others if label in words_for or label.isupper()]
-    first = "|".join(re.escape(label) for label in words_for) or "(?!)"
+    other_labels = [
+        label for label in labels if label != option and len(labels) == len(("yes", "no"))
+    ]
+    words_for = {label: as_pass(label) for label in other_labels if as_pass(label) != label}
+    capitals = [re.escape(label) for label in other_labels if label in words_for or label.isupper()]
+    leading = "|".join(re.escape(label) for label in words_for) or "(?!)"
     last = "|".join(re.escape(label) for label in words_for if words_for[label] == "pass")
     last = "|".join((f"(?i:{last or '(?!)'})", *capitals))
     return re.compile(
-        rf"\A\W*(?P<first>(?i:{first}))(?=\s*[,;:–—]|\s+(?:-|because\b|since\b))"
+        rf"\A\W*(?P<first>(?i:{leading}))(?=\s*[,;:–—]|\s+(?:-|because\b|since\b))"
         r"(?!\W+(?:there\s\w+\s)?(?:no|nothing|none)\b)(?!.*\b(?:but|however|но|однако)\b)"
         rf"|(?<!\w)(?:{last})[\s.!*]*\Z"
     )
@@ -518,7 +528,9 @@ def states_other(sentence: str, verdict: Verdict, question: Question) -> bool:
         return False
     line = [Line(0, sentence, sentence)]
     stated = (*read_labels(line, question), *read_closing(line, question))
-    if any(each.verdict and each.verdict.option != verdict.option for each in stated):
+    if any(
+        statement.verdict and statement.verdict.option != verdict.option for statement in stated
+    ):
         return True
     if isinstance(question, Comparison):
         return _prefers_other(sentence, verdict, question)
@@ -526,8 +538,8 @@ def states_other(sentence: str, verdict: Verdict, question: Question) -> bool:
         scored = None if _SPARES.search(sentence) else _SCORED.search(sentence)
         if scored and _DENIES_NEXT.search(sentence[: scored.start()]):
             return False
-        other = question.match(scored["number"]) if scored else None
-        return other is not None and other.option != verdict.option
+        scored_verdict = question.match(scored["number"]) if scored else None
+        return scored_verdict is not None and scored_verdict.option != verdict.option
     return _chooses_other(sentence, verdict, question)
 
 
@@ -540,27 +552,29 @@ def _prefers_other(sentence: str, verdict: Verdict, question: Comparison) -> boo
         return verdict.option != TIE
     for pattern in (_WINS, _PREFERRED, _LOSES):
         for match in pattern.finditer(sentence):
-            named = question.match(match["name"])
-            if named and (named.option == verdict.option) == (pattern is _LOSES):
+            response = question.match(match["name"])
+            if response and (response.option == verdict.option) == (pattern is _LOSES):
                 return True
     return False
 
 
 def _chooses_other(sentence: str, verdict: Verdict, question: Question) -> bool:
     meets = _meets(sentence, question)
-    meant = None if meets is None else question.match("pass" if meets else "fail")
-    if meant and meant.option != verdict.option:
+    implied = None if meets is None else question.match("pass" if meets else "fail")
+    if implied and implied.option != verdict.option:
         return True
-    own = re.escape(verdict.option)
+    option_pattern = re.escape(verdict.option)
     denies = r"(?:\b(?:can)?not|n['’]t|\bне)\s+(?:\w+\s+){0,3}"
-    denied = rf"{denies}{own}\b(?=\W*\Z|\W+(?:because|since|by)\b)"
+    denied = rf"{denies}{option_pattern}\b(?=\W*\Z|\W+(?:because|since|by)\b)"
     if len(verdict.option) >= _LONG_NAME and re.search(denied, sentence, re.IGNORECASE):
         return True
     if _SPARES.search(sentence):
         return False
     is_two_way = len(question.labels) == len(("yes", "no"))  # of grades, parts may have others
-    others = (name for name in question.labels if name and name != verdict.option)
-    return any(_chooses(name, is_two_way or name.isupper()).search(sentence) for name in others)
+    other_labels = (name for name in question.labels if name and name != verdict.option)
+    return any(
+        _chooses(name, is_two_way or name.isupper()).search(sentence) for name in other_labels
+    )
 
 
 def _meets(sentence: str, question: Question) -> bool | None:
@@ -568,19 +582,21 @@ def _meets(sentence: str, question: Question) -> bool | None:
     is_pass_or_fail = any(label.casefold() in ("pass", "fail") for label in question.labels)
     if _NOT_MET.search(sentence) or (is_pass_or_fail and _FALLS_SHORT.search(sentence)):
         return False
-    met = _MEETS.search(sentence)
-    if met is None:
+    met_phrase = _MEETS.search(sentence)
+    if met_phrase is None:
         return None
-    return not _DENIES_NEXT.search(sentence[: met.start(met.lastgroup or 0)])
+    return not _DENIES_NEXT.search(sentence[: met_phrase.start(met_phrase.lastgroup or 0)])
 
 
 @lru_cache(maxsize=512)
 def _chooses(label: str, is_clear: bool) -> re.Pattern[str]:
     """Return a pattern for a sentence that chooses an option: "is unsafe because", "ответ: нет"."""
     name = rf"[\"'“«*]*{re.escape(label)}[\"'”»*]*"
-    before, leads = phrase("chosen").pattern, ""
+    lead_pattern, leads = phrase("chosen").pattern, ""
     if len(label) >= _LONG_NAME or (len(label) > 1 and label.isupper()):
-        before += r"|\b(?:is|was|are|be)\s+(?:\w+ly\s+|an?\s+|clear\s+|only\s+){0,3}" * is_clear
+        lead_pattern += (
+            r"|\b(?:is|was|are|be)\s+(?:\w+ly\s+|an?\s+|clear\s+|only\s+){0,3}" * is_clear
+        )
         leads = rf"|\A\W*{name}(?=\s*(?:[:–—-]\s*\S|because\b))"
-    pattern = rf"(?:{before}){name}(?!\w)(?={phrase('chosen_end').pattern}){leads}"
+    pattern = rf"(?:{lead_pattern}){name}(?!\w)(?={phrase('chosen_end').pattern}){leads}"
     return re.compile(pattern, re.IGNORECASE | re.VERBOSE)

@@ -1,7 +1,7 @@
 """JSON as models write it: any quotes, quotes inside texts, raw newlines, bare words, missing and
 stray commas.
 
-Nothing is guessed. A value ends at the first place where its object can go on; what does not fit is
+Nothing is guessed. A value ends at the first place where its object can go on. What does not fit is
 not read, and neither is an object that says two different things under one name.
 """
 
@@ -28,25 +28,25 @@ _MEANING = {"true": True, "false": False, "null": None, "none": None}
 _QUOTED_KEY = re.compile(r"""["'“”„«‘]\w+["'“”»’]\s*+:""")
 
 
-def _distinct(pairs: list[tuple[str, JsonValue]]) -> JsonDict:
-    """Return an object, unless it says two different things under one name."""
-    made = dict(pairs)
-    if len(made) < len(pairs) and any(made[name] != value for name, value in pairs):
+def _refuse_conflicts(pairs: list[tuple[str, JsonValue]]) -> JsonDict:
+    """Return an object, or raise ValueError if it says two different things under one name."""
+    data = dict(pairs)
+    if len(data) < len(pairs) and any(data[name] != value for name, value in pairs):
         raise ValueError("one name twice")
-    return made
+    return data
 
 
-_DECODER = json.JSONDecoder(strict=False, object_pairs_hook=_distinct)
+_DECODER = json.JSONDecoder(strict=False, object_pairs_hook=_refuse_conflicts)
 _ENDS_WITH_QUOTE = re.compile(r'"\s*\Z')
 _DEEPEST = 3
 MOST_OBJECTS = 500
-"""No answer has as many objects; reading on would only take time."""
+"""Objects per reply. No answer has as many; reading on would only take time."""
 
 Read = tuple[JsonValue, int]
 """A value and where it ends."""
 
 
-class Found(NamedTuple):
+class FoundObject(NamedTuple):
     """An object in a reply."""
 
     data: JsonDict | None
@@ -57,49 +57,49 @@ class Found(NamedTuple):
     """An object that cannot be read takes the rest of the text with it."""
 
 
-def find_objects(text: str, *, cut: bool = False) -> list[Found]:
+def find_objects(text: str, *, cut: bool = False) -> list[FoundObject]:
     """Return every outermost object in ``text``, in order.
 
     One that cannot be read is the last: what follows it may be inside it, such as a verdict that it
     only quotes.
     """
-    found: list[Found] = []
+    objects: list[FoundObject] = []
     end, start = 0, next_object(text, 0)
-    while start >= 0 and len(found) < MOST_OBJECTS:
-        found.append(object_at(text, start, cut))
-        end = found[-1].end
+    while start >= 0 and len(objects) < MOST_OBJECTS:
+        objects.append(object_at(text, start, cut))
+        end = objects[-1].end
         start = next_object(text, end)
-    if found and end < len(text) and (start >= 0 or was_inside(text[end:], cut)):
-        found.append(Found(None, False, end, len(text)))
-    return found
+    if objects and end < len(text) and (start >= 0 or was_inside(text[end:], cut)):
+        objects.append(FoundObject(None, False, end, len(text)))
+    return objects
 
 
-def object_at(text: str, start: int, cut: bool) -> Found:
+def object_at(text: str, start: int, cut: bool) -> FoundObject:
     """Return the object whose brace opens at ``start``."""
-    clean = decoded(text, start)
+    clean = decode_at(text, start)
     if clean and isinstance(clean[0], dict):
-        return Found(clean[0], False, start, clean[1])
+        return FoundObject(clean[0], False, start, clean[1])
     if mended := read_object(text, start):
-        return Found(mended[0], True, start, mended[1])
-    return Found(None if cut else _unclosed(text[start:]), True, start, len(text))
+        return FoundObject(mended[0], True, start, mended[1])
+    return FoundObject(None if cut else _read_unclosed(text[start:]), True, start, len(text))
 
 
-def _unclosed(piece: str) -> JsonDict | None:
+def _read_unclosed(piece: str) -> JsonDict | None:
     """Read an object that lacks only its last braces. One that may have been cut off is not read:
     "Good" could have been "Good enough".
     """
     if not _ENDS_WITH_QUOTE.search(piece):
         return None
     for braces in range(1, _DEEPEST + 1):
-        read = decoded(piece + "}" * braces, 0)
+        read = decode_at(piece + "}" * braces, 0)
         if read and isinstance(read[0], dict):
             return read[0]
     return None
 
 
 def was_inside(rest: str, cut: bool) -> bool:
-    """Whether ``rest``, behind the last object, shows that this was only part of a larger one, as
-    quoted JSON is.
+    """Return True if the text after the last object shows that this was part of a larger one, such
+    as quoted JSON.
     """
     rest = rest.lstrip("}` \t\r\n")
     return (
@@ -110,13 +110,13 @@ def was_inside(rest: str, cut: bool) -> bool:
 
 
 def next_object(text: str, start: int) -> int:
-    """Where the next brace is that is followed by a name and a colon; -1 where there is none."""
-    found = _START.search(text, start)
-    return found.start() if found else -1
+    """Return the index of the next brace that is followed by a name and a colon, or -1."""
+    match = _START.search(text, start)
+    return match.start() if match else -1
 
 
 def read_object(text: str, start: int, depth: int = 4) -> tuple[JsonDict, int] | None:
-    """The object whose brace opens at ``start``, and where it ends; None when it cannot be read
+    """Return the object whose brace opens at ``start``, and its end; None if it cannot be read
     without guessing.
     """
     data: JsonDict = {}
@@ -139,38 +139,40 @@ def _value(text: str, at: int, depth: int) -> Read | None:
     if opening == "{":
         return read_object(text, at, depth - 1) if depth else None
     if opening == "[":
-        return decoded(text, at)
+        return decode_at(text, at)
     word = _WORD.match(text, at)
-    return (_meaning(word.group().strip()), word.end()) if word else None
+    return (_read_word(word.group().strip()), word.end()) if word else None
 
 
 def _string(text: str, at: int) -> Read | None:
-    """Up to the first closing quote behind which the object can go on: a quote inside the text does
-    not end it.
+    """Read up to the first closing quote after which the object can go on: a quote inside the text
+    does not end it.
     """
     for mark in _MARKS[text[at]].finditer(text, at + 1):
         if mark.group()[0] != "\\" and _GOES_ON.match(text, mark.end()):
-            return _unescaped(text[at + 1 : mark.start()]), mark.end()
+            return _unescape(text[at + 1 : mark.start()]), mark.end()
     return None
 
 
-def decoded(text: str, at: int) -> Read | None:
-    """The well-formed JSON value at ``at``; raw newlines in texts are let through."""
+def decode_at(text: str, at: int) -> Read | None:
+    """Return the well-formed JSON value at ``at``, and its end. Raw newlines in texts are
+    allowed.
+    """
     try:
         return _DECODER.raw_decode(text, at)
     except (ValueError, RecursionError):
         return None
 
 
-def _unescaped(raw: str) -> JsonValue:
-    read = decoded(f'"{raw}"', 0)
+def _unescape(raw: str) -> JsonValue:
+    read = decode_at(f'"{raw}"', 0)
     if read and read[1] == len(raw) + 2:
         return read[0]
     return raw.replace("\\n", "\n").replace('\\"', '"').replace("\\'", "'")
 
 
-def _meaning(word: str) -> JsonValue:
+def _read_word(word: str) -> JsonValue:
     if word.lower() in _MEANING:
         return _MEANING[word.lower()]
-    read = decoded(word, 0)
+    read = decode_at(word, 0)
     return read[0] if read and read[1] == len(word) else word

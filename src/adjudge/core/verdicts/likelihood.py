@@ -1,4 +1,4 @@
-"""A verdict from log-probabilities: one label token an option, the prior taken out."""
+"""Verdicts from log-probabilities: one label token per option, with the prior taken out."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ from adjudge.errors import SetupError
 
 AS_READ = LogprobCalibration()
 MOST_LETTERS = len(ascii_uppercase)
-"""Options that can have a letter each."""
+"""Most options that can have a letter each."""
 LabelKind = Literal["yes_no", "number", "letter", "pair"]
 
 
 @light_dataclass(frozen=True)
 class Labels:
-    """The token that stands for each option, in the order the options are shown."""
+    """The token for each option, in the order of the options."""
 
     kind: LabelKind
     options: tuple[str, ...]
     tokens: tuple[str, ...]
 
     @property
-    def own(self) -> bool:
-        """Whether the options are their own labels, so that another order would be another
+    def fixes_order(self) -> bool:
+        """True if the options are their own labels, so that another order would be another
         question.
         """
         return self.kind in ("yes_no", "pair") or self.options == self.tokens
 
 
 def labels_for(question: Question) -> Labels:
-    """Yes and No where the options mean that; digits or letters where the options are such; else
-    letters in turn.
+    """Return the labels of a question: Yes and No, the options' own digits or letters, else letters
+    in turn.
 
-    Compared responses have letters; a tie has the one behind them.
+    Compared responses have letters; a tie has the next one.
     """
     if isinstance(question, Comparison):
         if len(question.labels) > len(ascii_uppercase):
@@ -68,11 +68,11 @@ def labels_for(question: Question) -> Labels:
 
 
 def label_logprobs(alternatives: Mapping[str, float], labels: Labels) -> dict[str, float] | None:
-    """Log-probability of each option, made to sum to one; None when no label is among the
+    """Return the log-probability of each option, normalised; None if no label is among the
     alternatives.
 
-    A label that is missing among the most likely tokens gets what the least likely of them has: it
-    cannot have more.
+    A label missing among the most likely tokens gets the value of the least likely one: it cannot
+    have more.
     """
     mass = dict.fromkeys(labels.tokens, 0.0)
     for token, logprob in alternatives.items():
@@ -81,7 +81,7 @@ def label_logprobs(alternatives: Mapping[str, float], labels: Labels) -> dict[st
     if not any(mass.values()):
         return None
     least = math.exp(min(alternatives.values()))
-    return _normalised(
+    return _normalise(
         {
             option: math.log(mass[token] or least)
             for option, token in zip(labels.options, labels.tokens, strict=True)
@@ -90,7 +90,7 @@ def label_logprobs(alternatives: Mapping[str, float], labels: Labels) -> dict[st
 
 
 def mean_logprobs(readings: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    """The mean of several readings of the same options."""
+    """Return the mean of several readings of the same options."""
     return {
         option: sum(reading[option] for reading in readings) / len(readings)
         for option in readings[0]
@@ -102,16 +102,16 @@ def distribution(
     prior: Mapping[str, float] | None = None,
     calibration: LogprobCalibration = AS_READ,
 ) -> dict[str, float]:
-    """Probability of each option, the prior taken out, as calibrated."""
+    """Return the probability of each option, with the prior taken out, calibrated."""
     weight, temperature = calibration.prior_weight, calibration.temperature
     free = {
         option: (value - weight * (prior[option] if prior else 0.0)) / temperature
         for option, value in reading.items()
     }
-    return {option: math.exp(value) for option, value in _normalised(free).items()}
+    return {option: math.exp(value) for option, value in _normalise(free).items()}
 
 
-def _normalised(logs: Mapping[str, float]) -> dict[str, float]:
+def _normalise(logs: Mapping[str, float]) -> dict[str, float]:
     top = max(logs.values())
     total = top + math.log(sum(math.exp(value - top) for value in logs.values()))
     return {option: value - total for option, value in logs.items()}

@@ -1,4 +1,4 @@
-"""The verdict that an object holds, and what in the object speaks against it."""
+"""The verdict in an object, and contradictions within that object."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from adjudge.core.domain.question import Choice, Comparison, Question
 from adjudge.core.domain.reading import Reading
 from adjudge.core.domain.verdict import Chosen, Compared, Verdict, best_of
 from adjudge.core.domain.vote import Outcome
-from adjudge.core.verdicts.lenient import decoded, find_objects
+from adjudge.core.verdicts.lenient import decode_at, find_objects
 from adjudge.core.verdicts.parts import count_words
 from adjudge.core.verdicts.phrases import phrase, words
-from adjudge.core.verdicts.reading import clean, shorten, unmatched
+from adjudge.core.verdicts.reading import clean, not_an_option, shorten
 from adjudge.core.verdicts.values import highest, is_placeholder, match_value
 from adjudge.messages import Message
 
@@ -30,7 +30,7 @@ _NAMING_KEYS = _ANSWER_KEYS | frozenset(words("naming_keys"))
 _GRADE_KEYS = tuple(name for name in _NAMED_KEYS if name not in _ANSWER_KEYS)
 _NUMBER_KEYS = (*_SCORE_KEYS, *_GRADE_KEYS)
 _FIRM_KEYS, _LOSER_KEYS = frozenset(words("firm_keys")), frozenset(words("loser_keys"))
-"""Names that can hold nothing but the verdict, and the response that is not preferred."""
+"""Names that can only hold the verdict, and names of the response that is not preferred."""
 _OPTION_SCORE_KEYS = (*_SCORE_KEYS, *words("option_score_keys"))
 """Names of the score of the chosen option, next to its name."""
 _NUMERIC_OPTION_KEYS = ("selected_option", *_SCORE_KEYS, *_GRADE_KEYS)
@@ -43,7 +43,7 @@ _COUNT_TOKENS = frozenset(words("count_tokens"))
 """Names of a number that counts something: one error is not a verdict."""
 _EXPLANATION_KEYS = words("explanation_keys")
 _WORDS_ONLY = frozenset((*_EXPLANATION_KEYS, *words("keys_without_verdict")))
-"""What stands there is no verdict, whatever it looks like."""
+"""Names whose values are never a verdict."""
 _CONTAINERS = frozenset(words("container_keys"))
 """Names of objects that may hold the verdict."""
 _TO_BE_FILLED = phrase("to_be_filled")
@@ -62,17 +62,17 @@ _LONGEST_VERDICT = 3
 
 def reading_of(data: JsonObject, mended: bool, question: Question) -> Reading | None:
     """Return what an object says; None if it holds no verdict, or only shows where one goes."""
-    said = _verdict_value(data, keys_of(question))
-    if said is None or _is_form(said[0]):
-        return SEVERAL if said is None and _corrects(data, question) else None
-    data, key, value = said
+    verdict_value = _verdict_value(data, keys_of(question))
+    if verdict_value is None or _is_form(verdict_value[0]):
+        return SEVERAL if verdict_value is None and _corrects(data, question) else None
+    data, key, value = verdict_value
     explanation = explanation_of(data)
     if value is None:
         reason = explanation or Message("the model gave no verdict")
         return Reading(Outcome.ABSTAINED, reason=reason, data=data)
     verdict = _match_under(key, value, question)
     if verdict is None:
-        return None if is_placeholder(value, question) else unmatched(value, question)
+        return None if is_placeholder(value, question) else not_an_option(value, question)
     ranked = (
         _match_under("ranking", data.get("ranking"), question)
         if isinstance(question, Comparison)
@@ -121,10 +121,10 @@ def _match_under(key: str, value: object, question: Question) -> Verdict | None:
         ranking = question.ranking(value)
         return Compared(best_of(ranking)) if ranking else None
     if key in _PASS_KEYS or key in _FAIL_KEYS:
-        said = str(as_pass(value)) if isinstance(value, bool | str) else ""
-        if said not in ("pass", "fail"):
+        word = str(as_pass(value)) if isinstance(value, bool | str) else ""
+        if word not in ("pass", "fail"):
             return question.match(value) if key in _PASS_KEYS and isinstance(value, str) else None
-        return question.match("pass" if (said == "pass") == (key in _PASS_KEYS) else "fail")
+        return question.match("pass" if (word == "pass") == (key in _PASS_KEYS) else "fail")
     if not isinstance(value, str) or value in question.labels:
         return question.match(_as_option(key, value, question), certain=True)
     return match_value(value, question)
@@ -147,14 +147,16 @@ def _contradicting_key(
     """Return the first other key that gives or may give another verdict, or another scale."""
     rated, rating_names = _rated_options(data, question)
     for name, value in data.items():
-        is_verdict = name == key and (value is said or _opened(value) == said)
+        is_verdict = name == key and (value is said or _open_value(value) == said)
         if is_verdict or name in _WORDS_ONLY or name in rating_names:
             continue
-        other = _other_verdict(name, value, question)
-        if other is not None and other.option != verdict.option:
+        other_verdict = _other_verdict(name, value, question)
+        if other_verdict is not None and other_verdict.option != verdict.option:
             return name
         is_flag = isinstance(value, bool) and not _is_known_flag(name, question)
-        is_unclear = (other is None or is_flag) and _is_unclear(name, value, verdict, question)
+        is_unclear = (other_verdict is None or is_flag) and _is_unclear(
+            name, value, verdict, question
+        )
         if is_unclear or _is_loser(name, value, verdict, question):
             return name
         if question.numeric and _changes_scale(name, value, question):
@@ -220,7 +222,7 @@ def _is_unclear_flag(name: str, value: bool, verdict: Verdict, question: Questio
 
 
 def _is_loser(name: str, value: object, verdict: Verdict, question: Question) -> bool:
-    """Return True for ``"loser": "A"`` beside ``"winner": "A"``."""
+    """Return True for ``"loser": "A"`` next to ``"winner": "A"``."""
     if name not in _LOSER_KEYS or not isinstance(question, Comparison):
         return False
     loser = _match_under("winner", value, question)
@@ -229,7 +231,7 @@ def _is_loser(name: str, value: object, verdict: Verdict, question: Question) ->
 
 def _is_best(verdict: Verdict, question: Choice) -> bool:
     points = dict(zip(question.options, question.points, strict=False))
-    best = max((each for each in points.values() if each is not None), default=None)
+    best = max((score for score in points.values() if score is not None), default=None)
     return best is not None and points.get(verdict.option) == best
 
 
@@ -312,8 +314,8 @@ def _rated_options(data: JsonObject, question: Question) -> tuple[dict[str, floa
             inner = zip(options, value, strict=False) if len(value) == len(options) else ()
         for key, score in inner:
             number = None if isinstance(score, bool) else _score(score)
-            whole = str(key).casefold()
-            parts = {whole} if question.numeric else {whole, *whole.split("_")}
+            folded_key = str(key).casefold()
+            parts = {folded_key} if question.numeric else {folded_key, *folded_key.split("_")}
             rated_options = [option for option in options if option.casefold() in parts]
             if number is not None and len(rated_options) == 1:
                 rated[rated_options[0]] = number
@@ -333,42 +335,45 @@ def _verdict_value(
     name = next((name for name in names if name in keys), "")
     searched = {name: keys[name]} if name else keys
     inner = {
-        key: found
+        key: inner_value
         for key, value in searched.items()
         if depth
-        and isinstance(opened := _opened(value), dict)
-        and (found := _verdict_value(opened, names, depth - 1))
+        and isinstance(opened := _open_value(value), dict)
+        and (inner_value := _verdict_value(opened, names, depth - 1))
     }
     if name and name not in inner:
-        return keys, name, _opened(keys[name])
-    own = next((found for key, found in inner.items() if key == name or key in _CONTAINERS), None)
-    if own is None:
+        return keys, name, _open_value(keys[name])
+    chosen_value = next(
+        (inner_value for key, inner_value in inner.items() if key == name or key in _CONTAINERS),
+        None,
+    )
+    if chosen_value is None:
         return None
-    values = [found[2] for found in inner.values()]
-    is_same = all(value == own[2] for value in values)
-    return {**keys, **own[0]}, own[1], own[2] if is_same else values
+    values = [inner_value[2] for inner_value in inner.values()]
+    is_same = all(value == chosen_value[2] for value in values)
+    return {**keys, **chosen_value[0]}, chosen_value[1], chosen_value[2] if is_same else values
 
 
-def _opened(value: object) -> object:
+def _open_value(value: object) -> object:
     """Return the item of a list of one, and the object that a text holds."""
     if isinstance(value, list) and len(value) == 1:
         value = value[0]
     if isinstance(value, str) and value.lstrip().startswith("{"):
-        return (decoded(value.strip(), 0) or (value,))[0]
+        return (decode_at(value.strip(), 0) or (value,))[0]
     return value
 
 
 def _with_plain_keys(data: JsonObject) -> JsonDict:
     """Return the object with plain names; two values under one name become a list of both."""
-    made: JsonDict = {}
-    for written, value in data.items():
-        name = written if written in _ORDINARY else _key(written)
-        is_other = name in made and made[name] != value
-        made[name] = [made[name], value] if is_other else value
-    return made
+    plain_data: JsonDict = {}
+    for raw_key, value in data.items():
+        name = raw_key if raw_key in _ORDINARY else _plain_key(raw_key)
+        is_other = name in plain_data and plain_data[name] != value
+        plain_data[name] = [plain_data[name], value] if is_other else value
+    return plain_data
 
 
-def _key(name: object) -> str:
+def _plain_key(name: object) -> str:
     parted = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", plain(str(name)).strip())
     return re.sub(r"[\s_-]+", "_", parted.casefold())
 
@@ -377,14 +382,15 @@ def explanation_of(data: JsonObject) -> str | None:
     """Return the first explanation of an object that is not empty."""
     for name in _EXPLANATION_KEYS:
         text = data.get(name)
-        if isinstance(text, str) and (shown := clean(text)):
-            return shown
+        if isinstance(text, str) and (explanation := clean(text)):
+            return explanation
     return None
 
 
 def unjudged_explanations(text: str, cut: bool) -> list[str]:
     """Return what the objects explain in a reply that holds no verdict."""
     explained = (
-        explanation_of(_with_plain_keys(found.data or {})) for found in find_objects(text, cut=cut)
+        explanation_of(_with_plain_keys(reply_object.data or {}))
+        for reply_object in find_objects(text, cut=cut)
     )
     return [explanation for explanation in explained if explanation]

@@ -13,7 +13,13 @@ from typing import NamedTuple
 
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.plain_text import plain
-from adjudge.core.verdicts.lenient import MOST_OBJECTS, Found, next_object, object_at, was_inside
+from adjudge.core.verdicts.lenient import (
+    MOST_OBJECTS,
+    FoundObject,
+    next_object,
+    object_at,
+    was_inside,
+)
 from adjudge.core.verdicts.phrases import phrase, words
 
 OBJECT = "\ufffc"
@@ -29,13 +35,13 @@ _COMMENTS = re.compile(r"(?:\s*+(?://|#)[^\n]*+\n)*+\s*+")
 _BLOCK_QUOTE = re.compile(r"\s*+>(?!=|\s*+\d)\s?")
 _INDENTED = re.compile(r"(?: {4}|\t)(?!\s*(?:[-*+•]|\d{1,3}[.)])\s)")
 _MATERIAL = phrase("shown_material", re.DOTALL | re.IGNORECASE)
-"""What was shown to the judge, in the marks of the prompt."""
+"""Material that was shown to the judge, in the marks of the prompt."""
 _BLOCK_TAG, _INLINE_TAG = phrase("block_tag"), phrase("inline_tag")
 _CALL_MARK = re.compile(
     r"(?:</?[\w|:=\-\"' .]{1,60}>|\[/?[A-Z_]{3,20}\]|[-*•#>\[(]|\d{1,2}[.)]|\s)*"
     r"(?:[\w.]{1,40}\s*[=(]?)?",
 )
-"""What may stand before an object without being a sentence: tags, a tool's name, a bullet."""
+"""Text before an object that is not a sentence: tags, a tool's name, a bullet."""
 _AFTER_OBJECT = re.compile(rf"(?:</?[\w|:=]{{1,40}}>|[\]}})`.,;*\s{OBJECT}]|</?s>)*")
 _FIELD = phrase("field")
 """A part of what was judged: "Question: Is it open?"."""
@@ -56,14 +62,14 @@ CJK = "\u3040-\u30ff\u3400-\u9fff"
 _WORD = re.compile(rf"[{CJK}]{{1,2}}|[^\W{CJK}]+")
 
 
-class Held(NamedTuple):
+class ReplyObject(NamedTuple):
     """An object in a reply."""
 
     data: JsonDict | None
     """None if it cannot be read."""
     mended: bool
     line: int
-    own: bool
+    is_own: bool
     """False if the reply quotes it, or supposes it."""
 
 
@@ -74,7 +80,7 @@ class Line(NamedTuple):
     text: str
     written: str
     """As it is in the reply."""
-    own: bool = True
+    is_own: bool = True
     """False if another line announces it as a quotation."""
     apart: bool = True
     """False if the line before goes on in it, so that it cannot state a verdict."""
@@ -83,7 +89,7 @@ class Line(NamedTuple):
 class ReplyParts(NamedTuple):
     """The objects and lines of a reply."""
 
-    objects: Sequence[Held]
+    objects: Sequence[ReplyObject]
     lines: Sequence[Line]
     broken: bool
     """True if an object cannot be read, or if the reply is longer than any judge's.
@@ -94,13 +100,13 @@ class ReplyParts(NamedTuple):
 
 def parts_of(text: str, *, cut: bool = False) -> ReplyParts:
     """Return the objects and lines of ``text``; a fence around the whole reply is opened."""
-    text = _unfenced(_MATERIAL.sub(" ", text.replace(OBJECT, " ").replace(_CODE, " ").strip()))
-    written, objects = _take_objects(text, cut)
-    raw = written.split("\n")
-    lines = list(islice(_spoken(raw), _MOST_LINES + 1))
+    text = _open_fence(_MATERIAL.sub(" ", text.replace(OBJECT, " ").replace(_CODE, " ").strip()))
+    marked, objects = _take_objects(text, cut)
+    raw = marked.split("\n")
+    lines = list(islice(_judge_lines(raw), _MOST_LINES + 1))
     is_long = len(lines) > _MOST_LINES or any(len(line.text) > _LONGEST_LINE for line in lines)
-    is_broken = is_long or any(each.data is None for each in objects)
-    return ReplyParts([] if is_broken else list(_placed(objects, raw)), lines, is_broken)
+    is_broken = is_long or any(reply_object.data is None for reply_object in objects)
+    return ReplyParts([] if is_broken else list(_place_objects(objects, raw)), lines, is_broken)
 
 
 def is_own_lead(text: str) -> bool:
@@ -114,16 +120,16 @@ def is_own_lead(text: str) -> bool:
 # -- objects -------------------------------------------------------------------------
 
 
-def _unfenced(text: str) -> str:
+def _open_fence(text: str) -> str:
     """Return the content of a fence that is the whole text, unless it holds a program."""
     fence = _FENCE.match(text)
     if fence is None or fence[2].lower() not in _ANSWER_FENCES:
         return text
-    body_end, end = _closing(text, fence)
+    body_end, end = _fence_end(text, fence)
     return text[fence.end() : body_end].strip() if not text[end:].strip() else text
 
 
-def _closing(text: str, fence: re.Match[str]) -> tuple[int, int]:
+def _fence_end(text: str, fence: re.Match[str]) -> tuple[int, int]:
     """Return where the line that closes a fence begins and ends, or the end of the text."""
     mark = fence[1]
     closing = re.compile(rf"^[ \t]*+{mark[0]}{{{len(mark)},}}+", re.MULTILINE)
@@ -131,71 +137,71 @@ def _closing(text: str, fence: re.Match[str]) -> tuple[int, int]:
     return line.span() if line else (len(text), len(text))
 
 
-def _take_objects(text: str, cut: bool) -> tuple[str, list[Found]]:
+def _take_objects(text: str, cut: bool) -> tuple[str, list[FoundObject]]:
     """Return ``text`` with marks for programs and objects, and the objects.
 
     A fence around an object is dropped. Lines of other fences can only contradict a verdict.
     """
-    kept: list[str] = []
-    objects: list[Found] = []
+    pieces: list[str] = []
+    objects: list[FoundObject] = []
     at = tail = 0
     opened = ""
     start, fence = next_object(text, 0), _FENCE.search(text)
     while start >= 0 or fence:
         if fence and (start < 0 or fence.start() < start):
-            kept.append(text[at : fence.start()])
+            pieces.append(text[at : fence.start()])
             at = fence.end()
             if opened and fence[1].startswith(opened):
                 opened = ""
             elif _holds_object(text, fence):
                 opened = fence[1]
             else:
-                body_end, at = _closing(text, fence)
+                body_end, at = _fence_end(text, fence)
                 body = text[fence.end() : body_end] if fence[2].lower() in _ANSWER_FENCES else ""
-                kept += [_CODE, *(f"\n> {line}" for line in body.split("\n") if line.strip())]
+                pieces += [_CODE, *(f"\n> {line}" for line in body.split("\n") if line.strip())]
         else:
-            kept += [text[at:start], OBJECT]
-            tail, is_one_more = len(kept), len(objects) < MOST_OBJECTS
-            unread = Found(None, False, start, len(text))
+            pieces += [text[at:start], OBJECT]
+            tail, is_one_more = len(pieces), len(objects) < MOST_OBJECTS
+            unread = FoundObject(None, False, start, len(text))
             objects.append(object_at(text, start, cut) if is_one_more else unread)
             at = objects[-1].end
         start = next_object(text, at) if 0 <= start < at else start
         fence = _FENCE.search(text, at) if fence and fence.start() < at else fence
-    kept.append(text[at:])
-    if was_inside("".join(kept[tail:]), cut and bool(objects)):
-        objects.append(Found(None, False, at, len(text)))
-    return "".join(kept), objects
+    pieces.append(text[at:])
+    if was_inside("".join(pieces[tail:]), cut and bool(objects)):
+        objects.append(FoundObject(None, False, at, len(text)))
+    return "".join(pieces), objects
 
 
 def _holds_object(text: str, fence: re.Match[str]) -> bool:
     """Return True if a fence begins with an object; comments may stand before it."""
     comments = _COMMENTS.match(text, min(fence.end() + 1, len(text)))
-    first = comments.end() if comments else fence.end()
-    return text[first : first + 1] in ("{", "[")
+    start = comments.end() if comments else fence.end()
+    return text[start : start + 1] in ("{", "[")
 
 
-def _placed(objects: Sequence[Found], lines: Sequence[str]) -> Iterator[Held]:
+def _place_objects(objects: Sequence[FoundObject], lines: Sequence[str]) -> Iterator[ReplyObject]:
     """Yield the objects with their lines; those inside a sentence or a quotation are foreign."""
-    each = iter(objects)
+    remaining_objects = iter(objects)
     for number, line in enumerate(lines):
         pieces = line.split(OBJECT)
         for place in range(1, len(pieces)):
-            data, mended, *_ = next(each)
-            before, after = "".join(pieces[:place]).strip(), OBJECT.join(pieces[place:])
-            is_last = _AFTER_OBJECT.fullmatch(after) is not None
+            data, mended, *_ = next(remaining_objects)
+            lead, tail = "".join(pieces[:place]).strip(), OBJECT.join(pieces[place:])
+            is_last = _AFTER_OBJECT.fullmatch(tail) is not None
             if not _BLOCK_QUOTE.match(line):
-                own = is_last and _introduces(before, lines[:number])
-                yield Held(data, mended, number, own)
+                is_own = is_last and _introduces(lead, lines[:number])
+                yield ReplyObject(data, mended, number, is_own)
 
 
-def _introduces(before: str, earlier: Sequence[str]) -> bool:
-    """Return True if an object after ``before`` on its line is the judge's own."""
-    if before.endswith(('"', "'", "“", "«", "„")):
+def _introduces(lead_text: str, earlier: Sequence[str]) -> bool:
+    """Return True if an object after this text on its line is the judge's own."""
+    if lead_text.endswith(('"', "'", "“", "«", "„")):
         return False
-    before = before.rstrip("`[{ ")
-    if before.endswith(_COLONS):
-        return is_own_lead(EMPHASIS.sub("", before))
-    if before and not _CALL_MARK.fullmatch(before):
+    lead_text = lead_text.rstrip("`[{ ")
+    if lead_text.endswith(_COLONS):
+        return is_own_lead(EMPHASIS.sub("", lead_text))
+    if lead_text and not _CALL_MARK.fullmatch(lead_text):
         return False
     lead = next((line for line in reversed(earlier) if line.strip() not in ("", _CODE)), "")
     lead = EMPHASIS.sub("", lead).strip()
@@ -206,7 +212,7 @@ def _introduces(before: str, earlier: Sequence[str]) -> bool:
 # -- lines ---------------------------------------------------------------------------
 
 
-def _spoken(lines: Sequence[str]) -> Iterator[Line]:
+def _judge_lines(lines: Sequence[str]) -> Iterator[Line]:
     """Yield the lines of a reply without its programs; quotations are marked as foreign."""
     several = sum(bool(line.strip()) for line in lines) > 1
     quoted = _quoted_lines("\n".join(lines))
@@ -230,11 +236,11 @@ def _spoken(lines: Sequence[str]) -> Iterator[Line]:
             foreign = False
             continue
         is_quote = _BLOCK_QUOTE.match(line) is not None
-        own = not (foreign or code or number in quoted or is_quote)
-        shown = _BLOCK_QUOTE.sub("", line, count=1) if is_quote else line
-        for piece in _BLOCK_TAG.split(shown) if "</" in shown else (shown,):
+        is_own = not (foreign or code or number in quoted or is_quote)
+        text_shown = _BLOCK_QUOTE.sub("", line, count=1) if is_quote else line
+        for piece in _BLOCK_TAG.split(text_shown) if "</" in text_shown else (text_shown,):
             if text := plain(_INLINE_TAG.sub("", piece)).strip():
-                yield Line(number, text, piece.strip(), own, is_apart)
+                yield Line(number, text, piece.strip(), is_own, is_apart)
 
 
 def _is_open(line: str) -> bool:
@@ -264,10 +270,10 @@ def _quoted_lines(text: str) -> set[int]:
 def sentences_of(text: str) -> list[str]:
     """Return the sentences of a line; a number before the first is part of it."""
     quoted = [quotation.span() for quotation in _QUOTATION.finditer(text)]
-    first, *others = _split(text, quoted) if quoted else _SENTENCE_END.split(text)
-    if others and re.fullmatch(r"\W*\d{1,3}\.\W*", first):
-        return [f"{first} {others[0]}", *others[1:]]
-    return [first, *others]
+    first_sentence, *more = _split(text, quoted) if quoted else _SENTENCE_END.split(text)
+    if more and re.fullmatch(r"\W*\d{1,3}\.\W*", first_sentence):
+        return [f"{first_sentence} {more[0]}", *more[1:]]
+    return [first_sentence, *more]
 
 
 def _split(text: str, quoted: Sequence[tuple[int, int]]) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""The phrases that replies are read by: the sections of `data/phrases.txt`."""
+"""The phrases by which replies are read: the sections of `data/phrases.txt`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _REFERENCE = re.compile(r"<<(\w+)>>")
 
 
 class Phrase:
-    """One section as a pattern, with the methods of one."""
+    """A section of the phrases as a compiled pattern."""
 
     # Not compiled before a reply is read by it: all of them take 0.07 s, a fifth of the start.
     # The methods are those of the compiled pattern itself, so that using one costs no more.
@@ -26,32 +26,32 @@ class Phrase:
         return _text(self._name)
 
     @cached_property
-    def compiled(self) -> re.Pattern[str]:
+    def regex(self) -> re.Pattern[str]:
         return re.compile(self.pattern, re.VERBOSE | self._flags)
 
     @cached_property
     def search(self) -> Callable[..., re.Match[str] | None]:
-        return self.compiled.search
+        return self.regex.search
 
     @cached_property
     def match(self) -> Callable[..., re.Match[str] | None]:
-        return self.compiled.match
+        return self.regex.match
 
     @cached_property
     def fullmatch(self) -> Callable[..., re.Match[str] | None]:
-        return self.compiled.fullmatch
+        return self.regex.fullmatch
 
     @cached_property
     def finditer(self) -> Callable[..., Iterator[re.Match[str]]]:
-        return self.compiled.finditer
+        return self.regex.finditer
 
     @cached_property
     def split(self) -> Callable[..., list[str | Any]]:
-        return self.compiled.split
+        return self.regex.split
 
     @cached_property
     def sub(self) -> Callable[..., str]:
-        return self.compiled.sub
+        return self.regex.sub
 
 
 @cache

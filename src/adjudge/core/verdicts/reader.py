@@ -19,7 +19,7 @@ from adjudge.core.domain.reading import Reading
 from adjudge.core.domain.verdict import Chosen, Compared, best_of
 from adjudge.core.domain.vote import Ballot, Outcome
 from adjudge.core.verdicts.doubts import explains_otherwise, find_doubt, grows_into_other
-from adjudge.core.verdicts.lenient import decoded, find_objects
+from adjudge.core.verdicts.lenient import decode_at, find_objects
 from adjudge.core.verdicts.objects import (
     RANKED_OTHERWISE,
     SEVERAL,
@@ -30,17 +30,18 @@ from adjudge.core.verdicts.objects import (
     unjudged_explanations,
 )
 from adjudge.core.verdicts.parts import OBJECT, Line, ReplyParts, parts_of
-from adjudge.core.verdicts.reading import clean, declined, refusal, shorten, unmatched
+from adjudge.core.verdicts.reading import clean, not_an_option, refusal, says_no_answer, shorten
 from adjudge.core.verdicts.shapes import Statement, statements_of
 from adjudge.core.verdicts.thoughts import without_thoughts
 from adjudge.messages import Message
 
 
 def read_ballot(reply: Reply, ballot: Ballot, *, settle: bool = False) -> Reading:
-    """What ``reply`` says to ``ballot``, with all that was asked for, in the instance's own order.
+    """Return the verdict of ``reply`` on ``ballot``, in the instance's own order, with feedback and
+    ranking if requested.
 
-    ``settle``: the model will not be asked again, so that a verdict on a sentence whose quotes do
-    not exist is "not found".
+    ``settle``: the model will not be asked again, so a verdict on a sentence with missing quotes
+    becomes "not found".
     """
     if ballot.question.several:
         return _read_each(reply, ballot, settle=settle)
@@ -54,17 +55,16 @@ def read_ballot(reply: Reply, ballot: Ballot, *, settle: bool = False) -> Readin
 
 
 def _read_each(reply: Reply, ballot: Ballot, *, settle: bool) -> Reading:
-    """The verdicts on several texts; a reply without any is refused or
-    unreadable like every other.
-    """
+    """Read the verdicts on several texts. A reply without any is refused or unreadable."""
     text = without_thoughts(reply.text).strip()
     objects = [
-        found.data
-        for found in find_objects(text, cut=reply.finish == "length")
-        if found.data is not None
+        reply_object.data
+        for reply_object in find_objects(text, cut=reply.finish == "length")
+        if reply_object.data is not None
     ]
     if reply.finish == "refusal" or any(
-        declined(one, ballot.question) for one in (text, *unjudged_explanations(text, False))
+        says_no_answer(part, ballot.question)
+        for part in (text, *unjudged_explanations(text, False))
     ):
         return refusal(text)
     reading = ballot.question.read_objects(objects, ballot, settle=settle)
@@ -75,7 +75,7 @@ def _read_each(reply: Reply, ballot: Ballot, *, settle: bool) -> Reading:
 
 
 def _with_ranking(reading: Reading, verdict: Compared, question: Comparison) -> Reading:
-    """The order of all responses, where it was asked for; it has to say the same as the verdict."""
+    """Add the order of all responses if it was requested. It must agree with the verdict."""
     if not question.asks_for_ranking:
         return reading
     ranking = verdict.ranking or question.ranking((reading.data or {}).get("ranking"))
@@ -103,7 +103,7 @@ def read(reply: Reply, question: Question) -> Reading:
         return Reading(Outcome.UNREADABLE, reason=Message("the reply was empty"))
     if reading := _read_statements(text, question, cut):
         return reading
-    if any(declined(said, question) for said in (text, *unjudged_explanations(text, cut))):
+    if any(says_no_answer(part, question) for part in (text, *unjudged_explanations(text, cut))):
         return refusal(text)
     reason = (
         Message("no verdict found in the reply (it was cut off): {said}", said=shorten(text))
@@ -129,7 +129,7 @@ def _read_clean_json(text: str, question: Question) -> Reading | None:
     """Read a reply that is one object, or a list of one; it may be written as a string."""
     if not text.startswith(("{", "[", '"')):
         return None
-    value, end = decoded(text, 0) or (None, 0)
+    value, end = decode_at(text, 0) or (None, 0)
     if end < len(text):
         return None
     if isinstance(value, str) and "{" in value:
@@ -191,63 +191,79 @@ def _read_statements(text: str, question: Question, cut: bool) -> Reading | None
 
     A reply that was cut off is read if its verdict came first and is whole.
     """
-    if cut and (begun := _CUT_OBJECT.fullmatch(text)):
-        return _read_begun(begun, question)
+    if cut and (begun_object := _CUT_OBJECT.fullmatch(text)):
+        return _read_begun(begun_object, question)
     text = text.replace("\\_", "_")
     parts = parts_of(text.replace('\\"', '"') if text.startswith('{\\"') else text, cut=cut)
     is_lost = text.startswith("{") and not parts.objects
     if parts.broken or is_lost or (cut and len(parts.objects) > 1):
         return None
-    return _agreed(parts, question, cut)
+    return _find_agreement(parts, question, cut)
 
 
-def _agreed(parts: ReplyParts, question: Question, cut: bool) -> Reading | None:
+def _find_agreement(parts: ReplyParts, question: Question, cut: bool) -> Reading | None:
     """Return what all statements say, or the contradiction between two of them."""
     readings = [
-        (reading, held)
-        for held in parts.objects
-        if held.own and (reading := _read_object(held.data or {}, held.mended, question))
+        (reading, reply_object)
+        for reply_object in parts.objects
+        if reply_object.is_own
+        and (reading := _read_object(reply_object.data or {}, reply_object.mended, question))
     ]
     objects = [
-        Statement(reading.verdict, held.line, _words(reading, question))
-        for reading, held in readings
+        Statement(reading.verdict, reply_object.line, _verdict_pair(reading, question))
+        for reading, reply_object in readings
     ]
     lines = [
         statement
         for statement in statements_of(parts.lines, question)
         if not (cut and _may_go_on(statement, parts))
     ]
-    stated = [*objects, *(each for each in lines if each.own and each.decides)]
+    stated = [
+        *objects,
+        *(statement for statement in lines if statement.is_own and statement.decides),
+    ]
     if not stated or (cut and not objects and _ends_in_verdict(parts, question)):
         return None
-    first, last = stated[0], max(each.line for each in stated)
+    first_statement, last = stated[0], max(statement.line for statement in stated)
     against = [
         *stated,
-        *(each for each in lines if (each.own and not each.decides) or each.line >= last),
+        *(
+            statement
+            for statement in lines
+            if (statement.is_own and not statement.decides) or statement.line >= last
+        ),
         *_quoted_after(last, parts, question),
     ]
-    if other := next((each for each in against if not _agree(each, first)), None):
-        return _contradiction(first.words, other.words)
-    doubt = first.verdict and find_doubt(first.verdict, stated, parts.lines, question, cut=cut)
+    if contrary := next(
+        (statement for statement in against if not _agree(statement, first_statement)), None
+    ):
+        return _contradiction(first_statement.words, contrary.words)
+    doubt = first_statement.verdict and find_doubt(
+        first_statement.verdict, stated, parts.lines, question, cut=cut
+    )
     if doubt:
-        return _contradiction(first.words, doubt)
+        return _contradiction(first_statement.words, doubt)
     if readings:
         return readings[-1][0]
-    if first.verdict is None:
-        return unmatched(_value(first.words), question)
-    ranked = (each.verdict for each in stated if getattr(each.verdict, "ranking", None))
-    verdict = next(ranked, first.verdict) or first.verdict
-    return Reading(Outcome.OK, replace(verdict, explanation=_around(stated, parts)))
+    if first_statement.verdict is None:
+        return not_an_option(_value_after_label(first_statement.words), question)
+    ranked = (
+        statement.verdict for statement in stated if getattr(statement.verdict, "ranking", None)
+    )
+    verdict = next(ranked, first_statement.verdict) or first_statement.verdict
+    return Reading(Outcome.OK, replace(verdict, explanation=_text_around(stated, parts)))
 
 
 def _quoted_after(last: int, parts: ReplyParts, question: Question) -> Iterator[Statement]:
     """Yield objects after the verdict that are not the judge's own, such as a second thought."""
-    for held in parts.objects:
-        if held.own or held.line < last:
+    for quoted in parts.objects:
+        if quoted.is_own or quoted.line < last:
             continue
-        reading = _read_object(held.data or {}, held.mended, question)
+        reading = _read_object(quoted.data or {}, quoted.mended, question)
         if reading and (reading.verdict or reading.outcome is Outcome.ABSTAINED):
-            yield Statement(reading.verdict, held.line, _words(reading, question), own=False)
+            yield Statement(
+                reading.verdict, quoted.line, _verdict_pair(reading, question), is_own=False
+            )
 
 
 def _may_go_on(statement: Statement, parts: ReplyParts) -> bool:
@@ -279,21 +295,23 @@ def _contradiction(one: str, other: str) -> Reading:
     )
 
 
-def _words(reading: Reading, question: Question) -> str:
+def _verdict_pair(reading: Reading, question: Question) -> str:
     """Return the pair of an object that holds its verdict, as it is written."""
     data = reading.data or {}
     key = next((name for name in keys_of(question) if name in data), "")
     return f"{key}: {data[key]}" if key else reading.reason or "null"
 
 
-def _value(words: str) -> str:
+def _value_after_label(words: str) -> str:
     """Return what follows a label: "Verdict: MAYBE" → "MAYBE"."""
     return re.split(r"[:：=]\s*", words, maxsplit=1)[-1].strip("*_ ")
 
 
-def _around(stated: Sequence[Statement], parts: ReplyParts) -> str | None:
+def _text_around(stated: Sequence[Statement], parts: ReplyParts) -> str | None:
     """Return the lines around the verdict, and what follows it on its line."""
-    held = {statement.line for statement in stated}
+    verdict_lines = {statement.line for statement in stated}
     notes = dict.fromkeys(statement.note for statement in stated)
-    lines = [line.written.replace(OBJECT, "") for line in parts.lines if line.number not in held]
+    lines = [
+        line.written.replace(OBJECT, "") for line in parts.lines if line.number not in verdict_lines
+    ]
     return clean("\n".join(filter(None, (*notes, *lines)))) or None

@@ -1,4 +1,4 @@
-"""Readings without a verdict, and the texts that go into them."""
+"""Readings without a verdict, and the texts in them."""
 
 from __future__ import annotations
 
@@ -9,17 +9,19 @@ from adjudge.core.verdicts.refusal import declines
 from adjudge.messages import Message
 
 
-def declined(text: str, question: Question) -> bool:
-    """Whether ``text`` says in plain words that there will be no answer."""
+def says_no_answer(text: str, question: Question) -> bool:
+    """Return True if ``text`` says in plain words that there will be no answer."""
     return declines(text, question.labels, numeric=question.numeric)
 
 
 def refusal(text: str) -> Reading:
+    """Return the reading of a refusal."""
     return Reading(Outcome.REFUSED, reason=Message("the model refused: {said}", said=shorten(text)))
 
 
-def unmatched(said: object, question: Question) -> Reading:
-    if isinstance(said, str) and declined(said, question):
+def not_an_option(said: object, question: Question) -> Reading:
+    """Return the reading of a value that is not an option."""
+    if isinstance(said, str) and says_no_answer(said, question):
         return refusal(said)
     return Reading(
         Outcome.UNREADABLE,
@@ -28,7 +30,7 @@ def unmatched(said: object, question: Question) -> Reading:
 
 
 def clean(text: str) -> str:
-    """Without half characters (a cut emoji), which no file or terminal takes."""
+    """Remove lone surrogates (a cut emoji), which no file or terminal accepts."""
     text = text.strip()
     return text if text.isascii() else text.encode(errors="replace").decode()
 

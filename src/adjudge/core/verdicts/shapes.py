@@ -68,8 +68,8 @@ class Statement(NamedTuple):
     line: int
     words: str
     note: str = ""
-    """What follows it on its line."""
-    own: bool = True
+    """The rest of its line."""
+    is_own: bool = True
     """False if the reply announces it as a quotation."""
     decides: bool = True
     """False if it can only contradict other statements."""
@@ -79,36 +79,36 @@ class Statement(NamedTuple):
 
 
 def read_labels(lines: Sequence[Line], question: Question) -> Iterator[Statement]:
-    """``Verdict: FAIL``, ``**Final answer:** B``, ``Score (1-5): 4``, ``The score is 4.``
+    """Read ``Verdict: FAIL``, ``**Final answer:** B``, ``Score (1-5): 4``, ``The score is 4.``
 
     The label starts its line. The value is an option, alone on the line or ended by a full stop.
     """
     for line in lines:
-        first, *rest = sentences_of(line.text)
-        label = _LABELLED.match(first)
+        first_sentence, *more = sentences_of(line.text)
+        label = _LABELLED.match(first_sentence)
         if label and label["said"].strip(_DECORATION) and not line.text.startswith("|"):
-            for statement in _labelled(label, line, " ".join(rest), question):
-                is_whole = len(lines) == 1 and not rest
+            for statement in _read_label(label, line, " ".join(more), question):
+                is_whole = len(lines) == 1 and not more
                 yield statement._replace(decides=statement.decides or is_whole)
 
 
-def _labelled(
+def _read_label(
     label: re.Match[str], line: Line, rest: str, question: Question
 ) -> Iterator[Statement]:
     """Read the value after a label; anything but an option is a reason to ask again."""
-    said, is_dash = label["said"].strip(), label["mark"] in ("-", "–", "—")
-    if _MARK.search(said) or OBJECT in said:
+    value, is_dash = label["said"].strip(), label["mark"] in ("-", "–", "—")
+    if _MARK.search(value) or OBJECT in value:
         return
-    verdict = match_value(said, question) or stated_winner(said, question)
-    is_long_answer = label["answer"] and len(said.split()) > _FEW  # "Answer: the capital is Paris"
-    if verdict is None and (is_placeholder(said, question) or is_dash or is_long_answer):
+    verdict = match_value(value, question) or stated_winner(value, question)
+    is_long_answer = label["answer"] and len(value.split()) > _FEW  # "Answer: the capital is Paris"
+    if verdict is None and (is_placeholder(value, question) or is_dash or is_long_answer):
         return
     is_minus = is_dash and verdict and question.match(f"-{verdict.option}")
     if is_minus or not _is_plain_label(label, question):
         verdict = None
     is_said_of = label["answer"] and label["mark"].strip().startswith(("is", "was")) and rest
     decides = _may_decide(label, question) and not is_said_of
-    yield Statement(verdict, line.number, line.text, rest, line.own, decides)
+    yield Statement(verdict, line.number, line.text, rest, line.is_own, decides)
 
 
 def _may_decide(label: re.Match[str], question: Question) -> bool:
@@ -128,31 +128,31 @@ def _is_plain_label(label: re.Match[str], question: Question) -> bool:
 
 
 def read_headings(lines: Sequence[Line], question: Question) -> Iterator[Statement]:
-    """``### Verdict`` with the option on the next line."""
+    """Read ``### Verdict`` with the option on the next line."""
     for line, following in pairwise(lines):
         label = _LABELLED.match(line.text)
         if label is None or label["said"].strip(_DECORATION):
             continue
-        first, *rest = sentences_of(following.text)
-        is_item = question.numeric and _LIST_ITEM.match(first)
-        if (verdict := match_value(first, question)) and not is_item:
+        first_sentence, *more = sentences_of(following.text)
+        is_item = question.numeric and _LIST_ITEM.match(first_sentence)
+        if (verdict := match_value(first_sentence, question)) and not is_item:
             verdict = verdict if _is_plain_label(label, question) else None
-            own, decides = line.own and following.own, _may_decide(label, question)
-            note = " ".join(rest)
-            yield Statement(verdict, following.number, following.text, note, own, decides)
+            is_own, decides = line.is_own and following.is_own, _may_decide(label, question)
+            note = " ".join(more)
+            yield Statement(verdict, following.number, following.text, note, is_own, decides)
 
 
 def read_polar(lines: Sequence[Line], question: Question) -> Iterator[Statement]:
-    """``Pass: no``."""
+    """Read ``Pass: no``."""
     for line in lines:
         polar = _POLAR.fullmatch(line.text)
-        meant = as_pass(polar["said"].strip(" .!*_\"'`")) if polar else None
-        if meant in ("pass", "fail"):
-            yield Statement(question.match(meant), line.number, line.text, own=line.own)
+        polarity = as_pass(polar["said"].strip(" .!*_\"'`")) if polar else None
+        if polarity in ("pass", "fail"):
+            yield Statement(question.match(polarity), line.number, line.text, is_own=line.is_own)
 
 
 def read_rows(lines: Sequence[Line], question: Question) -> Iterator[Statement]:
-    """``| Verdict | PASS |``: a table row of two cells whose first is a label."""
+    """Read ``| Verdict | PASS |``: a table row of two cells whose first is a label."""
     for line in lines:
         cells = _CELLS.fullmatch(line.text)
         label = _LABELLED.match(cells[1].strip()) if cells else None
@@ -162,14 +162,14 @@ def read_rows(lines: Sequence[Line], question: Question) -> Iterator[Statement]:
         is_plain = not cells["more"] and _is_plain_label(label, question)
         if verdict or any(map(str.isdigit, cells[2])):
             verdict = verdict if is_plain else None
-            yield Statement(verdict, line.number, line.text, own=line.own)
+            yield Statement(verdict, line.number, line.text, is_own=line.is_own)
 
 
 # -- lines that are an option --------------------------------------------------------
 
 
 def read_bare(lines: Sequence[Line], question: Question) -> Iterator[Statement]:
-    """A line that is an option: the whole reply, its first line or its last line."""
+    """Read a line that is an option: the whole reply, its first line or its last line."""
     for place, line in enumerate(lines):
         option = _bare_option(place, line, lines, question)
         if option is None:
@@ -180,7 +180,7 @@ def read_bare(lines: Sequence[Line], question: Question) -> Iterator[Statement]:
         if place == 0 and question.numeric and len(lines) > 1:
             decides = decides and lines[1].number > line.number + 1  # "3" and "errors" below it
         if decides or not _TITLE.match(line.text):  # else a section: "## Good"
-            yield Statement(option[0], line.number, line.text, option[1], line.own, decides)
+            yield Statement(option[0], line.number, line.text, option[1], line.is_own, decides)
 
 
 def _bare_option(
@@ -192,14 +192,14 @@ def _bare_option(
     is_item = question.numeric and _LIST_ITEM.match(line.text)  # "- 1" may be a sign
     if is_heading or is_item or _BOX.fullmatch(line.text) or len(line.text) > 4 * LONGEST:
         return None
-    first, *rest = sentences_of(line.text)
-    verdict = match_value(first, question)
-    if verdict is None or (_is_two_way(first, question) and not (is_only and not rest)):
+    first_sentence, *more = sentences_of(line.text)
+    verdict = match_value(first_sentence, question)
+    if verdict is None or (_is_two_way(first_sentence, question) and not (is_only and not more)):
         return None
-    if rest:  # "1. It is short." and "A. It is short." are items of a list
+    if more:  # "1. It is short." and "A. It is short." are items of a list
         is_listed = bool(place) or question.numeric or (is_comparison and not is_only)
-        is_set_off = first.rstrip("*_`\"' ").endswith((".", "。"))
-        return (verdict, " ".join(rest)) if is_set_off and not is_listed else None
+        is_set_off = first_sentence.rstrip("*_`\"' ").endswith((".", "。"))
+        return (verdict, " ".join(more)) if is_set_off and not is_listed else None
     names_response = is_comparison and len(line.text.split()) > 1 and ">" not in line.text
     return None if names_response and not is_only else (verdict, "")
 
@@ -220,85 +220,87 @@ def _stands_apart(place: int, lines: Sequence[Line]) -> bool:
         is_section = _OPENS_SECTION.match(following) or following[:1].islower()
         has_headings = any(_HEADING.match(line.text) for line in lines[1:])
         return not (_TITLE.match(lines[0].text) or is_section or has_headings)
-    before = lines[place - 1].text.rstrip("*_\"' )”»`")
-    is_led = before.endswith((":", "：")) and is_own_lead(before)
-    is_last = place == len(lines) - 1 and not _COUNTS.search(before)
-    return is_last and (is_led or before.endswith((".", "!", "。", "！", OBJECT)))
+    previous = lines[place - 1].text.rstrip("*_\"' )”»`")
+    is_led = previous.endswith((":", "：")) and is_own_lead(previous)
+    is_last = place == len(lines) - 1 and not _COUNTS.search(previous)
+    return is_last and (is_led or previous.endswith((".", "!", "。", "！", OBJECT)))
 
 
 def read_marks(lines: Sequence[Line], question: Question) -> Iterator[Statement]:
-    """``[[A]]`` and ``[RESULT] 4``: alone on a line, after a sentence, or at the very end."""
+    """Read ``[[A]]`` and ``[RESULT] 4``: alone on a line, after a sentence, or at the very end."""
     for place, line in enumerate(lines):
         for mark in _MARK.finditer(line.text) if "[" in line.text else ():
-            before, note = line.text[: mark.start()].rstrip(), line.text[mark.end() :]
-            if before.endswith(('"', "'", "`", "“", "«", "„")):
+            lead_text, note = line.text[: mark.start()].rstrip(), line.text[mark.end() :]
+            if lead_text.endswith(('"', "'", "`", "“", "«", "„")):
                 continue
             is_result = mark["inner"] is None
-            said = (mark["rest"] if is_result else mark["inner"]).strip(" :=*_`")
-            if not said and place + 1 < len(lines):
-                said = lines[place + 1].text
-            first, *rest = sentences_of(said)
-            is_reversed = is_result and "<" in first  # not a form of Prometheus
-            verdict = None if is_reversed else match_value(first, question)
-            after, lead = note.strip(" \"'”»`*"), EMPHASIS.sub("", sentences_of(before)[-1])
-            note = " ".join((*rest, note)).strip(" .\"'”»`*")
-            is_apart = not before or before.endswith(_SENTENCE_ENDS)
-            decides = (is_apart or not note) and (is_result or after[:1] in ("", ".", "。", "["))
-            if before.endswith((":", "：")):
+            value = (mark["rest"] if is_result else mark["inner"]).strip(" :=*_`")
+            if not value and place + 1 < len(lines):
+                value = lines[place + 1].text
+            first_sentence, *more = sentences_of(value)
+            is_reversed = is_result and "<" in first_sentence  # not a form of Prometheus
+            verdict = None if is_reversed else match_value(first_sentence, question)
+            tail, lead = note.strip(" \"'”»`*"), EMPHASIS.sub("", sentences_of(lead_text)[-1])
+            note = " ".join((*more, note)).strip(" .\"'”»`*")
+            is_apart = not lead_text or lead_text.endswith(_SENTENCE_ENDS)
+            decides = (is_apart or not note) and (is_result or tail[:1] in ("", ".", "。", "["))
+            if lead_text.endswith((":", "：")):
                 decides = is_own_lead(lead) or bool(stated_winner(lead.rstrip(":： "), question))
-            own = line.own and (is_apart or not _FOREIGN_LEAD.search(lead))
-            yield Statement(verdict, line.number, mark.group().strip(), note, own, decides)
+            is_own = line.is_own and (is_apart or not _FOREIGN_LEAD.search(lead))
+            yield Statement(verdict, line.number, mark.group().strip(), note, is_own, decides)
 
 
 def read_boxes(lines: Sequence[Line], question: Question) -> Iterator[Statement]:
-    """``- [x] FAIL``, the only ticked box."""
+    """Read ``- [x] FAIL``, if it is the only ticked box."""
     boxes = [(line, box) for line in lines if (box := _BOX.fullmatch(line.text))]
     ticked = [(line, box["option"]) for line, box in boxes if box["tick"] != " "]
     for line, option in ticked:
         if verdict := match_value(option, question):
             is_only = len(ticked) == 1
-            yield Statement(verdict if is_only else None, line.number, line.text, own=line.own)
+            yield Statement(
+                verdict if is_only else None, line.number, line.text, is_own=line.is_own
+            )
 
 
 def read_ranking(lines: Sequence[Line], question: Question) -> Iterator[Statement]:
-    """A numbered list that names every response once, best first."""
+    """Read a numbered list that names every response once, best first."""
     if not isinstance(question, Comparison):
         return
     count = len(question.letters)
-    for first in range(len(lines) - count + 1):
-        placed = [_PLACED.fullmatch(line.text) for line in lines[first : first + count]]
+    for start in range(len(lines) - count + 1):
+        placed = [_PLACED.fullmatch(line.text) for line in lines[start : start + count]]
         if [item and item[1] for item in placed] != [str(rank) for rank in range(1, count + 1)]:
             continue
-        is_announced = len(lines) == count or (first and _RANKS.search(lines[first - 1].text))
+        is_announced = len(lines) == count or (start and _RANKS.search(lines[start - 1].text))
         decides = question.asks_for_ranking and bool(is_announced)
         order = " > ".join(EMPHASIS.sub("", item[2]) for item in placed if item)
         verdict = question.match(order, certain=True)
-        for line in lines[first : first + count] if verdict else ():
-            yield Statement(verdict, line.number, order, own=line.own, decides=decides)
+        for line in lines[start : start + count] if verdict else ():
+            yield Statement(verdict, line.number, order, is_own=line.is_own, decides=decides)
 
 
 # -- objects in other writing --------------------------------------------------------
 
 
 def read_tags(lines: Sequence[Line], question: Question) -> Iterator[Statement]:
-    """``<verdict>FAIL</verdict>`` and tool arguments in tags, outside any sentence."""
+    """Read ``<verdict>FAIL</verdict>`` and tool arguments in tags, outside any sentence."""
     enclosing: list[str] = []
     for place, line in enumerate(lines):
         text = line.text
         if text.endswith(">") and "</" not in text:  # the value is on the next lines
-            text = "\n".join(each.text for each in lines[place : place + _FEW - 1])
+            text = "\n".join(next_line.text for next_line in lines[place : place + _FEW - 1])
         for pattern in (_TAG, _ARGUMENT) if "<" in text else ():
             for tag in pattern.finditer(text):
-                before = text[: tag.start()].rstrip()
-                after = text[text.find(">", tag.end()) + 1 :].split("\n", 1)[0].lstrip()
-                is_outside = (not before or before.endswith(">")) and after[:1] in ("", "<")
-                around = _open_tags(before[-_LONGEST_LEAD:], enclosing)
-                is_outside = is_outside and _WRAPPERS.issuperset(around)
+                lead = text[: tag.start()].rstrip()
+                tail = text[text.find(">", tag.end()) + 1 :].split("\n", 1)[0].lstrip()
+                is_outside = (not lead or lead.endswith(">")) and tail[:1] in ("", "<")
+                open_tags = _open_tags(lead[-_LONGEST_LEAD:], enclosing)
+                is_outside = is_outside and _WRAPPERS.issuperset(open_tags)
                 verdict = match_value(tag["said"], question)
                 is_unclear = is_placeholder(tag["said"], question) or tag["answer"]
                 if verdict or not is_unclear:
-                    own = line.own and is_outside
-                    yield Statement(verdict, line.number, tag.group().strip(), own=own)
+                    is_own = line.is_own and is_outside
+                    yield Statement(verdict, line.number, tag.group().strip(), is_own=is_own)
         if "<" in line.text:
             enclosing = _open_tags(line.text, enclosing)
 
@@ -315,7 +317,7 @@ def _open_tags(text: str, enclosing: Sequence[str]) -> list[str]:
 
 
 def read_calls(lines: Sequence[Line], question: Question) -> Iterator[Statement]:
-    """``submit(verdict="PASS")`` as a whole line; its arguments are read as an object."""
+    """Read ``submit(verdict="PASS")`` as a whole line; its arguments are read as an object."""
     for line in lines:
         call = _CALL.fullmatch(line.text) if line.text.endswith((")", ")]", ")`")) else None
         data = _plain_values(_KEYWORD.findall(call["arguments"])) if call else {}
@@ -324,17 +326,19 @@ def read_calls(lines: Sequence[Line], question: Question) -> Iterator[Statement]
             continue
         is_whole = not _KEYWORD.sub("", call["arguments"]).strip(" ,")
         is_clean = is_whole and "not" not in call["name"].split("_")
-        yield Statement(reading.verdict if is_clean else None, line.number, line.text, own=line.own)
+        yield Statement(
+            reading.verdict if is_clean else None, line.number, line.text, is_own=line.is_own
+        )
 
 
 def read_yaml(lines: Sequence[Line], question: Question) -> Iterator[Statement]:
-    """``verdict: FAIL`` among other keys, if every line is a key with its value."""
+    """Read ``verdict: FAIL`` among other keys, if every line is a key with its value."""
     pairs = [pair.groups() for line in lines if (pair := _YAML.fullmatch(line.text))]
     data = _plain_values(pairs)
     reading = reading_of(data, False, question) if len(data) == len(lines) > 1 else None
     if reading is not None:
-        own = all(line.own for line in lines)
-        yield Statement(reading.verdict, lines[0].number, lines[0].text, own=own)
+        is_own = all(line.is_own for line in lines)
+        yield Statement(reading.verdict, lines[0].number, lines[0].text, is_own=is_own)
 
 
 def _plain_values(pairs: Sequence[Sequence[str]]) -> JsonDict:
@@ -345,7 +349,7 @@ def _plain_values(pairs: Sequence[Sequence[str]]) -> JsonDict:
 
 
 def read_closing(lines: Sequence[Line], question: Question) -> Iterator[Statement]:
-    """The last sentence, if it is a template: ``Overall, FAIL.``, ``B is better than A.``
+    """Read the last sentence, if it is a template: ``Overall, FAIL.``, ``B is better than A.``
 
     The same templates elsewhere can only contradict.
     """
@@ -353,22 +357,24 @@ def read_closing(lines: Sequence[Line], question: Question) -> Iterator[Statemen
         sentences = sentences_of(line.text) if OBJECT not in line.text else []
         for place, sentence in enumerate(sentences):
             is_last = line is lines[-1] and place == len(sentences) - 1
-            for statement in _closed(sentence, place, line, question):
+            for statement in _read_closing_sentence(sentence, place, line, question):
                 yield statement._replace(decides=is_last)
 
 
-def _closed(sentence: str, place: int, line: Line, question: Question) -> Iterator[Statement]:
+def _read_closing_sentence(
+    sentence: str, place: int, line: Line, question: Question
+) -> Iterator[Statement]:
     sentence = _REASON_LABEL.sub("", EMPHASIS.sub("", sentence)).strip()
     closing = _CLOSING.fullmatch(sentence)
     is_word = closing is not None and closing["said"].strip(" .!\"'") in ("a", "i")
     verdict = match_value(closing["said"], question) if closing and not is_word else None
     top = scale_top(sentence) if question.numeric else None
     if verdict and top in (None, highest(question)):
-        yield Statement(verdict, line.number, sentence, own=line.own)
+        yield Statement(verdict, line.number, sentence, is_own=line.is_own)
     elif place and (label := _LABELLED.match(sentence)):
-        yield from _labelled(label, line, "", question)
+        yield from _read_label(label, line, "", question)
     elif winner := stated_winner(sentence, question):
-        yield Statement(winner, line.number, sentence, own=line.own)
+        yield Statement(winner, line.number, sentence, is_own=line.is_own)
 
 
 def stated_winner(sentence: str, question: Question) -> Verdict | None:

@@ -1,8 +1,8 @@
-"""The ways in which well-known judges write their verdicts. Each reader takes a whole reply and
-says what it decides, or None.
+"""Verdict formats of well-known judges. Each reader takes a whole reply and returns its decision,
+or None.
 
-Labels are those of the prompt: the first that is shown is always called A. Where the responses were
-shown in another order, ``put_back`` turns the verdict round.
+Labels are those of the prompt: the first response shown is always A. If the responses were swapped,
+``put_back`` swaps the verdict.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _WEIGHTS = {">>": 3, ">": 1, "=": 1, "<": 1, "<<": 3}
 
 
 class Margin(NamedTuple):
-    """Which of two is better, and how clearly."""
+    """The better of two responses, and by how much."""
 
     winner: Selection
     weight: int
@@ -47,19 +47,20 @@ class Margin(NamedTuple):
 
 
 def margin(reply: str, *, one_only: bool = False) -> Margin | None:
-    """``[[A>>B]]`` … ``[[B>>A]]`` (Arena-Hard, JudgeBench), also with one bracket: the last counts.
+    """Read ``[[A>>B]]`` … ``[[B>>A]]`` (Arena-Hard, JudgeBench), also with single brackets. The
+    last one counts.
 
-    ``one_only``: a reply with different verdicts has none, as both tools hold it.
+    ``one_only``: different verdicts in a reply give None, as in both tools.
     """
-    found = [_margin(*match) for match in _MARGIN.findall(reply)]
-    if not found or (one_only and len(set(found)) > 1):
+    margins = [_margin(*match) for match in _MARGIN.findall(reply)]
+    if not margins or (one_only and len(set(margins)) > 1):
         return None
-    return found[-1]
+    return margins[-1]
 
 
 def rating(reply: str) -> float | None:
-    """``[[7]]`` or ``[[7.5]]``; without such, ``[7]`` (FastChat): the first counts, as it does
-    there.
+    """Read ``[[7]]`` or ``[[7.5]]``, else ``[7]`` (FastChat). The first one counts, as in
+    FastChat.
     """
     for pattern in _RATING:
         if match := pattern.search(reply):
@@ -67,44 +68,44 @@ def rating(reply: str) -> float | None:
     return None
 
 
-def two_ratings(reply: str) -> tuple[float, float] | None:
-    """``[[8, 7]]``, or two numbers on the first line (Vicuna)."""
+def read_two_ratings(reply: str) -> tuple[float, float] | None:
+    """Read ``[[8, 7]]``, or two numbers on the first line (Vicuna)."""
     if match := _TWO_RATINGS.search(reply):
         return float(match[1]), float(match[2])
     lines = reply.strip().splitlines()
-    found = _NUMBERS.findall(lines[0]) if lines else []
-    return (float(found[0]), float(found[1])) if len(found) == 2 else None
+    numbers = _NUMBERS.findall(lines[0]) if lines else []
+    return (float(numbers[0]), float(numbers[1])) if len(numbers) == 2 else None
 
 
-def better_rated(ratings: tuple[float, float]) -> Selection:
-    """The better of two that were rated."""
+def pick_better_rated(ratings: tuple[float, float]) -> Selection:
+    """Return the response with the higher rating."""
     return _TIE if ratings[0] == ratings[1] else int(ratings[1] > ratings[0])
 
 
 def grade(reply: str) -> str | None:
-    """``GRADE: C`` (Inspect): the last counts."""
-    found = _GRADE.findall(reply)
-    return found[-1].upper() if found else None
+    """Read ``GRADE: C`` (Inspect). The last one counts."""
+    grades = _GRADE.findall(reply)
+    return grades[-1].upper() if grades else None
 
 
 def decision(reply: str) -> Selection | None:
-    """``final decision is Response 1`` (Auto-J), ``Decision: Output (a)``: the last counts."""
-    found = _DECISION.findall(reply)
-    if not found:
+    """Read ``final decision is Response 1`` (Auto-J), ``Decision: Output (a)``. The last one
+    counts.
+    """
+    decisions = _DECISION.findall(reply)
+    if not decisions:
         return None
-    said = found[-1].lower()
-    return _TIE if said == _TIE else int("2" in said or "(b)" in said)
+    last_decision = decisions[-1].lower()
+    return _TIE if last_decision == _TIE else int("2" in last_decision or "(b)" in last_decision)
 
 
 def put_back(verdict: Selection, *, swapped: bool) -> Selection:
-    """The verdict in the row's own order."""
+    """Return the verdict in the row's own order."""
     return 1 - verdict if swapped and isinstance(verdict, int) else verdict
 
 
 def unreadable_as(policy: UnreadablePolicy, truth: Selection) -> Selection | None:
-    """What the policy counts an unreadable reply as, where ``truth`` is right; None: it is left
-    out.
-    """
+    """Return the verdict that a policy gives an unreadable reply; None: it is left out."""
     if policy in ("drop", "recorded"):
         return None
     wrong: Selection = 1 - truth if isinstance(truth, int) else 0
@@ -112,8 +113,8 @@ def unreadable_as(policy: UnreadablePolicy, truth: Selection) -> Selection | Non
 
 
 def _margin(first: str, sign: str, second: str) -> Margin:
-    one, two = first.upper(), second.upper()
-    if sign == "=" or one == two:
+    left_name, right_name = first.upper(), second.upper()
+    if sign == "=" or left_name == right_name:
         return Margin(_TIE, 1)
-    better = one if ">" in sign else two
+    better = left_name if ">" in sign else right_name
     return Margin(int(better == "B"), _WEIGHTS[sign])

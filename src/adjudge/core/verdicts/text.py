@@ -1,6 +1,4 @@
-"""A text that a model was asked to write, without what models put around it: a persona, an improved
-text.
-"""
+"""A text that a model was asked to write, such as a persona, without the decoration around it."""
 
 from __future__ import annotations
 
@@ -22,43 +20,45 @@ _FENCE = re.compile(
     r"(?P<mark>```|~~~)[\w+-]*[ \t]*\n(?P<text>.*?)(?:\n?[ \t]*(?P=mark)[^`~]{0,500}|)\Z",
     re.DOTALL,
 )
-"""A fence around everything but a line before it and a remark behind it."""
+"""A fence around everything except a line before it and a remark after it."""
 _PREAMBLE = phrase("preamble")
-"""A line that announces the text, and says what it is: "Here is what you need:" may be the text
-itself.
-"""
+"""A line that announces the text and names it. "Here is what you need:" may be the text itself."""
 _WILL_NOT_WRITE = phrase("will_not_write")
 _LAYERS = 3
 
 
 def read_text(reply: Reply, original: str = "") -> Reading:
-    """The text that was asked for.
+    """Return the requested text.
 
-    ``original``: what it is to replace; what stands there already is left as it is.
+    ``original``: the text to replace. Decoration that it already has is kept.
     """
-    said = (
+    answer = (
         reply.text if without_thoughts(original) != original else without_thoughts(reply.text)
     ).strip()
-    if reply.finish == "refusal" or (_refuses(said) and not _refuses(original)):
+    if reply.finish == "refusal" or (_refuses(answer) and not _refuses(original)):
         return Reading(
-            Outcome.REFUSED, reason=Message("the model refused: {said!r}", said=said[:120])
+            Outcome.REFUSED, reason=Message("the model refused: {said!r}", said=answer[:120])
         )
     if reply.finish == "length":
         return Reading(Outcome.UNREADABLE, reason=Message("the reply was cut off"))
-    text = unwrapped(said, original)
+    text = unwrap(answer, original)
     if not text:
         return Reading(Outcome.UNREADABLE, reason=Message("the reply holds no text"))
     return Reading(Outcome.OK, Chosen(text.encode(errors="replace").decode()))
 
 
 def read_persona(reply: Reply) -> Reading:
-    """Who a judge is told to be: a text, or the texts of an object such as ``{"persona_name": …,
+    """Read the persona of a judge: a text, or the texts of an object such as ``{"persona_name": …,
     "persona_description": …}``.
     """
     reading = read_text(reply)
     if reading.verdict is None or "{" not in reading.verdict.option:
         return reading
-    objects = [found.data for found in find_objects(reading.verdict.option) if found.data]
+    objects = [
+        reply_object.data
+        for reply_object in find_objects(reading.verdict.option)
+        if reply_object.data
+    ]
     if not objects:
         return reading
     parts = [
@@ -69,9 +69,9 @@ def read_persona(reply: Reply) -> Reading:
     return Reading(reading.outcome, Chosen("\n".join(parts)))
 
 
-def unwrapped(text: str, original: str = "") -> str:
-    """``text`` without marks, fences and a line that announces it, where ``original`` has none of
-    that itself.
+def unwrap(text: str, original: str = "") -> str:
+    """Return ``text`` without marks, fences and an announcing line, unless ``original`` has them
+    itself.
     """
     fenced, announced = "```" in original or "~~~" in original, _PREAMBLE.match(original)
     for _ in range(_LAYERS):

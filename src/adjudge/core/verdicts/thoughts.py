@@ -1,4 +1,4 @@
-"""A reply without what its model thought before it answered, in whatever marks it thinks."""
+"""Removal of a model's thoughts before its answer, in any marks."""
 
 from __future__ import annotations
 
@@ -28,34 +28,34 @@ def without_thoughts(text: str) -> str:
     if not _ANY_MARK.search(text):
         return text
     text = text.replace("\ue000", " ")
-    objects = [found for found in find_objects(text) if found.data is not None]
-    kept, at = "", 0
-    for number, found in enumerate(objects):
-        kept += f"{text[at : found.start]}\ue000{number}\ue000"
-        at = found.end
-    said = _behind_thoughts(kept + text[at:])
+    objects = [reply_object for reply_object in find_objects(text) if reply_object.data is not None]
+    marked, at = "", 0
+    for number, reply_object in enumerate(objects):
+        marked += f"{text[at : reply_object.start]}\ue000{number}\ue000"
+        at = reply_object.end
+    answer = _text_after_thoughts(marked + text[at:])
     return _SET_ASIDE.sub(
-        lambda mark: text[objects[int(mark[1])].start : objects[int(mark[1])].end], said
+        lambda mark: text[objects[int(mark[1])].start : objects[int(mark[1])].end], answer
     )
 
 
-def _behind_thoughts(text: str) -> str:
+def _text_after_thoughts(text: str) -> str:
     """Return what follows the thoughts at the beginning; nothing if other marks are left.
 
     A mark inside the answer may be quoted from the text that is judged, so it is never cut at.
     """
-    said = _last_channel(text)
-    while opening := _FIRST_THOUGHT.match(said):
-        closing = _CLOSING.search(said, opening.end())
+    answer = _last_channel(text)
+    while opening := _FIRST_THOUGHT.match(answer):
+        closing = _CLOSING.search(answer, opening.end())
         if closing is None:
             return ""
-        said = said[closing.end() :]
-    closings = list(_CLOSING.finditer(said))
-    if closings and not _OPENING.search(said) and _is_alone(closings[-1], said):
-        said = said[closings[-1].end() :]
-    said = _REASON_TAGS.sub(r"\n\2\n", _ASIDE.sub("\n", said))
-    is_left = _CLOSING.search(said) or _OPENING.search(said)
-    return "" if is_left else _CONTROL.sub("\n", said)
+        answer = answer[closing.end() :]
+    closings = list(_CLOSING.finditer(answer))
+    if closings and not _OPENING.search(answer) and _is_alone(closings[-1], answer):
+        answer = answer[closings[-1].end() :]
+    answer = _REASON_TAGS.sub(r"\n\2\n", _ASIDE.sub("\n", answer))
+    is_left = _CLOSING.search(answer) or _OPENING.search(answer)
+    return "" if is_left else _CONTROL.sub("\n", answer)
 
 
 def _is_alone(mark: re.Match[str], text: str) -> bool:

@@ -1,4 +1,4 @@
-"""Decide if a text is an option: nothing but its name, its number or a known word for it."""
+"""Recognises options: a text that is only an option's name, its number or a known word for it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def match_value(text: str, question: Question) -> Verdict | None:
     if len(text) > LONGEST or _STRUCK.search(text) or is_question(text) or _has_other_sign(text):
         return None
     text = _BOXED.sub(r"\1", _BOXED.sub(r"\1", text)).strip()
-    verdict = _starred(text, question) or _match_plain(text, question)
+    verdict = _count_stars(text, question) or _match_plain(text, question)
     if verdict is None and any(mark in text for mark in ("*", "`", "__")):
         verdict = _match_plain(EMPHASIS.sub("", text).strip(), question)
     if verdict is None or signs_otherwise(text, verdict, question):
@@ -61,17 +61,17 @@ def _has_other_sign(text: str) -> bool:
 
 def _match_plain(text: str, question: Question) -> Verdict | None:
     bare = _SIGNS.sub("", text).strip() or text
-    found = (
+    verdict = (
         question.match(bare, certain=True)
         if isinstance(question, Comparison)
         else question.match(bare)
     )
-    if found is None and question.numeric:
-        return _written_out(bare, question)
-    return found
+    if verdict is None and question.numeric:
+        return _read_number_words(bare, question)
+    return verdict
 
 
-def _written_out(text: str, question: Question) -> Verdict | None:
+def _read_number_words(text: str, question: Question) -> Verdict | None:
     """Return the number of "four", "4 (out of 5)" or "4 (4/5)" if the scale is the question's."""
     word = _UNIT.sub("", text.casefold().strip(" .!*_\"'`«»“”"))
     if word in _NUMBER_WORDS:
@@ -79,12 +79,12 @@ def _written_out(text: str, question: Question) -> Verdict | None:
     if (scale := _NAMED_SCALE.search(text)) and float(scale[1]) == highest(question):
         return question.match(text[: scale.start()])
     if again := _SAME_SCALE.search(text):
-        first, second = question.match(text[: again.start()]), question.match(again[1])
-        return first if first and second and first.option == second.option else None
+        value, scale_value = question.match(text[: again.start()]), question.match(again[1])
+        return value if value and scale_value and value.option == scale_value.option else None
     return None
 
 
-def _starred(text: str, question: Question) -> Verdict | None:
+def _count_stars(text: str, question: Question) -> Verdict | None:
     """Return the number of filled stars, if all stars together are the scale."""
     stars = _STARS.fullmatch(text.replace(" ", "").replace("\ufe0f", ""))
     top = highest(question)
@@ -132,8 +132,8 @@ def is_placeholder(value: object, question: Question) -> bool:
         value[:LONGEST].strip("\"'`*[](){}<> "),
         flags=re.IGNORECASE,
     )
-    named = {verdict.option for part in parts if (verdict := question.match(part, certain=True))}
-    return len(parts) > 1 and len(named) == len(parts)
+    options = {verdict.option for part in parts if (verdict := question.match(part, certain=True))}
+    return len(parts) > 1 and len(options) == len(parts)
 
 
 def signs_otherwise(text: str, verdict: Verdict, question: Question) -> bool:
@@ -141,5 +141,5 @@ def signs_otherwise(text: str, verdict: Verdict, question: Question) -> bool:
     good, bad = not _GOOD_SIGNS.isdisjoint(text), not _BAD_SIGNS.isdisjoint(text)
     if good == bad:
         return good and bad
-    meant = question.match("pass" if good else "fail")
-    return bad if meant is None else meant.option != verdict.option
+    signed = question.match("pass" if good else "fail")
+    return bad if signed is None else signed.option != verdict.option

@@ -25,7 +25,7 @@ from adjudge.core.gateway.prices import PriceTable
 from adjudge.core.gateway.targets.answer import TargetAnswer
 from adjudge.core.prompts.target import CHAT, FIELD, MESSAGES, ROW, SYSTEM
 from adjudge.core.reading.foreign_values import arguments_of
-from adjudge.core.reading.places import filled_text
+from adjudge.core.reading.places import fill_text
 from adjudge.features.agents.trajectory import ToolCall
 from adjudge.features.conversations.conversation import Conversation, End, Turn
 from adjudge.features.conversations.outcome import reaches_state
@@ -192,7 +192,7 @@ class Talk:
         template = ROW
         if variant.prompt is not None:
             template = CHAT
-            row[SYSTEM] = filled_text(variant.prompt.text, row)
+            row[SYSTEM] = fill_text(variant.prompt.text, row)
         return Ballot(
             variant.criteria,
             Instance({FIELD: json.dumps(row, ensure_ascii=False)}),

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from adjudge.core.domain.criteria import CriteriaOption
 from adjudge.core.domain.verdict import TIE
-from adjudge.core.verdicts.styles import better_rated, two_ratings
+from adjudge.core.verdicts.styles import pick_better_rated, read_two_ratings
 from adjudge.features.importers.layout import Layout, benchmark, samples
 from adjudge.features.importers.pairs import gold, pair_vote
 from adjudge.features.importers.record import (
@@ -323,7 +323,7 @@ def _vicuna_votes(record: ForeignRecord) -> Votes:
         unread = Message("the first line of the reply is not two numbers")
         yield vote.with_failure(unread, unreadable=True)
     else:
-        yield replace(vote.with_answer(better_rated(scores)), more={"scores": [*scores]})
+        yield replace(vote.with_answer(pick_better_rated(scores)), more={"scores": [*scores]})
 
 
 def _report_contradiction(record: ForeignRecord, log: ImportLog) -> None:
@@ -344,7 +344,7 @@ def _review(record: ForeignRecord) -> str:
 
 def _written_scores(record: ForeignRecord) -> tuple[float, float] | None:
     review = _review(record)
-    return two_ratings(review) if review else None
+    return read_two_ratings(review) if review else None
 
 
 def _recorded_scores(record: ForeignRecord) -> tuple[float, float] | None:

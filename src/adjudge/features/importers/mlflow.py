@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import cast
 
-from adjudge.core.reading.foreign_values import parsed, seconds_of
+from adjudge.core.reading.foreign_values import parse_json, seconds_of
 from adjudge.features.importers.format import Format
 from adjudge.features.importers.record import (
     ImportLog,
@@ -75,7 +75,7 @@ def _of_root(data: ForeignRecord, key: str) -> Json:
     # The previews of the trace are cut off, the root span is not.
     spans = data.objects("spans")
     root = next((span for span in spans if not span.value("parent_span_id", "parent_id")), EMPTY)
-    return cast(Json, parsed(root.nested("attributes").value(key)))
+    return cast(Json, parse_json(root.nested("attributes").value(key)))
 
 
 def _name(assessment: ForeignRecord) -> str:

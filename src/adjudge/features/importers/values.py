@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias, cast
 
-from adjudge.core.reading.foreign_values import parsed_loosely
+from adjudge.core.reading.foreign_values import parse_loosely
 
 Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
 JsonObject: TypeAlias = Mapping[str, Json]
@@ -84,4 +84,4 @@ def parse_cell(value: Json) -> Json:
     """
     if not isinstance(value, str) or value[:1] not in ("{", "[") or len(value) > _LONGEST_CELL:
         return value
-    return cast(Json, parsed_loosely(value))
+    return cast(Json, parse_loosely(value))

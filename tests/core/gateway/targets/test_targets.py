@@ -22,7 +22,7 @@ from adjudge.core.gateway.targets.targets import (
     HttpCall,
     HttpTarget,
 )
-from adjudge.core.reading.places import filled, filled_text, places_in
+from adjudge.core.reading.places import fill, fill_text, places_in
 from adjudge.errors import ModelError, RateLimited, SetupError, Unavailable
 
 ROW = {"question": 'What is "2+2"; $(rm -rf /)?', "contexts": ["one", "two"]}
@@ -284,14 +284,14 @@ def test_a_function_that_fails_is_no_answer(given: Callable[..., object], why: s
 
 def test_places_are_filled_once_and_braces_stay() -> None:
     row = {"question": "{contexts}", "contexts": ["a", "b"]}
-    assert filled_text("{question} {{x}} {contexts}", row) == "{contexts} {x} a\n\nb"
-    assert filled({"a": ["{contexts}", 1, None]}, row) == {"a": [["a", "b"], 1, None]}
+    assert fill_text("{question} {{x}} {contexts}", row) == "{contexts} {x} a\n\nb"
+    assert fill({"a": ["{contexts}", 1, None]}, row) == {"a": [["a", "b"], 1, None]}
     assert list(places_in({"a": "{question} {{no}}", "b": ["{ contexts }"]})) == [
         "question",
         "contexts",
     ]
     with pytest.raises(SetupError, match="the row has no 'nothing'; it has: contexts, question"):
-        filled_text("{nothing}", row)
+        fill_text("{nothing}", row)
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ from adjudge.core.gateway.http import Endpoint, get_json, post_json
 from adjudge.core.gateway.redaction import without_secrets
 from adjudge.core.gateway.targets.answer import AnswerPaths, NoAnswer
 from adjudge.core.gateway.targets.target import Target
-from adjudge.core.reading.places import Row, filled, filled_text, places_in
+from adjudge.core.reading.places import Row, fill, fill_text, places_in
 from adjudge.errors import ModelError, SetupError, Unavailable
 from adjudge.messages import Message
 
@@ -88,7 +88,7 @@ class CommandTarget(Target):
     async def complete(self, request: Request) -> Reply:
         started = perf_counter()
         row = row_in(request)
-        arguments = [filled_text(argument, row) for argument in self.arguments]
+        arguments = [fill_text(argument, row) for argument in self.arguments]
         try:
             process = await asyncio.create_subprocess_exec(
                 *arguments,
@@ -233,7 +233,7 @@ class HttpTarget(Target):
         endpoint = Endpoint(
             "",
             self.name,
-            filled_text(self.http_call.url, in_address),
+            fill_text(self.http_call.url, in_address),
             self._headers.over({"Content-Type": "application/json"}),
             private=self._headers.secrets,
             hints=_HINTS,
@@ -241,7 +241,7 @@ class HttpTarget(Target):
         )
         if self.http_call.method == "GET":
             return self.reply(await get_json(endpoint), started)
-        body = row if self.http_call.body is None else filled(self.http_call.body, row)
+        body = row if self.http_call.body is None else fill(self.http_call.body, row)
         if not isinstance(body, Mapping):
             raise SetupError("the body of {name} must be a JSON object", name=self.name)
         return self.reply(await post_json(endpoint, body), started)

@@ -16,7 +16,7 @@ from adjudge.core.reading.foreign_values import (
     inner_object,
     number,
     objects,
-    parsed,
+    parse_json,
 )
 
 _ANTHROPIC = "message_start"
@@ -176,5 +176,5 @@ def streamed_events(text: str) -> list[Any]:
         said = line.removeprefix("data:").strip()
         if line.startswith("data:") and said != "[DONE]":
             with suppress(json.JSONDecodeError):
-                found.append(parsed(said))
+                found.append(parse_json(said))
     return found

@@ -20,8 +20,8 @@ from adjudge.core.reading.foreign_values import (
     inner_object,
     media,
     objects,
-    parsed,
-    parsed_loosely,
+    parse_json,
+    parse_loosely,
     text_at,
     usage_of,
 )
@@ -144,7 +144,7 @@ def read_turns(value: object) -> list[Turn]:
     """The turns of a message, of a list of messages, of an object that holds them, or of streamed
     chunks. A text alone is what the user says.
     """
-    return list(_turns(parsed(value)))
+    return list(_turns(parse_json(value)))
 
 
 def _turns(value: object) -> Iterator[Turn]:
@@ -259,7 +259,7 @@ def _smolagents(content: object) -> list[TurnPart]:
     """
     text = content if isinstance(content, str) else _joined(_parts(content))
     if text.startswith(_CALLING):
-        calls = parsed_loosely(text.removeprefix(_CALLING).strip())
+        calls = parse_loosely(text.removeprefix(_CALLING).strip())
         return [replace(call_of(one), retold=True) for one in objects(calls)]
     result = _RESULT.match(text)
     if result is None:
@@ -628,7 +628,7 @@ _BLOCKS: Mapping[str, Callable[[Object], Iterable[TurnPart]]] = {
 def tools_of(value: object) -> tuple[ToolDefinition, ...]:
     """The tools that were defined, as any provider writes them; each name once."""
     found: dict[str, ToolDefinition] = {}
-    for one in _definitions(parsed(value)):
+    for one in _definitions(parse_json(value)):
         function = one.get("function")
         inside: Object = function if isinstance(function, Mapping) else one
         schema = first_of(
@@ -643,7 +643,7 @@ def tools_of(value: object) -> tuple[ToolDefinition, ...]:
 
 def _definitions(value: object) -> Iterator[Object]:
     for one in value if isinstance(value, list) else [value]:
-        found = parsed(one)
+        found = parse_json(one)
         if isinstance(found, Mapping):
             declared = first_of(found, "functionDeclarations", "function_declarations")
             yield from objects(declared) if declared is not None else [found]
@@ -669,7 +669,7 @@ def handed_to(call: CalledTool, result: str | None, agents: Container[str]) -> s
         return to if isinstance(to, str) else None
     for prefix in ("transfer_to_", "handoff_to_", "transferTo", "delegate_to_"):
         if call.name.startswith(prefix) and len(call.name) > len(prefix):
-            said, to = inner(parsed(result), "assistant"), call.name[len(prefix) :]
+            said, to = inner(parse_json(result), "assistant"), call.name[len(prefix) :]
             if isinstance(said, str) and said:
                 return said
             shown = plain_name(to) in agents or _HANDED_OVER in (result or "").lower()

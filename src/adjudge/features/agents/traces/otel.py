@@ -19,10 +19,10 @@ from adjudge.core.reading.foreign_values import (
     inner_object,
     is_cut,
     objects,
-    parsed,
-    parsed_loosely,
+    parse_json,
+    parse_loosely,
     text_at,
-    unflattened,
+    unflatten,
     usage_of,
     whole_items,
 )
@@ -127,7 +127,7 @@ def span_of(
 
 def _kind(given: Object, said: str) -> SpanKind:
     for value in (*(given.get(key) for key in _KIND_KEYS), said):
-        if (found := _KINDS.get(str(parsed(value)))) is not None:
+        if (found := _KINDS.get(str(parse_json(value)))) is not None:
             return found
     if "gen_ai.tool.name" in given and "gen_ai.tool.call.id" in given:
         return "tool"
@@ -138,7 +138,7 @@ def _kind(given: Object, said: str) -> SpanKind:
 def _messages(given: Object, genai: str, openinference: str, role: Role) -> list[Turn]:
     if (said := given.get(genai)) is not None:
         return _maybe_cut(said, role)
-    found = unflattened(given, openinference)
+    found = unflatten(given, openinference)
     return [turn for one in _listed(found) for turn in read_turns(_openinference(one))]
 
 
@@ -154,7 +154,7 @@ def _maybe_cut(said: object, role: Role) -> list[Turn]:
         last = read_turns({"role": named[1], "content": ""}) if named else []
         spoken: Role = last[0].role if last else role
         return [*read_turns(whole), Turn(spoken, [Said(as_text(rest), "cut")])]
-    found = parsed_loosely(said)
+    found = parse_loosely(said)
     if isinstance(found, str):
         return [Turn(role, [Said(found, "redacted" if found == REDACTED else None)])]
     turns = read_turns(found)
@@ -185,15 +185,15 @@ def _content(block: Object) -> Object:
 def _read_older(span: TraceSpan, given: Object) -> None:
     """Names that are no longer written, and are still met."""
     if not span.inputs:
-        prompt = unflattened(given, "gen_ai.prompt") or given.get("ai.prompt.messages")
+        prompt = unflatten(given, "gen_ai.prompt") or given.get("ai.prompt.messages")
         span.inputs = _maybe_cut(prompt, "user") if isinstance(prompt, str) else read_turns(prompt)
     if not span.outputs:
-        said = unflattened(given, "gen_ai.completion")
+        said = unflatten(given, "gen_ai.completion")
         turns = _maybe_cut(said, "assistant") if isinstance(said, str) else read_turns(said)
         span.outputs = turns
     text, calls = given.get("ai.response.text"), given.get("ai.response.toolCalls")
     if not span.outputs and span.kind == "model" and (text or calls):
-        named = [call_of(one) for one in objects(parsed(calls))]
+        named = [call_of(one) for one in objects(parse_json(calls))]
         words = [Said(str(text))] if text else []
         span.outputs = [Turn("assistant", [*words, *named])]
 
@@ -209,9 +209,9 @@ def read_events(span: TraceSpan, events: Sequence[Object]) -> None:
             inputs += _messages(body, "gen_ai.input.messages", "", "user")
             outputs += _messages(body, "gen_ai.output.messages", "", "assistant")
         elif name in _EVENT_ROLES:
-            said: Object = {**body, **inner_object(parsed(body.get("message")))}
+            said: Object = {**body, **inner_object(parse_json(body.get("message")))}
             if "tool_calls" in said:
-                said = {**said, "tool_calls": parsed(said["tool_calls"])}
+                said = {**said, "tool_calls": parse_json(said["tool_calls"])}
             if _EVENT_ROLES[name] == "tool":
                 said = {**said, "tool_call_id": first_of(said, "tool_call_id", "id")}
             turns = read_turns(
@@ -232,9 +232,9 @@ def read_events(span: TraceSpan, events: Sequence[Object]) -> None:
 
 
 def _system(given: Object) -> str:
-    said = parsed(given.get("gen_ai.system_instructions"))
+    said = parse_json(given.get("gen_ai.system_instructions"))
     if said is None:
-        prompt = parsed(given.get("ai.prompt"))
+        prompt = parse_json(given.get("ai.prompt"))
         found = inner(prompt, "system")
         return found if isinstance(found, str) else ""
     if isinstance(said, str):
@@ -249,14 +249,14 @@ def _system(given: Object) -> str:
 def _read_model(span: TraceSpan, given: Object) -> None:
     span.usage = _usage(given)
     span.usd = amount(first_of(given, "llm.cost.total", "gen_ai.usage.cost", "mlflow.llm.cost"))
-    tools = unflattened(given, "llm.tools")
+    tools = unflatten(given, "llm.tools")
     for key in _TOOL_KEYS[:-1]:
-        tools = tools or parsed_loosely(given.get(key))
+        tools = tools or parse_loosely(given.get(key))
     definitions = [inner(one, "tool", "json_schema") or one for one in _listed(tools)]
-    span.tools = tools_of([parsed(one) for one in definitions])
+    span.tools = tools_of([parse_json(one) for one in definitions])
     if not span.tools:
-        span.tools = tools_of(inner(parsed(given.get("llm.invocation_parameters")), "tools"))
-    reasons = parsed_loosely(given.get("gen_ai.response.finish_reasons"))
+        span.tools = tools_of(inner(parse_json(given.get("llm.invocation_parameters")), "tools"))
+    reasons = parse_loosely(given.get("gen_ai.response.finish_reasons"))
     reason = reasons[-1] if isinstance(reasons, list) and reasons else None
     span.ended = (
         reason
@@ -275,7 +275,7 @@ def _held(value: object, role: Role) -> list[Turn]:
         return []
     if isinstance(value, str) and is_cut(value):
         return [Turn(role, [Said(as_text(value), "cut")])]
-    found = parsed_loosely(value)
+    found = parse_loosely(value)
     turns = read_turns(found) if isinstance(found, Mapping | list) else []
     for turn in turns:
         if role == "assistant" and turn.role == "user" and len(turns) == 1:
@@ -306,7 +306,7 @@ def _usage(given: Object) -> Usage:
     )
     for key in ("cache_read_input_tokens", "cache_creation_input_tokens"):
         counted.pop(key, None)  # they are among the input tokens
-    whole = {**counted, **inner_object(parsed(given.get("mlflow.chat.tokenUsage")))}
+    whole = {**counted, **inner_object(parse_json(given.get("mlflow.chat.tokenUsage")))}
     found = usage_of({**whole, **({"cached_tokens": cached} if cached is not None else {})})
     return found or Usage(1)
 
@@ -342,7 +342,7 @@ _WRAPPED = {"args", "kwargs", "sanitize_inputs_outputs", "tags", "metadata", "in
 
 def tool_result(back: object, error: str | None) -> Returned:
     """What a tool's own record says came of a call; a message of LangChain in it is opened."""
-    found = parsed_loosely(back)
+    found = parse_loosely(back)
     held = inner(found, "output") if isinstance(found, Mapping) and len(found) == 1 else None
     for message in (found, held):
         if isinstance(message, Mapping) and are_messages([message]):
@@ -356,11 +356,11 @@ def tool_result(back: object, error: str | None) -> Returned:
 
 
 def _documents(given: Object) -> list[str]:
-    found = unflattened(given, "retrieval.documents") or parsed(
+    found = unflatten(given, "retrieval.documents") or parse_json(
         given.get("gen_ai.retrieval.documents")
     )
     if found is None:
-        found = parsed_loosely(first_of(given, *_OUTPUTS))
+        found = parse_loosely(first_of(given, *_OUTPUTS))
     return documents_in(found)
 
 
@@ -388,7 +388,7 @@ def read_whole(span: TraceSpan, asked: object, answered: object) -> None:
 
 
 def _as_said(value: object, turns: list[Turn], keys: Sequence[str]) -> tuple[str, list[Turn]]:
-    found = parsed_loosely(value)
+    found = parse_loosely(value)
     if turns or found is None:
         return "", turns
     if held := _messages_held(found):

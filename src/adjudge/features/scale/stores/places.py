@@ -14,7 +14,7 @@ from urllib.parse import unquote, urlsplit
 
 from adjudge.core.aio.files import PART, written_whole
 from adjudge.core.reading.objects import SCHEMES as OBJECT_SCHEMES
-from adjudge.core.reading.objects import open_objects, told
+from adjudge.core.reading.objects import open_objects, raise_os_errors
 from adjudge.errors import SetupError
 
 SCHEMES = (*OBJECT_SCHEMES, "file")
@@ -157,7 +157,7 @@ class ObjectStore:
         import obstore
 
         with suppress(FileExistsError):
-            told(
+            raise_os_errors(
                 lambda: obstore.put(self._store, path, content, mode="create", use_multipart=False)
             )
 
@@ -166,13 +166,13 @@ class ObjectStore:
     def read(self, path: str) -> bytes:
         import obstore
 
-        return told(lambda: bytes(obstore.get(self._store, path).bytes()))
+        return raise_os_errors(lambda: bytes(obstore.get(self._store, path).bytes()))
 
     def paths(self, under: str) -> Iterator[str]:
         """All objects under a prefix."""
         import obstore
 
-        found: list[list[dict[str, str]]] = told(
+        found: list[list[dict[str, str]]] = raise_os_errors(
             lambda: list(obstore.list(self._store, prefix=f"{under}/", chunk_size=1000))
         )
         return (one["path"] for page in found for one in page)
@@ -181,7 +181,7 @@ class ObjectStore:
         """The next parts of the paths under a prefix."""
         import obstore
 
-        found: list[str] = told(
+        found: list[str] = raise_os_errors(
             lambda: list(obstore.list_with_delimiter(self._store, f"{under}/")["common_prefixes"])
         )
         return [path.rpartition("/")[2] for path in found]
@@ -191,7 +191,7 @@ class ObjectStore:
 
         for path in paths:
             with suppress(FileNotFoundError):
-                told(lambda path=path: obstore.delete(self._store, path))  # type: ignore[misc]
+                raise_os_errors(lambda path=path: obstore.delete(self._store, path))  # type: ignore[misc]
 
 
 def _sync(folder: Path) -> None:

@@ -13,7 +13,7 @@ from adjudge.core.reading.foreign_values import (
     first_of,
     inner,
     objects,
-    parsed,
+    parse_json,
     text_at,
     time_at,
     usage_of,
@@ -39,7 +39,7 @@ def _is_observation(one: Object) -> bool:
 
 def _turns(value: object, role: str) -> list[Turn]:
     """Messages of a generation; a text is what the model was asked, or said."""
-    found = parsed(value)
+    found = parse_json(value)
     if isinstance(found, Mapping) and (
         isinstance(found.get("messages"), list) or "choices" in found
     ):
@@ -70,12 +70,12 @@ def _span(one: Object) -> TraceSpan:
         span.usage = usage_of(counted) or Usage(1)
         cost = inner(first_of(one, "costDetails", "cost_details"), "total")
         span.usd = amount(first_of(one, "totalCost", "calculatedTotalCost", "total_cost") or cost)
-        span.tools = tools_of(inner(parsed(given), "tools"))
+        span.tools = tools_of(inner(parse_json(given), "tools"))
     elif span.kind == "tool":
         span.result = tool_result(back, span.error)
         span.call = CalledTool(span.name, arguments_of(given), span.result.id)
     elif span.kind == "retriever":
-        span.documents = documents_in(parsed(back))
+        span.documents = documents_in(parse_json(back))
     else:
         read_whole(span, given, back)
     return span

@@ -11,7 +11,7 @@ from adjudge.core.reading.foreign_values import (
     inner,
     inner_object,
     objects,
-    parsed,
+    parse_json,
     text_at,
     time_at,
 )
@@ -41,7 +41,7 @@ def _span(one: Object, trace: str) -> TraceSpan:
 
 def _opened(key: str, value: object) -> object:
     """Of a text in JSON the text; results of tools stay as they are written."""
-    found = parsed(value)
+    found = parse_json(value)
     return found if isinstance(found, str) or not key.startswith("mlflow.span") else value
 
 

@@ -9,7 +9,7 @@ from adjudge.core.reading.foreign_values import (
     inner,
     inner_object,
     objects,
-    parsed_loosely,
+    parse_loosely,
     text_at,
     time_at,
 )
@@ -38,7 +38,7 @@ def _span(one: Object) -> TraceSpan:
         end=time_at(one, "end_time"),
         error=error_of(one.get("status_code"), text_at(one, "status_message")),
     )
-    events = objects(parsed_loosely(one.get("events")))
+    events = objects(parse_loosely(one.get("events")))
     return span_of(base, given, events, text_at(one, "span_kind"))
 
 
