@@ -1,5 +1,5 @@
-"""Answers many calls with few passes: calls that wait and share a prompt prefix go together, a pass
-for each free worker.
+"""Answer many calls with few passes: waiting calls with the same prompt prefix share a pass, one
+per free worker.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ _MOST = 16
 
 
 class CallBatches(Generic[Question, Answer]):
-    """Hands calls to ``answer``, which runs in ``executor``, at most ``workers`` times at once. For
-    one event loop.
+    """Passes calls to ``answer``, which runs in ``executor``, at most ``workers`` times at once.
 
-    ``answer`` gives a value for each call, or the exception that this call ends with.
+    For one event loop only. ``answer`` returns a value per call, or the exception that this call
+    ends with.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class CallBatches(Generic[Question, Answer]):
         self._passes: set[asyncio.Task[None]] = set()
 
     async def ask(self, kind: str, asked: Question) -> Answer:
-        """The answer to one call; only calls of the same kind are put together."""
+        """Return the answer to one call. Only calls of the same kind are put together."""
         loop = asyncio.get_running_loop()
         place: asyncio.Future[Answer] = loop.create_future()
         self._waiting.setdefault(kind, deque()).append((asked, place))
@@ -56,26 +56,27 @@ class CallBatches(Generic[Question, Answer]):
                 task.add_done_callback(self._passes.discard)
 
     def _next(self) -> list[tuple[Question, asyncio.Future[Answer]]]:
-        """The calls of the next pass: a fair share of those that wait, the kind of the last pass
-        first.
+        """Return the calls of the next pass: a fair share of the waiting ones, of the last pass's
+        kind if possible.
         """
         kind = self._next_kind()
         waiting = self._waiting[kind]
+        # A fair share, rounded up: the other free workers should get calls, too.
         share = max(_FEWEST, -(-len(waiting) // self._free))
         batch = [waiting.popleft() for _ in range(min(len(waiting), share, _MOST))]
         if not waiting:
             del self._waiting[kind]
         self._run = (self._run if kind == self._last else 0) + len(batch)
         self._last = kind
-        return [(asked, place) for asked, place in batch if not place.done()]
+        return [(question, place) for question, place in batch if not place.done()]
 
     def _next_kind(self) -> str:
-        others = [kind for kind in self._waiting if kind != self._last]
-        stay = self._last in self._waiting and (self._run < _LONGEST_RUN or not others)
-        return self._last if stay else others[0]
+        other_kinds = [kind for kind in self._waiting if kind != self._last]
+        stay = self._last in self._waiting and (self._run < _LONGEST_RUN or not other_kinds)
+        return self._last if stay else other_kinds[0]
 
     async def _pass(self, batch: list[tuple[Question, asyncio.Future[Answer]]]) -> None:
-        calls = [asked for asked, _ in batch]
+        calls = [question for question, _ in batch]
         try:
             answers = await asyncio.get_running_loop().run_in_executor(
                 self._executor, self._answer, calls

@@ -1,6 +1,4 @@
-"""``adjudge models``: which models can be named, what each provider can do, and weights for those
-that run here.
-"""
+"""``adjudge models``: list providers and what they can do, and pull weights of local models."""
 
 from __future__ import annotations
 
@@ -77,7 +75,7 @@ def fetch_weights(name: str) -> None:
 
 
 class PullWatch:
-    """Lines on what happens, and a bar below them where somebody looks."""
+    """Prints what happens, with a progress bar in a terminal."""
 
     def __init__(self, *, stderr: bool = False) -> None:
         self._screen = Screen(output().language, stderr=stderr, soft_wrap=True)
@@ -97,7 +95,7 @@ class PullWatch:
         self._screen.say(line)
 
     def on_result(self, what: str, done: int, total: int) -> None:
-        """Move the bar of ``what``; without a total it only shows that something is done."""
+        """Move the bar of ``what``; without a total it only shows activity."""
         if what not in self._tasks:
             for earlier in self._tasks.values():
                 self._progress.update(earlier, visible=False)
@@ -132,8 +130,15 @@ def _entries() -> Iterator[_Entry]:
     local = can_do(LocalModel.capabilities)
     free = Message("none needed")
     for name in KNOWN:
+        trouble = check_weights(name).trouble
         yield _Entry(
-            "local", f"local/{name}", local, state=join(", ", (free, _weights_state(name)))
+            "local",
+            f"local/{name}",
+            local,
+            state=join(
+                ", ",
+                (free, (_CONDITIONS.get(trouble.partition(" (")[0], trouble) or Message("pulled"))),
+            ),
         )
     yield _Entry("local", "local/PATH.gguf", local, state=free)
     yield _Entry("replay", "replay/PATH.jsonl", [Message("recorded replies")])
@@ -148,30 +153,33 @@ def _table(entries: Sequence[_Entry], screen: Screen) -> Table:
         headings,
         (
             (
-                one.provider,
-                one.example,
-                key_state(one.spec) if one.spec else one.state,
-                join(", ", one.can_do),
+                entry.provider,
+                entry.example,
+                key_state(entry.spec) if entry.spec else entry.state,
+                join(", ", entry.can_do),
             )
-            for one in entries
+            for entry in entries
         ),
     )
 
 
-def _as_json(one: _Entry) -> JsonDict:
-    variable = one.spec.key_variable if one.spec else None
-    key = {"key_variable": variable, "key_set": bool(variable and one.spec and key_for(one.spec))}
+def _as_json(entry: _Entry) -> JsonDict:
+    variable = entry.spec.key_variable if entry.spec else None
+    key = {
+        "key_variable": variable,
+        "key_set": bool(variable and entry.spec and key_for(entry.spec)),
+    }
     return {
-        "provider": one.provider,
-        "example": one.example,
+        "provider": entry.provider,
+        "example": entry.example,
         **key,
-        "can_do": list(one.can_do),
-        "state": one.state,
+        "can_do": list(entry.can_do),
+        "state": entry.state,
     }
 
 
 def key_state(spec: ProviderSpec) -> Message:
-    """Which variable holds the key, and whether it does; never the key."""
+    """Return the variable of the key and whether it is set, never the key itself."""
     if spec.key_variable is None:
         return Message("none needed")
     if key_for(spec):
@@ -188,13 +196,9 @@ def can_do(capabilities: Capabilities) -> list[str]:
     return [name for name, able in names.items() if able]
 
 
-_CONDITIONS = {str(one): one for one in (Message("damaged"), Message("unreadable"))}
-
-
-def _weights_state(name: str) -> str:
-    """Whether a model's weights are here and whole, in a word."""
-    trouble = check_weights(name).trouble
-    return _CONDITIONS.get(trouble.partition(" (")[0], trouble) or Message("pulled")
+_CONDITIONS = {
+    str(condition): condition for condition in (Message("damaged"), Message("unreadable"))
+}
 
 
 def _capabilities(spec: ProviderSpec) -> Capabilities:

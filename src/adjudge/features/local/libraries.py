@@ -1,6 +1,4 @@
-"""The libraries that run local models, imported when they are needed, and how many threads they
-get.
-"""
+"""Import the libraries that run local models when needed, with the right number of threads."""
 
 from __future__ import annotations
 
@@ -24,8 +22,8 @@ _NO_TELEMETRY = "ORT_DISABLE_TELEMETRY"
 
 
 def import_numpy() -> None:
-    """Load numpy with one thread, so that sums come out alike on every machine; a SetupError says
-    how to get it.
+    """Load numpy with one thread, so that sums are equal on every machine; raise a SetupError if it
+    is missing.
     """
     try:
         with _set_while_loading("1", _NUMPY_THREADS):
@@ -37,7 +35,7 @@ def import_numpy() -> None:
 
 
 def import_onnxruntime() -> Any:
-    """The library that runs the embedded model, or the SetupError that says how to get it."""
+    """Return the library that runs the embedded model; raise a SetupError if it is missing."""
     try:
         with _set_while_loading("1", _NUMPY_THREADS):
             import numpy  # noqa: F401
@@ -56,8 +54,8 @@ def import_onnxruntime() -> Any:
 
 
 def import_xllamacpp() -> Any:
-    """The library that runs other GGUF files and writes, or the SetupError that
-    says how to get it.
+    """Return the library that runs other GGUF files and writes; raise a SetupError if it is
+    missing.
     """
     try:
         with _set_while_loading("passive", *_WAITING):
@@ -78,10 +76,8 @@ def import_xllamacpp() -> Any:
 
 @contextmanager
 def _set_while_loading(value: str, *names: str) -> Iterator[None]:
-    """The first of the variables has this value while a library is loaded, which reads it then. A
-    setting of the user's, by any of them, is kept; where another library has loaded the same one
-    before, its setting holds.
-    """
+    """Set the first variable while a library is loaded, unless the user has set any of them."""
+    # If another library loaded the same runtime before, that setting holds.
     if any(name in os.environ for name in names):
         yield
         return
@@ -93,9 +89,8 @@ def _set_while_loading(value: str, *names: str) -> Iterator[None]:
 
 
 def threads() -> int:
-    """Cores this process may use: hyper-threads of one core count once, and a container's share of
-    the CPU is kept to.
-    """
+    """Return the number of cores this process may use."""
+    # Hyper-threads of one core count once, and a container's CPU limit applies.
     cores = {_core_of(cpu) for cpu in _allowed_cpus()}
     return max(1, min(len(cores), _container_share()))
 
@@ -117,7 +112,7 @@ def _container_share() -> int:
 
 
 def _read(path: Path) -> str:
-    """What a file of the system says; nothing where the system has no such file."""
+    """Return the content of a system file; empty if the system does not have it."""
     try:
         return path.read_text(encoding="ascii").strip()
     except OSError:

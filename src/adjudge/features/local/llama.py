@@ -1,7 +1,7 @@
-"""Weights in this process, by xllamacpp: scoring of label tokens, and constrained writing.
+"""Run weights in this process with xllamacpp: score label tokens, and write with constraints.
 
-What is not covered: a loaded model does not survive a fork (load it in the child); one request runs
-at a time, since on the CPUs measured a second one only reads the shared prefix again.
+A loaded model does not survive a fork: load it in the child. Requests run one at a time, since on
+the CPUs measured a second one only reads the shared prefix again.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _SLOTS = ("\x01system\x01", "\x01user\x01")
 
 @dataclass(frozen=True, slots=True)
 class LabelLogprobs:
-    """Log-probability of each label as the next token, and what it took."""
+    """Log-probability of each label as the next token, and the tokens it took."""
 
     logprobs: dict[str, float]
     prompt_tokens: int
@@ -47,7 +47,7 @@ class LabelLogprobs:
 
 
 class Llama:
-    """One loaded model. Not thread-safe: the caller takes turns."""
+    """One loaded model. Not thread-safe: callers take turns."""
 
     def __init__(self, path: Path, adapter: Path | None = None) -> None:
         header = read_header(path)
@@ -65,50 +65,49 @@ class Llama:
         )
 
     def score(self, prompt: Prompt, labels: Sequence[str]) -> LabelLogprobs:
-        """How likely each label is to come next.
+        """Return the log-probability of each label as the next token.
 
-        The same for the same prompt, whatever was asked before.
+        The result depends on the prompt alone, not on earlier requests.
         """
         prefix, suffix = self._split(prompt)
         evaluated = self._read_prefix(prefix, suffix)
         ids = [self._label(label) for label in labels]
-        found, read = self._label_logprobs(prefix + suffix, ids)
-        scores = {label: found[token] for label, token in zip(labels, ids, strict=True)}
+        logprobs, read = self._label_logprobs(prefix + suffix, ids)
+        scores = {label: logprobs[token] for label, token in zip(labels, ids, strict=True)}
         return LabelLogprobs(scores, len(prefix) + len(suffix), evaluated + read)
 
     def write(self, messages: Sequence[ChatMessage], options: JsonObject) -> JsonObject:
-        """A written answer, as the server's chat completion."""
+        """Return a written answer as the server's chat completion."""
         self._prefix = self._slot = []
         turns = [
-            {"role": message.role, "content": self._defused(message.content)}
-            for message in messages
+            {"role": message.role, "content": self._defuse(message.content)} for message in messages
         ]
         plain = (
             {"lora": [{"id": 0, "scale": 0.0}]} if self._adapted else {}
         )  # a judge's adapter answers in one token
-        return self._checked(
+        return self._unwrap(
             self._server.handle_chat_completions({"messages": turns, **plain, **options})
         )
 
     # -- prompts as tokens ---------------------------------------------------
 
     def _split(self, prompt: Prompt) -> tuple[list[int], list[int]]:
-        """The prompt's tokens up to where it stops being shared, and the rest.
+        """Return the tokens of the shared part of a prompt, and of the rest.
 
-        Only the frame may hold control tokens.
+        Only the frame may contain control tokens.
         """
         system, user = prompt.messages
-        shared, own = user.content[: prompt.shared], user.content[prompt.shared :]
+        shared, tail = user.content[: prompt.shared], user.content[prompt.shared :]
         prefix = [
             *self._tokens(self._before, True),
             *self._tokens(system.content, False),
             *self._tokens(self._between, True),
             *self._tokens(shared, False),
         ]
-        return prefix, [*self._tokenise(own, False), *self._tokens(self._after, True)]
+        return prefix, [*self._tokenise(tail, False), *self._tokens(self._after, True)]
 
     def _label(self, label: str) -> int:
-        """The one token that stands for ``label`` where an answer begins."""
+        """Return the one token of ``label`` at the beginning of an answer."""
         text = label if self._after[-1:].isspace() else f" {label}"
         ids = self._tokens(text, False)
         if len(ids) != 1:
@@ -122,10 +121,9 @@ class Llama:
         body: JsonDict = {"content": text, "add_special": False, "parse_special": control}
         return cast(list[int], self._post("/tokenize", body)["tokens"]) if text else []
 
-    def _defused(self, text: str) -> str:
-        """Chat contents are searched for control tokens by the server: take those in the text
-        apart.
-        """
+    def _defuse(self, text: str) -> str:
+        """Break up control tokens in a text."""
+        # The server looks for control tokens in chat contents, so a text could end its turn.
         for token in self._specials:
             text = text.replace(token, f"{token[0]}\u200b{token[1:]}")
         return text
@@ -133,9 +131,8 @@ class Llama:
     # -- scoring ---------------------------------------------------------------
 
     def _read_prefix(self, prefix: list[int], suffix: list[int]) -> int:
-        """Have just the prefix in the model's memory: how a prompt is cut decides the last bits of
-        its probabilities.
-        """
+        """Put exactly the prefix into the model's memory, and return the tokens read."""
+        # How a prompt is cut decides the last bits of its probabilities, so it is always cut here.
         if self._prefix != prefix:
             evaluated = self._ask(prefix, {"cache_prompt": False})[1]
             self._prefix = prefix
@@ -152,38 +149,38 @@ class Llama:
         # The bias only chooses which token is sampled; reported values are from before sampling.
         bias = [[token, 1000.0] for token in labels]
         reply, evaluated = self._ask(ids, {"n_probs": _REPORTED, "logit_bias": bias})
-        known = _reported(reply, "top_logprobs", "logprob")
-        missing = [token for token in labels if token not in known]
+        logprobs = _read_reported(reply, "top_logprobs", "logprob")
+        missing = [token for token in labels if token not in logprobs]
         if missing:
             shares, again = self._label_shares(ids, labels)
             evaluated += again
-            best = max((token for token in labels if token in known), key=known.__getitem__)
-            known |= {
-                token: known[best] + math.log(max(shares[token], 1e-38) / shares[best])
+            best = max((token for token in labels if token in logprobs), key=logprobs.__getitem__)
+            logprobs |= {
+                token: logprobs[best] + math.log(max(shares[token], 1e-38) / shares[best])
                 for token in missing
             }
-        return known, evaluated
+        return logprobs, evaluated
 
     def _label_shares(self, ids: list[int], labels: list[int]) -> tuple[dict[int, float], int]:
-        """How the labels divide among themselves, however unlikely all of them are."""
-        among: JsonDict = {
+        """Return the shares of the labels among themselves, however unlikely all of them are."""
+        sampling: JsonDict = {
             "temperature": 1,
             "samplers": [],
             "post_sampling_probs": True,
             "n_probs": len(labels),
         }
         reply, evaluated = self._ask(
-            ids, {"logit_bias": [[token, 60.0] for token in labels], **among}
+            ids, {"logit_bias": [[token, 60.0] for token in labels], **sampling}
         )
-        return _reported(reply, "top_probs", "prob"), evaluated
+        return _read_reported(reply, "top_probs", "prob"), evaluated
 
     def _ask(self, ids: list[int], options: JsonObject = NOTHING) -> tuple[JsonObject, int]:
         body = {"prompt": ids, "n_predict": 1, "temperature": 0, "id_slot": 0, **options}
-        reply = self._checked(self._server.handle_completions(body))
+        reply = self._unwrap(self._server.handle_completions(body))
         self._slot = ids
         return reply, cast(int, object_at(reply, "timings")["prompt_n"])
 
-    def _checked(self, reply: JsonObject) -> JsonObject:
+    def _unwrap(self, reply: JsonObject) -> JsonObject:
         if "choices" in reply:
             return reply
         error = object_in(reply.get("error"))
@@ -217,17 +214,15 @@ class Llama:
 
 
 def frame_of(path: Path, render: Callable[[Sequence[JsonObject]], str]) -> tuple[str, str, str]:
-    """What the chat template of a model puts before, between and after a system and a user
-    turn.
-    """
+    """Return the texts of a chat template before, between and after a system and a user turn."""
     turns = [{"role": "system", "content": _SLOTS[0]}, {"role": "user", "content": _SLOTS[1]}]
-    before, found, rest = render(turns).partition(_SLOTS[0])
-    between, found_too, after = rest.partition(_SLOTS[1])
-    if not (found and found_too):
+    text_before, system_found, remaining = render(turns).partition(_SLOTS[0])
+    text_between, user_found, text_after = remaining.partition(_SLOTS[1])
+    if not (system_found and user_found):
         raise SetupError(
             "{path}: its chat template has no place for a system and a user turn", path=path
         )
-    return before, between, after
+    return text_before, text_between, text_after
 
 
 _DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
@@ -247,7 +242,7 @@ class LoadOptions:
 
 
 def load(path: Path, adapter: Path | None, options: LoadOptions) -> Any:
-    """The weights in memory, as xllamacpp's server object."""
+    """Load the weights into memory and return xllamacpp's server object."""
     xllamacpp = import_xllamacpp()
     params = xllamacpp.CommonParams()
     params.model.path = str(path)
@@ -265,17 +260,17 @@ def load(path: Path, adapter: Path | None, options: LoadOptions) -> Any:
         raise SetupError("{path} could not be loaded: {error}", path=path, error=error) from error
 
 
-def _reported(reply: JsonObject, entries: str, value: str) -> dict[int, float]:
+def _read_reported(reply: JsonObject, entries: str, value: str) -> dict[int, float]:
     content = objects_in(object_in(objects_at(reply, "choices")[0].get("logprobs")).get("content"))
-    first = content[0] if content else {}
-    found = {
+    first_token = content[0] if content else {}
+    values = {
         cast(int, entry["id"]): cast(float, entry[value])
-        for entry in (*objects_in(first.get(entries)), first)
+        for entry in (*objects_in(first_token.get(entries)), first_token)
         if value in entry
     }
-    if not found or not all(map(_is_finite, found.values())):
+    if not values or not all(map(_is_finite, values.values())):
         raise ModelError("the model gave no numbers: its weights are damaged, pull them again")
-    return found
+    return values
 
 
 def _is_finite(number: object) -> bool:

@@ -1,4 +1,4 @@
-"""Runs one call at a time, grouping calls that share a prompt prefix."""
+"""Run one call at a time, grouping calls that share a prompt prefix."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _LONGEST_RUN = 256
 
 
 class PrefixQueue:
-    """Lets one in at a time.
+    """Lets one caller in at a time.
 
-    Of those waiting, whoever is of the same kind as the last goes first.
+    A waiting caller of the same kind as the last goes first, up to a limit.
     """
 
     def __init__(self) -> None:
@@ -63,6 +63,6 @@ class PrefixQueue:
                 return
 
     def _next_kind(self) -> str:
-        others = [kind for kind in self._waiting if kind != self._last]
-        stay = self._last in self._waiting and (self._run < _LONGEST_RUN or not others)
-        return self._last if stay else others[0]
+        other_kinds = [kind for kind in self._waiting if kind != self._last]
+        stay = self._last in self._waiting and (self._run < _LONGEST_RUN or not other_kinds)
+        return self._last if stay else other_kinds[0]

@@ -1,7 +1,7 @@
-"""What a model in this process says of neutral texts, kept on disk so that the next process need
-not ask again.
+"""Answers of a local model to neutral texts, kept on disk so that the next process need not ask
+again.
 
-What the embedded model says under the RAG evaluator's criteria comes with the package.
+The embedded model's answers under the RAG evaluator's criteria come with the package.
 """
 
 from __future__ import annotations
@@ -20,18 +20,19 @@ from adjudge.features.local.weights.adapters import shipped_priors
 
 @dataclass(frozen=True)
 class PriorsOnDisk:
-    """Priors of a model whose weights are known."""
+    """Priors of a model whose weights are identified."""
 
     weights: str
 
     def read(self, key: str, options: Sequence[str]) -> Mapping[str, float] | None:
-        """Log-probability of each of ``options``; None if nothing usable is kept under ``key``."""
+        """Return the log-probability of each of ``options``; None if nothing usable is stored under
+        ``key``.
+        """
         return _usable(_on_disk(key), options) or _usable(shipped_priors().get(key), options)
 
     def keep(self, key: str, prior: Mapping[str, float]) -> None:
-        """Keep it, where that is possible: in a folder that is only there to be
-        read it is asked again.
-        """
+        """Store a prior if possible."""
+        # In a read-only folder the model is simply asked again.
         with suppress(OSError, SetupError):
             path = _path(key)
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -46,11 +47,11 @@ def _on_disk(key: str) -> object:
         return None
 
 
-def _usable(found: object, options: Sequence[str]) -> Mapping[str, float] | None:
+def _usable(stored: object, options: Sequence[str]) -> Mapping[str, float] | None:
     try:
         prior = (
-            {option: float(found[option]) for option in options}
-            if isinstance(found, Mapping)
+            {option: float(stored[option]) for option in options}
+            if isinstance(stored, Mapping)
             else {}
         )
     except (ValueError, TypeError, KeyError):

@@ -1,7 +1,7 @@
-"""``local/…``: a model in this process. One load is shared by all judges.
+"""The models ``local/…``, run in this process. All judges share one loaded copy.
 
-The weights known by name are scored on onnxruntime, many prompts at a time; other GGUF files, and
-everything that is written, run on xllamacpp, one prompt at a time.
+Weights known by name are scored on onnxruntime, many prompts at a time. Other GGUF files, and
+everything written, run on xllamacpp, one prompt at a time.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ always ends.
 
 @dataclass(frozen=True, slots=True)
 class HiddenRequest:
-    """A prompt whose states inside the network are wanted."""
+    """A request for a prompt's states inside the network."""
 
     prompt: Prompt
     labels: tuple[str, ...]
@@ -82,10 +82,10 @@ class HiddenReply(NamedTuple):
 
 
 class LocalModel:
-    """``local/NAME``, ``local/PATH.gguf``; ``+ADAPTER.gguf`` behind either for a LoRA adapter.
+    """``local/NAME`` or ``local/PATH.gguf``, with ``+ADAPTER.gguf`` for a LoRA adapter.
 
-    A name brings the adapter that comes with the package, ``NAME-raw`` does not, and
-    ``NAME-text-first`` brings the one for prompts that show the text first: it reads no others.
+    A name includes the adapter of the package; ``NAME-raw`` does not, and ``NAME-text-first``
+    includes the one for prompts that show the text first, and reads no others.
     """
 
     capabilities = Capabilities(
@@ -98,8 +98,8 @@ class LocalModel:
         name = base_of(base)
         self._scored_as = name if name in KNOWN and adapter_for(name) else None
         self._precision = precision()
-        known = KNOWN.get(name)
-        self.note = known.note if known else None
+        known_weights = KNOWN.get(name)
+        self.note = known_weights.note if known_weights else None
         """What a reader of scores made with this model must know."""
         self._path, self._adapter = weights_of(id)
         if name in KNOWN and not adapter and not base.endswith(RAW):
@@ -114,28 +114,29 @@ class LocalModel:
 
     @cached_property
     def identity(self) -> str:
-        """The name and the very files: converted or trained again, or rounded otherwise, they are
-        another model.
+        """The name and the exact files.
+
+        Weights that were converted, trained or rounded differently are another model.
         """
         if self._scored_as:
-            made = made_path(self._scored_as, self._path, self._adapter, self._precision)
-            return f"{self.name}@{made.stem}"
+            made_file = made_path(self._scored_as, self._path, self._adapter, self._precision)
+            return f"{self.name}@{made_file.stem}"
         weights = f"{self.name}@{self._path.name}:{self._path.stat().st_size}"
         return f"{weights}@{sha256(self._adapter)[:16]}" if self._adapter else weights
 
     async def complete(self, request: Request) -> Reply:
-        """Score the labels where some are given, else write."""
+        """Score the labels if there are any, else write."""
         if not request.labels:
             check_form(self)
         if request.labels and self._scored_as:
-            return await self._scored(self._scored_as, request)
+            return await self._score(self._scored_as, request)
         loaded = await _in_thread(lambda: _loaded(self._path, self._adapter, os.getpid()))
         kind = request.prompt.shared_text if request.labels else ""
         async with loaded.turns.turn(kind):
             return await _in_thread(lambda: loaded.answer(request))
 
     async def hidden(self, request: HiddenRequest) -> HiddenReply:
-        """States inside the network; only weights that are known by name have them."""
+        """Return states inside the network; only weights known by name have them."""
         name = self._scored_as
         if name is None:
             raise SetupError("{name} does not show its hidden states", name=self.name)
@@ -145,7 +146,7 @@ class LocalModel:
         )
         return await batches.ask(request.kind, request)
 
-    async def _scored(self, name: str, request: Request) -> Reply:
+    async def _score(self, name: str, request: Request) -> Reply:
         batches = await _in_thread(
             lambda: _batches(name, self._path, self._adapter, self._precision, os.getpid())
         )
@@ -153,14 +154,14 @@ class LocalModel:
 
 
 def weights_of(id: str) -> tuple[Path, Path | None]:
-    """The files that a local model's id names: its weights and its adapter."""
+    """Return the weights and the adapter that a local model's id names."""
     base, _, adapter = id.removeprefix("local/").partition("+")
     name = base_of(base)
     return find(name) if name in KNOWN else _existing(base), _existing(adapter) if adapter else None
 
 
 class _Loaded:
-    """Weights in memory, with the turns of those who use them."""
+    """Weights in memory, with a queue for their users."""
 
     def __init__(self, path: Path, adapter: Path | None) -> None:
         self.llama = Llama(path, adapter)
@@ -168,13 +169,13 @@ class _Loaded:
 
     def answer(self, request: Request) -> Reply:
         started = perf_counter()
-        reply = self._scored(request) if request.labels else self._written(request)
+        reply = self._score(request) if request.labels else self._write(request)
         return replace(reply, latency=perf_counter() - started)
 
-    def _scored(self, request: Request) -> Reply:
+    def _score(self, request: Request) -> Reply:
         return _reply(self.llama.score(request.prompt, request.labels))
 
-    def _written(self, request: Request) -> Reply:
+    def _write(self, request: Request) -> Reply:
         data = self.llama.write(request.prompt.messages, _options(request))
         choice = objects_at(data, "choices")[0]
         text = object_at(choice, "message").get("content")
@@ -200,17 +201,17 @@ def _options(request: Request) -> JsonDict:
     if request.seed is not None:
         options["seed"] = request.seed
     if request.schema is not None:
-        options["json_schema"] = _bounded(request.schema)
+        options["json_schema"] = _bound_texts(request.schema)
     return options
 
 
-def _bounded(schema: JsonObject) -> JsonDict:
-    """The schema with texts that end."""
+def _bound_texts(schema: JsonObject) -> JsonDict:
+    """Return the schema with a maximum length for free texts."""
     properties = schema.get("properties")
-    found = properties if isinstance(properties, Mapping) else {}
+    kinds = properties if isinstance(properties, Mapping) else {}
     bound = {"minLength": 1, "maxLength": _LONGEST_EXPLANATION}
     texts = {
-        name: {**kind, **bound} if _is_free_text(kind) else kind for name, kind in found.items()
+        name: {**kind, **bound} if _is_free_text(kind) else kind for name, kind in kinds.items()
     }
     return {**schema, "properties": texts, "x-guidance": {"whitespace_flexible": False}}
 
@@ -260,7 +261,7 @@ def _hidden_batches(
 
     def answer(requests: Sequence[HiddenRequest]) -> list[HiddenReply | Exception]:
         started = perf_counter()
-        found = scorer.hidden(
+        states = scorer.hidden(
             [request.prompt for request in requests],
             [request.labels for request in requests],
             [request.judged for request in requests],
@@ -268,7 +269,9 @@ def _hidden_batches(
             to_end=requests[0].to_end,
         )
         share = (perf_counter() - started) / len(requests)
-        return [one if isinstance(one, Exception) else HiddenReply(one, share) for one in found]
+        return [
+            state if isinstance(state, Exception) else HiddenReply(state, share) for state in states
+        ]
 
     return CallBatches(answer, _threads(process), threads())
 
@@ -289,14 +292,14 @@ def _scorer(
 
 
 def _existing(path: str) -> Path:
-    found = Path(path).expanduser()
-    if not found.is_file():
+    file = Path(path).expanduser()
+    if not file.is_file():
         raise SetupError(
             "unknown local model {path!r}: give the path of a .gguf file, or one of {known}",
             path=path,
             known=", ".join(KNOWN),
         )
-    return found
+    return file
 
 
 @lru_cache(maxsize=1)
@@ -314,5 +317,5 @@ async def _in_thread(work: Callable[[], T]) -> T:
 
 
 def open_local(connection: Connection) -> LocalModel:
-    """Open what ``local/NAME`` names."""
+    """Open the model of ``local/NAME``."""
     return LocalModel(connection.name)

@@ -1,4 +1,4 @@
-"""``adjudge serve-model``: local weights as an OpenAI-compatible server on loopback."""
+"""``adjudge serve-model``: serve local weights as an OpenAI-compatible server on loopback."""
 
 from __future__ import annotations
 

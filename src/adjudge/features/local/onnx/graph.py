@@ -77,17 +77,17 @@ class Shape:
 
     @property
     def spread(self) -> int:
-        """How many numbers of the feed-forward layer large ones among them are spread over."""
+        """Number of feed-forward values among which large ones are spread."""
         return math.gcd(self.feed_forward, 64)
 
     @property
     def means(self) -> Mapping[str, int]:
-        """The means that every layer takes out before it rounds, and their sizes."""
+        """The means that every layer subtracts before rounding, with their sizes."""
         return {INPUT_OF[name]: sizes[0] for name, sizes in self.matrices.items()}
 
     @property
     def matrices(self) -> Mapping[str, tuple[int, int]]:
-        """What every layer multiplies by: name → numbers in, numbers out."""
+        """The matrices of every layer: name → (inputs, outputs)."""
         keys = self.key_heads * self.head
         return {
             "query": (self.width, self.width),
@@ -101,21 +101,21 @@ class Shape:
 
 
 def arithmetics(precision: Precision, layers: int) -> list[Arithmetic]:
-    """What each layer is computed in."""
+    """Return the arithmetic of each layer."""
     exact = math.ceil({"mixed": EXACT, "int8": 0.0, "fp32": 1.0}[precision] * layers)
     return ["fp32" if layer < exact else "int8" for layer in range(layers)]
 
 
 def layer_graph(shape: Shape, arithmetic: Arithmetic, matrices: Element) -> bytes:
-    """The layer's bytes. ``matrices`` is how eight-bit ones are kept: INT8, or UINT8 with 128 for
-    0.
+    """Return the layer's bytes. ``matrices`` is the type of eight-bit matrices: INT8, or UINT8 with
+    128 for 0.
     """
     return _Builder(shape, arithmetic, matrices).model()
 
 
 @dataclass(frozen=True, slots=True)
 class _Rounded:
-    """Activations to multiply: the rounded part, the scale of each token, and what lies along the
+    """Activations to multiply: the rounded part, the scale of each token, and the part along the
     main directions.
     """
 
@@ -125,7 +125,7 @@ class _Rounded:
 
 
 class _Builder:
-    """Adds node after node; what a node gives is known by a name."""
+    """Builds a graph node by node. The output of a node is referred to by a name."""
 
     def __init__(self, shape: Shape, arithmetic: Arithmetic, matrices: Element) -> None:
         self._shape, self._arithmetic = shape, arithmetic
@@ -135,7 +135,7 @@ class _Builder:
         self._count = 0
 
     def model(self) -> bytes:
-        """Everything put together."""
+        """Return the complete model."""
         self._layer()
         shape = self._shape
         outputs = [
@@ -168,27 +168,27 @@ class _Builder:
             "places": ["kept"],
             "kept": ["kept"],
         }
-        found = [protobuf.value(name, Element.FLOAT, sizes) for name, sizes in numbers.items()]
-        found += [protobuf.value(name, Element.INT64, sizes) for name, sizes in places.items()]
-        found += [
+        values = [protobuf.value(name, Element.FLOAT, sizes) for name, sizes in numbers.items()]
+        values += [protobuf.value(name, Element.INT64, sizes) for name, sizes in places.items()]
+        values += [
             protobuf.value(name, self._matrices, sizes) for name, sizes in shape.matrices.items()
         ]
         if self._arithmetic == "fp32":
-            return found
+            return values
         rounding: dict[str, list[int]] = {"spread": [shape.spread, shape.spread]}
         for name, sizes in shape.matrices.items():
             rounding |= {f"{name}.scale": [sizes[1]], f"{name}.axes": [EXACT_PARTS, sizes[1]]}
         for name, size in shape.means.items():
             parts = [size, EXACT_PARTS]
             rounding |= {name: parts, f"{name}.axes": parts, f"{name}.shift": [EXACT_PARTS]}
-        found += [protobuf.value(name, Element.FLOAT, sizes) for name, sizes in rounding.items()]
-        return [*found, protobuf.value("middle", Element.UINT8, ["tokens"])]
+        values += [protobuf.value(name, Element.FLOAT, sizes) for name, sizes in rounding.items()]
+        return [*values, protobuf.value("middle", Element.UINT8, ["tokens"])]
 
     # -- the layer ---------------------------------------------------------------
 
     def _layer(self) -> None:
-        """``stream`` through attention and the feed-forward part, of which only the ``kept`` tokens
-        go on.
+        """Add attention and the feed-forward part; only the ``kept`` tokens continue after
+        attention.
         """
         ones, epsilon = (
             self._floats("ones", [1.0] * self._shape.width),
@@ -197,23 +197,23 @@ class _Builder:
         normed = self._add(
             "SimplifiedLayerNormalization", ["stream", ones], {"axis": -1, **epsilon}
         )
-        mixed = self._attention(self._rounded(normed, "attention_mean", "middle"))
+        mixed = self._attention(self._round(normed, "attention_mean", "middle"))
         stream = self._add("Gather", ["stream", "kept"])
         middle = self._add("Gather", ["middle", "kept"]) if self._arithmetic == "int8" else ""
-        change = self._product(self._rounded(mixed, "mixed_mean", middle), "output")
+        change = self._product(self._round(mixed, "mixed_mean", middle), "output")
         feeding, summed = self._name(), self._name()
         outputs = [feeding, "", "", summed]
         self._add(
             "SkipSimplifiedLayerNormalization", [stream, change, ones], epsilon, MICROSOFT, outputs
         )
-        rounded = self._rounded(feeding, "feeding_mean", middle)
+        rounded = self._round(feeding, "feeding_mean", middle)
         gate = self._add("QuickGelu", [self._product(rounded, "gate")], {"alpha": 1.0}, MICROSOFT)
         inner = self._spread(self._add("Mul", [gate, self._product(rounded, "up")]))
-        change = self._product(self._rounded(inner, "inner_mean", middle), "down")
+        change = self._product(self._round(inner, "inner_mean", middle), "down")
         self._add("Add", [summed, change], outputs=["next_stream"])
 
     def _spread(self, inner: str) -> str:
-        """Large numbers spread over their neighbours before they are rounded."""
+        """Spread large values over their neighbours before rounding."""
         if self._arithmetic == "fp32":
             return inner
         size = self._shape.spread
@@ -223,20 +223,21 @@ class _Builder:
         )
 
     def _attention(self, rounded: _Rounded) -> str:
-        """What each token takes from the prefix and from its own row, as tokens by numbers."""
+        """Add attention of each token to the prefix and to its own row."""
         shape = self._shape
-        query = self._in_heads(self._turned(self._product(rounded, "query")), shape.group)
-        key = self._in_heads(self._turned(self._product(rounded, "key")), 1, ["new_keys"])
+        query = self._in_heads(self._rotate(self._product(rounded, "query")), shape.group)
+        key = self._in_heads(self._rotate(self._product(rounded, "key")), 1, ["new_keys"])
         value = self._in_heads(self._product(rounded, "value"), 1)
+        # The column of ones sums the weights in the same product that mixes the values.
         one_more = self._ints("one_more", [0] * 7 + [1])
         value = self._add(
             "Pad", [value, one_more, self._floats("one", 1.0)], outputs=["new_values"]
         )
         together = self._reshape(query, (0, -1, shape.head))
-        before = self._add("FusedMatMul", [together, "keys"], {"transB": 1}, MICROSOFT)
-        own = self._add("FusedMatMul", [query, key], {"transB": 1}, MICROSOFT)
-        own = self._add("Add", [own, "mask"])
-        parts = self._weighed(before, own, "values", value)
+        prefix_scores = self._add("FusedMatMul", [together, "keys"], {"transB": 1}, MICROSOFT)
+        row_scores = self._add("FusedMatMul", [query, key], {"transB": 1}, MICROSOFT)
+        row_scores = self._add("Add", [row_scores, "mask"])
+        parts = self._mix_values(prefix_scores, row_scores, "values", value)
         mixed, total = self._name(), self._name()
         self._add(
             "Split",
@@ -244,37 +245,41 @@ class _Builder:
             {"axis": -1},
             outputs=[mixed, total],
         )
-        found = self._reshape(self._add("Div", [mixed, total]), (0, 0, shape.group, -1, shape.head))
-        cells = self._add("Transpose", [found], {"perm": (1, 3, 0, 2, 4)})
+        heads = self._reshape(self._add("Div", [mixed, total]), (0, 0, shape.group, -1, shape.head))
+        cells = self._add("Transpose", [heads], {"perm": (1, 3, 0, 2, 4)})
         return self._add("Gather", [self._reshape(cells, (-1, shape.width)), "places"])
 
-    def _weighed(self, before: str, own: str, prefix_values: str, values: str) -> str:
-        """Values mixed by the exponentials of their scores, with the sum of those in the last
-        column.
-        """
-        best_own = self._greatest(own)
-        best_before = self._reshape_like(self._greatest(before), best_own)
+    def _mix_values(
+        self, prefix_scores: str, row_scores: str, prefix_values: str, values: str
+    ) -> str:
+        """Mix values by the exponentials of their scores; the last column is the sum of those."""
+        best_own = self._greatest(row_scores)
+        best_before = self._reshape_like(self._greatest(prefix_scores), best_own)
+        # The greatest score is subtracted first, so that no exponential overflows.
         best = self._add("Max", [best_own, best_before])
-        own = self._add("Exp", [self._add("Sub", [own, best])])
-        before = self._add("Exp", [self._add("Sub", [before, self._reshape(best, (0, -1, 1))])])
-        mixed = self._add("MatMul", [own, values])
+        row_scores = self._add("Exp", [self._add("Sub", [row_scores, best])])
+        prefix_scores = self._add(
+            "Exp", [self._add("Sub", [prefix_scores, self._reshape(best, (0, -1, 1))])]
+        )
+        mixed = self._add("MatMul", [row_scores, values])
         return self._add(
-            "Add", [mixed, self._reshape_like(self._add("MatMul", [before, prefix_values]), mixed)]
+            "Add",
+            [mixed, self._reshape_like(self._add("MatMul", [prefix_scores, prefix_values]), mixed)],
         )
 
     def _greatest(self, scores: str) -> str:
         return self._add("ReduceMax", [scores, self._ints("last_axis", [-1])], {"keepdims": 1})
 
-    def _turned(self, numbers: str) -> str:
-        """Queries or keys turned by their positions."""
+    def _rotate(self, numbers: str) -> str:
+        """Rotate queries or keys by their positions."""
         axis = self._ints("first_axis", [0])
         inputs = [self._add("Unsqueeze", [numbers, axis]), "positions", "cosines", "sines"]
         turned = self._add("RotaryEmbedding", inputs, {"interleaved": 0}, MICROSOFT)
         return self._add("Squeeze", [turned, axis])
 
     def _in_heads(self, numbers: str, group: int, outputs: Sequence[str] = ()) -> str:
-        """Tokens put into their cells: heads of keys by rows by cells, those of a group one behind
-        the other.
+        """Put tokens into their cells: key heads by rows by cells, with the heads of a group in
+        sequence.
         """
         cells = self._add("Gather", [numbers, "cells"])
         heads = self._reshape(cells, (0, 0, self._shape.key_heads, group, self._shape.head))
@@ -283,9 +288,9 @@ class _Builder:
 
     # -- products ------------------------------------------------------------------
 
-    def _rounded(self, numbers: str, mean: str, middle: str) -> _Rounded:
-        """Activations without their mean and main directions in eight bits, a scale for each token;
-        as they are in 32 bits.
+    def _round(self, numbers: str, mean: str, middle: str) -> _Rounded:
+        """Subtract mean and main directions and round to eight bits per token; in 32 bits, return
+        the input.
         """
         if self._arithmetic == "fp32":
             return _Rounded(numbers)
@@ -314,8 +319,8 @@ class _Builder:
             middle,
             zero,
         ]
-        found = self._add("MatMulIntegerToFloat", inputs, domain=MICROSOFT)
-        return self._add("Gemm", [rounded.along, f"{matrix}.axes", found])
+        product = self._add("MatMulIntegerToFloat", inputs, domain=MICROSOFT)
+        return self._add("Gemm", [rounded.along, f"{matrix}.axes", product])
 
     # -- nodes -----------------------------------------------------------------------
 
@@ -336,7 +341,7 @@ class _Builder:
         return f"t{self._count}"
 
     def _reshape(self, numbers: str, sizes: Sequence[int], outputs: Sequence[str] = ()) -> str:
-        """0 keeps a size as it is, -1 takes what is left."""
+        """Add a reshape; 0 keeps a size, -1 takes the remaining elements."""
         name = "shape_" + "_".join(map(str, sizes))
         return self._add("Reshape", [numbers, self._ints(name, sizes)], outputs=outputs)
 

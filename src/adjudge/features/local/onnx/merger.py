@@ -65,8 +65,8 @@ _MOST = 127
 
 
 def shape_of(header: Header) -> Shape:
-    """The sizes of the model in a GGUF file."""
-    known = header.metadata
+    """Return the sizes of the model in a GGUF file."""
+    metadata = header.metadata
     if header.architecture != "llama":
         raise SetupError(
             "{path} is of the architecture {architecture!r}, not llama",
@@ -75,16 +75,16 @@ def shape_of(header: Header) -> Shape:
         )
     return Shape(
         layers=header.layers,
-        width=known["llama.embedding_length"],
-        heads=known["llama.attention.head_count"],
-        key_heads=known["llama.attention.head_count_kv"],
-        feed_forward=known["llama.feed_forward_length"],
-        epsilon=known["llama.attention.layer_norm_rms_epsilon"],
+        width=metadata["llama.embedding_length"],
+        heads=metadata["llama.attention.head_count"],
+        key_heads=metadata["llama.attention.head_count_kv"],
+        feed_forward=metadata["llama.feed_forward_length"],
+        epsilon=metadata["llama.attention.layer_norm_rms_epsilon"],
     )
 
 
 def rotation_base(header: Header) -> float:
-    """What the angles of positions are powers of."""
+    """Return the base of the position angles."""
     return float(header.metadata.get("llama.rope.freq_base", 10_000.0))
 
 
@@ -98,31 +98,36 @@ class MergedWeights:
     """Tokens of ordinary prompts; all prompts begin with the same one."""
 
     def layouts(self, precision: Precision) -> dict[str, Layout]:
-        """What :meth:`arrays` gives, in its order."""
+        """Return the layout of each array of :meth:`arrays`, in order."""
         shape = shape_of(self.base)
         (vocabulary,) = (
             tensor.shape[1] for tensor in self.base.tensors if tensor.name == "token_embd.weight"
         )
-        found = {
+        array_layouts = {
             "embedding": Layout("F16", (vocabulary, shape.width)),
             "unembedding": Layout("F32", (shape.width, shape.width)),
         }
         for layer, arithmetic in enumerate(arithmetics(precision, shape.layers)):
             for name, sizes in shape.matrices.items():
-                found[f"{name}.{layer}"] = Layout("F32" if arithmetic == "fp32" else "I8", sizes)
+                array_layouts[f"{name}.{layer}"] = Layout(
+                    "F32" if arithmetic == "fp32" else "I8", sizes
+                )
                 if arithmetic == "int8":
-                    found[f"{name}.{layer}.scale"] = Layout("F32", sizes[1:])
-                    found[f"{name}.{layer}.axes"] = Layout("F32", (EXACT_PARTS, sizes[1]))
+                    array_layouts[f"{name}.{layer}.scale"] = Layout("F32", sizes[1:])
+                    array_layouts[f"{name}.{layer}.axes"] = Layout("F32", (EXACT_PARTS, sizes[1]))
             for name, size in shape.means.items() if arithmetic == "int8" else ():
-                found[f"{name}.{layer}"] = Layout("F32", (size, EXACT_PARTS))
-                found[f"{name}.{layer}.axes"] = Layout("F32", (size, EXACT_PARTS))
-                found[f"{name}.{layer}.shift"] = Layout("F32", (EXACT_PARTS,))
-        kept = (shape.layers, shape.key_heads, shape.head)
-        return found | {"first.keys": Layout("F32", kept), "first.values": Layout("F32", kept)}
+                array_layouts[f"{name}.{layer}"] = Layout("F32", (size, EXACT_PARTS))
+                array_layouts[f"{name}.{layer}.axes"] = Layout("F32", (size, EXACT_PARTS))
+                array_layouts[f"{name}.{layer}.shift"] = Layout("F32", (EXACT_PARTS,))
+        cache_sizes = (shape.layers, shape.key_heads, shape.head)
+        return array_layouts | {
+            "first.keys": Layout("F32", cache_sizes),
+            "first.values": Layout("F32", cache_sizes),
+        }
 
     def arrays(self, precision: Precision) -> Iterator[Array]:
-        """Embeddings, every layer's matrices as numbers in by numbers out, and what the first token
-        leaves.
+        """Yield embeddings, the matrices of every layer (inputs by outputs), and the first token's
+        keys and values.
         """
         shape = shape_of(self.base)
         turn = _Turn(shape)
@@ -144,8 +149,8 @@ class MergedWeights:
         yield np.stack(reading.values)
 
     def _layer(self, layer: int, shape: Shape, turn: _Turn) -> dict[str, Floats]:
-        """The matrices of one layer, in turned coordinates, the gains of the norms and the scale of
-        scores in them.
+        """Return the matrices of one layer in turned coordinates, with the gains of the norms and
+        the scale of scores folded in.
         """
         raw = {
             name: self._tensor(f"blk.{layer}.{source}.weight") for name, source in _SOURCES.items()
@@ -158,71 +163,75 @@ class MergedWeights:
         raw["output"] = (
             raw["output"].reshape(shape.width, shape.heads, shape.head) @ turn.head
         ).reshape(raw["output"].shape)
-        found = {name: turn.stream(raw[name] * attention) for name in ("query", "key", "value")}
-        found |= {name: turn.stream(raw[name] * feeding) for name in ("gate", "up")}
-        found |= {name: turn.stream(raw[name].T).T for name in ("output", "down")}
-        found["query"] = _halves(found["query"], shape) / np.float32(math.sqrt(shape.head))
-        found["key"] = _halves(found["key"], shape)
-        return {name: np.ascontiguousarray(matrix.T, np.float32) for name, matrix in found.items()}
+        matrices = {name: turn.stream(raw[name] * attention) for name in ("query", "key", "value")}
+        matrices |= {name: turn.stream(raw[name] * feeding) for name in ("gate", "up")}
+        matrices |= {name: turn.stream(raw[name].T).T for name in ("output", "down")}
+        matrices["query"] = _halves(matrices["query"], shape) / np.float32(math.sqrt(shape.head))
+        matrices["key"] = _halves(matrices["key"], shape)
+        return {
+            name: np.ascontiguousarray(matrix.T, np.float32) for name, matrix in matrices.items()
+        }
 
     def _tensor(self, name: str) -> Floats:
-        found = _read(self.base, name)
+        weights = _read(self.base, name)
         changes = {tensor.name for tensor in self.adapter.tensors} if self.adapter else set()
         if self.adapter is None or f"{name}.lora_a" not in changes:
-            return found
+            return weights
         down, up = _read(self.adapter, f"{name}.lora_a"), _read(self.adapter, f"{name}.lora_b")
         alpha = float(self.adapter.metadata.get("adapter.lora.alpha", 0.0))
         scale = alpha / len(down) if alpha else 1.0  # as llama.cpp has it
-        return found + np.float32(scale) * (up @ down)
+        return weights + np.float32(scale) * (up @ down)
 
 
 def merged(base: Path, adapter: Path | None, samples: Sequence[Sequence[int]]) -> MergedWeights:
-    """The weights of ``base`` with those of ``adapter``."""
+    """Return the weights of ``base`` with those of ``adapter`` added."""
     return MergedWeights(read_header(base), read_header(adapter) if adapter else None, samples)
 
 
 class _Turn:
-    """Orthogonal matrices that spread large numbers: one for what runs between layers, one for the
-    values of a head.
+    """Orthogonal matrices that spread large values: one between layers, one for the values of a
+    head.
     """
 
     def __init__(self, shape: Shape) -> None:
         self.head = hadamard(shape.head)
         size = math.gcd(shape.width, 1 << 16)
-        rest = shape.width // size
-        places = np.arange(rest)
-        cosines = np.cos(np.pi / rest * np.outer(places, places + 0.5)) * math.sqrt(2 / rest)
+        parts = shape.width // size
+        places = np.arange(parts)
+        cosines = np.cos(np.pi / parts * np.outer(places, places + 0.5)) * math.sqrt(2 / parts)
         cosines[0] /= math.sqrt(2)
         self._blocks, self._cosines = hadamard(size), cosines.astype(np.float32)
         draw = random.Random(0)  # noqa: S311 - signs that are the same everywhere
         self._signs = np.array([draw.choice((-1, 1)) for _ in range(shape.width)], np.float32)
 
     def stream(self, rows: Floats) -> Floats:
-        """``rows`` times the turning matrix."""
+        """Multiply ``rows`` by the turning matrix."""
         parts, size = len(self._cosines), len(self._blocks)
         turned: Array = ((rows * self._signs).reshape(-1, size) @ self._blocks).reshape(
             len(rows), parts, size
         )
-        found: Floats = (turned.transpose(0, 2, 1).reshape(-1, parts) @ self._cosines.T).reshape(
+        result: Floats = (turned.transpose(0, 2, 1).reshape(-1, parts) @ self._cosines.T).reshape(
             rows.shape
         )
-        return found
+        return result
 
 
 def spread(rows: Floats, shape: Shape) -> Floats:
-    """Numbers of the feed-forward layer spread over their neighbours."""
+    """Spread values of the feed-forward layer over their neighbours."""
     return (rows.reshape(-1, shape.spread) @ hadamard(shape.spread)).reshape(rows.shape)
 
 
 def hadamard(size: int) -> Floats:
-    found = np.ones((1, 1), np.float32)
-    while len(found) < size:
-        found = np.block([[found, found], [found, -found]])
-    return found / np.float32(math.sqrt(size))
+    matrix = np.ones((1, 1), np.float32)
+    while len(matrix) < size:
+        matrix = np.block([[matrix, matrix], [matrix, -matrix]])
+    return matrix / np.float32(math.sqrt(size))
 
 
 def _halves(rows: Floats, shape: Shape) -> Floats:
-    """GGUF turns neighbours by one angle, the operator of onnxruntime the two halves of a head."""
+    """Reorder rotary pairs: GGUF rotates neighbours together, onnxruntime the two halves of
+    a head.
+    """
     heads = rows.reshape(-1, shape.head // 2, 2, rows.shape[1])
     return heads.transpose(0, 2, 1, 3).reshape(rows.shape)
 
@@ -230,8 +239,8 @@ def _halves(rows: Floats, shape: Shape) -> Floats:
 def _rounded_layer(
     shape: Shape, matrices: dict[str, Floats], inputs: dict[str, Floats]
 ) -> Iterator[Array]:
-    """The matrices in eight bits, each with a scale for every number that comes out, and what is
-    not rounded.
+    """Yield the matrices in eight bits with a scale per output, and the parts that are not
+    rounded.
     """
     matrices = matrices | {"down": spread(matrices["down"].T, shape).T}
     inputs = inputs | {"inner_mean": spread(inputs["inner_mean"], shape)}
@@ -239,6 +248,7 @@ def _rounded_layer(
     axes = {name: _main_axes(numbers - means[name]) for name, numbers in inputs.items()}
     for name in shape.matrices:
         matrix, source = matrices[name], INPUT_OF[name]
+        # Never 0: a column of zeros would give NaN.
         scale = np.maximum(np.abs(matrix).max(axis=0) / np.float32(_MOST), np.float32(1e-12))
         yield np.rint(matrix / scale).astype(np.int8)
         yield from (scale, np.vstack([axes[source].T @ matrix, means[source] @ matrix]))
@@ -249,33 +259,32 @@ def _rounded_layer(
 
 
 def _main_axes(numbers: Floats) -> Floats:
-    """Directions that most of the variation lies in: orthogonal, as columns. Found by iteration,
-    nearly exact.
-    """
+    """Return orthogonal directions of the greatest variation, as columns."""
     width = numbers.shape[1]
     signs = np.sign(hadamard(1 << (width - 1).bit_length())[:width, 1 : AXES + 9])
-    found: Floats = np.linalg.qr(signs)[0]
+    basis: Floats = np.linalg.qr(signs)[0]
+    # Subspace iteration; four rounds are nearly exact.
     for _ in range(4):
-        found = np.linalg.qr(numbers.T @ (numbers @ found))[0]
-    turned = np.linalg.svd(numbers @ found, full_matrices=False)[2].T
-    axes: Floats = (found @ turned)[:, :AXES]
+        basis = np.linalg.qr(numbers.T @ (numbers @ basis))[0]
+    turned = np.linalg.svd(numbers @ basis, full_matrices=False)[2].T
+    axes: Floats = (basis @ turned)[:, :AXES]
     return axes
 
 
 def _read(header: Header, name: str) -> Floats:
-    """A tensor as 32-bit numbers, numbers out by numbers in."""
-    found = next((tensor for tensor in header.tensors if tensor.name == name), None)
-    if found is None or found.size is None:
+    """Return a tensor as 32-bit numbers, outputs by inputs."""
+    entry = next((tensor for tensor in header.tensors if tensor.name == name), None)
+    if entry is None or entry.size is None:
         raise SetupError(
             "{path} has no tensor {name} that can be read", path=header.path, name=name
         )
     with header.path.open("rb") as file:
-        file.seek(header.data_start + found.offset)
-        raw = np.frombuffer(file.read(found.size), np.uint8)
-    return _dequantised(raw, found, header.path).reshape(found.shape[::-1])
+        file.seek(header.data_start + entry.offset)
+        raw = np.frombuffer(file.read(entry.size), np.uint8)
+    return _dequantise(raw, entry, header.path).reshape(entry.shape[::-1])
 
 
-def _dequantised(raw: Array, tensor: Tensor, path: Path) -> Floats:
+def _dequantise(raw: Array, tensor: Tensor, path: Path) -> Floats:
     if tensor.kind in (F32, F16):
         return raw.view(np.float32 if tensor.kind == F32 else np.float16).astype(np.float32)
     if tensor.kind not in (Q8_0, Q4_0, Q4_1):

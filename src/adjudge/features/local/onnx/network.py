@@ -1,9 +1,8 @@
-"""The layers and their weights in memory: token ids in, what the model has in mind behind each
-row's last token out.
+"""The layers and their weights in memory: token ids in, the final state of each row's last token
+out.
 
-No thread is started: one pass runs in the thread that asks for it, and passes in several threads do
-not disturb each other. So nothing waits at barriers beside other work, and a fork takes nothing
-away.
+No thread is started: a pass runs in its caller's thread, and passes in several threads do not
+disturb each other. So nothing waits at barriers next to other work, and a fork is harmless.
 """
 
 from __future__ import annotations
@@ -46,14 +45,14 @@ _STEP_AND_KEYS = ["next_stream", "new_keys", "new_values"]
 
 
 class OrtValue(Protocol):
-    """An array as onnxruntime holds it."""
+    """An array of onnxruntime."""
 
     def numpy(self) -> Array: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Prefix:
-    """What is kept of tokens that many rows begin with: keys and values, one array a layer."""
+    """Keys and values of tokens that many rows begin with, one array per layer."""
 
     length: int
     keys: list[Floats]
@@ -62,7 +61,7 @@ class Prefix:
 
 @dataclass(slots=True)
 class _Piece:
-    """Tokens on their way through the layers: where they are, what all layers have to know, and
+    """Tokens on their way through the layers, with the inputs that all layers need and the place of
     each row's last token.
     """
 
@@ -73,7 +72,7 @@ class _Piece:
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """Which states of a pass are kept."""
+    """The states of a pass to return."""
 
     layers: tuple[int, ...]
     """After how many layers, in ascending order."""
@@ -93,8 +92,8 @@ class Network:
         unsigned = "int8" in self._arithmetics and _saturates(self._library)
         matrices = Element.UINT8 if unsigned else Element.INT8
         self._sessions = {
-            one: _session(self._library, layer_graph(shape, one, matrices))
-            for one in set(self._arithmetics)
+            arithmetic: _session(self._library, layer_graph(shape, arithmetic, matrices))
+            for arithmetic in set(self._arithmetics)
         }
         turns = self._values(
             dict(zip(("cosines", "sines"), angles(base, shape, LONGEST), strict=True))
@@ -109,7 +108,7 @@ class Network:
         self.start = self._start()
 
     def read(self, before: Prefix, ids: Sequence[int]) -> Prefix:
-        """The prefix made longer by ``ids``."""
+        """Extend a prefix by ``ids``."""
         keys, values = [], []
         pieces = self._pieces(before, ids)
         for layer in range(self._shape.layers):
@@ -119,9 +118,9 @@ class Network:
         return Prefix(before.length + len(ids), keys, values)
 
     def states(self, before: Prefix, rows: Sequence[Sequence[int]]) -> NDArray[np.float64]:
-        """For each row behind ``before``, the state that its next token is chosen by.
+        """Return for each row after ``before`` the state that decides its next token.
 
-        A row longer than PIECE comes alone.
+        A row longer than PIECE must come alone.
         """
         pieces = self._cut(before, rows)
         for layer in range(self._shape.layers):
@@ -131,10 +130,11 @@ class Network:
     def hidden(
         self, before: Prefix, rows: Sequence[Sequence[int]], wanted: Watched
     ) -> tuple[Floats, NDArray[np.float64] | None]:
-        """States inside the network: rows by layers by (mean over the span, last token) by width.
+        """Return states inside the network: rows by layers by (mean over the span, last token) by
+        width.
 
-        The second value is what ``states`` returns, or None if the pass stops after the last
-        layer that is wanted.
+        The second value is the result of ``states``, or None if the pass stops after the last
+        requested layer.
         """
         if not wanted.layers or not all(0 < layer < self._shape.layers for layer in wanted.layers):
             raise ValueError(f"layers must be from 1 to {self._shape.layers - 1}")
@@ -146,17 +146,17 @@ class Network:
             if layer + 1 in wanted.layers:
                 stream = np.concatenate([piece.stream.numpy() for piece in pieces])
                 inside.append(_mean_and_last(stream, ends, wanted.spans))
-        found = np.stack(inside, axis=1).astype(np.float32)
-        return found, self._final(pieces[-1], len(rows)) if wanted.to_end else None
+        states = np.stack(inside, axis=1).astype(np.float32)
+        return states, self._final(pieces[-1], len(rows)) if wanted.to_end else None
 
     def _cut(self, before: Prefix, rows: Sequence[Sequence[int]]) -> list[_Piece]:
-        """Several rows as one piece, a row alone as pieces of its own."""
+        """Put several rows into one piece; cut a single row into pieces."""
         if len(rows) == 1:
             return self._pieces(before, rows[0])
         return [self._piece(before.length, rows)]
 
     def _advance(self, layer: int, pieces: Sequence[_Piece], before: Prefix) -> None:
-        """Take pieces through one layer; of the last one only each row's last token goes on."""
+        """Take pieces through one layer; after the last one only each row's last token remains."""
         *begin, end = pieces
         if layer == self._shape.layers - 1:  # only the last token of each row is asked about
             end.feeds |= self._values(
@@ -166,30 +166,30 @@ class Network:
         (end.stream,) = self._step(layer, end, keys, values, _STEP)
 
     def _final(self, end: _Piece, rows: int) -> NDArray[np.float64]:
-        found = end.stream.numpy()[:rows].astype(np.float64)
-        states: NDArray[np.float64] = found / np.sqrt(
-            (found**2).mean(axis=-1, keepdims=True) + self._shape.epsilon
+        stream = end.stream.numpy()[:rows].astype(np.float64)
+        states: NDArray[np.float64] = stream / np.sqrt(
+            (stream**2).mean(axis=-1, keepdims=True) + self._shape.epsilon
         )
         return states
 
     def logits(self, state: NDArray[np.float64], labels: Sequence[int]) -> NDArray[np.float64]:
-        """Of each label behind a state."""
+        """Return the logit of each label after a state."""
         key = tuple(labels)
         if key not in self._labels:
             rows = self._arrays["embedding"][list(labels)].astype(np.float64)
             self._labels[key] = rows @ self._arrays["unembedding"].astype(np.float64)
-        found: NDArray[np.float64] = (self._labels[key] * state).sum(axis=-1)
-        return found
+        label_logits: NDArray[np.float64] = (self._labels[key] * state).sum(axis=-1)
+        return label_logits
 
     def _pieces(self, before: Prefix, ids: Sequence[int]) -> list[_Piece]:
-        """One row, cut at the same places whatever else is read."""
+        """Cut one row, always at the same places."""
         starts = range(0, len(ids), PIECE)
         return [
             self._piece(before.length + start, [ids[start : start + PIECE]]) for start in starts
         ]
 
     def _piece(self, before: int, rows: Sequence[Sequence[int]]) -> _Piece:
-        """Rows, or a part of one, behind ``before`` tokens."""
+        """Return rows, or a part of one, that follow ``before`` tokens."""
         lengths = np.array([len(row) for row in rows])
         width, ids = int(lengths.max()), np.concatenate([np.asarray(row, np.int64) for row in rows])
         columns = np.concatenate([np.arange(length) for length in lengths])
@@ -217,8 +217,8 @@ class Network:
     def _through(
         self, layer: int, pieces: Sequence[_Piece], before: Prefix
     ) -> tuple[Floats, Floats]:
-        """Pieces through one layer, each behind the one before; the keys and values up to the end
-        of the last.
+        """Take pieces through one layer, one after the other; return the keys and values up to the
+        end.
         """
         keys, values = before.keys[layer], before.values[layer]
         for piece in pieces:
@@ -232,7 +232,7 @@ class Network:
     ) -> list[OrtValue]:
         prefix = self._values({"keys": keys, "values": values})
         arithmetic = self._arithmetics[layer]
-        given = {
+        inputs = {
             "stream": piece.stream,
             **piece.feeds,
             **prefix,
@@ -240,9 +240,9 @@ class Network:
             **self._everywhere[arithmetic],
         }
         if arithmetic == "fp32":
-            del given["middle"]
-        found: list[OrtValue] = self._sessions[arithmetic].run_with_ort_values(wanted, given)
-        return found
+            del inputs["middle"]
+        outputs: list[OrtValue] = self._sessions[arithmetic].run_with_ort_values(wanted, inputs)
+        return outputs
 
     def _weights(self, layer: int, unsigned: bool) -> dict[str, OrtValue]:
         names: dict[str, tuple[str, ...]] = dict.fromkeys(self._shape.matrices, ("",))
@@ -269,7 +269,7 @@ class Network:
         }
 
     def _start(self) -> Prefix:
-        """The first token, which is the same in every prompt."""
+        """Return the first token, which is the same in every prompt."""
         keys = [np.ascontiguousarray(key[:, None]) for key in self._arrays["first.keys"]]
         values = [
             np.concatenate([value, np.ones_like(value[:, :1])], axis=1)[:, None]
@@ -281,11 +281,11 @@ class Network:
 def _mean_and_last(
     stream: Floats, ends: NDArray[np.int64], spans: Sequence[tuple[int, int]]
 ) -> NDArray[np.float64]:
-    """Per row: the mean over its span and its last token, from that row's numbers alone."""
+    """Return per row the mean over its span and its last token, from that row's numbers alone."""
     rows = []
-    for end, begin, (first, behind) in zip(ends, [0, *ends[:-1]], spans, strict=True):
+    for end, begin, (span_start, span_end) in zip(ends, [0, *ends[:-1]], spans, strict=True):
         row = stream[begin:end].astype(np.float64)
-        rows.append((row[first:behind].sum(axis=0) / max(1, behind - first), row[-1]))
+        rows.append((row[span_start:span_end].sum(axis=0) / max(1, span_end - span_start), row[-1]))
     return np.array(rows)
 
 
@@ -298,15 +298,15 @@ def _session(library: Any, graph: bytes) -> Any:
 
 
 def _saturates(library: Any) -> bool:
-    """Whether products of unsigned with signed bytes overflow on this CPU, as they do on x86
-    without VNNI.
+    """Return True if products of unsigned with signed bytes overflow on this CPU, as on x86 without
+    VNNI.
     """
     matrix = tensor("matrix", Element.INT8, [64, 16], bytes([127]) * 1024)
     product = node("MatMulInteger", ["numbers", "matrix"], ["found"], {})
-    numbers, found = (
+    numbers, product_value = (
         value("numbers", Element.UINT8, ["rows", 64]),
         value("found", Element.INT32, ["rows", 16]),
     )
-    session = _session(library, model(graph([product], [matrix], [numbers], [found])))
+    session = _session(library, model(graph([product], [matrix], [numbers], [product_value])))
     (result,) = session.run(None, {"numbers": np.full((8, 64), 255, np.uint8)})
     return bool((result != 255 * 127 * 64).any())

@@ -1,7 +1,6 @@
-"""ONNX models as bytes: the few messages of its protobuf format that a graph of ours needs, written
-by hand.
+"""Write ONNX models as bytes: the few protobuf messages that adjudge's graphs need.
 
-The package ``onnx`` would bring twenty megabytes for the same.
+The package ``onnx`` would add twenty megabytes.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ _FLOAT, _INT, _INTS = 1, 2, 7
 
 
 class Element(IntEnum):
-    """What a tensor is made of."""
+    """The type of a tensor's elements."""
 
     FLOAT = 1
     UINT8 = 2
@@ -28,7 +27,7 @@ class Element(IntEnum):
 
 
 def model(graph: bytes) -> bytes:
-    """A whole model around a graph."""
+    """Return a complete model around a graph."""
     opsets = [
         _text(1, domain) + _number(2, version) for domain, version in (("", _OPSET), (MICROSOFT, 1))
     ]
@@ -36,7 +35,7 @@ def model(graph: bytes) -> bytes:
         _number(1, _IR_VERSION)
         + _text(2, "adjudge")
         + _bytes(7, graph)
-        + b"".join(_bytes(8, one) for one in opsets)
+        + b"".join(_bytes(8, opset) for opset in opsets)
     )
 
 
@@ -46,10 +45,10 @@ def graph(
     inputs: Sequence[bytes],
     outputs: Sequence[bytes],
 ) -> bytes:
-    """Nodes in the order they can be run in, with what they read and give."""
+    """Return a graph of nodes in an order they can run in, with inputs and outputs."""
     fields = {1: nodes, 5: initializers, 11: inputs, 12: outputs}
     return _text(2, "judge") + b"".join(
-        _bytes(field, one) for field, many in fields.items() for one in many
+        _bytes(field, message) for field, messages in fields.items() for message in messages
     )
 
 
@@ -77,7 +76,7 @@ def tensor(name: str, element: Element, shape: Sequence[int], raw: bytes) -> byt
 
 
 def value(name: str, element: Element, shape: Sequence[int | str]) -> bytes:
-    """What goes in or comes out; a dimension that may vary has a name."""
+    """Return an input or output; a dimension that may vary has a name."""
     sizes = b"".join(
         _bytes(1, _number(1, size) if isinstance(size, int) else _text(2, size)) for size in shape
     )
@@ -89,7 +88,7 @@ def _attribute(name: str, value: Attribute) -> bytes:
         return _text(1, name) + _number(3, value) + _number(20, _INT)
     if isinstance(value, float):
         return _text(1, name) + _varint(2 << 3 | 5) + struct.pack("<f", value) + _number(20, _FLOAT)
-    return _text(1, name) + b"".join(_number(8, one) for one in value) + _number(20, _INTS)
+    return _text(1, name) + b"".join(_number(8, number) for number in value) + _number(20, _INTS)
 
 
 def _number(field: int, number: int) -> bytes:
@@ -105,9 +104,9 @@ def _bytes(field: int, content: bytes) -> bytes:
 
 
 def _varint(number: int) -> bytes:
-    found = bytearray()
+    encoded = bytearray()
     while number > 0x7F:
-        found.append(number & 0x7F | 0x80)
+        encoded.append(number & 0x7F | 0x80)
         number >>= 7
-    found.append(number)
-    return bytes(found)
+    encoded.append(number)
+    return bytes(encoded)

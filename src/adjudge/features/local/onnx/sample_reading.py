@@ -1,5 +1,6 @@
-"""Sample prompts read in 32 bits by numpy, a layer at a time, while the weights are made: what is
-kept of the first token, and what goes into each matrix.
+"""Read sample prompts in 32 bits with numpy, layer by layer, while the weights are made.
+
+Gives the first token's keys and values, and the inputs of each matrix.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def angles(base: float, shape: Shape, length: int) -> tuple[Floats, Floats]:
-    """Cosines and sines of the angles that positions turn keys and queries by."""
+    """Return cosines and sines of the angles by which positions rotate keys and queries."""
     turns: NDArray[Any] = np.outer(
         np.arange(length), base ** (-np.arange(0, shape.head, 2) / shape.head)
     )
@@ -26,7 +27,9 @@ def angles(base: float, shape: Shape, length: int) -> tuple[Floats, Floats]:
 
 
 class SampleReading:
-    """Where the samples are. Each begins with the same token, which sees nothing but itself."""
+    """The state of the samples after a layer. Each begins with the same token, which sees only
+    itself.
+    """
 
     def __init__(self, shape: Shape, base: float, samples: Sequence[Floats]) -> None:
         self._shape = shape
@@ -42,16 +45,18 @@ class SampleReading:
         self.values: list[Floats] = []
 
     def pass_through(self, matrices: Mapping[str, Floats]) -> dict[str, Floats]:
-        """Through one layer; what goes into its matrices, first tokens left out."""
-        normed = self._normed()
+        """Take the samples through one layer; return the inputs of its matrices without first
+        tokens.
+        """
+        normed = self._normalize()
         mixed = np.concatenate(
             [
-                self._attended(normed[sample], matrices, keep=not sample.start)
+                self._attend(normed[sample], matrices, keep=not sample.start)
                 for sample in self._samples
             ]
         )
         self._stream = self._stream + mixed @ matrices["output"]
-        feeding = self._normed()
+        feeding = self._normalize()
         gate = feeding @ matrices["gate"]
         inner: Floats = gate / (1 + np.exp(-gate)) * (feeding @ matrices["up"])
         self._stream = self._stream + inner @ matrices["down"]
@@ -63,12 +68,12 @@ class SampleReading:
         }
         return {name: numbers[self._others] for name, numbers in inputs.items()}
 
-    def _attended(self, normed: Floats, matrices: Mapping[str, Floats], *, keep: bool) -> Floats:
-        """What the tokens of one sample take from each other."""
+    def _attend(self, normed: Floats, matrices: Mapping[str, Floats], *, keep: bool) -> Floats:
+        """Return the attention of one sample's tokens to each other."""
         shape, length = self._shape, len(normed)
         heads = (length, shape.key_heads, -1, shape.head)
         query, key = (
-            self._turned((normed @ matrices[name]).reshape(heads)) for name in ("query", "key")
+            self._rotate((normed @ matrices[name]).reshape(heads)) for name in ("query", "key")
         )
         value = (normed @ matrices["value"]).reshape(heads)
         if keep:
@@ -78,19 +83,19 @@ class SampleReading:
         scores = query.transpose(1, 2, 0, 3) @ key.transpose(1, 2, 3, 0) + mask
         weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
         mixed = weights @ value.transpose(1, 2, 0, 3) / weights.sum(axis=-1, keepdims=True)
-        found: Floats = mixed.transpose(2, 0, 1, 3).reshape(length, shape.width)
-        return found
+        attended: Floats = mixed.transpose(2, 0, 1, 3).reshape(length, shape.width)
+        return attended
 
-    def _turned(self, numbers: Floats) -> Floats:
-        first, second = np.split(numbers, 2, axis=-1)
+    def _rotate(self, numbers: Floats) -> Floats:
+        half_a, half_b = np.split(numbers, 2, axis=-1)
         cosines, sines = (
             table[: len(numbers), None, None] for table in (self._cosines, self._sines)
         )
         return np.concatenate(
-            [first * cosines - second * sines, second * cosines + first * sines], axis=-1
+            [half_a * cosines - half_b * sines, half_b * cosines + half_a * sines], axis=-1
         )
 
-    def _normed(self) -> Floats:
+    def _normalize(self) -> Floats:
         power = np.mean(self._stream**2, axis=-1, keepdims=True)
-        found: Floats = self._stream / np.sqrt(power + np.float32(self._shape.epsilon))
-        return found
+        normed: Floats = self._stream / np.sqrt(power + np.float32(self._shape.epsilon))
+        return normed

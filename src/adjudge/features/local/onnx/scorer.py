@@ -1,7 +1,7 @@
-"""Prompts in, log-probabilities of their label tokens out: the shipped model on onnxruntime.
+"""Score label tokens of prompts with the shipped model on onnxruntime.
 
-Evaluated text cannot become structure: it is tokenised apart from the chat template, and control
-tokens in it stay text.
+Evaluated text cannot become structure: it is tokenised separately from the chat template, and
+control tokens in it stay text.
 """
 
 from __future__ import annotations
@@ -40,10 +40,8 @@ _ALLOCATING = ("alloc", "out of memory")
 
 
 @contextmanager
-def said_plainly() -> Iterator[None]:
-    """A ModelError for whatever the libraries raise while they compute; errors of ours go through
-    as they are.
-    """
+def as_model_errors() -> Iterator[None]:
+    """Raise a ModelError for errors of the libraries; pass adjudge's own errors on unchanged."""
     try:
         yield
     except MemoryError as error:
@@ -55,11 +53,12 @@ def said_plainly() -> Iterator[None]:
 
 
 @contextmanager
-def damage_named(weights: Path) -> Iterator[None]:
-    """A ModelError that names the file where it does not hold what a model needs."""
+def naming_damage(weights: Path) -> Iterator[None]:
+    """Raise a ModelError that names the file if it lacks something a model needs."""
     try:
-        with said_plainly():
+        with as_model_errors():
             yield
+    # A missing library is not damage.
     except SetupError:  # what would read it is not installed
         raise
     except (KeyError, ValueError, TypeError, IndexError) as error:
@@ -90,7 +89,7 @@ _KEPT_TOKENS = 1500
 
 @dataclass(frozen=True, slots=True)
 class HiddenStates:
-    """What the network holds inside when it has read a prompt."""
+    """The states inside the network after reading a prompt."""
 
     inside: NDArray[np.float32]
     """Layers by (mean over the judged text, last token) by width."""
@@ -101,43 +100,45 @@ class HiddenStates:
 
 
 class Scorer:
-    """One loaded model. May be asked from several threads at once."""
+    """One loaded model. Several threads may use it at once."""
 
     def __init__(self, weights: Path, precision: Precision) -> None:
         self.precision = precision
-        with damage_named(weights):
+        with naming_damage(weights):
             self._load(read_tensors(weights))
 
     def _load(self, tensors: Tensors) -> None:
-        known = tensors.metadata
-        control: dict[str, int] = json.loads(known["control"])
+        metadata = tensors.metadata
+        control: dict[str, int] = json.loads(metadata["control"])
         self._tokenizer = Tokenizer(
-            known["tokens"].split("\n"), known["merges"].split("\n"), control
+            metadata["tokens"].split("\n"), metadata["merges"].split("\n"), control
         )
         self._network = Network(
             tensors,
-            Shape(**json.loads(known["shape"])),
+            Shape(**json.loads(metadata["shape"])),
             self.precision,
-            float(known["rotation_base"]),
+            float(metadata["rotation_base"]),
         )
-        self._context = min(LONGEST, int(known["context"]))
-        before, between, after = json.loads(known["frame"])
+        self._context = min(LONGEST, int(metadata["context"]))
+        text_before, text_between, text_after = json.loads(metadata["frame"])
         self._before, self._between, self._after = (
-            self._tokenizer.encode_frame(part) for part in (before, between, after)
+            self._tokenizer.encode_frame(part) for part in (text_before, text_between, text_after)
         )
-        self._spaced = not after[-1:].isspace()
+        self._spaced = not text_after[-1:].isspace()
         self._shared = lru_cache(maxsize=256)(self._tokenizer.encode)
         self._prefixes = _Prefixes(self._network)
 
     def split(self, prompt: Prompt) -> tuple[tuple[list[int], list[int]], list[int]]:
-        """The tokens of what the language shares and of what the criteria shares, and the rest."""
+        """Return the tokens that the language shares, those that the criteria share, and
+        the rest.
+        """
         system, user = prompt.messages
-        shared, own = user.content[: prompt.shared], user.content[prompt.shared :]
+        shared, tail = user.content[: prompt.shared], user.content[prompt.shared :]
         frame = [*self._before, *self._shared(system.content), *self._between]
-        return (frame, self._shared(shared)), [*self._tokenizer.encode(own), *self._after]
+        return (frame, self._shared(shared)), [*self._tokenizer.encode(tail), *self._after]
 
     def label(self, label: str) -> int:
-        """The one token that stands for ``label`` where an answer begins."""
+        """Return the one token of ``label`` at the beginning of an answer."""
         ids = self._shared(f" {label}" if self._spaced else label)
         if len(ids) != 1:
             raise SetupError(
@@ -146,29 +147,30 @@ class Scorer:
             )
         return ids[0]
 
-    @said_plainly()
+    @as_model_errors()
     def score(
         self, prompts: Sequence[Prompt], labels: Sequence[Sequence[str]]
     ) -> list[LabelLogprobs | ModelError]:
-        """How likely each label is to come next.
+        """Return the log-probability of each label as the next token.
 
-        The prompts share what they begin with; each is read as if it were alone.
+        The prompts must share a prefix; each is scored as if it were alone.
         """
         ids = [[self.label(label) for label in of_prompt] for of_prompt in labels]
         parts = [self.split(prompt) for prompt in prompts]
         scores: list[LabelLogprobs | ModelError] = self._too_long(parts)
         prefix, read, passes = self._passes(parts)
-        for together in passes:
-            states = self._network.states(prefix, [parts[place][1] for place in together])
-            for state, place in zip(states, together, strict=True):
+        for pass_places in passes:
+            states = self._network.states(prefix, [parts[place][1] for place in pass_places])
+            for state, place in zip(states, pass_places, strict=True):
                 length = len(parts[place][1])
                 scores[place] = self._score(
                     state, labels[place], ids[place], prefix.length + length, length + read
                 )
+                # The tokens of the prefix count once, for the first prompt.
                 read = 0
         return scores
 
-    @said_plainly()
+    @as_model_errors()
     def hidden(
         self,
         prompts: Sequence[Prompt],
@@ -178,23 +180,23 @@ class Scorer:
         *,
         to_end: bool = True,
     ) -> list[HiddenStates | ModelError]:
-        """States after the given numbers of layers, with the labels' probabilities if the pass
-        goes ``to_end``; these are the same that ``score`` returns.
+        """Return states after the given layers, and the labels' probabilities if the pass goes
+        ``to_end``.
 
-        ``judged``: per prompt, where its judged text begins and ends in what follows the shared
-        part, in characters. The prompts share what they begin with.
+        The probabilities equal those of ``score``. ``judged`` is per prompt the begin and end of
+        its judged text, in characters after the shared part. The prompts must share a prefix.
         """
         ids = [[self.label(label) for label in of_prompt] for of_prompt in labels]
         parts = [self.split(prompt) for prompt in prompts]
-        found: list[HiddenStates | ModelError] = self._too_long(parts)
+        states_found: list[HiddenStates | ModelError] = self._too_long(parts)
         prefix, read, passes = self._passes(parts)
-        for together in passes:
-            rows = [parts[place][1] for place in together]
+        for pass_places in passes:
+            rows = [parts[place][1] for place in pass_places]
             spans = [
-                self._span(prompts[place], parts[place][1], judged[place]) for place in together
+                self._span(prompts[place], parts[place][1], judged[place]) for place in pass_places
             ]
             inside, states = self._network.hidden(prefix, rows, Watched(layers, spans, to_end))
-            for number, place in enumerate(together):
+            for number, place in enumerate(pass_places):
                 length = len(rows[number])
                 score = (
                     None
@@ -207,29 +209,30 @@ class Scorer:
                         length + read,
                     )
                 )
-                found[place] = HiddenStates(
+                states_found[place] = HiddenStates(
                     inside[number], score, prefix.length + length, length + read
                 )
                 read = 0
-        return found
+        return states_found
 
     def _span(self, prompt: Prompt, ids: Sequence[int], judged: tuple[int, int]) -> tuple[int, int]:
-        own = prompt.messages[-1].content[prompt.shared :]
-        first, behind = (len(own[:place].encode("utf-8", "replace")) for place in judged)
-        return self._tokenizer.span(ids, first, behind)
+        text = prompt.messages[-1].content[prompt.shared :]
+        start_byte, end_byte = (len(text[:place].encode("utf-8", "replace")) for place in judged)
+        return self._tokenizer.span(ids, start_byte, end_byte)
 
     def _passes(
         self, parts: Sequence[tuple[tuple[list[int], list[int]], list[int]]]
     ) -> tuple[Prefix, int, Iterator[list[int]]]:
-        """The prefix that all share, how many tokens were read for it, and which prompts are read
-        together; those that are too long are in none.
+        """Return the shared prefix, the tokens read for it, and the prompts of each pass.
+
+        Prompts that are too long are in no pass.
         """
         (shared, criteria), _ = parts[0]
         length = len(shared) + len(criteria)
         fitting = [
-            (place, len(own))
-            for place, (_, own) in enumerate(parts)
-            if length + len(own) <= self._context
+            (place, len(tail))
+            for place, (_, tail) in enumerate(parts)
+            if length + len(tail) <= self._context
         ]
         if not fitting:
             return self._network.start, 0, iter(())
@@ -247,45 +250,44 @@ class Scorer:
         logprobs = _logprobs(self._network.logits(state, ids))
         return LabelLogprobs(dict(zip(labels, logprobs, strict=True)), length, read)
 
-    @said_plainly()
+    @as_model_errors()
     def label_logprobs(self, ids: Sequence[int], labels: Sequence[int]) -> dict[int, float]:
-        """The same for a prompt given as tokens, read in one piece."""
+        """Like score, for a prompt given as tokens and read in one piece."""
         states = self._network.states(self._network.start, [list(ids[1:])])
         return dict(zip(labels, _logprobs(self._network.logits(states[0], labels)), strict=True))
 
     def _too_long(
         self, parts: Sequence[tuple[tuple[list[int], list[int]], list[int]]]
     ) -> list[Any]:
-        """Per prompt, the error that it ends with unless it is read."""
+        """Return per prompt the error that it ends with unless it is read."""
         return [
             PromptTooLong(
                 "the prompt has {length} tokens, the model reads {context}: shorten the text",
-                length=len(shared) + len(criteria) + len(own),
+                length=len(shared) + len(criteria) + len(tail),
                 context=self._context,
             )
-            for (shared, criteria), own in parts
+            for (shared, criteria), tail in parts
         ]
 
 
 def in_passes(lengths: Sequence[tuple[int, int]]) -> Iterator[list[int]]:
-    """Places of (place, length), in few passes. Attention sees a pass as a rectangle as wide as its
-    longest row: rows of like length go together, and no rectangle of several has more than TOGETHER
-    cells.
-    """
-    together: list[int] = []
+    """Yield the places of (place, length) pairs in few passes."""
+    batch: list[int] = []
     for place, length in sorted(lengths, key=itemgetter(1)):
-        if together and (len(together) + 1) * length > TOGETHER:
-            yield together
-            together = []
-        together.append(place)
-    yield together
+        # Attention sees a pass as a rectangle as wide as its longest row: rows of similar length go
+        # together, within TOGETHER cells.
+        if batch and (len(batch) + 1) * length > TOGETHER:
+            yield batch
+            batch = []
+        batch.append(place)
+    yield batch
 
 
 class _Prefixes:
-    """Keys and values of what many prompts begin with, the last ones asked for.
+    """A cache of keys and values of common prompt beginnings.
 
-    How a prompt is cut decides the last bits of its probabilities: it is always cut at the same
-    places.
+    Prompts are always cut at the same places, since that decides the last bits of their
+    probabilities.
     """
 
     def __init__(self, network: Network) -> None:
@@ -294,14 +296,16 @@ class _Prefixes:
         self._lock = threading.Lock()
 
     def read(self, shared: Sequence[int], criteria: Sequence[int]) -> tuple[Prefix, int]:
-        """The prefix that ends with ``criteria``, and how many tokens had to be read for it."""
+        """Return the prefix that ends with ``criteria``, and the tokens that had to be read
+        for it.
+        """
         with self._lock:
-            begin, first = self._behind(self._network.start, tuple(shared), tuple(shared[1:]))
+            begin, read_shared = self._behind(self._network.start, tuple(shared), tuple(shared[1:]))
             if not criteria:
-                return begin, first
-            whole, second = self._behind(begin, (*shared, -1, *criteria), criteria)
+                return begin, read_shared
+            complete, read_criteria = self._behind(begin, (*shared, -1, *criteria), criteria)
             self._forget()
-            return whole, first + second
+            return complete, read_shared + read_criteria
 
     def _behind(
         self, before: Prefix, key: tuple[int, ...], ids: Sequence[int]
@@ -324,5 +328,5 @@ def _logprobs(logits: NDArray[np.float64]) -> list[float]:
     if not np.isfinite(logits).all():
         raise ModelError("the model gave no numbers: its weights are damaged, pull them again")
     top = logits.max()
-    found: list[float] = (logits - top - np.log(np.exp(logits - top).sum())).tolist()
-    return found
+    logprobs: list[float] = (logits - top - np.log(np.exp(logits - top).sum())).tolist()
+    return logprobs

@@ -1,7 +1,6 @@
-"""Arrays in one file that can be mapped into memory: the safetensors format, written and read with
-numpy.
+"""Arrays in one memory-mapped file: the safetensors format, read and written with numpy.
 
-A JSON header says where each array lies; what else is to be known of them stands there, too.
+A JSON header gives the place of each array and other metadata.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ _LONGEST_HEADER = 16_000_000
 
 @dataclass(frozen=True)
 class Layout:
-    """An array to come: one of F32, F16 and I8, and its sizes."""
+    """The type (F32, F16 or I8) and the sizes of an array to write."""
 
     kind: str
     sizes: tuple[int, ...]
@@ -42,7 +41,7 @@ class Layout:
 
 @dataclass(frozen=True)
 class Tensors:
-    """A file's arrays, read from the disk when they are looked at, and its metadata."""
+    """The arrays of a file, loaded from disk when used, and its metadata."""
 
     arrays: Mapping[str, Array]
     metadata: Mapping[str, str]
@@ -54,7 +53,7 @@ def write_tensors(
     metadata: Mapping[str, str],
     arrays: Iterable[Array],
 ) -> None:
-    """Write the header, then every array as it comes, in the order of ``layouts``."""
+    """Write the header, then every array as it is produced, in the order of ``layouts``."""
     header: JsonDict = {_METADATA: dict(metadata)}
     offset = 0
     for name, layout in layouts.items():
@@ -66,6 +65,7 @@ def write_tensors(
         }
         offset = end
     text = json.dumps(header).encode()
+    # Padding aligns the arrays for direct use in memory.
     text += b" " * (-(len(text) + 8) % _ALIGNED)
     file.write(len(text).to_bytes(8, "little") + text)
     for (name, layout), array in zip(layouts.items(), arrays, strict=True):
@@ -82,7 +82,7 @@ def write_tensors(
 
 
 def read_tensors(path: Path) -> Tensors:
-    """The arrays of the file at ``path``, mapped."""
+    """Map the arrays of a file into memory."""
     import numpy as np
 
     try:
@@ -103,7 +103,7 @@ def read_tensors(path: Path) -> Tensors:
 
 def _array(np: Any, data: mmap.mmap, start: int, entry: Mapping[str, Any]) -> Array:
     sizes = tuple(int(size) for size in entry["shape"])
-    found: Array = np.frombuffer(
+    flat: Array = np.frombuffer(
         data, _KINDS[entry["dtype"]], math.prod(sizes), start + int(entry["data_offsets"][0])
     )
-    return found.reshape(sizes)
+    return flat.reshape(sizes)

@@ -1,8 +1,8 @@
-"""Text as token ids, exactly as llama.cpp makes them of SmolLM2's vocabulary: byte-level BPE,
+"""Turn text into token ids exactly as llama.cpp does with SmolLM2's vocabulary: byte-level BPE,
 digits one by one.
 
-Letters and numbers are those of Unicode 15.1, from the files beside this one: another Python's
-tables would cut rare scripts elsewhere. Control tokens are never read from text; only
+Letters and numbers are those of Unicode 15.1, from the files in this folder: another Python's
+tables would cut rare scripts differently. Control tokens are never read from text; only
 :meth:`Tokenizer.encode_frame` reads them, for the chat template.
 """
 
@@ -23,8 +23,9 @@ _LONGEST_KEPT = 24
 
 
 class Tokenizer:
-    """``tokens`` by id, spelt in GPT-2's alphabet of bytes; ``merges`` in order of rank;
-    ``control`` token → id.
+    """A tokenizer of ``tokens`` by id, in GPT-2's byte alphabet.
+
+    ``merges`` are in order of rank; ``control`` maps control tokens to ids.
     """
 
     def __init__(
@@ -41,9 +42,13 @@ class Tokenizer:
         self._kept = lru_cache(maxsize=1 << 16)(self._cut)
 
     def encode(self, text: str) -> list[int]:
-        """The ids of ``text``, whatever it holds. A lone surrogate is read as U+FFFD."""
+        """Return the ids of any ``text``. A lone surrogate is read as U+FFFD."""
         ids: list[int] = []
-        for word in self._pattern.findall(_without_surrogates(text)):
+        for word in self._pattern.findall(
+            text
+            if _SURROGATE.search(text) is None
+            else text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+        ):
             ids += self._kept(word) if len(word) <= _LONGEST_KEPT else self._cut(word)
         return ids
 
@@ -54,43 +59,41 @@ class Tokenizer:
         return start, max(start + 1, min(len(ids), bisect_left(ends, behind) + 1))
 
     def encode_frame(self, text: str) -> list[int]:
-        """The ids of text of our own, control tokens in it read as such."""
+        """Return the ids of adjudge's own text; control tokens in it are read as such."""
         ids, end = [], 0
-        for found in self._controls.finditer(text):
-            ids += [*self.encode(text[end : found.start()]), self._control[found.group()]]
-            end = found.end()
+        for match in self._controls.finditer(text):
+            ids += [*self.encode(text[end : match.start()]), self._control[match.group()]]
+            end = match.end()
         return [*ids, *self.encode(text[end:])]
 
     def _cut(self, word: str) -> tuple[int, ...]:
         spelt = word.encode().decode("latin-1").translate(_ALPHABET)
         return tuple(
-            self._ids[part] for part in self._merged(spelt) if part in self._ids
+            self._ids[part] for part in self._merge(spelt) if part in self._ids
         )  # some bytes have no token: left out
 
-    def _merged(self, spelt: str) -> list[str]:
-        """The letters put together pair by pair: the pair of the lowest rank first, of equal ones
-        the leftmost.
-        """
+    def _merge(self, spelt: str) -> list[str]:
+        """Merge letters pair by pair: the lowest rank first, among equals the leftmost."""
         parts: list[str] = list(spelt)
-        after = [*range(1, len(parts)), -1]
-        before = [*range(-1, len(parts) - 1)]
+        next_place = [*range(1, len(parts)), -1]
+        previous_place = [*range(-1, len(parts) - 1)]
         ranks = self._ranks
         waiting = [
-            (rank, left, parts[left] + parts[left + 1])
-            for left in range(len(parts) - 1)
-            if (rank := ranks.get(f"{parts[left]} {parts[left + 1]}")) is not None
+            (rank, place, parts[place] + parts[place + 1])
+            for place in range(len(parts) - 1)
+            if (rank := ranks.get(f"{parts[place]} {parts[place + 1]}")) is not None
         ]
         heapify(waiting)
         while waiting:
-            _, left, whole = heappop(waiting)
-            right = after[left]
-            if not parts[left] or right < 0 or parts[left] + parts[right] != whole:
+            _, place, pair = heappop(waiting)
+            right_place = next_place[place]
+            if not parts[place] or right_place < 0 or parts[place] + parts[right_place] != pair:
                 continue  # one of the two has been merged with another since
-            parts[left], parts[right] = whole, ""
-            after[left] = after[right]
-            if after[right] >= 0:
-                before[after[right]] = left
-            for start, end in ((before[left], left), (left, after[left])):
+            parts[place], parts[right_place] = pair, ""
+            next_place[place] = next_place[right_place]
+            if next_place[right_place] >= 0:
+                previous_place[next_place[right_place]] = place
+            for start, end in ((previous_place[place], place), (place, next_place[place])):
                 if (
                     start >= 0
                     and end >= 0
@@ -100,19 +103,12 @@ class Tokenizer:
         return [part for part in parts if part]
 
 
-def _without_surrogates(text: str) -> str:
-    """Pairs of surrogates as the sign they mean, lone ones as U+FFFD."""
-    if _SURROGATE.search(text) is None:
-        return text
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-
-
 def _alphabet() -> dict[int, str]:
-    """GPT-2's letter for each byte: itself where it can be seen, else one from 256 on."""
-    seen = [*range(33, 127), *range(161, 173), *range(174, 256)]
-    others = [byte for byte in range(256) if byte not in seen]
-    return {byte: chr(byte) for byte in seen} | {
-        byte: chr(256 + place) for place, byte in enumerate(others)
+    """Return GPT-2's letter for each byte: itself if printable, else one from 256 on."""
+    printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    hidden = [byte for byte in range(256) if byte not in printable]
+    return {byte: chr(byte) for byte in printable} | {
+        byte: chr(256 + place) for place, byte in enumerate(hidden)
     }
 
 
@@ -121,10 +117,10 @@ _ALPHABET = _alphabet()
 
 @cache
 def _pattern() -> re.Pattern[str]:
-    """Words: a single digit; an English ending; letters or other signs with the space before them;
-    white space.
+    """Match words: a single digit; an English ending; letters or other signs with the space before
+    them; white space.
 
-    The last white space before a word is left to that word.
+    The last white space before a word belongs to that word.
     """
     letters, numbers, space = _ranges("letters"), _ranges("numbers"), _WHITESPACE
     return re.compile(
@@ -134,11 +130,11 @@ def _pattern() -> re.Pattern[str]:
 
 
 def _ranges(name: str) -> str:
-    """The ranges of one of the files as the inside of a character class."""
+    """Return the ranges of a file as the inside of a character class."""
     text = Path(__file__).with_name(f"{name}.txt").read_text(encoding="ascii")
     bounds = (part.partition("-") for part in text.split())
-    return "".join(f"{_escaped(first)}{dash}{_escaped(last)}" for first, dash, last in bounds)
+    return "".join(f"{_escape(low)}{dash}{_escape(high)}" for low, dash, high in bounds)
 
 
-def _escaped(number: str) -> str:
+def _escape(number: str) -> str:
     return f"\\U{number:0>8}" if number else ""

@@ -1,8 +1,8 @@
-"""The weights that onnxruntime reads: made once of a pulled GGUF file and an adapter, and kept
-beside it.
+"""The weights that onnxruntime reads, made once from a pulled GGUF file and an adapter, and kept
+next to it.
 
-The file's name holds a hash of both, so that another adapter or other weights are another file. One
-that is damaged or gone is made again.
+The file's name has a hash of both, so another adapter or other weights give another file. A damaged
+or missing file is made again.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _WANTED = "ADJUDGE_LOCAL_PRECISION"
 
 @dataclass(frozen=True, slots=True)
 class _Seal:
-    """The file as it was when its hash was last checked."""
+    """Size, time and hash of a file when its hash was last checked."""
 
     size: int
     mtime_ns: int
@@ -41,16 +41,16 @@ class _Seal:
 
 
 def precision() -> Precision:
-    """What ``ADJUDGE_LOCAL_PRECISION`` says, else ``int8``."""
-    wanted = os.environ.get(_WANTED) or "int8"
-    if wanted not in get_args(Precision):
+    """Return the precision of ``ADJUDGE_LOCAL_PRECISION``, by default ``int8``."""
+    chosen = os.environ.get(_WANTED) or "int8"
+    if chosen not in get_args(Precision):
         raise SetupError(
             "{variable} is {wanted!r}: it can be {precisions}",
             variable=_WANTED,
-            wanted=wanted,
+            wanted=chosen,
             precisions=", ".join(get_args(Precision)),
         )
-    return cast(Precision, wanted)
+    return cast(Precision, chosen)
 
 
 def made_weights(
@@ -61,9 +61,9 @@ def made_weights(
     *,
     hashed: bool = False,
 ) -> Path:
-    """The file for the weights called ``name``, whole; it is made where it is not there.
+    """Return the file of the weights called ``name``; make it if it is not there.
 
-    ``hashed``: whatever its date says.
+    With ``hashed``, check its hash whatever its date says.
     """
     path = made_path(name, base, adapter, wanted)
     if _whole(path, hashed):
@@ -71,6 +71,7 @@ def made_weights(
         return path
     try:
         with locked(path.parent / LOCK):
+            # Another process may have made it while this one waited.
             sweep(path.parent)
             if not _whole(path, hashed):
                 _make(base, adapter, wanted, path)
@@ -87,7 +88,7 @@ def made_weights(
 
 
 def made_path(name: str, base: Path, adapter: Path | None, wanted: Precision) -> Path:
-    """Where that file is kept."""
+    """Return the path of that file."""
     manifest = read_manifest(name)
     source = (
         manifest.sha256 if manifest is not None and manifest.file == base.name else sha256(base)
@@ -104,24 +105,24 @@ def _hash(path: Path, changed: int) -> str:  # noqa: ARG001
 
 
 def _whole(path: Path, hashed: bool) -> bool:
-    """Whether the file is there as it was written.
+    """Return True if the file is as it was written.
 
-    One with its old date is hashed only where that is asked for.
+    A file with its old date is only hashed on request.
     """
     seal = seal_of(path)
     try:
-        known = _Seal(**json.loads(seal.read_bytes()))
+        sealed = _Seal(**json.loads(seal.read_bytes()))
         now = path.stat()
     except (OSError, ValueError, TypeError):
         return False
-    if now.st_size != known.size:
+    if now.st_size != sealed.size:
         return False
-    dated = now.st_mtime_ns == known.mtime_ns
-    if (hashed or not dated) and sha256(path) != known.sha256:
+    dated = now.st_mtime_ns == sealed.mtime_ns
+    if (hashed or not dated) and sha256(path) != sealed.sha256:
         return False
     if not dated:
         with suppress(OSError):  # a folder that is only there to be read
-            _write_seal(seal, _Seal(known.size, now.st_mtime_ns, known.sha256))
+            _write_seal(seal, _Seal(sealed.size, now.st_mtime_ns, sealed.sha256))
     return True
 
 
@@ -145,19 +146,19 @@ def _make(base: Path, adapter: Path | None, wanted: Precision, path: Path) -> No
 
 
 def _metadata(header: Header) -> dict[str, str]:
-    """What scoring has to know besides the numbers: sizes, the chat template around two turns, and
+    """Return what scoring needs besides the numbers: sizes, the chat template around two turns, and
     the vocabulary.
     """
     from adjudge.features.local.onnx.merger import rotation_base, shape_of
 
-    known = header.metadata
+    metadata = header.metadata
     return {
         "shape": json.dumps(asdict(shape_of(header))),
         "rotation_base": str(rotation_base(header)),
         "frame": json.dumps(_frame(header)),
         "context": str(header.context_length),
-        "tokens": "\n".join(known["tokenizer.ggml.tokens"]),
-        "merges": "\n".join(known["tokenizer.ggml.merges"]),
+        "tokens": "\n".join(metadata["tokenizer.ggml.tokens"]),
+        "merges": "\n".join(metadata["tokenizer.ggml.merges"]),
         "control": json.dumps(header.special_tokens),
     }
 
@@ -173,19 +174,21 @@ def _frame(header: Header) -> tuple[str, str, str]:
     )
 
 
-def _samples(header: Header, before: str, between: str, after: str) -> list[list[int]]:
-    """The tokens of ordinary prompts. All prompts have to begin with the same control token."""
-    known = header.metadata
+def _samples(
+    header: Header, text_before: str, text_between: str, text_after: str
+) -> list[list[int]]:
+    """Return the tokens of ordinary prompts. All must begin with the same control token."""
+    metadata = header.metadata
     tokenizer = Tokenizer(
-        known["tokenizer.ggml.tokens"], known["tokenizer.ggml.merges"], header.special_tokens
+        metadata["tokenizer.ggml.tokens"], metadata["tokenizer.ggml.merges"], header.special_tokens
     )
-    if not any(before.startswith(token) for token in header.special_tokens):
+    if not any(text_before.startswith(token) for token in header.special_tokens):
         raise SetupError(
             "{path}: its chat template does not begin with a control token", path=header.path
         )
     text = Path(__file__).with_name("samples.txt").read_text(encoding="utf-8")
     turns = (sample.partition("\n") for sample in text.strip().split("\n---\n"))
     return [
-        tokenizer.encode_frame(f"{before}{system}{between}{user}{after}")
+        tokenizer.encode_frame(f"{text_before}{system}{text_between}{user}{text_after}")
         for system, _, user in turns
     ]

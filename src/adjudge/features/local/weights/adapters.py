@@ -1,6 +1,4 @@
-"""The adapters that come with the package: small changes to weights that were pulled, and how to
-read what they make of them.
-"""
+"""The package's adapters: small changes to pulled weights, and how to read their probabilities."""
 
 from __future__ import annotations
 
@@ -22,18 +20,18 @@ PRIORS = _FOLDER / "priors.json"
 
 
 def base_of(name: str) -> str:
-    """The weights' own name, without the ending that says which adapter goes with them."""
+    """Return the name of the weights without the ending that selects an adapter."""
     return name.removesuffix(RAW if name.endswith(RAW) else FOR_TEXT_FIRST)
 
 
 def adapter_for(name: str) -> Path | None:
-    """The adapter that comes with the weights called ``name``, where there is one."""
+    """Return the package's adapter for the weights called ``name``, if there is one."""
     path = _FOLDER / f"{name}.gguf"
     return path if path.is_file() else None
 
 
 def calibration_for(name: str) -> FrozenDict[LogprobCalibration]:
-    """Kind of label → how its probabilities are read with that adapter."""
+    """Return kind of label → calibration of its probabilities with that adapter."""
     if adapter_for(name) is None:
         return FrozenDict()
     data = json.loads((_FOLDER / f"{name}.json").read_bytes())
@@ -42,8 +40,11 @@ def calibration_for(name: str) -> FrozenDict[LogprobCalibration]:
 
 @lru_cache(maxsize=1)
 def shipped_priors() -> Mapping[str, Mapping[str, float]]:
-    """What the embedded model says of neutral texts under the RAG evaluator's criteria, English and
-    Russian, by what it was asked.
+    """Return the embedded model's answers to neutral texts under the RAG evaluator's criteria.
+
+    The keys are hashes of the questions, in English and Russian.
     """
-    found: dict[str, dict[str, float]] = json.loads(PRIORS.read_bytes()) if PRIORS.is_file() else {}
-    return found
+    priors: dict[str, dict[str, float]] = (
+        json.loads(PRIORS.read_bytes()) if PRIORS.is_file() else {}
+    )
+    return priors

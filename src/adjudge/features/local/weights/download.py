@@ -1,4 +1,4 @@
-"""One wheel, fetched by pip, so that a configured mirror, proxy or certificate works."""
+"""Download one wheel with pip, so that a configured mirror, proxy or certificate is used."""
 
 from __future__ import annotations
 
@@ -35,9 +35,8 @@ _OPTIONS = (
 def download(
     requirement: str, size: int, scratch: Path, progress: Callable[[int, int], None]
 ) -> Path:
-    """The wheel that pip finds for ``requirement``, in ``scratch``.
-
-    ``progress`` hears of the bytes that are there.
+    """Download the wheel of ``requirement`` into ``scratch``; ``progress`` gets the bytes
+    so far.
     """
     if find_spec("pip") is None:
         raise SetupError(
@@ -100,12 +99,12 @@ def _size(path: Path) -> int:
 def _complaint(requirement: str, log: Path) -> str:
     text = log.read_text(encoding="utf-8", errors="replace")
     errors = [line for line in text.splitlines() if "error" in line.lower()]
-    said = (errors or text.splitlines() or ["nothing"])[-1].strip()
+    pip_error = (errors or text.splitlines() or ["nothing"])[-1].strip()
     if "No space left" in text or "File too large" in text:
         return Message(
             "{requirement} could not be downloaded: the disk is full (pip: {said})",
             requirement=requirement,
-            said=said,
+            said=pip_error,
         )
     way_out = Message(
         "is there a network, and does pip reach its index ('pip config list' shows which)?"
@@ -114,5 +113,5 @@ def _complaint(requirement: str, log: Path) -> str:
         "{requirement} could not be downloaded: {advice} (pip: {said})",
         requirement=requirement,
         advice=way_out,
-        said=said,
+        said=pip_error,
     )

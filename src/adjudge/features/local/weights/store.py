@@ -1,4 +1,4 @@
-"""The weights adjudge knows by name, where they are kept, and whether they are whole."""
+"""The weights that adjudge knows by name, their place, and whether they are intact."""
 
 from __future__ import annotations
 
@@ -53,9 +53,9 @@ KNOWN = {
 
 @dataclass(frozen=True)
 class Manifest:
-    """What lies in the cache folder under one name.
+    """Description of the pulled file in a cache folder.
 
-    Written last: where there is none, nothing was pulled.
+    It is written last: without it, nothing was pulled.
     """
 
     file: str
@@ -70,7 +70,7 @@ class Manifest:
 
 
 class WeightsMissing(FetchNeeded):
-    """Weights that were never pulled: pulling ``name`` is all that is needed."""
+    """Raised for weights that were never pulled; pulling ``name`` is all that is needed."""
 
     fetcher = "adjudge.features.local.command:fetch_weights"
 
@@ -89,14 +89,14 @@ _NEVER_PULLED = Message("not pulled yet")
 
 @dataclass(frozen=True)
 class WeightsState:
-    """Where the weights are when they are whole; what is the matter otherwise."""
+    """The path of intact weights, or the problem with them."""
 
     path: Path | None = None
     trouble: str = ""
 
 
 def weights_folder(name: str) -> Path:
-    """Where the weights called ``name`` are kept."""
+    """Return the folder of the weights called ``name``."""
     return cache_folder() / "weights" / name
 
 
@@ -111,37 +111,37 @@ def known_weights(name: str) -> KnownWeights:
 
 
 def files_read(name: str) -> list[Message]:
-    """Say which weights are read from a file: by a parser written in C."""
+    """List the weights read from a file, by a parser written in C."""
     return [] if name in KNOWN else [Message("the weights {path}", path=name)]
 
 
 def find(name: str) -> Path:
-    """The file of the weights called ``name``, whole; a SetupError that names the command where it
-    is not.
+    """Return the intact file of the weights called ``name``; raise a SetupError that names the
+    command to run.
     """
-    found = check_weights(name)
-    if found.trouble == _NEVER_PULLED:
+    state = check_weights(name)
+    if state.trouble == _NEVER_PULLED:
         raise WeightsMissing(name)
-    if found.path is None:
+    if state.path is None:
         raise SetupError(
             "the weights of {name} are {trouble}: run 'adjudge models pull {name}'",
             name=name,
-            trouble=found.trouble,
+            trouble=state.trouble,
         )
-    return found.path
+    return state.path
 
 
 def check_weights(name: str, *, hashed: bool = False) -> WeightsState:
-    """Whether the weights called ``name`` are here and whole.
+    """Check the weights called ``name``.
 
-    A file with its old date is hashed only where that is asked for.
+    A file with its old date is only hashed on request.
     """
-    known = known_weights(name)
+    known_entry = known_weights(name)
     try:
         manifest = read_manifest(name)
-        if manifest is None or manifest.source_sha256 != known.sha256:
+        if manifest is None or manifest.source_sha256 != known_entry.sha256:
             return WeightsState(trouble=_NEVER_PULLED)
-        return _checked(name, manifest, hashed)
+        return _check_file(name, manifest, hashed)
     except FileNotFoundError:
         return WeightsState(trouble=Message("gone from the cache folder"))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -159,7 +159,7 @@ def check_weights(name: str, *, hashed: bool = False) -> WeightsState:
 
 
 def read_manifest(name: str) -> Manifest | None:
-    """What was pulled under this name; None where nothing was."""
+    """Return the manifest of this name, or None if nothing was pulled."""
     path = weights_folder(name) / _MANIFEST
     if not path.exists():
         return None
@@ -171,12 +171,12 @@ def read_manifest(name: str) -> Manifest | None:
 
 
 def write_manifest(name: str, manifest: Manifest) -> None:
-    """Say what was pulled. The caller holds the lock."""
+    """Write the manifest. The caller must hold the lock."""
     with written_whole(weights_folder(name) / _MANIFEST) as file:
         file.write(json.dumps(asdict(manifest), indent=2).encode() + b"\n")
 
 
-def _checked(name: str, manifest: Manifest, hashed: bool) -> WeightsState:
+def _check_file(name: str, manifest: Manifest, hashed: bool) -> WeightsState:
     path = weights_folder(name) / manifest.file
     now = path.stat()
     if now.st_size != manifest.size:
@@ -201,9 +201,8 @@ def _checked(name: str, manifest: Manifest, hashed: bool) -> WeightsState:
 
 
 def _remember(name: str, manifest: Manifest, mtime_ns: int) -> None:
-    """Spare the next one the hashing, unless somebody is pulling, or the folder is only there to be
-    read.
-    """
-    with suppress(OSError), locked(weights_folder(name) / LOCK, wait=False) as held:
-        if held and read_manifest(name) == manifest:
+    """Store the new date, so that the next check need not hash again."""
+    # Not while another process pulls, and not in a read-only folder.
+    with suppress(OSError), locked(weights_folder(name) / LOCK, wait=False) as is_locked:
+        if is_locked and read_manifest(name) == manifest:
             write_manifest(name, replace(manifest, mtime_ns=mtime_ns))
